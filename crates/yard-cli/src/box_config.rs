@@ -52,7 +52,7 @@ impl ServerBoxes {
 /// The same box, with the limits that the operator configured.
 fn configured(mut boxed: Boxed, limits: Limits, commands: &Commands) -> Boxed {
     boxed.limits = limits;
-    boxed.retention = retention(commands);
+    boxed.keeping = retention(commands);
     boxed.terminals = terminals(commands);
     boxed
 }

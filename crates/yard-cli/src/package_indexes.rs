@@ -87,12 +87,12 @@ fn pip_files(user: &UserEnvironment<'_>) -> Vec<PathBuf> {
 
 /// A setting of pip for every command or for installing. Further values are on lines that begin with white space.
 fn setting_of_pip(text: &str, key: &str) -> Option<String> {
-    let (mut applies, mut value) = (false, None::<String>);
+    let (mut applies, mut setting) = (false, None::<String>);
     let mut continues = false;
     for line in text.lines().filter(|line| !line.trim_start().starts_with(['#', ';'])) {
         if continues && line.starts_with([' ', '\t']) {
-            if let Some(value) = &mut value {
-                let _ = write!(value, " {}", line.trim());
+            if let Some(setting) = &mut setting {
+                let _ = write!(setting, " {}", line.trim());
             }
             continue;
         }
@@ -103,11 +103,11 @@ fn setting_of_pip(text: &str, key: &str) -> Option<String> {
             && applies
             && name.trim().replace('_', "-") == key
         {
-            value = Some(value.trim().to_owned());
+            setting = Some(value.trim().to_owned());
             continues = true;
         }
     }
-    value.map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+    setting.map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
 fn setting_of_npm(text: &str) -> Option<String> {

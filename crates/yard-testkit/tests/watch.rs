@@ -27,30 +27,30 @@ const SILENCE: Duration = Duration::from_millis(500);
 
 struct Listener {
     yard: Yard,
-    told: Arc<Mutex<Vec<Outside>>>,
+    reports: Arc<Mutex<Vec<Outside>>>,
     _watch: Watch,
 }
 
 impl Listener {
     fn on(yard: Yard) -> Self {
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let ear = Arc::clone(&told);
+        let reports = Arc::new(Mutex::new(Vec::new()));
+        let ear = Arc::clone(&reports);
         let hear = Arc::new(move |outside| ear.lock().unwrap().push(outside));
         let watch = yard.workspace().watch(Arc::new(RealWorld), hear).unwrap();
-        Self { yard, told, _watch: watch }
+        Self { yard, reports, _watch: watch }
     }
 
-    fn told(&self) -> Vec<Outside> {
-        self.told.lock().unwrap().clone()
+    fn reports(&self) -> Vec<Outside> {
+        self.reports.lock().unwrap().clone()
     }
 
     fn paths(&self) -> BTreeSet<String> {
-        let told = self.told();
-        told.iter().flat_map(|outside| &outside.changed).map(ToString::to_string).collect()
+        let reports = self.reports();
+        reports.iter().flat_map(|outside| &outside.changed).map(ToString::to_string).collect()
     }
 
     fn forget(&self) {
-        self.told.lock().unwrap().clear();
+        self.reports.lock().unwrap().clear();
     }
 
     /// Waits until a path was told.
@@ -66,7 +66,7 @@ impl Listener {
 
     /// Everything that is told of what happened until now: somebody else's file marks the end.
     fn all(&self) -> BTreeSet<String> {
-        self.yard.put("/the.end", format!("{:?}", self.told().len()));
+        self.yard.put("/the.end", format!("{:?}", self.reports().len()));
         self.wait_for("/the.end");
         sleep(SILENCE);
         let mut paths = self.paths();
@@ -183,7 +183,7 @@ fn others_are_told_apart_from_writers_that_never_rest() {
 #[test]
 fn another_process_on_the_same_root_is_one_of_us() {
     let listener = Listener::on(Yard::new());
-    let other = listener.yard.folders().hand(yard_testkit::Plan::default());
+    let other = listener.yard.folders().hand(yard_testkit::OpenOptions::default());
     let path = yard_core::WsPath::parse("/from/there.txt").unwrap();
     other
         .perform(op::Write {
@@ -231,9 +231,9 @@ fn thousands_of_files_are_told_in_bounded_batches() {
     listener.shell("mkdir many && for i in $(seq 2000); do echo x > many/$i.txt; done");
     listener.wait_for("/many/2000.txt");
     let paths = listener.all();
-    let told = listener.told();
-    assert!(told.iter().all(|outside| outside.changed.len() <= 256));
-    let more = told.iter().any(|outside| outside.more);
+    let reports = listener.reports();
+    assert!(reports.iter().all(|outside| outside.changed.len() <= 256));
+    let more = reports.iter().any(|outside| outside.more);
     assert!(more || paths.len() == 2001, "{} of 2001 were told", paths.len());
 }
 
@@ -244,7 +244,7 @@ fn reading_is_not_told() {
     let listener = Listener::on(yard);
     listener.call("grep", json!({"pattern": "needle"}));
     assert_eq!(listener.all(), set(&[]));
-    assert!(listener.told().iter().all(|outside| !outside.more));
+    assert!(listener.reports().iter().all(|outside| !outside.more));
 }
 
 /// Runs this test again where the system watches three folders and no more.
@@ -284,18 +284,18 @@ fn a_system_that_watches_no_more_is_a_clear_fault() {
     let growing = Listener::on(Yard::new());
     growing.shell("mkdir a b c d");
     growing.wait_for("/d");
-    assert!(growing.told().iter().any(|outside| outside.more), "not all of it is watched");
+    assert!(growing.reports().iter().any(|outside| outside.more), "not all of it is watched");
     assert!(growing.all().contains("/a"), "what was watched still is");
 }
 
 #[test]
 fn a_watch_that_is_dropped_tells_nothing() {
     let yard = Yard::new();
-    let told = Arc::new(Mutex::new(0));
-    let count = Arc::clone(&told);
+    let reports = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&reports);
     let hear = Arc::new(move |_| *count.lock().unwrap() += 1);
     drop(yard.workspace().watch(Arc::new(RealWorld), hear).unwrap());
     yard.put("/a.txt", "a");
     sleep(SILENCE);
-    assert_eq!(*told.lock().unwrap(), 0);
+    assert_eq!(*reports.lock().unwrap(), 0);
 }

@@ -108,7 +108,7 @@ fn app(
     files: Option<u64>,
 ) -> Result<(Arc<App>, Level), Failure> {
     let world = context.world();
-    let web = config.web_access()?;
+    let (web, open_registration) = (config.web_access()?, is_registration_open(&config, address));
     let secret = match config.jwt.secret {
         Some(secret) => secret,
         None => data.token_secret(|| {
@@ -119,7 +119,7 @@ fn app(
         secret: secret.into_bytes(),
         access_minutes: config.jwt.access_token_expiration_minutes,
         refresh_days: config.jwt.refresh_token_expiration_days,
-        open_registration: is_registration_open(&config, address),
+        open_registration,
     };
     let (registry, sandbox) = std::thread::scope(|scope| {
         // Making a box takes longer than opening a registry, so both are done at once.

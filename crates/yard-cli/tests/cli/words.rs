@@ -46,7 +46,7 @@ const MISTAKES: &[&[&str]] = &[
 ];
 
 /// All that a command line comes to.
-fn said(yard: &Yard, arguments: &[&str]) -> String {
+fn printed(yard: &Yard, arguments: &[&str]) -> String {
     let root = yard.root().to_str().unwrap().to_owned();
     let arguments: Vec<String> = arguments.iter().map(|one| one.replace("$root", &root)).collect();
     let ran = match arguments[0].as_str() {
@@ -75,7 +75,7 @@ fn said(yard: &Yard, arguments: &[&str]) -> String {
 fn the_words_for_the_most_common_mistakes_are_those_of_the_table() {
     let yard = Yard::new();
     fs::write(yard.file("a.txt"), "one\n").unwrap();
-    let all: Vec<String> = MISTAKES.iter().map(|arguments| said(&yard, arguments)).collect();
+    let all: Vec<String> = MISTAKES.iter().map(|arguments| printed(&yard, arguments)).collect();
     let written = all.join("\n");
     if std::env::var_os("YARD_RENEW").is_some() {
         fs::write(TABLE, &written).unwrap();
@@ -89,15 +89,15 @@ fn the_words_for_mistakes_are_no_parser_s_and_say_what_to_do() {
     let yard = Yard::new();
     fs::write(yard.file("a.txt"), "one\n").unwrap();
     for arguments in MISTAKES {
-        let said = said(&yard, arguments);
+        let printed = printed(&yard, arguments);
         for word in ["expected value at line", "EOF while", "key must be", "Fault", "::"] {
             let is_sent = arguments.iter().any(|sent| sent.contains(word));
-            assert!(is_sent || !said.contains(word), "{word}: {said}");
+            assert!(is_sent || !printed.contains(word), "{word}: {printed}");
         }
         let ways =
             ["hint: ", "tip: ", "did you mean", "Did you mean", "--help", "lists", "expected"];
-        assert!(ways.iter().any(|way| said.contains(way)), "no way on in: {said}");
-        assert!(!said.ends_with("exit code 0\n"), "{said}");
+        assert!(ways.iter().any(|way| printed.contains(way)), "no way on in: {printed}");
+        assert!(!printed.ends_with("exit code 0\n"), "{printed}");
     }
 }
 

@@ -5,7 +5,7 @@ use yard_core::ContentHash;
 use yard_gate::{Actor, ApprovalStatus, Awaited, DecisionInput, Pending, Policy, Scope};
 use yard_testkit::Yard;
 
-use crate::ground::{asked, decide, guarded, picture, plan, shell_as, shown, yard};
+use crate::box_setup::{asked, decide, guarded, picture, plan, shell_as, shown, yard};
 
 fn answer_of(approval: &yard_gate::Approval) -> Value {
     let kept: Value = serde_json::from_str(approval.answer.as_deref().unwrap()).unwrap();
@@ -29,9 +29,9 @@ fn a_yes_lands_what_was_shown_and_runs_nothing_again() {
     assert!(shown.diff.contains("-one\n+"), "{}", shown.diff);
     let done = decide(&yard, id, true);
     assert_eq!(done.status, ApprovalStatus::Executed);
-    let told = answer_of(&done);
-    assert_eq!(told["stdout"].as_str().unwrap().as_bytes(), yard.bytes("/a.txt"));
-    assert!(shown.diff.contains(told["stdout"].as_str().unwrap()), "what landed was shown");
+    let reply = answer_of(&done);
+    assert_eq!(reply["stdout"].as_str().unwrap().as_bytes(), yard.bytes("/a.txt"));
+    assert!(shown.diff.contains(reply["stdout"].as_str().unwrap()), "what landed was shown");
     assert_eq!(layers(&yard), 0, "nothing is left of the run");
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use yard_testkit::{Dice, Folders, Yard};
 
-use crate::ground::{plan, shell, times};
+use crate::box_setup::{plan, shell, times};
 
 /// Changes many files at once, so that a landing takes a while.
 const SCRIPT: &str = "for i in $(seq 60); do echo $0 > f$i; done; rm -f gone-*; echo x > gone-$$; \

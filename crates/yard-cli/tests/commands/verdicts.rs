@@ -6,8 +6,8 @@ use yard_dialects::Answer;
 use yard_gate::{Session, Verdict};
 use yard_testkit::{Dice, Yard};
 
-use crate::effects::{COMMANDS, Deed, Effect, FILE_TOOLS, ToolCall, Way, Whose};
-use crate::ground::{asked, decide, guarded, shell_as, shown, times, yard};
+use crate::box_setup::{asked, decide, guarded, shell_as, shown, times, yard};
+use crate::effects::{COMMANDS, ChangeKind, Effect, FILE_TOOLS, ToolCall, Way, Whose};
 
 /// Twenty lines that somebody else wrote.
 fn twenty() -> String {
@@ -26,14 +26,16 @@ fn b1_the_same_effect_gets_the_same_base_verdict_whichever_way_it_is_done() {
     let mut dice = Dice(1);
     let ways: Vec<&Way> = FILE_TOOLS.iter().chain(&COMMANDS).collect();
     // Every deed by every way once, and then at random.
-    let every = Deed::ALL.into_iter().flat_map(|deed| ways.iter().map(move |way| (deed, *way)));
-    let mut drawn: Vec<(Deed, &Way)> = every.collect();
+    let every = ChangeKind::ALL
+        .into_iter()
+        .flat_map(|change_kind| ways.iter().map(move |way| (change_kind, *way)));
+    let mut drawn: Vec<(ChangeKind, &Way)> = every.collect();
     for _ in 0..times(3_000).saturating_sub(drawn.len()) {
-        drawn.push((*dice.pick(&Deed::ALL), *dice.pick(&ways)));
+        drawn.push((*dice.pick(&ChangeKind::ALL), *dice.pick(&ways)));
     }
     let mut done = [0; 2];
-    for (at, (deed, way)) in drawn.into_iter().enumerate() {
-        let effect = Effect::draw(&mut dice, deed, &Whose::ALL);
+    for (at, (change_kind, way)) in drawn.into_iter().enumerate() {
+        let effect = Effect::draw(&mut dice, change_kind, &Whose::ALL);
         let folder = format!("w{at}");
         let path = format!("{folder}/{}", effect.place.path());
         // The same file may be named through a link to a folder above it, or to the file itself.
@@ -342,7 +344,7 @@ fn g11_an_ignore_file_of_another_agent_gives_no_leave_either() {
     assert!(shell_as(&yard, &other, "echo build/ > .gitignore").pending.is_none());
     let asks = shell_as(&yard, &session, "rm -rf build").pending.is_some();
     assert!(asks, "an agent wrote the ignore file");
-    let yard = crate::ground::yard();
+    let yard = crate::box_setup::yard();
     let session = guarded(&yard);
     yard.put("/build/made", "x\n");
     yard.put("/.ignore", "build/\n");

@@ -104,13 +104,13 @@ fn installed() -> PathBuf {
         let mut npm = Command::new("npm");
         npm.args(["install", "--no-audit", "--no-fund", SUITE, NODE, "--prefix"]).arg(&home);
         let ran = npm.output().unwrap();
-        assert!(ran.status.success(), "{}", told(&ran));
+        assert!(ran.status.success(), "{}", output_text(&ran));
         fs::write(done, "").unwrap();
     }
     home.join("node_modules")
 }
 
-fn told(ran: &Output) -> String {
+fn output_text(ran: &Output) -> String {
     let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
     text(&ran.stdout) + &text(&ran.stderr)
 }
@@ -154,15 +154,15 @@ fn conforms(revision: &str, scenarios: usize) {
     suite.args(["server", "--url", &proxy.url, "--requirements", revision]);
     suite.arg("--output-dir").arg(results.path()).current_dir(results.path());
     let ran = suite.output().unwrap();
-    let said = told(&ran);
-    assert!(ran.status.success(), "{said}");
+    let printed = output_text(&ran);
+    assert!(ran.status.success(), "{printed}");
     // A suite that finds nothing to ask finds no fault either.
-    assert_eq!(passed(&said), scenarios, "{said}");
+    assert_eq!(passed(&printed), scenarios, "{printed}");
 }
 
 /// How many scenarios passed that count.
-fn passed(said: &str) -> usize {
-    let (_, summary) = said.split_once("=== SUMMARY ===").unwrap_or_default();
+fn passed(printed: &str) -> usize {
+    let (_, summary) = printed.split_once("=== SUMMARY ===").unwrap_or_default();
     let (scored, others) = summary.split_once("Not scored").unwrap_or((summary, ""));
     let count = |text: &str| text.lines().filter(|line| line.trim().starts_with('✓')).count();
     count(scored) - count(others)
@@ -216,7 +216,7 @@ fn extras_are_for_their_own_toolset_alone() {
         assert!(other.contains(ours) && !other.contains(theirs), "{method}: {other}");
     }
     for toolset in [TOOLSET, "filesystem"] {
-        let said = ask(toolset, "logging/setLevel");
-        assert!(said.contains("-32601"), "{toolset}: {said}");
+        let printed = ask(toolset, "logging/setLevel");
+        assert!(printed.contains("-32601"), "{toolset}: {printed}");
     }
 }

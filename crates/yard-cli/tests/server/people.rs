@@ -40,12 +40,12 @@ fn an_account_is_made_and_used() {
 fn a_bad_account_is_told_field_by_field() {
     let server = Server::start();
     let bad = json!({"email": "nobody", "password": "short", "confirm_password": "other"});
-    let told = server.post("/api/v1/auth/register", &bad).expect(400);
-    assert_eq!(told["code"], "VALIDATION_ERROR");
-    let fields: Vec<_> = told["fields"].as_object().unwrap().keys().cloned().collect();
+    let reply = server.post("/api/v1/auth/register", &bad).expect(400);
+    assert_eq!(reply["code"], "VALIDATION_ERROR");
+    let fields: Vec<_> = reply["fields"].as_object().unwrap().keys().cloned().collect();
     assert_eq!(fields, ["email", "password", "confirm_password"]);
-    let told = server.post("/api/v1/auth/register", &json!({"emial": "a@b.c"})).expect(400);
-    assert!(told["fields"]["emial"].as_str().unwrap().contains("`email`"), "R1: {told}");
+    let reply = server.post("/api/v1/auth/register", &json!({"emial": "a@b.c"})).expect(400);
+    assert!(reply["fields"]["emial"].as_str().unwrap().contains("`email`"), "R1: {reply}");
 }
 
 #[test]

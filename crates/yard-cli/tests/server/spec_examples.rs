@@ -36,8 +36,8 @@ impl<'a> Desk<'a> {
             .output()
             .unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let said = String::from_utf8(output.stdout).unwrap();
-        let (answer, status) = said.rsplit_once('\n').unwrap();
+        let printed = String::from_utf8(output.stdout).unwrap();
+        let (answer, status) = printed.rsplit_once('\n').unwrap();
         (status.parse().unwrap(), serde_json::from_str(answer).unwrap())
     }
 
@@ -53,8 +53,8 @@ impl<'a> Desk<'a> {
     /// A call that fails: its body.
     #[track_caller]
     fn fails(&self, tool: &str, args: Value, status: u16, code: &str) -> Value {
-        let (told, body) = self.curl(&self.ada.token, &json!({"tool": tool, "args": args}));
-        assert_eq!((told, &body["code"]), (status, &json!(code)), "{tool} {args}: {body}");
+        let (reply, body) = self.curl(&self.ada.token, &json!({"tool": tool, "args": args}));
+        assert_eq!((reply, &body["code"]), (status, &json!(code)), "{tool} {args}: {body}");
         assert_eq!(body["success"], false, "W1");
         body
     }
@@ -191,8 +191,8 @@ fn write(desk: &Desk<'_>) {
     assert_eq!(read["content"], content, "W3");
     let replaced = "# Completely Replaced Content\n\nThis replaces the entire file";
     let refused = json!({"path": notes, "content": replaced});
-    let told = desk.fails("write", refused, 400, "VALIDATION_ERROR");
-    assert!(told["fields"]["path"].as_str().unwrap().contains("overwrite=true"), "W6");
+    let reply = desk.fails("write", refused, 400, "VALIDATION_ERROR");
+    assert!(reply["fields"]["path"].as_str().unwrap().contains("overwrite=true"), "W6");
     let args = json!({"path": notes, "content": replaced, "overwrite": true});
     let second = desk.ok("write", args);
     like(&second, &shape);

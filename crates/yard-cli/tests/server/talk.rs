@@ -213,9 +213,9 @@ fn what_others_change_on_disk_is_told() {
     live.greeted();
     let folder = server.data().join("workspaces").join(&workspace);
     std::fs::write(folder.join("theirs.txt"), "from outside").unwrap();
-    let told = live.next("files.changed");
+    let reply = live.next("files.changed");
     assert_eq!(
-        (&told.data["source"], &told.data["paths"]),
+        (&reply.data["source"], &reply.data["paths"]),
         (&json!("external"), &json!(["/theirs.txt"]))
     );
     let read = ada.tool(&workspace, "read", json!({"path": "/theirs.txt"})).expect(200);

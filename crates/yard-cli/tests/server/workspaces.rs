@@ -104,8 +104,8 @@ fn a_folder_of_the_host_needs_the_operators_word() {
     let read = ada.tool(id, "read", json!({"path": "there.txt"})).expect(200);
     assert_eq!(read["result"]["content"], "was there\n");
     for other in ["/", "/etc", "relative", "/nowhere/at/all"] {
-        let told = make(other).expect(403);
-        assert!(!told["error"].as_str().unwrap().contains(other) || other == "/", "{told}");
+        let answer = make(other).expect(403);
+        assert!(!answer["error"].as_str().unwrap().contains(other) || other == "/", "{answer}");
     }
     let data = server.data();
     make(data.to_str().unwrap()).expect(403);

@@ -9,7 +9,7 @@ use yard_gate::{
     Actor, Approval, ApprovalStatus, Asks, Awaited, DecisionContext, DecisionInput, Pending,
     Policy, Scope,
 };
-use yard_testkit::{Plan, RealWorld, Yard};
+use yard_testkit::{OpenOptions, RealWorld, Yard};
 
 use crate::{
     ASK_TO_MODIFY, asked, call, decide, decide_as_shown, guarded, overwrite, text, under, yes,
@@ -17,7 +17,7 @@ use crate::{
 
 /// Another process on the same workspace.
 fn beside(yard: &Yard) -> Yard {
-    Yard::open(yard.folders(), Plan::default()).unwrap()
+    Yard::open(yard.folders(), OpenOptions::default()).unwrap()
 }
 
 fn row(yard: &Yard, id: ApprovalId) -> Approval {

@@ -96,12 +96,12 @@ fn a4_a_host_that_nobody_named_asks_and_a_yes_is_for_that_call() {
     assert_eq!(ok(&answer)["body"], json!("said"));
     assert_eq!(server.heard().len(), 1, "a yes is for one call");
     asked(&call(&yard, &guarded, "web_fetch", args));
-    let told = audit(&yard);
+    let reply = audit(&yard);
     assert!(
-        told.contains(&format!("reach: assistant.web_fetch fetch site.example:{}", server.port())),
-        "{told}"
+        reply.contains(&format!("reach: assistant.web_fetch fetch site.example:{}", server.port())),
+        "{reply}"
     );
-    assert!(!told.contains("sesame") && !told.contains("open"), "{told}");
+    assert!(!reply.contains("sesame") && !reply.contains("open"), "{reply}");
 }
 
 #[test]

@@ -23,7 +23,7 @@ impl Server {
                 let (answer, all) = (Arc::clone(&answer), Arc::clone(&all));
                 thread::spawn(move || {
                     let mut stream = stream.unwrap();
-                    let request = hear(&stream);
+                    let request = read_request(&stream);
                     all.lock().unwrap().push(request.clone());
                     answer(&request, &mut stream);
                 });
@@ -58,7 +58,7 @@ impl Server {
     }
 }
 
-fn hear(stream: &TcpStream) -> String {
+fn read_request(stream: &TcpStream) -> String {
     let mut reader = BufReader::new(stream);
     let mut request = String::new();
     let mut length = 0;

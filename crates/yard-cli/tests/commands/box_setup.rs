@@ -12,18 +12,18 @@ use yard_dialects::Answer;
 use yard_gate::{Actor, Awaited, DecisionInput, Policy, Scope, Session};
 use yard_kernel::Boxed;
 use yard_sandbox::{Sandbox, Wish};
-use yard_testkit::{Folders, Plan, Yard};
+use yard_testkit::{Folders, OpenOptions, Yard};
 
 /// How often something is tried: the soak ten times as often.
 pub(crate) fn times(soak: usize) -> usize {
     if std::env::var_os("YARD_SOAK").is_some() { soak } else { soak.div_ceil(10) }
 }
 
-pub(crate) fn plan() -> Plan {
+pub(crate) fn plan() -> OpenOptions {
     let helper = PathBuf::from(env!("CARGO_BIN_EXE_toolyard"));
-    Plan {
+    OpenOptions {
         boxed: Some(Boxed::new(move || Sandbox::probe(helper, Wish::default()))),
-        ..Plan::default()
+        ..OpenOptions::default()
     }
 }
 

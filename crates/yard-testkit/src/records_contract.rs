@@ -10,11 +10,11 @@ use yard_store::{
     Scope, StepSideEffect, Store, StoreError, TerminalState, TurnKind, Via, WorkspaceRecords,
 };
 
-use crate::scribe::path;
-use crate::{FakeWorld, Scribe};
+use crate::step_builder::path;
+use crate::{FakeWorld, StepBuilder};
 
 /// One store, seen from both sides.
-pub struct Sides {
+pub struct RecordStores {
     /// The journal.
     pub store: Arc<dyn Store>,
     /// The desk beside it.
@@ -22,10 +22,10 @@ pub struct Sides {
 }
 
 /// One promise.
-pub type Case = (&'static str, fn(&Sides, &FakeWorld));
+pub type RecordsCase = (&'static str, fn(&RecordStores, &FakeWorld));
 
 /// All promises.
-pub const CASES: &[Case] = &[
+pub const CASES: &[RecordsCase] = &[
     ("an empty desk answers with nothing", empty),
     ("a chat reads back under a name of its own", chats),
     ("an actor has one default chat", default_chats),
@@ -46,11 +46,11 @@ pub const CASES: &[Case] = &[
 ];
 
 /// Runs every case on a store of its own, and panics with the names of those that failed.
-pub fn suite(open: &dyn Fn() -> Sides) {
+pub fn suite(open: &dyn Fn() -> RecordStores) {
     let mut failed = Vec::new();
     for (promise, case) in CASES {
-        let sides = open();
-        let run = || case(&sides, &FakeWorld::new(7));
+        let stores = open();
+        let run = || case(&stores, &FakeWorld::new(7));
         if catch_unwind(AssertUnwindSafe(run)).is_err() {
             failed.push(*promise);
         }
@@ -68,11 +68,16 @@ fn turn(world: &FakeWorld, kind: TurnKind, text: &str) -> NewTurn {
     NewTurn { at: world.now(), actor, kind, data, text: text.to_owned() }
 }
 
-fn make(sides: &Sides, world: &FakeWorld, title: &str) -> Chat {
-    make_for(sides, world, title, None)
+fn make(stores: &RecordStores, world: &FakeWorld, title: &str) -> Chat {
+    make_for(stores, world, title, None)
 }
 
-fn make_for(sides: &Sides, world: &FakeWorld, title: &str, default_of: Option<&str>) -> Chat {
+fn make_for(
+    stores: &RecordStores,
+    world: &FakeWorld,
+    title: &str,
+    default_of: Option<&str>,
+) -> Chat {
     let chat = NewChat {
         id: ChatId::new(world),
         title: title.to_owned(),
@@ -82,10 +87,10 @@ fn make_for(sides: &Sides, world: &FakeWorld, title: &str, default_of: Option<&s
         at: world.now(),
         header: format!("# {title}\n"),
     };
-    sides.desk.make_chat(&chat, &audit(world, "make chat")).unwrap()
+    stores.desk.make_chat(&chat, &audit(world, "make chat")).unwrap()
 }
 
-fn ask(sides: &Sides, world: &FakeWorld, chat: ChatId, by: &str) -> QuestionId {
+fn ask(stores: &RecordStores, world: &FakeWorld, chat: ChatId, by: &str) -> QuestionId {
     let plans = vec![
         (path("/plans/a.plan"), ContentHash::of(b"a")),
         (path("/b.plan"), ContentHash::from_bytes([0; 32])),
@@ -99,23 +104,23 @@ fn ask(sides: &Sides, world: &FakeWorld, chat: ChatId, by: &str) -> QuestionId {
         plans,
     };
     let turn = turn(world, TurnKind::Question, "asked\n");
-    sides.desk.ask(&asked, &turn, &audit(world, "ask")).unwrap();
-    let row = sides.desk.question(asked.id).unwrap().unwrap();
+    stores.desk.ask(&asked, &turn, &audit(world, "ask")).unwrap();
+    let row = stores.desk.question(asked.id).unwrap().unwrap();
     assert_eq!((row.chat, &row.plans, row.given, row.used), (chat, &asked.plans, None, false));
     asked.id
 }
 
-fn answer(sides: &Sides, world: &FakeWorld, id: QuestionId) -> Result<(), StoreError> {
+fn answer(stores: &RecordStores, world: &FakeWorld, id: QuestionId) -> Result<(), StoreError> {
     let (answers, by) = ("{}".to_owned(), "person:local".to_owned());
     let given = Given { answers, by, via: Via::Button, at: world.now() };
     let turn = turn(world, TurnKind::Answer, "answered\n");
-    sides.desk.answer(id, &given, &turn, &audit(world, "answer"))?;
-    assert_eq!(sides.desk.question(id)?.unwrap().given, Some(given));
+    stores.desk.answer(id, &given, &turn, &audit(world, "answer"))?;
+    assert_eq!(stores.desk.question(id)?.unwrap().given, Some(given));
     Ok(())
 }
 
-fn empty(sides: &Sides, world: &FakeWorld) {
-    let desk = &sides.desk;
+fn empty(stores: &RecordStores, world: &FakeWorld) {
+    let desk = &stores.desk;
     assert_eq!(desk.chat(ChatId::new(world)), Ok(None));
     assert_eq!(desk.default_chat("agent:local"), Ok(None));
     assert_eq!(desk.chats(None, 9), Ok(vec![]));
@@ -127,79 +132,80 @@ fn empty(sides: &Sides, world: &FakeWorld) {
     assert_eq!(desk.last_event(), Ok(0));
 }
 
-fn chats(sides: &Sides, world: &FakeWorld) {
-    let made: Vec<Chat> = (0..3).map(|_| make(sides, world, "a/b")).collect();
+fn chats(stores: &RecordStores, world: &FakeWorld) {
+    let made: Vec<Chat> = (0..3).map(|_| make(stores, world, "a/b")).collect();
     let names: Vec<String> = made.iter().map(|chat| chat.name.to_string()).collect();
     assert_eq!(names, ["a-b.chat", "a-b (2).chat", "a-b (3).chat"]);
     for chat in &made {
-        assert_eq!(sides.desk.chat(chat.id), Ok(Some(chat.clone())));
-        assert_eq!(sides.desk.chat_named(&chat.name), Ok(Some(chat.clone())));
+        assert_eq!(stores.desk.chat(chat.id), Ok(Some(chat.clone())));
+        assert_eq!(stores.desk.chat_named(&chat.name), Ok(Some(chat.clone())));
     }
     let page = |before, limit| {
-        let page = sides.desk.chats(before, limit).unwrap();
+        let page = stores.desk.chats(before, limit).unwrap();
         page.into_iter().map(|chat| chat.id).collect::<Vec<_>>()
     };
     assert_eq!(page(None, 2), [made[2].id, made[1].id]);
     assert_eq!(page(Some(made[1].id), 2), [made[0].id]);
 }
 
-fn default_chats(sides: &Sides, world: &FakeWorld) {
-    let first = make_for(sides, world, "x", Some("a"));
-    let again = make_for(sides, world, "y", Some("a"));
+fn default_chats(stores: &RecordStores, world: &FakeWorld) {
+    let first = make_for(stores, world, "x", Some("a"));
+    let again = make_for(stores, world, "y", Some("a"));
     assert_eq!(first, again);
-    assert_eq!(sides.desk.default_chat("a"), Ok(Some(first)));
-    assert_eq!(sides.desk.default_chat("b"), Ok(None));
-    assert_eq!(sides.desk.last_event(), Ok(1));
+    assert_eq!(stores.desk.default_chat("a"), Ok(Some(first)));
+    assert_eq!(stores.desk.default_chat("b"), Ok(None));
+    assert_eq!(stores.desk.last_event(), Ok(1));
 }
 
-fn transcripts(sides: &Sides, world: &FakeWorld) {
-    let (chat, other) = (make(sides, world, "t").id, make(sides, world, "u").id);
+fn transcripts(stores: &RecordStores, world: &FakeWorld) {
+    let (chat, other) = (make(stores, world, "t").id, make(stores, world, "u").id);
     for text in ["one\n", "zwei ä\n", ""] {
-        sides.desk.post(chat, &turn(world, TurnKind::Message, text)).unwrap();
-        sides.desk.record(other, &turn(world, TurnKind::Call, "elsewhere\n")).unwrap();
+        stores.desk.post(chat, &turn(world, TurnKind::Message, text)).unwrap();
+        stores.desk.record(other, &turn(world, TurnKind::Call, "elsewhere\n")).unwrap();
     }
     let mode = turn(world, TurnKind::Mode, "build\n");
-    sides.desk.set_mode(chat, Mode::Build, &mode, &audit(world, "set mode")).unwrap();
-    let text = sides.desk.transcript(chat).unwrap().unwrap();
+    stores.desk.set_mode(chat, Mode::Build, &mode, &audit(world, "set mode")).unwrap();
+    let text = stores.desk.transcript(chat).unwrap().unwrap();
     assert_eq!(text, "# t\none\nzwei ä\nbuild\n");
-    let found = sides.desk.chat(chat).unwrap().unwrap();
+    let found = stores.desk.chat(chat).unwrap().unwrap();
     assert_eq!((found.bytes, found.mode), (text.len() as u64, Mode::Build));
     assert!(found.updated_at > found.created_at);
 }
 
-fn turns(sides: &Sides, world: &FakeWorld) {
-    let chat = make(sides, world, "t").id;
+fn turns(stores: &RecordStores, world: &FakeWorld) {
+    let chat = make(stores, world, "t").id;
     for n in 0..6 {
         let kind = if n % 2 == 0 { TurnKind::Message } else { TurnKind::Call };
-        sides.desk.record(chat, &turn(world, kind, &n.to_string())).unwrap();
+        stores.desk.record(chat, &turn(world, kind, &n.to_string())).unwrap();
     }
-    let all = sides.desk.turns(chat, None, 0, 99).unwrap();
+    let all = stores.desk.turns(chat, None, 0, 99).unwrap();
     assert!(all.is_sorted_by_key(|turn| turn.number));
     assert_eq!(all.len(), 6);
-    assert_eq!(sides.desk.turns(chat, None, all[1].number, 2).unwrap(), all[2..4]);
-    let calls = sides.desk.turns(chat, Some(TurnKind::Call), all[1].number, 9).unwrap();
+    assert_eq!(stores.desk.turns(chat, None, all[1].number, 2).unwrap(), all[2..4]);
+    let calls = stores.desk.turns(chat, Some(TurnKind::Call), all[1].number, 9).unwrap();
     assert_eq!(calls, [all[3].clone(), all[5].clone()]);
 }
 
-fn answers(sides: &Sides, world: &FakeWorld) {
-    let chat = make(sides, world, "t").id;
-    let id = ask(sides, world, chat, "a");
-    assert_eq!(answer(sides, world, id), Ok(()));
-    let before = (sides.desk.transcript(chat), sides.desk.last_event(), sides.store.audit(0, 99));
-    assert!(matches!(answer(sides, world, id), Err(StoreError::Misfit(_))));
-    let missing = answer(sides, world, QuestionId::new(world));
+fn answers(stores: &RecordStores, world: &FakeWorld) {
+    let chat = make(stores, world, "t").id;
+    let id = ask(stores, world, chat, "a");
+    assert_eq!(answer(stores, world, id), Ok(()));
+    let before =
+        (stores.desk.transcript(chat), stores.desk.last_event(), stores.store.audit(0, 99));
+    assert!(matches!(answer(stores, world, id), Err(StoreError::Misfit(_))));
+    let missing = answer(stores, world, QuestionId::new(world));
     assert!(matches!(missing, Err(StoreError::Misfit(_))));
-    let after = (sides.desk.transcript(chat), sides.desk.last_event(), sides.store.audit(0, 99));
+    let after = (stores.desk.transcript(chat), stores.desk.last_event(), stores.store.audit(0, 99));
     assert_eq!(after, before);
 }
 
-fn questions(sides: &Sides, world: &FakeWorld) {
-    let (one, two) = (make(sides, world, "t").id, make(sides, world, "u").id);
+fn questions(stores: &RecordStores, world: &FakeWorld) {
+    let (one, two) = (make(stores, world, "t").id, make(stores, world, "u").id);
     let asked = [(one, "a"), (two, "a"), (one, "b"), (one, "a")];
-    let ids = asked.map(|(chat, by)| ask(sides, world, chat, by));
-    answer(sides, world, ids[0]).unwrap();
+    let ids = asked.map(|(chat, by)| ask(stores, world, chat, by));
+    answer(stores, world, ids[0]).unwrap();
     let list = |filter: QuestionFilter, before, limit| {
-        let rows = sides.desk.questions(&filter, before, limit).unwrap();
+        let rows = stores.desk.questions(&filter, before, limit).unwrap();
         rows.into_iter().map(|row| row.id).collect::<Vec<_>>()
     };
     let all = QuestionFilter::default();
@@ -212,35 +218,35 @@ fn questions(sides: &Sides, world: &FakeWorld) {
     assert_eq!(list(by, None, 9), [ids[3], ids[0]]);
 }
 
-fn side_effects(sides: &Sides, world: &FakeWorld) {
-    let scribe = Scribe::new(sides.store.as_ref(), world);
-    let chat = make(sides, world, "t").id;
-    let question = ask(sides, world, chat, "a");
+fn side_effects(stores: &RecordStores, world: &FakeWorld) {
+    let builder = StepBuilder::new(stores.store.as_ref(), world);
+    let chat = make(stores, world, "t").id;
+    let question = ask(stores, world, chat, "a");
     let attempt = |name: &str| {
-        let mut step = scribe.step("write", vec![scribe.create_folder(root(), &path(name))]);
+        let mut step = builder.step("write", vec![builder.create_folder(root(), &path(name))]);
         let turn = turn(world, TurnKind::Mode, "left\n");
         step.side_effects = vec![StepSideEffect::LeavePlan { chat, question, turn }];
         let batch = Batch { steps: &[step], contents: &[] };
-        sides.store.append(sides.store.head().unwrap(), batch)
+        stores.store.append(stores.store.head().unwrap(), batch)
     };
     assert!(matches!(attempt("/a"), Err(StoreError::Misfit(_))), "not answered yet");
-    answer(sides, world, question).unwrap();
-    assert_eq!(sides.desk.chat(chat).unwrap().unwrap().mode, Mode::Plan);
+    answer(stores, world, question).unwrap();
+    assert_eq!(stores.desk.chat(chat).unwrap().unwrap().mode, Mode::Plan);
     assert_eq!(attempt("/a"), Ok(1));
-    assert_eq!(sides.desk.chat(chat).unwrap().unwrap().mode, Mode::Build);
-    assert!(sides.desk.question(question).unwrap().unwrap().used);
-    assert!(sides.desk.transcript(chat).unwrap().unwrap().ends_with("left\n"));
-    let last = sides.desk.events(sides.desk.last_event().unwrap() - 2, 9).unwrap();
+    assert_eq!(stores.desk.chat(chat).unwrap().unwrap().mode, Mode::Build);
+    assert!(stores.desk.question(question).unwrap().unwrap().used);
+    assert!(stores.desk.transcript(chat).unwrap().unwrap().ends_with("left\n"));
+    let last = stores.desk.events(stores.desk.last_event().unwrap() - 2, 9).unwrap();
     assert!(matches!(&last[0].what, Event::Step(step) if step.verb == "write"));
     assert_eq!(last[1].what, Event::ModeChanged { chat, mode: Mode::Build });
-    let before = (sides.desk.transcript(chat), sides.desk.last_event(), sides.store.head());
+    let before = (stores.desk.transcript(chat), stores.desk.last_event(), stores.store.head());
     assert!(matches!(attempt("/b"), Err(StoreError::Misfit(_))), "used already");
-    let after = (sides.desk.transcript(chat), sides.desk.last_event(), sides.store.head());
+    let after = (stores.desk.transcript(chat), stores.desk.last_event(), stores.store.head());
     assert_eq!(after, before);
-    assert_eq!(sides.store.lookup(&path("/b")), Ok(None));
+    assert_eq!(stores.store.lookup(&path("/b")), Ok(None));
 }
 
-fn request(sides: &Sides, world: &FakeWorld, chat: ChatId, by: &str) -> ApprovalId {
+fn request(stores: &RecordStores, world: &FakeWorld, chat: ChatId, by: &str) -> ApprovalId {
     let asked = NewApproval {
         id: ApprovalId::new(world),
         chat,
@@ -250,8 +256,8 @@ fn request(sides: &Sides, world: &FakeWorld, chat: ChatId, by: &str) -> Approval
         request: asked_for("first"),
     };
     let turn = turn(world, TurnKind::Request, "may I\n");
-    sides.desk.request(&asked, &turn, &audit(world, "request")).unwrap();
-    let row = sides.desk.approval(asked.id).unwrap().unwrap();
+    stores.desk.request(&asked, &turn, &audit(world, "request")).unwrap();
+    let row = stores.desk.approval(asked.id).unwrap().unwrap();
     assert_eq!((row.chat, &row.request, row.at), (chat, &asked.request, asked.at));
     assert_eq!((row.status, row.decision, row.step), (ApprovalStatus::Pending, None, None));
     asked.id
@@ -273,7 +279,7 @@ fn asked_for(what: &str) -> Request {
 }
 
 fn decide(
-    sides: &Sides,
+    stores: &RecordStores,
     world: &FakeWorld,
     id: ApprovalId,
     approves: bool,
@@ -287,7 +293,7 @@ fn decide(
         at: world.now(),
     };
     let turn = turn(world, TurnKind::Decision, "said\n");
-    let state = sides.desk.approval(id)?.map_or(asked_for("first"), |row| row.request).state;
+    let state = stores.desk.approval(id)?.map_or(asked_for("first"), |row| row.request).state;
     let other = ContentHash::of(b"not what was shown");
     let made = |shown| NewDecision {
         id,
@@ -297,128 +303,128 @@ fn decide(
         claimed_by: None,
         grant,
     };
-    let unseen = sides.desk.decide(&made(other), &turn, &audit(world, "decide"));
+    let unseen = stores.desk.decide(&made(other), &turn, &audit(world, "decide"));
     assert!(matches!(unseen, Err(StoreError::Misfit(_))), "what was not shown is not decided");
-    sides.desk.decide(&made(state), &turn, &audit(world, "decide"))?;
-    assert_eq!(sides.desk.approval(id)?.unwrap().decision, Some(decision));
+    stores.desk.decide(&made(state), &turn, &audit(world, "decide"))?;
+    assert_eq!(stores.desk.approval(id)?.unwrap().decision, Some(decision));
     Ok(())
 }
 
 /// Appends a step that is what was approved.
 fn execute(
-    sides: &Sides,
+    stores: &RecordStores,
     world: &FakeWorld,
     approval: ApprovalId,
     name: &str,
 ) -> Result<u64, StoreError> {
-    let scribe = Scribe::new(sides.store.as_ref(), world);
-    let mut step = scribe.step("write", vec![scribe.create_folder(root(), &path(name))]);
+    let builder = StepBuilder::new(stores.store.as_ref(), world);
+    let mut step = builder.step("write", vec![builder.create_folder(root(), &path(name))]);
     step.side_effects = vec![StepSideEffect::Execute { approval, at: world.now() }];
-    sides.store.append(sides.store.head().unwrap(), Batch { steps: &[step], contents: &[] })
+    stores.store.append(stores.store.head().unwrap(), Batch { steps: &[step], contents: &[] })
 }
 
-fn status(sides: &Sides, id: ApprovalId) -> ApprovalStatus {
-    sides.desk.approval(id).unwrap().unwrap().status
+fn status(stores: &RecordStores, id: ApprovalId) -> ApprovalStatus {
+    stores.desk.approval(id).unwrap().unwrap().status
 }
 
-fn approvals(sides: &Sides, world: &FakeWorld) {
-    let chat = make(sides, world, "t").id;
+fn approvals(stores: &RecordStores, world: &FakeWorld) {
+    let chat = make(stores, world, "t").id;
     let misfit = |done: Result<_, StoreError>| assert!(matches!(done, Err(StoreError::Misfit(_))));
-    let id = request(sides, world, chat, "a");
-    misfit(execute(sides, world, id, "/a"));
-    decide(sides, world, id, true, None).unwrap();
-    misfit(decide(sides, world, id, false, None).map(|()| 0));
-    assert_eq!(status(sides, id), ApprovalStatus::Approved);
-    assert_eq!(execute(sides, world, id, "/a"), Ok(1));
-    misfit(execute(sides, world, id, "/b"));
-    assert_eq!(sides.store.lookup(&path("/b")), Ok(None));
-    sides.desk.conclude(id, ApprovalStatus::Failed, "1", world.now()).unwrap();
-    sides.desk.conclude(id, ApprovalStatus::Failed, "2", world.now()).unwrap();
-    let row = sides.desk.approval(id).unwrap().unwrap();
+    let id = request(stores, world, chat, "a");
+    misfit(execute(stores, world, id, "/a"));
+    decide(stores, world, id, true, None).unwrap();
+    misfit(decide(stores, world, id, false, None).map(|()| 0));
+    assert_eq!(status(stores, id), ApprovalStatus::Approved);
+    assert_eq!(execute(stores, world, id, "/a"), Ok(1));
+    misfit(execute(stores, world, id, "/b"));
+    assert_eq!(stores.store.lookup(&path("/b")), Ok(None));
+    stores.desk.conclude(id, ApprovalStatus::Failed, "1", world.now()).unwrap();
+    stores.desk.conclude(id, ApprovalStatus::Failed, "2", world.now()).unwrap();
+    let row = stores.desk.approval(id).unwrap().unwrap();
     assert_eq!((row.status, row.answer.as_deref()), (ApprovalStatus::Executed, Some("1")));
     assert!(row.step.is_some());
-    let denied = request(sides, world, chat, "a");
-    let before = sides.desk.approval(denied).unwrap().unwrap().request;
-    sides.desk.reword(denied, "for another reason").unwrap();
-    let reworded = sides.desk.approval(denied).unwrap().unwrap().request;
+    let denied = request(stores, world, chat, "a");
+    let before = stores.desk.approval(denied).unwrap().unwrap().request;
+    stores.desk.reword(denied, "for another reason").unwrap();
+    let reworded = stores.desk.approval(denied).unwrap().unwrap().request;
     assert_eq!(reworded, Request { reason: "for another reason".to_owned(), ..before });
-    decide(sides, world, denied, false, None).unwrap();
-    sides.desk.reword(denied, "too late").unwrap();
-    assert_eq!(sides.desk.approval(denied).unwrap().unwrap().request, reworded);
-    misfit(execute(sides, world, denied, "/c"));
-    sides.desk.conclude(denied, ApprovalStatus::Executed, "3", world.now()).unwrap();
-    assert_eq!(status(sides, denied), ApprovalStatus::Denied);
-    let looked = request(sides, world, chat, "a");
-    decide(sides, world, looked, true, None).unwrap();
-    sides.desk.conclude(looked, ApprovalStatus::Executed, "4", world.now()).unwrap();
-    let row = sides.desk.approval(looked).unwrap().unwrap();
+    decide(stores, world, denied, false, None).unwrap();
+    stores.desk.reword(denied, "too late").unwrap();
+    assert_eq!(stores.desk.approval(denied).unwrap().unwrap().request, reworded);
+    misfit(execute(stores, world, denied, "/c"));
+    stores.desk.conclude(denied, ApprovalStatus::Executed, "3", world.now()).unwrap();
+    assert_eq!(status(stores, denied), ApprovalStatus::Denied);
+    let looked = request(stores, world, chat, "a");
+    decide(stores, world, looked, true, None).unwrap();
+    stores.desk.conclude(looked, ApprovalStatus::Executed, "4", world.now()).unwrap();
+    let row = stores.desk.approval(looked).unwrap().unwrap();
     assert_eq!((row.status, row.step), (ApprovalStatus::Executed, None));
-    let told = sides.desk.events(sides.desk.last_event().unwrap() - 3, 9).unwrap();
-    let told: Vec<Event> = told.into_iter().map(|row| row.what).collect();
+    let reply = stores.desk.events(stores.desk.last_event().unwrap() - 3, 9).unwrap();
+    let reply: Vec<Event> = reply.into_iter().map(|row| row.what).collect();
     let approval = looked;
     let decided = Event::Decided { chat, approval, status: ApprovalStatus::Approved };
     let done = Event::Concluded { chat, approval, status: ApprovalStatus::Executed };
-    assert_eq!(told, [Event::Requested { chat, approval }, decided, done]);
-    misfit(decide(sides, world, ApprovalId::new(world), true, None).map(|()| 0));
+    assert_eq!(reply, [Event::Requested { chat, approval }, decided, done]);
+    misfit(decide(stores, world, ApprovalId::new(world), true, None).map(|()| 0));
 }
 
-fn renewed(sides: &Sides, world: &FakeWorld) {
-    let chat = make(sides, world, "t").id;
-    let id = request(sides, world, chat, "a");
+fn renewed(stores: &RecordStores, world: &FakeWorld) {
+    let chat = make(stores, world, "t").id;
+    let id = request(stores, world, chat, "a");
     let again = |what| {
-        let said = turn(world, TurnKind::Request, "again\n");
-        sides.desk.renew(id, &asked_for(what), &said, &audit(world, "request"))
+        let output = turn(world, TurnKind::Request, "again\n");
+        stores.desk.renew(id, &asked_for(what), &output, &audit(world, "request"))
     };
     assert!(matches!(again("x"), Err(StoreError::Misfit(_))), "it waits already");
-    decide(sides, world, id, true, None).unwrap();
+    decide(stores, world, id, true, None).unwrap();
     assert_eq!(again("second"), Ok(()));
-    let row = sides.desk.approval(id).unwrap().unwrap();
+    let row = stores.desk.approval(id).unwrap().unwrap();
     assert_eq!((row.status, row.decision), (ApprovalStatus::Pending, None));
     assert_eq!(row.request, asked_for("second"));
-    decide(sides, world, id, true, None).unwrap();
-    assert_eq!(execute(sides, world, id, "/a"), Ok(1));
+    decide(stores, world, id, true, None).unwrap();
+    assert_eq!(execute(stores, world, id, "/a"), Ok(1));
     assert!(matches!(again("third"), Err(StoreError::Misfit(_))), "it is done");
 }
 
-fn claims(sides: &Sides, world: &FakeWorld) {
-    let chat = make(sides, world, "t").id;
+fn claims(stores: &RecordStores, world: &FakeWorld) {
+    let chat = make(stores, world, "t").id;
     let misfit = |done: Result<(), StoreError>| assert!(matches!(done, Err(StoreError::Misfit(_))));
     let [one, two] = [[1; 16], [2; 16]].map(ProcessId::from_bytes);
-    let row = |id| sides.desk.approval(id).unwrap().unwrap();
-    let id = request(sides, world, chat, "a");
+    let row = |id| stores.desk.approval(id).unwrap().unwrap();
+    let id = request(stores, world, chat, "a");
     assert_eq!((row(id).asked_in, row(id).claimed_by), (Some(one), None));
-    misfit(sides.desk.claim(id, None, Some(one)));
-    decide(sides, world, id, true, None).unwrap();
-    sides.desk.claim(id, None, Some(one)).unwrap();
-    misfit(sides.desk.claim(id, None, Some(two)));
+    misfit(stores.desk.claim(id, None, Some(one)));
+    decide(stores, world, id, true, None).unwrap();
+    stores.desk.claim(id, None, Some(one)).unwrap();
+    misfit(stores.desk.claim(id, None, Some(two)));
     assert_eq!(row(id).claimed_by, Some(one));
-    misfit(sides.desk.close(id, ApprovalStatus::Withdrawn, &audit(world, "close")));
-    sides.desk.claim(id, Some(one), Some(two)).unwrap();
-    sides.desk.start(id, RunId::from_bytes([3; 16])).unwrap();
+    misfit(stores.desk.close(id, ApprovalStatus::Withdrawn, &audit(world, "close")));
+    stores.desk.claim(id, Some(one), Some(two)).unwrap();
+    stores.desk.start(id, RunId::from_bytes([3; 16])).unwrap();
     assert!(row(id).started);
-    misfit(sides.desk.start(id, RunId::from_bytes([4; 16])));
-    misfit(sides.desk.claim(id, Some(two), Some(one)));
-    sides.desk.conclude(id, ApprovalStatus::Unknown, "1", world.now()).unwrap();
+    misfit(stores.desk.start(id, RunId::from_bytes([4; 16])));
+    misfit(stores.desk.claim(id, Some(two), Some(one)));
+    stores.desk.conclude(id, ApprovalStatus::Unknown, "1", world.now()).unwrap();
     assert_eq!(row(id).status, ApprovalStatus::Unknown);
     for decided in [false, true] {
-        let id = request(sides, world, chat, "a");
+        let id = request(stores, world, chat, "a");
         if decided {
-            decide(sides, world, id, true, None).unwrap();
+            decide(stores, world, id, true, None).unwrap();
         }
-        sides.desk.close(id, ApprovalStatus::Withdrawn, &audit(world, "close")).unwrap();
+        stores.desk.close(id, ApprovalStatus::Withdrawn, &audit(world, "close")).unwrap();
         assert_eq!(row(id).status, ApprovalStatus::Withdrawn);
-        misfit(sides.desk.close(id, ApprovalStatus::Expired, &audit(world, "close")));
-        misfit(decide(sides, world, id, true, None));
+        misfit(stores.desk.close(id, ApprovalStatus::Expired, &audit(world, "close")));
+        misfit(decide(stores, world, id, true, None));
     }
 }
 
-fn approval_pages(sides: &Sides, world: &FakeWorld) {
-    let (one, two) = (make(sides, world, "t").id, make(sides, world, "u").id);
+fn approval_pages(stores: &RecordStores, world: &FakeWorld) {
+    let (one, two) = (make(stores, world, "t").id, make(stores, world, "u").id);
     let asked = [(one, "a"), (two, "a"), (one, "b"), (one, "a")];
-    let ids = asked.map(|(chat, by)| request(sides, world, chat, by));
-    decide(sides, world, ids[0], false, None).unwrap();
+    let ids = asked.map(|(chat, by)| request(stores, world, chat, by));
+    decide(stores, world, ids[0], false, None).unwrap();
     let list = |filter: ApprovalFilter, before, limit| {
-        let rows = sides.desk.approvals(&filter, before, limit).unwrap();
+        let rows = stores.desk.approvals(&filter, before, limit).unwrap();
         rows.into_iter().map(|row| row.id).collect::<Vec<_>>()
     };
     let all = ApprovalFilter::default();
@@ -430,8 +436,8 @@ fn approval_pages(sides: &Sides, world: &FakeWorld) {
     assert_eq!(list(by, None, 9), [ids[3], ids[0]]);
 }
 
-fn allowances(sides: &Sides, world: &FakeWorld) {
-    let (one, two) = (make(sides, world, "t").id, make(sides, world, "u").id);
+fn allowances(stores: &RecordStores, world: &FakeWorld) {
+    let (one, two) = (make(stores, world, "t").id, make(stores, world, "u").id);
     let allowed = |chat, rule: &str| Grant {
         chat,
         rule: rule.to_owned(),
@@ -439,21 +445,21 @@ fn allowances(sides: &Sides, world: &FakeWorld) {
         at: world.now(),
     };
     for grant in [allowed(Some(one), "1"), allowed(None, "2"), allowed(Some(two), "3")] {
-        let id = request(sides, world, one, "a");
-        decide(sides, world, id, true, Some(&grant)).unwrap();
+        let id = request(stores, world, one, "a");
+        decide(stores, world, id, true, Some(&grant)).unwrap();
     }
     let rules = |chat| {
-        let grants = sides.desk.grants(chat).unwrap();
+        let grants = stores.desk.grants(chat).unwrap();
         grants.into_iter().map(|grant| grant.rule).collect::<Vec<_>>()
     };
     assert_eq!(rules(Some(one)), ["1", "2"]);
     assert_eq!(rules(None), ["2"]);
-    assert_eq!(sides.desk.policy(), Ok(None));
-    sides.desk.set_policy("{}", None, &audit(world, "policy")).unwrap();
+    assert_eq!(stores.desk.policy(), Ok(None));
+    stores.desk.set_policy("{}", None, &audit(world, "policy")).unwrap();
     assert_eq!(rules(None), ["2"]);
     let saved = [allowed(None, "4")];
-    sides.desk.set_policy("[]", Some(&saved), &audit(world, "policy")).unwrap();
-    assert_eq!(sides.desk.policy(), Ok(Some("[]".to_owned())));
+    stores.desk.set_policy("[]", Some(&saved), &audit(world, "policy")).unwrap();
+    assert_eq!(stores.desk.policy(), Ok(Some("[]".to_owned())));
     assert_eq!(rules(Some(two)), ["3", "4"]);
 }
 
@@ -461,22 +467,22 @@ fn root() -> yard_core::FileId {
     yard_core::FileId::ROOT
 }
 
-fn events(sides: &Sides, world: &FakeWorld) {
-    let scribe = Scribe::new(sides.store.as_ref(), world);
-    scribe.file("/0", b"0");
-    scribe.file("/1", b"1");
-    let chat = make(sides, world, "t").id;
-    let posted = sides.desk.post(chat, &turn(world, TurnKind::Message, "m")).unwrap();
-    scribe.file("/2", b"2");
+fn events(stores: &RecordStores, world: &FakeWorld) {
+    let builder = StepBuilder::new(stores.store.as_ref(), world);
+    builder.file("/0", b"0");
+    builder.file("/1", b"1");
+    let chat = make(stores, world, "t").id;
+    let posted = stores.desk.post(chat, &turn(world, TurnKind::Message, "m")).unwrap();
+    builder.file("/2", b"2");
     let paths = vec![path("/a b"), path("/c")];
-    sides.desk.changed_outside(world.now(), &paths).unwrap();
-    scribe.file("/3", b"3");
+    stores.desk.changed_outside(world.now(), &paths).unwrap();
+    builder.file("/3", b"3");
     let run = RunId::new(world);
     let states = [TerminalState::Running, TerminalState::Ended(137), TerminalState::Interrupted];
     for state in states {
-        sides.desk.terminal_is(world.now(), chat, run, "t 1", state).unwrap();
+        stores.desk.terminal_is(world.now(), chat, run, "t 1", state).unwrap();
     }
-    let all = sides.desk.events(0, 99).unwrap();
+    let all = stores.desk.events(0, 99).unwrap();
     let words: Vec<String> = all.iter().map(|row| word(&row.what)).collect();
     assert_eq!(
         words,
@@ -489,11 +495,11 @@ fn events(sides: &Sides, world: &FakeWorld) {
     assert_eq!(all[5].what, Event::ChangedOutside { paths });
     for (at, row) in all.iter().enumerate() {
         assert_eq!(row.number, at as u64 + 1);
-        assert_eq!(sides.desk.events(at as u64, 2).unwrap(), all[at..(at + 2).min(all.len())]);
+        assert_eq!(stores.desk.events(at as u64, 2).unwrap(), all[at..(at + 2).min(all.len())]);
     }
-    assert_eq!(sides.desk.last_event(), Ok(10));
-    assert_eq!(sides.desk.events(10, 9), Ok(vec![]));
-    assert_eq!(sides.desk.events(99, 9), Ok(vec![]));
+    assert_eq!(stores.desk.last_event(), Ok(10));
+    assert_eq!(stores.desk.events(10, 9), Ok(vec![]));
+    assert_eq!(stores.desk.events(99, 9), Ok(vec![]));
 }
 
 fn word(event: &Event) -> String {
@@ -507,38 +513,38 @@ fn word(event: &Event) -> String {
     }
 }
 
-fn many_paths(sides: &Sides, world: &FakeWorld) {
-    let scribe = Scribe::new(sides.store.as_ref(), world);
+fn many_paths(stores: &RecordStores, world: &FakeWorld) {
+    let builder = StepBuilder::new(stores.store.as_ref(), world);
     let many = EVENT_PATHS + 10;
     let paths: Vec<_> = (0..many).map(|n| path(&format!("/{n}"))).collect();
-    let changes = paths.iter().map(|path| scribe.create_folder(root(), path)).collect();
-    scribe.append(changes, &[]).unwrap();
-    sides.desk.changed_outside(world.now(), &paths).unwrap();
-    let rows = sides.desk.events(0, 9).unwrap();
+    let changes = paths.iter().map(|path| builder.create_folder(root(), path)).collect();
+    builder.append(changes, &[]).unwrap();
+    stores.desk.changed_outside(world.now(), &paths).unwrap();
+    let rows = stores.desk.events(0, 9).unwrap();
     let Event::Step(step) = &rows[0].what else { panic!("{rows:?}") };
     assert_eq!((step.files, step.changes.len()), (many as u64, EVENT_PATHS));
     let Event::ChangedOutside { paths } = &rows[1].what else { panic!("{rows:?}") };
     assert_eq!(paths.len(), EVENT_PATHS);
 }
 
-fn audited(sides: &Sides, world: &FakeWorld) {
-    let chat = make(sides, world, "t").id;
-    let id = ask(sides, world, chat, "a");
-    answer(sides, world, id).unwrap();
+fn audited(stores: &RecordStores, world: &FakeWorld) {
+    let chat = make(stores, world, "t").id;
+    let id = ask(stores, world, chat, "a");
+    answer(stores, world, id).unwrap();
     let mode = turn(world, TurnKind::Mode, "build\n");
-    sides.desk.set_mode(chat, Mode::Build, &mode, &audit(world, "set mode")).unwrap();
-    let rows = sides.store.audit(0, 9).unwrap();
+    stores.desk.set_mode(chat, Mode::Build, &mode, &audit(world, "set mode")).unwrap();
+    let rows = stores.store.audit(0, 9).unwrap();
     let actions: Vec<&str> = rows.iter().map(|row| row.entry.action.as_str()).collect();
     assert_eq!(actions, ["make chat", "ask", "answer", "set mode"]);
 }
 
-fn nowhere(sides: &Sides, world: &FakeWorld) {
+fn nowhere(stores: &RecordStores, world: &FakeWorld) {
     let chat = ChatId::new(world);
-    let said = turn(world, TurnKind::Message, "m");
+    let output = turn(world, TurnKind::Message, "m");
     let misfit = |done: Result<(), StoreError>| assert!(matches!(done, Err(StoreError::Misfit(_))));
-    misfit(sides.desk.post(chat, &said).map(|_| ()));
-    misfit(sides.desk.record(chat, &said));
-    misfit(sides.desk.set_mode(chat, Mode::Plan, &said, &audit(world, "set mode")));
-    assert_eq!(sides.desk.last_event(), Ok(0));
-    assert_eq!(sides.store.audit(0, 9), Ok(vec![]));
+    misfit(stores.desk.post(chat, &output).map(|_| ()));
+    misfit(stores.desk.record(chat, &output));
+    misfit(stores.desk.set_mode(chat, Mode::Plan, &output, &audit(world, "set mode")));
+    assert_eq!(stores.desk.last_event(), Ok(0));
+    assert_eq!(stores.store.audit(0, 9), Ok(vec![]));
 }

@@ -85,7 +85,7 @@ fn a_call_works_whatever_the_configuration_says_about_servers() {
 }
 
 #[test]
-fn w1_json_that_does_not_parse_is_told_in_the_envelope() {
+fn w1_invalid_json_is_refused_in_the_envelope() {
     let yard = Yard::new();
     for bad in ["{", "{'path': 1}", "nonsense"] {
         let ran = yard.run(&["call", "read", bad]);
@@ -693,7 +693,7 @@ fn texts(yard: &Yard) -> Vec<(String, String)> {
 }
 
 #[test]
-fn h5_a_damaged_journal_is_said_nothing_is_rewritten_and_adopt_goes_on() {
+fn h5_a_damaged_journal_is_reported_nothing_is_rewritten_and_adopt_goes_on() {
     // Of a database: no database any more, cut off, and a page of garbage in its middle.
     for damage in ["garbage", "cut", "page"] {
         let yard = Yard::new();

@@ -114,7 +114,7 @@ fn a_yes_by_rule_covers_that_path_in_every_chat_and_no_other() {
 }
 
 #[test]
-fn a_no_is_told_to_the_asker_and_nothing_happens() {
+fn a_denial_reaches_the_caller_and_nothing_happens() {
     let (gate, agent) = gate();
     let id = awaited(put(&agent, &gate.call(), &args("/a.txt", "mine\n")));
     let shown = gate.request(id);

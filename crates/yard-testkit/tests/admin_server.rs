@@ -411,7 +411,7 @@ fn two_callers_open_a_workspace_once() {
 }
 
 #[test]
-fn a_workspace_that_is_deleted_lets_nobody_in_and_keeps_its_files() {
+fn a_deleted_workspace_admits_no_caller_and_keeps_its_files() {
     let fixture = ServerFixture::new();
     let (ada, server) = (fixture.person("ada@example.com"), &fixture.server);
     let entered = fixture.workspace(&ada);
@@ -435,7 +435,7 @@ fn a_workspace_that_is_deleted_lets_nobody_in_and_keeps_its_files() {
 }
 
 #[test]
-fn g16_nobody_learns_of_many_accounts_in_a_minute() {
+fn g16_a_caller_cannot_probe_many_accounts_in_a_minute() {
     let fixture = ServerFixture::new();
     let ada = fixture.person("ada@example.com");
     let entered = fixture.workspace(&ada);
@@ -494,7 +494,7 @@ fn r15_a_workspace_that_overlaps_already_can_only_be_removed() {
 }
 
 #[test]
-fn folders_of_the_host_need_the_operators_word_each_time() {
+fn folders_of_the_host_need_the_operators_permission_each_time() {
     let fixture = ServerFixture::new();
     let (ada, server) = (fixture.person("ada@example.com"), &fixture.server);
     let host = fixture.folder.path().join("project").to_str().unwrap().to_owned();

@@ -125,7 +125,7 @@ fn of_many_who_create_one_path_exactly_one_wins() {
 /// A bug in one call is that call's alone: whoever shares its batch or waits behind it gets an answer, and
 /// what was acknowledged is there.
 #[test]
-fn a_writer_that_breaks_off_keeps_nobody_waiting() {
+fn a_panicking_writer_blocks_no_other() {
     let rounds = scaled(400) as u64;
     for breaks in
         [Breaks::Store(FailureTime::Before), Breaks::Store(FailureTime::After), Breaks::Disk]

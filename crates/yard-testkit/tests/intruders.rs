@@ -76,7 +76,7 @@ fn a_save_where_a_file_was_taken_from_is_not_written_over_when_the_rest_fails() 
 }
 
 #[test]
-fn what_was_taken_comes_back_where_nobody_saved() {
+fn a_taken_file_comes_back_unless_another_was_saved_there() {
     let yard = yard(DiskCall::RemoveFolder, true, |_| {});
     assert!(yard.perform(rm("/d")).is_err());
     for name in ["a", "b"] {

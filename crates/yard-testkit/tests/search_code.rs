@@ -207,7 +207,7 @@ fn a6_a_name_is_found_in_any_spelling_by_its_parts_and_by_what_it_is_in() {
 }
 
 #[test]
-fn a6_an_edit_is_seen_at_once_whoever_made_it() {
+fn a6_an_edit_of_any_author_is_seen_at_once() {
     let yard = Yard::new();
     yard.put("/src/a.rs", "fn first_name() {}\n");
     assert_eq!(definitions(&yard, "first_name"), ["src/a.rs:1 function first_name"]);

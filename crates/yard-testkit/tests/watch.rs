@@ -91,7 +91,7 @@ fn set(paths: &[&str]) -> BTreeSet<String> {
 }
 
 #[test]
-fn an_editors_save_is_told_once_and_its_temporary_file_is_not() {
+fn an_editors_save_is_reported_once_and_its_temporary_file_is_not() {
     let listener = Listener::on(Yard::new());
     listener.call("write", json!({"path": "/src/a.rs", "content": "one\n"}));
     assert_eq!(listener.all(), set(&[]));
@@ -101,7 +101,7 @@ fn an_editors_save_is_told_once_and_its_temporary_file_is_not() {
 }
 
 #[test]
-fn files_in_folders_that_just_came_are_told() {
+fn files_in_new_folders_are_reported() {
     let listener = Listener::on(Yard::new());
     listener.shell("mkdir -p a/b/c && echo x > a/b/c/f");
     listener.wait_for("/a/b/c/f");
@@ -112,7 +112,7 @@ fn files_in_folders_that_just_came_are_told() {
 }
 
 #[test]
-fn what_others_delete_and_rename_is_told() {
+fn deletions_and_renames_of_other_programs_are_reported() {
     let yard = Yard::new();
     yard.put("/unknown.txt", "u");
     yard.put("/old/x.txt", "x");
@@ -128,7 +128,7 @@ fn what_others_delete_and_rename_is_told() {
 }
 
 #[test]
-fn our_own_steps_are_not_told() {
+fn our_own_steps_are_not_reported() {
     let yard = Yard::new();
     yard.put("/disk/only.txt", "nobody recorded this");
     yard.put("/doomed.txt", "nor this");
@@ -155,7 +155,7 @@ fn our_own_steps_are_not_told() {
 }
 
 #[test]
-fn others_are_told_apart_from_writers_that_never_rest() {
+fn changes_of_others_are_distinguished_from_those_of_busy_writers() {
     let listener = Listener::on(Yard::new());
     std::thread::scope(|scope| {
         for writer in 0..3 {
@@ -201,7 +201,7 @@ fn another_process_on_the_same_root_is_one_of_us() {
 }
 
 #[test]
-fn what_others_do_to_a_place_that_we_emptied_is_told() {
+fn changes_of_others_at_a_path_that_we_emptied_are_reported() {
     let listener = Listener::on(Yard::new());
     listener.call("write", json!({"path": "/f/a.txt", "content": "a"}));
     listener.call("rm", json!({"path": "/f/a.txt"}));
@@ -214,7 +214,7 @@ fn what_others_do_to_a_place_that_we_emptied_is_told() {
 }
 
 #[test]
-fn nothing_is_told_of_git_and_links_are_not_followed() {
+fn changes_below_git_are_not_reported_and_links_are_not_followed() {
     let yard = Yard::new();
     let elsewhere = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(elsewhere.path(), yard.root().join("way")).unwrap();
@@ -226,7 +226,7 @@ fn nothing_is_told_of_git_and_links_are_not_followed() {
 }
 
 #[test]
-fn thousands_of_files_are_told_in_bounded_batches() {
+fn thousands_of_files_are_reported_in_bounded_batches() {
     let listener = Listener::on(Yard::new());
     listener.shell("mkdir many && for i in $(seq 2000); do echo x > many/$i.txt; done");
     listener.wait_for("/many/2000.txt");
@@ -238,7 +238,7 @@ fn thousands_of_files_are_told_in_bounded_batches() {
 }
 
 #[test]
-fn reading_is_not_told() {
+fn reads_are_not_reported() {
     let yard = Yard::new();
     (0..3_000).for_each(|number| yard.put(&format!("/{}/{number}.txt", number % 10), "hay\n"));
     let listener = Listener::on(yard);

@@ -419,7 +419,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_person_s_word_is_a_letter_or_a_word_and_a_no_takes_a_reason() {
+    fn the_prompt_accepts_a_letter_or_a_word_and_a_denial_takes_a_reason() {
         let state = ContentHash::of(b"shown");
         let decision = |typed: &str| ask(&mut typed.as_bytes(), &mut Vec::new(), state).unwrap();
         let yes = |scope| {

@@ -157,7 +157,7 @@ fn a_program_that_the_box_does_not_show_is_named_with_its_folder() {
 }
 
 #[test]
-fn a_terminal_is_told_of_a_program_that_the_box_does_not_show() {
+fn a_terminal_reports_a_program_that_the_box_does_not_show() {
     let yard = Yard::new();
     program(&yard, "bin/hidden-tool", "hidden");
     let folder = home(&yard).join("bin");

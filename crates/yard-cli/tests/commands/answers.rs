@@ -14,7 +14,7 @@ fn run_code(yard: &Yard, args: Value) -> Value {
 }
 
 #[test]
-fn x4_streams_and_codes_are_told_apart() {
+fn x4_streams_and_codes_are_distinguished() {
     let yard = yard();
     let reply = shell(&yard, "echo out; echo err >&2; exit 3");
     let expected = json!({
@@ -92,7 +92,7 @@ fn a3_python_and_bash_run_with_arguments_and_environment() {
 }
 
 #[test]
-fn a3_a_timeout_keeps_what_was_said() {
+fn a3_a_timeout_keeps_the_output_so_far() {
     let yard = yard();
     let code = "echo so far; echo more >&2; sleep 4244";
     let reply = run_code(&yard, json!({"language": "bash", "code": code, "timeout": 0.6}));

@@ -154,7 +154,7 @@ fn b7_a_denied_command_keeps_its_output_in_the_answer() {
 }
 
 #[test]
-fn b7_a_landing_that_conflicts_by_now_is_not_told_as_executed() {
+fn b7_a_landing_that_conflicts_by_now_is_not_reported_as_executed() {
     let yard = yard();
     yard.put("/a.txt", "one\n");
     let id = asked(&shell_as(&yard, &guarded(&yard), "echo said; echo two > a.txt"));

@@ -141,7 +141,7 @@ fn x6_nothing_runs_where_the_policy_says_no() {
 }
 
 #[test]
-fn x5_a_terminal_is_told_of_nothing_outside_the_workspace() {
+fn x5_a_terminal_reveals_nothing_outside_the_workspace() {
     let yard = yard();
     let secret = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(secret.path(), "SECRET-WORD").unwrap();
@@ -207,7 +207,7 @@ fn a3_code_that_cannot_be_started_is_an_execution_error() {
 }
 
 #[test]
-fn a3_code_is_approved_by_itself_and_its_time_is_told_in_milliseconds() {
+fn a3_code_is_approved_by_itself_and_its_time_is_in_milliseconds() {
     let yard = yard();
     let args = json!({"language": "bash", "code": "sleep 0.3; echo x > new.txt; echo said"});
     let (catalog, session, call) = (yard.catalog(), guarded(&yard), yard.surroundings());

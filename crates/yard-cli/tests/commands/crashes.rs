@@ -116,7 +116,7 @@ fn assert_nothing_is_left(home: &std::path::Path) {
 }
 
 #[test]
-fn an_interrupted_command_is_told_and_not_run_again() {
+fn an_interrupted_command_is_reported_and_not_run_again() {
     let yard = Yard::open(&Folders::new(), plan()).unwrap();
     let runs = yard.folders().state().join("runs");
     let run = yard_core::RunId::new(&yard_testkit::RealWorld);

@@ -151,7 +151,7 @@ fn a6_without_commits_without_a_branch_and_with_an_upstream() {
 }
 
 #[test]
-fn a6_a_conflict_is_told() {
+fn a6_a_conflict_is_reported() {
     let yard = yard();
     conflict(&yard);
     let status = value(&yard, "git_status", json!({}));

@@ -159,7 +159,7 @@ fn a6_npm_installs_and_its_step_is_undone() {
 }
 
 #[test]
-fn a6_an_install_reaches_nothing_of_this_machine_that_nobody_named() {
+fn a6_an_install_reaches_no_unnamed_host_of_this_machine() {
     let (index, other) = (Index::serve(), Index::serve());
     index.has("/simple/x/", "<a href=\"/files/none\">none</a>");
     let web = Web::new(Net::default()).exempting(&index.place).unwrap();

@@ -167,7 +167,7 @@ fn picture_names(yard: &yard_testkit::Yard) -> Vec<String> {
 }
 
 #[test]
-fn what_somebody_removed_meanwhile_does_not_come_back() {
+fn files_that_were_removed_meanwhile_do_not_come_back() {
     let yard = yard();
     shell(&yard, "echo one > a.txt");
     std::thread::scope(|scope| {

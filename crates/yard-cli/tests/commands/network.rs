@@ -373,7 +373,7 @@ fn a_port_that_the_person_named_is_reached_once_they_agree_and_by_commands_alone
 }
 
 #[test]
-fn what_is_not_public_is_refused_and_nobody_is_asked() {
+fn addresses_that_are_not_public_are_refused_without_asking() {
     let host = Host::saying("never");
     let yard = yard_with(way_to(&[]));
     let port = host.port;
@@ -448,7 +448,7 @@ fn a_program_that_ignores_the_proxy_is_held_and_let_through_by_the_name_of_its_h
 }
 
 #[test]
-fn a_program_that_ignores_the_proxy_reaches_no_host_that_nobody_allowed() {
+fn a_program_that_ignores_the_proxy_reaches_no_host() {
     let host = Host::saying("never");
     let net = Net::default().resolving_by(Arc::new(Port80(host.port)));
     let net = net.exempting("site.example:80").unwrap();

@@ -323,7 +323,7 @@ fn w18_what_one_chat_was_allowed_to_read_is_shown_in_no_other() {
 }
 
 #[test]
-fn kept_output_is_shown_to_nobody_who_may_read_less_than_the_command_could() {
+fn stored_output_is_hidden_from_callers_who_may_read_less_than_the_command() {
     let yard = furnished();
     // Tools of `codex` may read what those of `workspace` may not.
     set(

@@ -438,7 +438,7 @@ fn x5_a_session_of_build_mode_ends_when_its_chat_only_plans() {
 }
 
 #[test]
-fn x5_a_terminal_ends_when_nobody_uses_it_and_when_its_time_is_up() {
+fn x5_an_unused_terminal_ends_and_so_does_one_whose_time_is_up() {
     for (limits, why) in [
         (
             TerminalLimits { idle: Duration::from_millis(300), ..TerminalLimits::default() },

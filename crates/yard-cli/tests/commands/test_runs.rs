@@ -445,7 +445,7 @@ fn a6_make_and_scripts_that_say_little() {
 }
 
 #[test]
-fn a6_what_is_not_there_is_said() {
+fn a6_missing_things_are_reported() {
     let yard = yard();
     yard.put("notes.txt", "x");
     let (code, message) = error(&yard, "run_tests", json!({}));
@@ -470,7 +470,7 @@ fn a6_what_is_not_there_is_said() {
 }
 
 #[test]
-fn a6_tests_that_take_too_long_end_with_what_was_said() {
+fn a6_tests_that_take_too_long_end_with_their_output() {
     let yard = yard();
     yard.put("Makefile", "test:\n\t@echo begun; sleep 4245\n");
     let answer = call(&yard, "run_tests", json!({"timeout": 1}));

@@ -380,7 +380,7 @@ fn b5_a_viewer_s_push_starts_nothing_and_plan_mode_neither() {
 }
 
 #[test]
-fn b8_a_push_that_cannot_work_asks_nobody() {
+fn b8_a_push_that_cannot_work_does_not_ask() {
     let yard = yard();
     let git = "git init -q -b main . && git config user.email a@example.com && \
                git config user.name A && git commit -q --allow-empty -m one";

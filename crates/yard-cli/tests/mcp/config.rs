@@ -41,7 +41,7 @@ fn a_configuration_starts_what_was_asked_for() {
 }
 
 #[test]
-fn wrong_options_are_told_and_nothing_is_served() {
+fn wrong_options_are_reported_and_nothing_is_served() {
     let setup = Setup::new();
     for (words, hint) in [
         (["--toolset", "nope"], "filesystem"),

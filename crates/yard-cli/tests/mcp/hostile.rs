@@ -61,7 +61,7 @@ fn named(folder: &Path, name: &str) -> Option<PathBuf> {
 
 /// A small change is made on the thread that reads, when nobody else is in its way; else it is not.
 #[test]
-fn a_save_that_waits_for_another_process_holds_up_nobody() {
+fn a_save_that_waits_for_another_process_delays_no_other_call() {
     let setup = Setup::new();
     setup.put("a", "one\n");
     let client = setup.connect(&["--policy", "open"]);

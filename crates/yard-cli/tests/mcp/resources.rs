@@ -87,7 +87,7 @@ fn wait_for(client: &Client, uri: &str) -> Value {
 }
 
 #[test]
-fn who_subscribes_is_told_of_every_change_whoever_makes_it() {
+fn a_subscriber_is_notified_of_the_changes_of_every_author() {
     for wire in BOTH {
         let setup = Setup::new();
         setup.put("a", "one\n");
@@ -124,7 +124,7 @@ fn who_subscribes_is_told_of_every_change_whoever_makes_it() {
 }
 
 #[test]
-fn who_listed_resources_is_told_when_the_list_changes() {
+fn a_client_that_listed_resources_is_notified_when_the_list_changes() {
     let setup = Setup::new();
     setup.put("a", "one\n");
     let client = setup.speak(Wire::Sessions, &["--policy", "open"], json!({}));

@@ -338,7 +338,7 @@ fn r15_steps_and_terminals_are_found_in_the_root_that_has_them() {
 }
 
 #[test]
-fn r15_a_call_that_names_no_root_is_told_to_name_one() {
+fn r15_a_call_that_names_no_root_is_asked_to_name_one() {
     let pair = Pair::new();
     let client = pair.open("codex");
     let why = client.complaint("shell", json!({"command": "pwd"}));

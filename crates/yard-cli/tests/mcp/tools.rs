@@ -165,7 +165,7 @@ fn with_history_an_agent_takes_a_step_back_in_every_dialect() {
 }
 
 #[test]
-fn progress_is_told_and_a_cancelled_call_ends() {
+fn progress_is_reported_and_a_cancelled_call_ends() {
     for wire in BOTH {
         let setup = Setup::new();
         let client = setup.speak(wire, &["--toolset", "assistant", "--policy", "open"], json!({}));

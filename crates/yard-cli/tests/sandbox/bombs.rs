@@ -234,8 +234,8 @@ fn stale_groups() -> Vec<String> {
 }
 
 #[test]
-fn a_killed_command_is_told_as_such() {
-    as_root_and_user("bombs::a_killed_command_is_told_as_such", || {
+fn a_killed_command_is_reported_as_killed() {
+    as_root_and_user("bombs::a_killed_command_is_reported_as_killed", || {
         let (sandbox, setup) = (sandbox(), BoxSetup::new());
         let ran = setup.sh(&sandbox, "kill -9 $$");
         assert_eq!((ran.ended.exit, ran.ended.stopped), (Exit::Signal(9), None));

@@ -68,7 +68,7 @@ fn pipelined_requests_are_answered_in_order() {
 }
 
 #[test]
-fn a_client_that_waits_for_100_is_told_to_go_on_or_why_not() {
+fn a_client_that_waits_for_100_gets_it_or_the_refusal() {
     let server = Server::start();
     let ada = server.person();
     let workspace = ada.workspace();

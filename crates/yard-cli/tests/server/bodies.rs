@@ -54,7 +54,7 @@ fn w1_malformed_bodies_get_a_json_error() {
 }
 
 #[test]
-fn what_is_no_message_is_told_so_over_mcp() {
+fn invalid_messages_get_an_error_over_mcp() {
     let server = Server::start();
     let ada = server.person();
     let path = format!("/mcp/{}", ada.workspace());
@@ -169,7 +169,7 @@ pub(crate) fn resident(server: &Server) -> u64 {
 }
 
 #[test]
-fn w1_who_is_refused_before_the_body_came_still_hears_why() {
+fn w1_a_client_that_is_refused_before_its_body_still_gets_the_reason() {
     let server = Server::start();
     let ada = server.person();
     let path = format!(

@@ -103,7 +103,7 @@ fn w18_after_many_calls_in_many_chats_every_search_returns_sources() {
 }
 
 #[test]
-fn w18_a_chat_shows_nobody_what_they_may_not_read() {
+fn w18_a_chat_shows_no_caller_what_it_may_not_read() {
     let server = Server::start();
     let ada = server.person();
     let workspace = ada.workspace();

@@ -60,7 +60,7 @@ fn a7_definitions_come_as_each_vendor_takes_them() {
 }
 
 #[test]
-fn r13_what_a_command_said_is_for_members_alone() {
+fn r13_command_output_is_for_members_only() {
     let mut server = Server::start_with(&[("TOOLYARD__COMMANDS__OUTPUT_MIB", "1")]);
     let read = |someone: &Someone<'_>, workspace: &str, path: &str| {
         let base = format!("/api/v1/workspaces/{workspace}");

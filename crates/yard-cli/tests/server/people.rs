@@ -37,7 +37,7 @@ fn an_account_is_made_and_used() {
 }
 
 #[test]
-fn a_bad_account_is_told_field_by_field() {
+fn a_bad_account_is_refused_field_by_field() {
     let server = Server::start();
     let bad = json!({"email": "nobody", "password": "short", "confirm_password": "other"});
     let reply = server.post("/api/v1/auth/register", &bad).expect(400);
@@ -159,7 +159,7 @@ fn refused_next_to(server: &Server) -> u16 {
 }
 
 #[test]
-fn clients_of_a_trusted_proxy_are_told_apart_and_of_no_other() {
+fn clients_are_distinguished_behind_a_trusted_proxy_only() {
     assert_eq!(refused_next_to(&Server::start()), 429, "anybody can send the header");
     let trusting = [
         ("TOOLYARD__SERVER__TRUSTED_PROXIES", "[\"127.0.0.0/8\"]"),

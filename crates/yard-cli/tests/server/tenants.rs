@@ -32,7 +32,7 @@ fn shell(person: &Someone<'_>, workspace: &str, command: &str) -> Answer {
 }
 
 #[test]
-fn r15_a_folder_that_overlaps_another_workspaces_is_refused_whoever_asks() {
+fn r15_a_folder_that_overlaps_another_workspaces_is_refused_to_every_caller() {
     let home = tempfile::tempdir().unwrap();
     let base = home.path().canonicalize().unwrap();
     for name in ["p4/inner", "p5", "p4x"] {

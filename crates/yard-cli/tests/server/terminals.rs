@@ -27,7 +27,7 @@ fn open(someone: &Someone<'_>, base: &str, name: &str, cmd: &str) -> Value {
 }
 
 #[test]
-fn x5_a_terminal_is_told_listed_and_ended_by_a_person() {
+fn x5_a_person_sees_lists_and_ends_a_terminal() {
     let server = Server::start();
     let (ada, agent, base) = at_work(&server);
     let mut live = Listener::open(&ada, &base, None);

@@ -150,7 +150,7 @@ fn raise_format(database: &Path) {
 }
 
 #[test]
-fn a_newer_folder_is_refused_with_a_clear_word() {
+fn a_newer_folder_is_refused_with_a_clear_message() {
     let (temp, facts) = unpacked();
     let data = temp.path().join("server");
     raise_format(&data.join("people.db"));

@@ -88,7 +88,7 @@ fn a_key_is_shown_once_and_is_an_agents() {
 }
 
 #[test]
-fn a_folder_of_the_host_needs_the_operators_word() {
+fn a_folder_of_the_host_needs_the_operators_permission() {
     let folder = tempfile::tempdir().unwrap();
     let project = folder.path().join("project");
     std::fs::create_dir(&project).unwrap();

@@ -220,7 +220,7 @@ fn a1_after_a_restart_what_a_person_did_is_untouched() {
 }
 
 #[test]
-fn a14_a_boot_that_nobody_knows_counts_as_another_one() {
+fn a14_an_unknown_boot_counts_as_another_one() {
     let machine = Machine::new(7);
     let hand = machine.open();
     put(&hand, "/a", "agent\n");

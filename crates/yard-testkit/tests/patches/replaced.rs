@@ -67,7 +67,7 @@ fn a_file_replaces_the_one_of_its_name_in_a_folder() {
 }
 
 #[test]
-fn files_that_nobody_told_us_of_are_kept_as_versions_too() {
+fn files_of_other_programs_become_versions_too() {
     let (place, hand) = place();
     fs::write(place.root().join("x"), "x\n").unwrap();
     fs::write(place.root().join("y"), "y\n").unwrap();

@@ -66,7 +66,7 @@ fn refused(answer: &Answer) -> String {
 }
 
 #[test]
-fn a4_a_host_that_nobody_named_asks_and_a_yes_is_for_that_call() {
+fn a4_a_host_without_permission_asks_and_an_approval_is_for_that_call() {
     let server = Server::saying(page("text/plain", "said"));
     let (yard, base) = unlisted(&server);
     let guarded = agent(&yard, Policy::Guarded);
@@ -105,7 +105,7 @@ fn a4_a_host_that_nobody_named_asks_and_a_yes_is_for_that_call() {
 }
 
 #[test]
-fn a4_a_no_reaches_nobody_and_a_yes_for_the_chat_is_for_that_host() {
+fn a4_a_denied_host_is_not_reached_and_an_approval_for_the_chat_is_for_that_host() {
     let server = Server::saying(page("text/plain", "said"));
     let (yard, base) = unlisted(&server);
     let guarded = agent(&yard, Policy::Guarded);
@@ -161,7 +161,7 @@ fn a4_presets_lists_and_rules_say_who_asks() {
 }
 
 #[test]
-fn a4_a_redirect_to_a_host_that_nobody_allowed_is_answered_and_not_followed() {
+fn a4_a_redirect_to_a_host_without_permission_is_answered_and_not_followed() {
     let other = Server::saying(page("text/plain", "never"));
     let to = format!("http://other.example:{}/x", other.port());
     let target = to.clone();

@@ -86,7 +86,7 @@ fn a5_without_a_provider_it_says_how_to_have_one() {
 }
 
 #[test]
-fn a5_what_a_provider_refuses_is_told_without_its_words() {
+fn a5_a_refusal_of_a_provider_is_reported_without_its_text() {
     let refusing =
         format!("HTTP/1.1 401 No\r\nContent-Length: {}\r\n\r\nbad key {KEY}", 8 + KEY.len());
     for (answer, expected) in [

@@ -29,7 +29,7 @@ fn x4_of_a_flood_the_first_bytes_are_kept_and_the_rest_is_counted() {
 }
 
 #[test]
-fn x4_the_oldest_goes_first_and_who_asks_for_it_is_told() {
+fn x4_the_oldest_output_is_removed_first_and_a_reader_learns_that() {
     let yard = yard_keeping(Keeping { total_bytes: 1_000_000, ..Keeping::default() });
     let paths: Vec<String> = (0..4).map(|_| spill(&yard, 400_000)).collect();
     let found: Vec<bool> = paths.iter().map(|path| read(&yard, path).ok).collect();
@@ -59,7 +59,7 @@ fn x4_what_is_old_goes_when_the_workspace_is_opened() {
 }
 
 #[test]
-fn r13_it_is_of_one_workspace_and_of_nobody_else_on_the_machine() {
+fn r13_output_belongs_to_one_workspace_and_to_no_other_user() {
     let (one, other) = (yard(), yard());
     let path = spill(&one, 200_000);
     assert!(read(&one, &path).ok && !read(&other, &path).ok);
@@ -79,7 +79,7 @@ fn r13_it_is_of_one_workspace_and_of_nobody_else_on_the_machine() {
 }
 
 #[test]
-fn a_purge_takes_what_commands_said_along() {
+fn a_purge_removes_command_output_as_well() {
     let yard = yard();
     let text = lines(200_000);
     let args = json!({"path": "/secret", "content": text});

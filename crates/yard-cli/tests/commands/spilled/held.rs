@@ -38,7 +38,7 @@ fn a3_a_timeout_says_where_the_whole_is() {
 }
 
 #[test]
-fn x4_a_command_that_is_killed_or_fails_has_said_it_all_the_same() {
+fn x4_the_output_of_a_killed_or_failed_command_is_stored() {
     let yard = yard();
     for (ending, code) in [("kill -9 $$", 137), ("exit 3", 3), ("kill -SEGV $$", 139)] {
         let reply = shell(&yard, &format!("{}; {ending}", much()));
@@ -48,7 +48,7 @@ fn x4_a_command_that_is_killed_or_fails_has_said_it_all_the_same() {
 }
 
 #[test]
-fn x4_what_is_denied_or_dropped_or_undone_was_said_all_the_same() {
+fn x4_the_output_of_a_denied_dropped_or_undone_command_remains() {
     let yard = yard();
     let call = yard.surroundings();
     let rules = json!({"rules": [{"effect": "create", "path": "locked", "then": "deny"}]});
@@ -89,7 +89,7 @@ fn decide(yard: &Yard, id: yard_core::ApprovalId, approves: bool) -> yard_gate::
 }
 
 #[test]
-fn x4_a_landing_that_waits_keeps_what_was_said_for_a_yes_and_for_a_no() {
+fn x4_a_waiting_landing_keeps_its_output_for_both_decisions() {
     let yard = yard();
     let id = asks(&yard, "a.txt");
     // The program ends before a person has decided.

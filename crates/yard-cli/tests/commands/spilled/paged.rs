@@ -210,7 +210,7 @@ fn x4_one_line_of_fifty_megabytes_is_read_to_its_end() {
 }
 
 #[test]
-fn x4_it_is_searched_where_it_is_and_nobody_comes_across_it() {
+fn x4_output_is_searched_where_it_is_and_in_no_other_search() {
     let yard = yard();
     yard.put("/a.txt", "    12345\n");
     let path = spill(&yard, 300_000);

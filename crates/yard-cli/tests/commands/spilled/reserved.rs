@@ -49,7 +49,7 @@ fn x4_no_tool_changes_moves_or_removes_it() {
 }
 
 #[test]
-fn x4_a_command_that_writes_there_is_told_that_nothing_of_it_was_kept() {
+fn x4_a_command_that_writes_there_learns_that_it_was_dropped() {
     let yard = yard();
     let reply = shell(
         &yard,

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use http::HeaderMap;
 use http::request::Parts;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use yard_core::op::Operation;
@@ -69,9 +70,12 @@ impl RequestBody {
         mem::take(self).bytes
     }
 
-    /// A text member of a parsed body.
-    pub(crate) fn text_member(&self, name: &str) -> Option<String> {
-        Some(self.parsed().as_ref()?.get(name)?.as_str()?.to_owned())
+    /// The tool and the toolset that a call names. A body that is not parsed is scanned for them.
+    pub(crate) fn called_tool(&self) -> Option<CalledTool> {
+        match &*self.parsed() {
+            Some(value) => CalledTool::deserialize(value).ok(),
+            None => serde_json::from_slice(&self.bytes).ok(),
+        }
     }
 
     /// The body in a form that can be compared: parsed JSON is compact.
@@ -89,6 +93,13 @@ impl RequestBody {
     fn parsed(&self) -> MutexGuard<'_, Option<Value>> {
         self.json.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The names in the body of a call.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct CalledTool {
+    pub(crate) tool: String,
+    pub(crate) toolset: Option<String>,
 }
 
 /// The caller, as far as the route needs one.
@@ -246,4 +257,21 @@ fn parse(bytes: &[u8]) -> Result<Value, Problem> {
 
 pub(crate) fn no_token() -> Problem {
     Problem::unknown_caller("No valid token found in Authorization header or cookie")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tool_of_a_call_is_known_whether_or_not_the_body_is_parsed() {
+        let call =
+            json!({"args": {"command": "x".repeat(100_000)}, "tool": "shell", "toolset": "codex"});
+        let bytes = Bytes::from(call.to_string());
+        let expected = CalledTool { tool: "shell".to_owned(), toolset: Some("codex".to_owned()) };
+        assert_eq!(RequestBody::raw(bytes.clone()).called_tool(), Some(expected));
+        let parsed = RequestBody::json(bytes).unwrap_or_default();
+        assert_eq!(parsed.called_tool().map(|call| call.tool).as_deref(), Some("shell"));
+        assert_eq!(RequestBody::raw(Bytes::from_static(b"{")).called_tool(), None);
+    }
 }

@@ -121,11 +121,9 @@ pub(super) fn work(request: &HttpRequest) -> Option<WorkKind> {
     if !is_call(&request.route) {
         return None;
     }
-    let toolset = request.body.text_member("toolset");
-    let tool = request
-        .body
-        .text_member("tool")
-        .and_then(|tool| request.app.catalog.get(toolset.as_deref().unwrap_or(TOOLSET), &tool));
+    let tool = request.body.called_tool().and_then(|called| {
+        request.app.catalog.get(called.toolset.as_deref().unwrap_or(TOOLSET), &called.tool)
+    });
     Some(tool.map_or(WorkKind::Change, |tool| tool.work().into()))
 }
 

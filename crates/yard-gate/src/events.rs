@@ -3,20 +3,35 @@
 
 use std::sync::Arc;
 
-use yard_core::{Call, Result, World};
+use yard_core::{Call, Reading as _, Result, World};
 use yard_kernel::{Outside, store_fault};
-use yard_store::{EVENT_PATHS, EventRow};
+use yard_store::{EVENT_PATHS, Event, EventRow};
 
 use crate::lock::lock;
+use crate::session::ANY_TOOL;
 use crate::{ChangeListener, ChangeSubscription, OpenWorkspace, Session};
 
 /// How many events are read at once.
 pub const MAX_EVENTS: usize = 200;
 
 impl Session {
-    /// Events after number `after`, oldest first, at most [`MAX_EVENTS`].
-    pub fn events(&self, after: u64, limit: usize) -> Result<Vec<EventRow>> {
-        self.open().records.events(after, limit.clamp(1, MAX_EVENTS)).map_err(store_fault)
+    /// Events after number `after`, oldest first, at most [`MAX_EVENTS`], without paths that the caller may not list.
+    pub fn events(&self, call: &Call, after: u64, limit: usize) -> Result<Vec<EventRow>> {
+        let rows = self.open().records.events(after, limit.clamp(1, MAX_EVENTS));
+        let mut rows = rows.map_err(store_fault)?;
+        let Some(restrictions) = self.read_restrictions(ANY_TOOL, call)? else { return Ok(rows) };
+        for row in &mut rows {
+            match &mut row.what {
+                Event::Step(step) => {
+                    step.changes.retain(|change| restrictions.may_list(&change.path));
+                }
+                Event::ChangedOutside { paths } => {
+                    paths.retain(|path| restrictions.may_list(path));
+                }
+                _ => {}
+            }
+        }
+        Ok(rows)
     }
 
     /// The number of the newest event; 0 before the first.

@@ -14,6 +14,7 @@ use yard_kernel::{Leftover, Upload, store_fault};
 use yard_store::{AuditEntry, Chat, Mode};
 
 pub use self::chats::{Chats, ConnectionChat, MESSAGE_BYTES, MessageRole};
+pub(crate) use self::reading::ANY_TOOL;
 use self::roots::Roots;
 pub use self::roots::{Mount, NamedRoot, is_at_or_below};
 use crate::policy::approved_changes;

@@ -379,7 +379,7 @@ fn no_tool_tells_what_may_not_be_read_whatever_it_is_sent() {
             let answer = call(&yard, &session, toolset, tool, args.clone());
             check_no_canary(&format!("{toolset}.{tool} {args}"), &answer.body.to_string());
         }
-        let events = session.events(0, 200).unwrap();
+        let events = session.events(&yard.surroundings(), 0, 200).unwrap();
         check_no_canary("events", &format!("{events:?}"));
         // What the agent sent is its own text; only whole lines of the files count in the transcript.
         let chat = call(&yard, &session, "workspace", "read", json!({"path": "/chats/Agent.chat"}));

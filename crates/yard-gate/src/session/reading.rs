@@ -11,7 +11,7 @@ use crate::read_restrictions::{ReadRestrictions, TouchedPaths, with_about};
 use crate::{Asks, Origin};
 
 /// The origin of reads for no particular tool. Rules that name tools do not match it.
-const ANY_TOOL: Origin<'static> = Origin { toolset: "*", tool: "*", asks: Asks::Never };
+pub(crate) const ANY_TOOL: Origin<'static> = Origin { toolset: "*", tool: "*", asks: Asks::Never };
 
 impl Session {
     /// The read restrictions of a tool of this session; `None` if it has none.

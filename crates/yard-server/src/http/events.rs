@@ -1,6 +1,6 @@
 //! The event stream (SSE) of a workspace, from any event's number on. Events are read from the store at the
 //! reader's own pace, so a slow reader never slows a writer. A reader that is too far behind gets an event that
-//! says what it lost and where to read it.
+//! says how many events it missed and where to read them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -159,7 +159,7 @@ impl Reader {
             if cursor == last {
                 return Ok((String::new(), cursor));
             }
-            let rows = session.events(cursor, MAX_EVENTS)?;
+            let rows = session.events(&request.call, cursor, MAX_EVENTS)?;
             let after = rows.last().map_or(cursor, |row| row.number);
             Ok((rows.iter().map(|row| render_event(row, &session)).collect(), after))
         };

@@ -57,6 +57,7 @@ pub(super) enum Since {
 /// Reads the events of one workspace.
 pub(super) struct Watcher {
     workspace: WorkspaceView,
+    call: Call,
     seen: u64,
     notify: Arc<Notify>,
     _subscription: yard_gate::ChangeSubscription,
@@ -73,12 +74,12 @@ impl Watcher {
         if from == Since::AMomentAgo {
             let since = call.world().now().as_millis().saturating_sub(BACK_MILLIS);
             let after = seen.saturating_sub(MAX_EVENTS as u64);
-            let late = workspace.session.events(after, MAX_EVENTS)?.into_iter();
+            let late = workspace.session.events(call, after, MAX_EVENTS)?.into_iter();
             let first = late.filter(|row| row.at.as_millis() >= since).map(|row| row.number).min();
             seen = first.map_or(seen, |number| number.saturating_sub(1).min(seen));
             notify.notify_one();
         }
-        Ok(Self { workspace, seen, notify, _subscription: subscription })
+        Ok(Self { workspace, call: call.clone(), seen, notify, _subscription: subscription })
     }
 
     /// Waits until there may be new events.
@@ -91,7 +92,7 @@ impl Watcher {
 
     /// Reads one page of the events since the last read.
     pub(super) fn read(&mut self) -> Result<Option<Changed>> {
-        let events = self.workspace.session.events(self.seen, MAX_EVENTS)?;
+        let events = self.workspace.session.events(&self.call, self.seen, MAX_EVENTS)?;
         let Some(last) = events.last() else { return Ok(None) };
         self.seen = last.number;
         let mut changed = Changed::default();

@@ -64,7 +64,7 @@ const MANAGERS: [Manager; 11] = [
         variables: &[("POETRY_CACHE_DIR", "poetry")],
         shared: &[shared("poetry", "poetry", ".cache/pypoetry")],
     },
-    // The user's folder has logs beside packages.
+    // The user's folder holds logs as well as packages.
     Manager {
         variables: &[("npm_config_cache", "npm")],
         shared: &[shared("npm", "npm/_cacache", ".npm/_cacache")

@@ -337,7 +337,7 @@ pub(crate) fn variables() -> impl Iterator<Item = (String, String)> {
     all.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
-/// Traces go to a collector in plain HTTP: one beside the server takes them further, over TLS if need be.
+/// Traces go to a collector in plain HTTP: a collector on the same machine can forward them over TLS.
 fn is_collector(url: &str) -> bool {
     let Ok(url) = url.parse::<http::Uri>() else { return false };
     url.scheme_str() == Some("http") && url.host().is_some() && url.query().is_none()

@@ -271,7 +271,7 @@ pub(crate) fn state_folders(data: &Path) -> Vec<StateFolder> {
     let own_name =
         |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let local = inside("workspaces").filter_map(|path| {
-        // On a server there are workspaces themselves beside them, whose names are ids.
+        // A server's data folder holds workspaces in the same place; their names are ids.
         let is_ours = own_name(&path).len() == STATE_NAME_DIGITS;
         let note = fs::read_to_string(path.join(ROOT_FILE)).ok().filter(|_| is_ours)?;
         Some(StateFolder { name: note.trim_end_matches('\n').to_owned(), path })

@@ -1,5 +1,5 @@
-//! The binary `toolyard`: it composes the other crates into a program, and is their third interface beside HTTP and
-//! MCP.
+//! The binary `toolyard`: it composes the other crates into a program, and is their third interface, after HTTP
+//! and MCP.
 //!
 //! Only this crate reads the environment, the clock and random numbers; it passes them to the others. A command turns
 //! its options into one operation and the answer into a [`Reply`]. This module prints replies, sets the exit code and

@@ -1,6 +1,6 @@
-//! The programs of this machine that a box shows beside the system's: the folders of the user's PATH and the homes of
-//! toolchains, read-only, with their credentials masked. This module looks at which folders exist, and reads no file.
-//! A box never shows the whole home.
+//! The programs of this machine that a box shows in addition to the system's: the folders of the user's PATH and the
+//! homes of toolchains, read-only, with their credentials masked. This module looks at which folders exist, and reads
+//! no file. A box never shows the whole home.
 
 #![allow(clippy::disallowed_methods, reason = "folders of the machine, not of a workspace")]
 

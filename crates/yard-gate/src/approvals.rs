@@ -110,7 +110,7 @@ pub struct DecisionInput {
     pub state: ContentHash,
 }
 
-/// What a decision needs beside the person's own input.
+/// What a decision needs in addition to the person's input.
 #[derive(Debug)]
 pub struct DecisionContext<'a> {
     /// What the tool asks for by itself.

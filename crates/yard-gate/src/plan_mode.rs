@@ -5,7 +5,7 @@ use yard_core::{Effect, EffectKind, FileType, PathEffect, WsPath};
 use crate::Verdict;
 
 /// The extension of plan files.
-const PLAN_END: &[u8] = b".plan";
+const PLAN_SUFFIX: &[u8] = b".plan";
 
 /// Judges an effect in plan mode. `how_out` tells the caller how to leave plan mode.
 pub(crate) fn judge(how_out: &str, effect: &Effect) -> Verdict {
@@ -63,7 +63,7 @@ fn may_change(change: &PathEffect, effect: &Effect) -> bool {
 }
 
 fn is_plan_name(path: &WsPath) -> bool {
-    path.name().is_some_and(|name| name.as_bytes().ends_with(PLAN_END))
+    path.name().is_some_and(|name| name.as_bytes().ends_with(PLAN_SUFFIX))
 }
 
 fn verb(kind: EffectKind) -> &'static str {

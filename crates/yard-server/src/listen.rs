@@ -1,4 +1,4 @@
-//! Accepts connections and serves HTTP/1 on them. When the server is told to stop, it accepts no new
+//! Accepts connections and serves HTTP/1 on them. When the server receives a stop signal, it accepts no new
 //! connection, waits for the requests that are under way, and closes what is left after [`GRACE`]. No
 //! other module opens a listening socket.
 
@@ -27,7 +27,7 @@ use crate::pool::Pools;
 const MAX_CONNECTIONS: usize = 4_096;
 /// How long a client may take to send the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long requests may still run once the server was told to stop.
+/// How long requests may still run after the server received a stop signal.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// A server that has bound its address and does not accept connections yet.

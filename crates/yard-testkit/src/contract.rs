@@ -139,7 +139,7 @@ fn every_field(store: &dyn Store, world: &FakeWorld) {
         (state.kind, state.file_type, state.json) = (kinds[at % 3], file_type, at % 2 == 1);
         (state.mode, state.size) = (0o7777 - at as u32, 1 << (5 * at));
         state.content = state.content.filter(|_| at % 3 != 1);
-        // Parents, names and paths are taken as they are told, even where they do not agree.
+        // The store takes parents, names and paths as given, even if they contradict each other.
         state.parent = if at % 4 == 3 { FileId::new(world) } else { state.parent };
         change.from = (at == 5).then(|| path("/elsewhere"));
         change.to = change.to.filter(|_| at != 6);

@@ -1,4 +1,4 @@
-//! What every desk promises, one case a promise. A case is given a new, empty store that is both.
+//! What every store of workspace records promises, one case a promise. A case gets a new, empty store of both traits.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -17,8 +17,8 @@ use crate::{FakeWorld, StepBuilder};
 pub struct RecordStores {
     /// The journal.
     pub store: Arc<dyn Store>,
-    /// The desk beside it.
-    pub desk: Arc<dyn WorkspaceRecords>,
+    /// The records of the same workspace.
+    pub records: Arc<dyn WorkspaceRecords>,
 }
 
 /// One promise.
@@ -26,7 +26,7 @@ pub type RecordsCase = (&'static str, fn(&RecordStores, &FakeWorld));
 
 /// All promises.
 pub const CASES: &[RecordsCase] = &[
-    ("an empty desk answers with nothing", empty),
+    ("an empty store answers with nothing", empty),
     ("a chat reads back under a name of its own", chats),
     ("an actor has one default chat", default_chats),
     ("a transcript is the header and the texts, and its size is known", transcripts),
@@ -87,7 +87,7 @@ fn make_for(
         at: world.now(),
         header: format!("# {title}\n"),
     };
-    stores.desk.make_chat(&chat, &audit(world, "make chat")).unwrap()
+    stores.records.make_chat(&chat, &audit(world, "make chat")).unwrap()
 }
 
 fn ask(stores: &RecordStores, world: &FakeWorld, chat: ChatId, by: &str) -> QuestionId {
@@ -104,8 +104,8 @@ fn ask(stores: &RecordStores, world: &FakeWorld, chat: ChatId, by: &str) -> Ques
         plans,
     };
     let turn = turn(world, TurnKind::Question, "asked\n");
-    stores.desk.ask(&asked, &turn, &audit(world, "ask")).unwrap();
-    let row = stores.desk.question(asked.id).unwrap().unwrap();
+    stores.records.ask(&asked, &turn, &audit(world, "ask")).unwrap();
+    let row = stores.records.question(asked.id).unwrap().unwrap();
     assert_eq!((row.chat, &row.plans, row.given, row.used), (chat, &asked.plans, None, false));
     asked.id
 }
@@ -114,22 +114,22 @@ fn answer(stores: &RecordStores, world: &FakeWorld, id: QuestionId) -> Result<()
     let (answers, by) = ("{}".to_owned(), "person:local".to_owned());
     let given = Given { answers, by, via: Via::Button, at: world.now() };
     let turn = turn(world, TurnKind::Answer, "answered\n");
-    stores.desk.answer(id, &given, &turn, &audit(world, "answer"))?;
-    assert_eq!(stores.desk.question(id)?.unwrap().given, Some(given));
+    stores.records.answer(id, &given, &turn, &audit(world, "answer"))?;
+    assert_eq!(stores.records.question(id)?.unwrap().given, Some(given));
     Ok(())
 }
 
 fn empty(stores: &RecordStores, world: &FakeWorld) {
-    let desk = &stores.desk;
-    assert_eq!(desk.chat(ChatId::new(world)), Ok(None));
-    assert_eq!(desk.default_chat("agent:local"), Ok(None));
-    assert_eq!(desk.chats(None, 9), Ok(vec![]));
-    assert_eq!(desk.turns(ChatId::new(world), None, 0, 9), Ok(vec![]));
-    assert_eq!(desk.transcript(ChatId::new(world)), Ok(None));
-    assert_eq!(desk.question(QuestionId::new(world)), Ok(None));
-    assert_eq!(desk.questions(&QuestionFilter::default(), None, 9), Ok(vec![]));
-    assert_eq!(desk.events(0, 9), Ok(vec![]));
-    assert_eq!(desk.last_event(), Ok(0));
+    let records = &stores.records;
+    assert_eq!(records.chat(ChatId::new(world)), Ok(None));
+    assert_eq!(records.default_chat("agent:local"), Ok(None));
+    assert_eq!(records.chats(None, 9), Ok(vec![]));
+    assert_eq!(records.turns(ChatId::new(world), None, 0, 9), Ok(vec![]));
+    assert_eq!(records.transcript(ChatId::new(world)), Ok(None));
+    assert_eq!(records.question(QuestionId::new(world)), Ok(None));
+    assert_eq!(records.questions(&QuestionFilter::default(), None, 9), Ok(vec![]));
+    assert_eq!(records.events(0, 9), Ok(vec![]));
+    assert_eq!(records.last_event(), Ok(0));
 }
 
 fn chats(stores: &RecordStores, world: &FakeWorld) {
@@ -137,11 +137,11 @@ fn chats(stores: &RecordStores, world: &FakeWorld) {
     let names: Vec<String> = made.iter().map(|chat| chat.name.to_string()).collect();
     assert_eq!(names, ["a-b.chat", "a-b (2).chat", "a-b (3).chat"]);
     for chat in &made {
-        assert_eq!(stores.desk.chat(chat.id), Ok(Some(chat.clone())));
-        assert_eq!(stores.desk.chat_named(&chat.name), Ok(Some(chat.clone())));
+        assert_eq!(stores.records.chat(chat.id), Ok(Some(chat.clone())));
+        assert_eq!(stores.records.chat_named(&chat.name), Ok(Some(chat.clone())));
     }
     let page = |before, limit| {
-        let page = stores.desk.chats(before, limit).unwrap();
+        let page = stores.records.chats(before, limit).unwrap();
         page.into_iter().map(|chat| chat.id).collect::<Vec<_>>()
     };
     assert_eq!(page(None, 2), [made[2].id, made[1].id]);
@@ -152,22 +152,22 @@ fn default_chats(stores: &RecordStores, world: &FakeWorld) {
     let first = make_for(stores, world, "x", Some("a"));
     let again = make_for(stores, world, "y", Some("a"));
     assert_eq!(first, again);
-    assert_eq!(stores.desk.default_chat("a"), Ok(Some(first)));
-    assert_eq!(stores.desk.default_chat("b"), Ok(None));
-    assert_eq!(stores.desk.last_event(), Ok(1));
+    assert_eq!(stores.records.default_chat("a"), Ok(Some(first)));
+    assert_eq!(stores.records.default_chat("b"), Ok(None));
+    assert_eq!(stores.records.last_event(), Ok(1));
 }
 
 fn transcripts(stores: &RecordStores, world: &FakeWorld) {
     let (chat, other) = (make(stores, world, "t").id, make(stores, world, "u").id);
     for text in ["one\n", "zwei ä\n", ""] {
-        stores.desk.post(chat, &turn(world, TurnKind::Message, text)).unwrap();
-        stores.desk.record(other, &turn(world, TurnKind::Call, "elsewhere\n")).unwrap();
+        stores.records.post(chat, &turn(world, TurnKind::Message, text)).unwrap();
+        stores.records.record(other, &turn(world, TurnKind::Call, "elsewhere\n")).unwrap();
     }
     let mode = turn(world, TurnKind::Mode, "build\n");
-    stores.desk.set_mode(chat, Mode::Build, &mode, &audit(world, "set mode")).unwrap();
-    let text = stores.desk.transcript(chat).unwrap().unwrap();
+    stores.records.set_mode(chat, Mode::Build, &mode, &audit(world, "set mode")).unwrap();
+    let text = stores.records.transcript(chat).unwrap().unwrap();
     assert_eq!(text, "# t\none\nzwei ä\nbuild\n");
-    let found = stores.desk.chat(chat).unwrap().unwrap();
+    let found = stores.records.chat(chat).unwrap().unwrap();
     assert_eq!((found.bytes, found.mode), (text.len() as u64, Mode::Build));
     assert!(found.updated_at > found.created_at);
 }
@@ -176,13 +176,13 @@ fn turns(stores: &RecordStores, world: &FakeWorld) {
     let chat = make(stores, world, "t").id;
     for n in 0..6 {
         let kind = if n % 2 == 0 { TurnKind::Message } else { TurnKind::Call };
-        stores.desk.record(chat, &turn(world, kind, &n.to_string())).unwrap();
+        stores.records.record(chat, &turn(world, kind, &n.to_string())).unwrap();
     }
-    let all = stores.desk.turns(chat, None, 0, 99).unwrap();
+    let all = stores.records.turns(chat, None, 0, 99).unwrap();
     assert!(all.is_sorted_by_key(|turn| turn.number));
     assert_eq!(all.len(), 6);
-    assert_eq!(stores.desk.turns(chat, None, all[1].number, 2).unwrap(), all[2..4]);
-    let calls = stores.desk.turns(chat, Some(TurnKind::Call), all[1].number, 9).unwrap();
+    assert_eq!(stores.records.turns(chat, None, all[1].number, 2).unwrap(), all[2..4]);
+    let calls = stores.records.turns(chat, Some(TurnKind::Call), all[1].number, 9).unwrap();
     assert_eq!(calls, [all[3].clone(), all[5].clone()]);
 }
 
@@ -191,11 +191,12 @@ fn answers(stores: &RecordStores, world: &FakeWorld) {
     let id = ask(stores, world, chat, "a");
     assert_eq!(answer(stores, world, id), Ok(()));
     let before =
-        (stores.desk.transcript(chat), stores.desk.last_event(), stores.store.audit(0, 99));
+        (stores.records.transcript(chat), stores.records.last_event(), stores.store.audit(0, 99));
     assert!(matches!(answer(stores, world, id), Err(StoreError::Misfit(_))));
     let missing = answer(stores, world, QuestionId::new(world));
     assert!(matches!(missing, Err(StoreError::Misfit(_))));
-    let after = (stores.desk.transcript(chat), stores.desk.last_event(), stores.store.audit(0, 99));
+    let after =
+        (stores.records.transcript(chat), stores.records.last_event(), stores.store.audit(0, 99));
     assert_eq!(after, before);
 }
 
@@ -205,7 +206,7 @@ fn questions(stores: &RecordStores, world: &FakeWorld) {
     let ids = asked.map(|(chat, by)| ask(stores, world, chat, by));
     answer(stores, world, ids[0]).unwrap();
     let list = |filter: QuestionFilter, before, limit| {
-        let rows = stores.desk.questions(&filter, before, limit).unwrap();
+        let rows = stores.records.questions(&filter, before, limit).unwrap();
         rows.into_iter().map(|row| row.id).collect::<Vec<_>>()
     };
     let all = QuestionFilter::default();
@@ -231,17 +232,18 @@ fn side_effects(stores: &RecordStores, world: &FakeWorld) {
     };
     assert!(matches!(attempt("/a"), Err(StoreError::Misfit(_))), "not answered yet");
     answer(stores, world, question).unwrap();
-    assert_eq!(stores.desk.chat(chat).unwrap().unwrap().mode, Mode::Plan);
+    assert_eq!(stores.records.chat(chat).unwrap().unwrap().mode, Mode::Plan);
     assert_eq!(attempt("/a"), Ok(1));
-    assert_eq!(stores.desk.chat(chat).unwrap().unwrap().mode, Mode::Build);
-    assert!(stores.desk.question(question).unwrap().unwrap().used);
-    assert!(stores.desk.transcript(chat).unwrap().unwrap().ends_with("left\n"));
-    let last = stores.desk.events(stores.desk.last_event().unwrap() - 2, 9).unwrap();
+    assert_eq!(stores.records.chat(chat).unwrap().unwrap().mode, Mode::Build);
+    assert!(stores.records.question(question).unwrap().unwrap().used);
+    assert!(stores.records.transcript(chat).unwrap().unwrap().ends_with("left\n"));
+    let last = stores.records.events(stores.records.last_event().unwrap() - 2, 9).unwrap();
     assert!(matches!(&last[0].what, Event::Step(step) if step.verb == "write"));
     assert_eq!(last[1].what, Event::ModeChanged { chat, mode: Mode::Build });
-    let before = (stores.desk.transcript(chat), stores.desk.last_event(), stores.store.head());
+    let before =
+        (stores.records.transcript(chat), stores.records.last_event(), stores.store.head());
     assert!(matches!(attempt("/b"), Err(StoreError::Misfit(_))), "used already");
-    let after = (stores.desk.transcript(chat), stores.desk.last_event(), stores.store.head());
+    let after = (stores.records.transcript(chat), stores.records.last_event(), stores.store.head());
     assert_eq!(after, before);
     assert_eq!(stores.store.lookup(&path("/b")), Ok(None));
 }
@@ -256,8 +258,8 @@ fn request(stores: &RecordStores, world: &FakeWorld, chat: ChatId, by: &str) -> 
         request: asked_for("first"),
     };
     let turn = turn(world, TurnKind::Request, "may I\n");
-    stores.desk.request(&asked, &turn, &audit(world, "request")).unwrap();
-    let row = stores.desk.approval(asked.id).unwrap().unwrap();
+    stores.records.request(&asked, &turn, &audit(world, "request")).unwrap();
+    let row = stores.records.approval(asked.id).unwrap().unwrap();
     assert_eq!((row.chat, &row.request, row.at), (chat, &asked.request, asked.at));
     assert_eq!((row.status, row.decision, row.step), (ApprovalStatus::Pending, None, None));
     asked.id
@@ -293,7 +295,7 @@ fn decide(
         at: world.now(),
     };
     let turn = turn(world, TurnKind::Decision, "said\n");
-    let state = stores.desk.approval(id)?.map_or(asked_for("first"), |row| row.request).state;
+    let state = stores.records.approval(id)?.map_or(asked_for("first"), |row| row.request).state;
     let other = ContentHash::of(b"not what was shown");
     let made = |shown| NewDecision {
         id,
@@ -303,10 +305,10 @@ fn decide(
         claimed_by: None,
         grant,
     };
-    let unseen = stores.desk.decide(&made(other), &turn, &audit(world, "decide"));
+    let unseen = stores.records.decide(&made(other), &turn, &audit(world, "decide"));
     assert!(matches!(unseen, Err(StoreError::Misfit(_))), "what was not shown is not decided");
-    stores.desk.decide(&made(state), &turn, &audit(world, "decide"))?;
-    assert_eq!(stores.desk.approval(id)?.unwrap().decision, Some(decision));
+    stores.records.decide(&made(state), &turn, &audit(world, "decide"))?;
+    assert_eq!(stores.records.approval(id)?.unwrap().decision, Some(decision));
     Ok(())
 }
 
@@ -324,7 +326,7 @@ fn execute(
 }
 
 fn status(stores: &RecordStores, id: ApprovalId) -> ApprovalStatus {
-    stores.desk.approval(id).unwrap().unwrap().status
+    stores.records.approval(id).unwrap().unwrap().status
 }
 
 fn approvals(stores: &RecordStores, world: &FakeWorld) {
@@ -338,28 +340,28 @@ fn approvals(stores: &RecordStores, world: &FakeWorld) {
     assert_eq!(execute(stores, world, id, "/a"), Ok(1));
     misfit(execute(stores, world, id, "/b"));
     assert_eq!(stores.store.lookup(&path("/b")), Ok(None));
-    stores.desk.conclude(id, ApprovalStatus::Failed, "1", world.now()).unwrap();
-    stores.desk.conclude(id, ApprovalStatus::Failed, "2", world.now()).unwrap();
-    let row = stores.desk.approval(id).unwrap().unwrap();
+    stores.records.conclude(id, ApprovalStatus::Failed, "1", world.now()).unwrap();
+    stores.records.conclude(id, ApprovalStatus::Failed, "2", world.now()).unwrap();
+    let row = stores.records.approval(id).unwrap().unwrap();
     assert_eq!((row.status, row.answer.as_deref()), (ApprovalStatus::Executed, Some("1")));
     assert!(row.step.is_some());
     let denied = request(stores, world, chat, "a");
-    let before = stores.desk.approval(denied).unwrap().unwrap().request;
-    stores.desk.reword(denied, "for another reason").unwrap();
-    let reworded = stores.desk.approval(denied).unwrap().unwrap().request;
+    let before = stores.records.approval(denied).unwrap().unwrap().request;
+    stores.records.reword(denied, "for another reason").unwrap();
+    let reworded = stores.records.approval(denied).unwrap().unwrap().request;
     assert_eq!(reworded, Request { reason: "for another reason".to_owned(), ..before });
     decide(stores, world, denied, false, None).unwrap();
-    stores.desk.reword(denied, "too late").unwrap();
-    assert_eq!(stores.desk.approval(denied).unwrap().unwrap().request, reworded);
+    stores.records.reword(denied, "too late").unwrap();
+    assert_eq!(stores.records.approval(denied).unwrap().unwrap().request, reworded);
     misfit(execute(stores, world, denied, "/c"));
-    stores.desk.conclude(denied, ApprovalStatus::Executed, "3", world.now()).unwrap();
+    stores.records.conclude(denied, ApprovalStatus::Executed, "3", world.now()).unwrap();
     assert_eq!(status(stores, denied), ApprovalStatus::Denied);
     let looked = request(stores, world, chat, "a");
     decide(stores, world, looked, true, None).unwrap();
-    stores.desk.conclude(looked, ApprovalStatus::Executed, "4", world.now()).unwrap();
-    let row = stores.desk.approval(looked).unwrap().unwrap();
+    stores.records.conclude(looked, ApprovalStatus::Executed, "4", world.now()).unwrap();
+    let row = stores.records.approval(looked).unwrap().unwrap();
     assert_eq!((row.status, row.step), (ApprovalStatus::Executed, None));
-    let reply = stores.desk.events(stores.desk.last_event().unwrap() - 3, 9).unwrap();
+    let reply = stores.records.events(stores.records.last_event().unwrap() - 3, 9).unwrap();
     let reply: Vec<Event> = reply.into_iter().map(|row| row.what).collect();
     let approval = looked;
     let decided = Event::Decided { chat, approval, status: ApprovalStatus::Approved };
@@ -373,12 +375,12 @@ fn renewed(stores: &RecordStores, world: &FakeWorld) {
     let id = request(stores, world, chat, "a");
     let again = |what| {
         let output = turn(world, TurnKind::Request, "again\n");
-        stores.desk.renew(id, &asked_for(what), &output, &audit(world, "request"))
+        stores.records.renew(id, &asked_for(what), &output, &audit(world, "request"))
     };
     assert!(matches!(again("x"), Err(StoreError::Misfit(_))), "it waits already");
     decide(stores, world, id, true, None).unwrap();
     assert_eq!(again("second"), Ok(()));
-    let row = stores.desk.approval(id).unwrap().unwrap();
+    let row = stores.records.approval(id).unwrap().unwrap();
     assert_eq!((row.status, row.decision), (ApprovalStatus::Pending, None));
     assert_eq!(row.request, asked_for("second"));
     decide(stores, world, id, true, None).unwrap();
@@ -390,30 +392,30 @@ fn claims(stores: &RecordStores, world: &FakeWorld) {
     let chat = make(stores, world, "t").id;
     let misfit = |done: Result<(), StoreError>| assert!(matches!(done, Err(StoreError::Misfit(_))));
     let [one, two] = [[1; 16], [2; 16]].map(ProcessId::from_bytes);
-    let row = |id| stores.desk.approval(id).unwrap().unwrap();
+    let row = |id| stores.records.approval(id).unwrap().unwrap();
     let id = request(stores, world, chat, "a");
     assert_eq!((row(id).asked_in, row(id).claimed_by), (Some(one), None));
-    misfit(stores.desk.claim(id, None, Some(one)));
+    misfit(stores.records.claim(id, None, Some(one)));
     decide(stores, world, id, true, None).unwrap();
-    stores.desk.claim(id, None, Some(one)).unwrap();
-    misfit(stores.desk.claim(id, None, Some(two)));
+    stores.records.claim(id, None, Some(one)).unwrap();
+    misfit(stores.records.claim(id, None, Some(two)));
     assert_eq!(row(id).claimed_by, Some(one));
-    misfit(stores.desk.close(id, ApprovalStatus::Withdrawn, &audit(world, "close")));
-    stores.desk.claim(id, Some(one), Some(two)).unwrap();
-    stores.desk.start(id, RunId::from_bytes([3; 16])).unwrap();
+    misfit(stores.records.close(id, ApprovalStatus::Withdrawn, &audit(world, "close")));
+    stores.records.claim(id, Some(one), Some(two)).unwrap();
+    stores.records.start(id, RunId::from_bytes([3; 16])).unwrap();
     assert!(row(id).started);
-    misfit(stores.desk.start(id, RunId::from_bytes([4; 16])));
-    misfit(stores.desk.claim(id, Some(two), Some(one)));
-    stores.desk.conclude(id, ApprovalStatus::Unknown, "1", world.now()).unwrap();
+    misfit(stores.records.start(id, RunId::from_bytes([4; 16])));
+    misfit(stores.records.claim(id, Some(two), Some(one)));
+    stores.records.conclude(id, ApprovalStatus::Unknown, "1", world.now()).unwrap();
     assert_eq!(row(id).status, ApprovalStatus::Unknown);
     for decided in [false, true] {
         let id = request(stores, world, chat, "a");
         if decided {
             decide(stores, world, id, true, None).unwrap();
         }
-        stores.desk.close(id, ApprovalStatus::Withdrawn, &audit(world, "close")).unwrap();
+        stores.records.close(id, ApprovalStatus::Withdrawn, &audit(world, "close")).unwrap();
         assert_eq!(row(id).status, ApprovalStatus::Withdrawn);
-        misfit(stores.desk.close(id, ApprovalStatus::Expired, &audit(world, "close")));
+        misfit(stores.records.close(id, ApprovalStatus::Expired, &audit(world, "close")));
         misfit(decide(stores, world, id, true, None));
     }
 }
@@ -424,7 +426,7 @@ fn approval_pages(stores: &RecordStores, world: &FakeWorld) {
     let ids = asked.map(|(chat, by)| request(stores, world, chat, by));
     decide(stores, world, ids[0], false, None).unwrap();
     let list = |filter: ApprovalFilter, before, limit| {
-        let rows = stores.desk.approvals(&filter, before, limit).unwrap();
+        let rows = stores.records.approvals(&filter, before, limit).unwrap();
         rows.into_iter().map(|row| row.id).collect::<Vec<_>>()
     };
     let all = ApprovalFilter::default();
@@ -449,17 +451,17 @@ fn allowances(stores: &RecordStores, world: &FakeWorld) {
         decide(stores, world, id, true, Some(&grant)).unwrap();
     }
     let rules = |chat| {
-        let grants = stores.desk.grants(chat).unwrap();
+        let grants = stores.records.grants(chat).unwrap();
         grants.into_iter().map(|grant| grant.rule).collect::<Vec<_>>()
     };
     assert_eq!(rules(Some(one)), ["1", "2"]);
     assert_eq!(rules(None), ["2"]);
-    assert_eq!(stores.desk.policy(), Ok(None));
-    stores.desk.set_policy("{}", None, &audit(world, "policy")).unwrap();
+    assert_eq!(stores.records.policy(), Ok(None));
+    stores.records.set_policy("{}", None, &audit(world, "policy")).unwrap();
     assert_eq!(rules(None), ["2"]);
     let saved = [allowed(None, "4")];
-    stores.desk.set_policy("[]", Some(&saved), &audit(world, "policy")).unwrap();
-    assert_eq!(stores.desk.policy(), Ok(Some("[]".to_owned())));
+    stores.records.set_policy("[]", Some(&saved), &audit(world, "policy")).unwrap();
+    assert_eq!(stores.records.policy(), Ok(Some("[]".to_owned())));
     assert_eq!(rules(Some(two)), ["3", "4"]);
 }
 
@@ -472,17 +474,17 @@ fn events(stores: &RecordStores, world: &FakeWorld) {
     builder.file("/0", b"0");
     builder.file("/1", b"1");
     let chat = make(stores, world, "t").id;
-    let posted = stores.desk.post(chat, &turn(world, TurnKind::Message, "m")).unwrap();
+    let posted = stores.records.post(chat, &turn(world, TurnKind::Message, "m")).unwrap();
     builder.file("/2", b"2");
     let paths = vec![path("/a b"), path("/c")];
-    stores.desk.changed_outside(world.now(), &paths).unwrap();
+    stores.records.changed_outside(world.now(), &paths).unwrap();
     builder.file("/3", b"3");
     let run = RunId::new(world);
     let states = [TerminalState::Running, TerminalState::Ended(137), TerminalState::Interrupted];
     for state in states {
-        stores.desk.terminal_is(world.now(), chat, run, "t 1", state).unwrap();
+        stores.records.terminal_is(world.now(), chat, run, "t 1", state).unwrap();
     }
-    let all = stores.desk.events(0, 99).unwrap();
+    let all = stores.records.events(0, 99).unwrap();
     let words: Vec<String> = all.iter().map(|row| word(&row.what)).collect();
     assert_eq!(
         words,
@@ -495,11 +497,11 @@ fn events(stores: &RecordStores, world: &FakeWorld) {
     assert_eq!(all[5].what, Event::ChangedOutside { paths });
     for (at, row) in all.iter().enumerate() {
         assert_eq!(row.number, at as u64 + 1);
-        assert_eq!(stores.desk.events(at as u64, 2).unwrap(), all[at..(at + 2).min(all.len())]);
+        assert_eq!(stores.records.events(at as u64, 2).unwrap(), all[at..(at + 2).min(all.len())]);
     }
-    assert_eq!(stores.desk.last_event(), Ok(10));
-    assert_eq!(stores.desk.events(10, 9), Ok(vec![]));
-    assert_eq!(stores.desk.events(99, 9), Ok(vec![]));
+    assert_eq!(stores.records.last_event(), Ok(10));
+    assert_eq!(stores.records.events(10, 9), Ok(vec![]));
+    assert_eq!(stores.records.events(99, 9), Ok(vec![]));
 }
 
 fn word(event: &Event) -> String {
@@ -519,8 +521,8 @@ fn many_paths(stores: &RecordStores, world: &FakeWorld) {
     let paths: Vec<_> = (0..many).map(|n| path(&format!("/{n}"))).collect();
     let changes = paths.iter().map(|path| builder.create_folder(root(), path)).collect();
     builder.append(changes, &[]).unwrap();
-    stores.desk.changed_outside(world.now(), &paths).unwrap();
-    let rows = stores.desk.events(0, 9).unwrap();
+    stores.records.changed_outside(world.now(), &paths).unwrap();
+    let rows = stores.records.events(0, 9).unwrap();
     let Event::Step(step) = &rows[0].what else { panic!("{rows:?}") };
     assert_eq!((step.files, step.changes.len()), (many as u64, EVENT_PATHS));
     let Event::ChangedOutside { paths } = &rows[1].what else { panic!("{rows:?}") };
@@ -532,7 +534,7 @@ fn audited(stores: &RecordStores, world: &FakeWorld) {
     let id = ask(stores, world, chat, "a");
     answer(stores, world, id).unwrap();
     let mode = turn(world, TurnKind::Mode, "build\n");
-    stores.desk.set_mode(chat, Mode::Build, &mode, &audit(world, "set mode")).unwrap();
+    stores.records.set_mode(chat, Mode::Build, &mode, &audit(world, "set mode")).unwrap();
     let rows = stores.store.audit(0, 9).unwrap();
     let actions: Vec<&str> = rows.iter().map(|row| row.entry.action.as_str()).collect();
     assert_eq!(actions, ["make chat", "ask", "answer", "set mode"]);
@@ -542,9 +544,9 @@ fn nowhere(stores: &RecordStores, world: &FakeWorld) {
     let chat = ChatId::new(world);
     let output = turn(world, TurnKind::Message, "m");
     let misfit = |done: Result<(), StoreError>| assert!(matches!(done, Err(StoreError::Misfit(_))));
-    misfit(stores.desk.post(chat, &output).map(|_| ()));
-    misfit(stores.desk.record(chat, &output));
-    misfit(stores.desk.set_mode(chat, Mode::Plan, &output, &audit(world, "set mode")));
-    assert_eq!(stores.desk.last_event(), Ok(0));
+    misfit(stores.records.post(chat, &output).map(|_| ()));
+    misfit(stores.records.record(chat, &output));
+    misfit(stores.records.set_mode(chat, Mode::Plan, &output, &audit(world, "set mode")));
+    assert_eq!(stores.records.last_event(), Ok(0));
     assert_eq!(stores.store.audit(0, 9), Ok(vec![]));
 }

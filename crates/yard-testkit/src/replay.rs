@@ -341,11 +341,11 @@ struct Hunk {
 }
 
 impl Hunk {
-    /// Whether a later change meets the lines that this one left, or those right beside them.
+    /// Whether a later change meets the lines that this one left, or their direct neighbours.
     fn meets(&self, later: &Self) -> bool {
         let edges = [&self.above, &self.below];
-        let beside = |line: &Vec<u8>| edges.iter().any(|edge| edge.as_ref() == Some(line));
-        let removes = later.old.iter().any(|line| self.new.contains(line) || beside(line));
+        let is_neighbour = |line: &Vec<u8>| edges.iter().any(|edge| edge.as_ref() == Some(line));
+        let removes = later.old.iter().any(|line| self.new.contains(line) || is_neighbour(line));
         let ours = |edge: &Option<Vec<u8>>| edge.as_ref().is_some_and(|at| self.new.contains(at));
         let inserts = !later.new.is_empty()
             && (ours(&later.above)

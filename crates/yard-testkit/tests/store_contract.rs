@@ -33,7 +33,7 @@ fn sqlite_keeps_the_contract_of_a_desk() {
         count.set(count.get() + 1);
         let dir = folder.path().join(count.get().to_string());
         let store = Arc::new(SqliteStore::open_with(&dir, Options { flush: false }).unwrap());
-        records_contract::RecordStores { store: Arc::clone(&store) as _, desk: store }
+        records_contract::RecordStores { store: Arc::clone(&store) as _, records: store }
     });
 }
 

@@ -1,5 +1,7 @@
 //! Several roots (R15), and clients that offer fewer.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -104,8 +106,13 @@ fn what_a_client_offers_narrows_and_never_widens() {
                 .borrow_mut()
                 .push(("roots/list".to_owned(), json!({"roots": [{"uri": all}]})));
             client.send(&json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}));
-            std::thread::sleep(std::time::Duration::from_millis(200));
-            client.text_of("read_text_file", json!({"path": setup.path("b")}));
+            // The server asks for the new roots while it answers other calls.
+            let end = Instant::now() + Duration::from_secs(10);
+            let read = || client.call("read_text_file", json!({"path": setup.path("b")}));
+            while read()["isError"] == true {
+                assert!(Instant::now() < end, "the new roots never count");
+                std::thread::sleep(Duration::from_millis(20));
+            }
         }
     }
 }

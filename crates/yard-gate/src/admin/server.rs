@@ -272,7 +272,7 @@ impl Server {
     pub fn end_all_terminals(&self) {
         let slots: Vec<WorkspaceSlot> = lock(&self.open).values().cloned().collect();
         let open: Vec<_> = slots.iter().filter_map(WorkspaceSlot::workspace).collect();
-        // All terminals are told to end before this thread waits for the first one.
+        // Every terminal gets its stop request before this thread waits for the first one.
         open.iter().for_each(|workspace| workspace.begin_to_stop_terminals());
         std::thread::scope(|scope| {
             for workspace in &open {

@@ -109,7 +109,7 @@ impl App {
         self.shutdown.notify_waiters();
     }
 
-    /// Whether the server was told to stop.
+    /// Whether the server received a stop signal.
     pub(super) fn is_shutting_down(&self) -> bool {
         self.shutting_down.load(Ordering::Relaxed)
     }

@@ -2,7 +2,7 @@
 //! them.
 //!
 //! The files in `examples/` come of a real run: the test `yard-cli/tests/server/examples.rs` plays a story that visits
-//! every route, compares, and says how these files are written anew.
+//! every route, compares, and says how to renew these files.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

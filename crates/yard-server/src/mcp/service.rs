@@ -143,12 +143,12 @@ impl<S: Callers> Service<S> {
         }
     }
 
-    /// The extras beside the catalog, if the caller's dialect has some.
+    /// The tools and resources of an extension, if the caller's dialect has one.
     async fn extension(
         &self,
         context: &RequestContext<RoleServer>,
     ) -> Result<Option<&dyn McpExtension>, ErrorData> {
-        // Without extras there is no need to wait until the workspaces are open.
+        // Without an extension there is no need to wait until the workspaces are open.
         let Some(extension) = self.extension.as_deref() else { return Ok(None) };
         let toolset = self.ready().await?.callers.toolset(context)?;
         Ok(Some(extension).filter(|extension| extension.toolset() == toolset))

@@ -440,7 +440,7 @@ impl Times {
     }
 }
 
-/// A database from before there was a desk, as the first migration left it.
+/// A database from before the tables of chats and questions, as the first migration left it.
 #[test]
 fn a_request_of_an_older_database_keeps_the_preset_of_its_door() {
     let folder = TempDir::new().unwrap();

@@ -421,7 +421,7 @@ fn a_deleted_workspace_admits_no_caller_and_keeps_its_files() {
     assert!(fixture.write(&inside, "/before.txt"));
     server.delete(&entered).unwrap();
 
-    // Who is inside finishes what was begun; who comes by an old permit, by a key or anew, does not.
+    // Open sessions finish their calls; nobody gets in with an old permit, with a key or as a new session.
     assert!(fixture.write(&inside, "/under way.txt"));
     assert!(is_denied(server.session(&entered)));
     assert!(is_denied(server.enter(ada, entered.workspace, Role::Viewer)));

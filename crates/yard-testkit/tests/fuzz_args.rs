@@ -32,7 +32,7 @@ const SOAK: u64 = 20_000;
 const MAX_ANSWER: usize = 1 << 20;
 /// No call takes longer: nothing waits, nothing is large.
 const MAX_CALL: Duration = Duration::from_secs(20);
-/// The files are made anew every so many cases.
+/// After this many cases the files are made again.
 const CASES_PER_YARD: u64 = 250;
 
 const PLAN: &str = "/plans/bold-oak-tale.plan";

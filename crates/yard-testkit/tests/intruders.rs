@@ -23,7 +23,7 @@ use yard_testkit::{Folders, OpenOptions, Yard};
 
 type Deed = Box<dyn FnOnce() + Send>;
 
-/// Does something right before the first call of a kind, and lets that call fail if it is told to.
+/// Does something right before the first call of a kind, and lets that call fail on request.
 struct Before {
     call: DiskCall,
     fail: bool,

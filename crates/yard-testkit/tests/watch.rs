@@ -64,7 +64,7 @@ impl Listener {
         panic!("{path} was never told; {:?} was", self.paths());
     }
 
-    /// Everything that is told of what happened until now: somebody else's file marks the end.
+    /// All changes reported until now: a file made by another process marks the end.
     fn all(&self) -> BTreeSet<String> {
         self.yard.put("/the.end", format!("{:?}", self.reports().len()));
         self.wait_for("/the.end");

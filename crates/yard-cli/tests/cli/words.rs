@@ -1,5 +1,5 @@
-//! What the binary says to the most common mistakes on its command line. `words.txt` has each with all that is printed;
-//! `YARD_RENEW=1 cargo nextest run -p yard-cli --test cli words` writes it anew.
+//! What the binary prints for the most common mistakes on its command line. `words.txt` has each command line with its
+//! output; `YARD_RENEW=1 cargo nextest run -p yard-cli --test cli words` renews it.
 
 use std::fs;
 
@@ -7,10 +7,10 @@ use serde_json::json;
 
 use super::support::Yard;
 
-/// Where the words are kept.
+/// The file with the expected output.
 const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/words.txt");
 
-/// The id of nothing.
+/// An id that nothing has.
 const NO_ID: &str = "01890000-0000-7000-8000-000000000000";
 
 /// Command lines with a mistake in them.
@@ -45,7 +45,7 @@ const MISTAKES: &[&[&str]] = &[
     &["policy", "set", "{\"preset\": \"strict\"}"],
 ];
 
-/// All that a command line comes to.
+/// The arguments of a command line, its exit code and its output.
 fn printed(yard: &Yard, arguments: &[&str]) -> String {
     let root = yard.root().to_str().unwrap().to_owned();
     let arguments: Vec<String> = arguments.iter().map(|one| one.replace("$root", &root)).collect();

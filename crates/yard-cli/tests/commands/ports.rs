@@ -73,7 +73,7 @@ fn a_port_is_named_and_answers_to_another_command_of_the_chat() {
     assert!(text.contains("other commands of this chat reach it as 127.0.0.1:5173"), "{text}");
     assert!(text.contains("`toolyard ports`"), "{text}");
     assert_eq!(fetched(&yard, &session, 5_173), "the page\n");
-    // It is told once, and listed for as long as it is there.
+    // It is reported once, and listed for as long as it exists.
     let reply = types(&yard, &session, "dev", "");
     assert!(!reply["message"].as_str().unwrap_or_default().contains("5173"), "{reply}");
     assert_eq!(session.terminals().list().unwrap()[0].ports, [5_173]);

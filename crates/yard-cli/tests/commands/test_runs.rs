@@ -44,7 +44,7 @@ fn put_crate(yard: &Yard) {
     );
 }
 
-/// The one test of that crate that fails is told with where and why.
+/// The one failing test of that crate is reported with its place and reason.
 fn check_bad(reply: &Value) {
     let bad = failure(reply, "tests::bad");
     assert_eq!((&bad["file"], &bad["line"]), (&json!("src/lib.rs"), &json!(15)), "{bad}");

@@ -189,7 +189,7 @@ async fn logging(context: &Context) -> Called {
     text_reply("Logged three times")
 }
 
-/// From 2026-07-28 on only who sends a level with the request is told.
+/// From 2026-07-28 on a client gets log messages only if its request names a level.
 async fn logging_if_asked(context: &Context) -> Called {
     if context.meta.log_level().is_some() {
         log(context, "Logged").await;

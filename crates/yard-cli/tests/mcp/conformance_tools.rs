@@ -188,7 +188,7 @@ fn go_on(pending: &Pending, context: &Context<'_>, rounds: &[&Round]) -> Result<
 #[derive(Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "the person is asked in the words of the fields")]
 struct Message {
-    /// What the person is told.
+    /// The message that the person sees.
     message: String,
 }
 

@@ -173,7 +173,7 @@ fn w15_the_event_of_a_question_has_all_that_a_page_needs_to_ask_it() {
     assert_eq!(reply["questions"], questions);
     assert_eq!(reply["question_id"], asked["result"]["question_id"]);
     let id = reply["question_id"].as_str().unwrap();
-    // It is kept: the list of questions has it, and the answer given by it is told, too.
+    // It is kept: the list of questions has it, and the answer given there counts, too.
     let listed = ada.get(&format!("{base}/questions?status=pending")).expect(200);
     assert_eq!(
         (&listed["questions"][0]["id"], &listed["questions"][0]["questions"]),

@@ -181,7 +181,7 @@ fn g7_one_workspaces_commands_and_searches_do_not_keep_another_waiting() {
             assert!(beside <= (5.0 * alone).max(alone + 50.0), "{alone} {beside}");
         }
         ended.store(true, Ordering::Relaxed);
-        // Whoever has too much waiting is told when to come back.
+        // A refused caller learns when to try again.
         let more: Vec<_> =
             (0..100).map(|_| scope.spawn(|| shell(&busy, &loaded, "true"))).collect();
         let answers: Vec<Answer> = more.into_iter().map(|one| one.join().unwrap()).collect();

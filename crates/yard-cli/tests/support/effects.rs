@@ -59,7 +59,7 @@ pub(crate) enum Whose {
     OnDisk,
     /// Another chat of the same agent made it.
     OtherChats,
-    /// The chat made it, and a person wrote it anew.
+    /// The chat made it, and a person wrote it again.
     OwnButRewritten,
     /// The chat moved it here after a yes.
     PersonsMoved,

@@ -9,7 +9,7 @@ use yard_testkit::harness::{EntrySnapshot, FolderSnapshot, staged, tree};
 
 use crate::model::is_whole;
 
-/// What a writer is told to do.
+/// A command for a writer process.
 fn order(place: &Folders, seed: u64, count: u64) -> String {
     format!("{}|{}|{seed}|{count}", place.root().display(), place.state().display())
 }

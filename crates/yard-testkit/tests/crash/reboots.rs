@@ -15,7 +15,7 @@ use yard_testkit::{FakeWorld, Folders, OpenOptions};
 use crate::judge::{check_clean, work};
 use crate::model::Model;
 
-/// A yard whose machine can be started anew.
+/// A yard whose machine can be rebooted.
 struct Machine {
     place: Arc<Folders>,
     world: Arc<FakeWorld>,

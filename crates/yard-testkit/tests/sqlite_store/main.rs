@@ -419,7 +419,7 @@ fn report<T>(what: &str, times: u32, work: impl Fn() -> T) {
     took.print(what);
 }
 
-/// Times of one thing. The median is told, which a busy machine moves least.
+/// Times of one thing. The median is printed, which a busy machine moves least.
 struct Times(Vec<std::time::Duration>);
 
 impl Times {

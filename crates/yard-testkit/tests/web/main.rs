@@ -32,7 +32,7 @@ pub(crate) struct Names<F> {
 }
 
 impl<F: Fn(&str, usize) -> Vec<&'static str> + Send + Sync + 'static> Names<F> {
-    /// `answer` is told the name, and how often one was looked up before.
+    /// `answer` gets the name and the number of lookups before this one.
     pub(crate) fn new(answer: F) -> Arc<Self> {
         Arc::new(Self { answer, asked: AtomicUsize::new(0) })
     }

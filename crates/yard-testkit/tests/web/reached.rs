@@ -54,7 +54,7 @@ fn a4_what_is_not_public_is_refused_however_it_is_called() {
 #[test]
 fn a4_a_name_is_looked_up_once_and_what_was_checked_is_dialled() {
     let server = Server::saying(page("text/plain", "here"));
-    // Whoever looks again is told something else.
+    // A second lookup gets another address.
     let names =
         Names::new(|_, before| if before == 0 { vec!["127.0.0.1"] } else { vec!["10.0.0.1"] });
     let pair = format!("rebinding.example:{}", server.port());

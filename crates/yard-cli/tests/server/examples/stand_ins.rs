@@ -136,7 +136,7 @@ impl StandIns {
         format!("{:.3}", Timestamp::from_millisecond(recorded).unwrap())
     }
 
-    /// The number of the request that is told.
+    /// The number of the request in question.
     fn now(&self) -> i64 {
         i64::try_from(self.began.len()).unwrap() - 1
     }

@@ -176,7 +176,7 @@ impl OnTerminal<'_> {
 
 impl Drop for OnTerminal<'_> {
     fn drop(&mut self) {
-        self.session.leave();
+        self.session.stop_all_terminals();
     }
 }
 

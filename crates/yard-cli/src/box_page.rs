@@ -1,10 +1,10 @@
-//! The page "What the box sees", `docs/box.md`: its tables are made from those that boxes are made of.
+//! The page "What the box sees", `docs/box.md`. Its tables are generated from those that configure boxes.
 
 use std::fmt::Write as _;
 
 use crate::{caches, toolchains};
 
-const BEFORE: &str = "\
+const INTRODUCTION: &str = "\
 # What the box sees
 
 Every command, terminal and `run_code` of an agent runs in a box. This page is made from the tables in the code
@@ -35,7 +35,7 @@ More folders are shown by `show` of `[commands]`. On a server the PATH is that o
 
 /// The whole page.
 pub(crate) fn page() -> String {
-    let mut page = BEFORE.to_owned();
+    let mut page = INTRODUCTION.to_owned();
     page.push_str(
         "\n## Toolchains\n\n| toolchain | where | shown | never shown |\n|---|---|---|---|\n",
     );
@@ -54,7 +54,13 @@ pub(crate) fn page() -> String {
         "\n## Caches of packages\n\n| variable | in the box | of yours |\n|---|---|---|\n",
     );
     for row in caches::rows() {
-        let _ = writeln!(page, "| `{}` | `{}` | {} |", row.variable, row.at, row.yours.join(", "));
+        let _ = writeln!(
+            page,
+            "| `{}` | `{}` | {} |",
+            row.variable,
+            row.at,
+            row.user_folders.join(", ")
+        );
     }
     page
 }
@@ -72,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_in_the_docs_is_the_one_that_the_code_makes() {
+    fn the_page_in_the_docs_is_up_to_date() {
         assert_eq!(
             page(),
             include_str!("../../../docs/box.md"),

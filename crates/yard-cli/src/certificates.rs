@@ -21,18 +21,18 @@ const VARIABLES: [&str; 9] = [
     "npm_config_cafile",
     "DENO_CERT",
 ];
-/// No bundle is larger.
-const MOST_BYTES: u64 = 8 << 20;
-/// Where boxes show them, unless they show the file itself.
+/// The largest file that is read, in bytes.
+const MAX_FILE_BYTES: u64 = 8 << 20;
+/// The folder of the files in boxes, unless boxes show the file itself.
 const SHOWN_AT: &str = "/run/toolyard";
-/// Of these folders every box shows what is in them.
-const SYSTEM: [&str; 4] = ["/usr", "/etc/ssl", "/etc/pki", "/etc/ca-certificates"];
+/// Folders that every box shows.
+const SYSTEM_FOLDERS: [&str; 4] = ["/usr", "/etc/ssl", "/etc/pki", "/etc/ca-certificates"];
 
 /// Adds the files that the user's variables name.
 pub(crate) fn add_to(programs: &mut Programs, user: &UserEnvironment<'_>) {
     for name in VARIABLES {
         let Some(file) = (user.variable)(name).map(PathBuf::from) else { continue };
-        if SYSTEM.iter().any(|folder| file.starts_with(folder)) {
+        if SYSTEM_FOLDERS.iter().any(|folder| file.starts_with(folder)) {
             programs.environment.push((name.into(), file.into()));
         } else if let Some(text) = certificates(&file) {
             let shown = format!("{}.pem", name.to_ascii_lowercase());
@@ -43,15 +43,18 @@ pub(crate) fn add_to(programs: &mut Programs, user: &UserEnvironment<'_>) {
     }
 }
 
-/// The bytes of a file that holds certificates and nothing secret.
+/// The bytes of a file that has certificates and no key.
 fn certificates(file: &Path) -> Option<Vec<u8>> {
-    let about = file.metadata().ok().filter(|about| about.is_file() && about.len() <= MOST_BYTES);
-    about.filter(|_| file.is_absolute())?;
+    let metadata = file
+        .metadata()
+        .ok()
+        .filter(|metadata| metadata.is_file() && metadata.len() <= MAX_FILE_BYTES);
+    metadata.filter(|_| file.is_absolute())?;
     let text = std::fs::read_to_string(file).ok()?;
     let begins = |what: &str| text.contains(&format!("-----BEGIN {what}"));
     let holds_key = text.contains("PRIVATE KEY-----");
-    let is_one = (begins("CERTIFICATE") || begins("TRUSTED CERTIFICATE")) && !holds_key;
-    is_one.then(|| text.into_bytes())
+    let is_safe = (begins("CERTIFICATE") || begins("TRUSTED CERTIFICATE")) && !holds_key;
+    is_safe.then(|| text.into_bytes())
 }
 
 #[cfg(test)]

@@ -50,14 +50,14 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// The proxies that are meant; what is wrong with them otherwise.
+    /// The parsed proxies.
     pub(crate) fn proxies(&self) -> Result<Vec<ProxyNetwork>, Failure> {
-        let read = |text: &String| {
+        let parse = |text: &String| {
             text.parse().map_err(|error| {
-                wrong("server.trusted_proxies", &format_args!("{text:?}: {error}"))
+                invalid("server.trusted_proxies", &format_args!("{text:?}: {error}"))
             })
         };
-        self.trusted_proxies.iter().map(read).collect()
+        self.trusted_proxies.iter().map(parse).collect()
     }
 }
 
@@ -84,7 +84,7 @@ impl Default for Jwt {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Registration {
-    /// Anybody, or nobody; without it, anybody where the server listens on loopback only.
+    /// Whether a person without an account may register. By default only on a server that listens on loopback and has
     pub(crate) open: Option<bool>,
 }
 
@@ -96,11 +96,11 @@ pub(crate) struct Workspaces {
     pub(crate) folders: Vec<PathBuf>,
 }
 
-/// What commands may use, and what holds them. What is left out is as `toolyard doctor` shows it.
+/// Commands: their limits and their box. `toolyard doctor` shows the defaults.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Commands {
-    /// Commands may run with nothing around them where no wall holds.
+    /// Whether commands may run unconfined if the machine supports no box.
     pub(crate) allow_unconfined: bool,
     /// Folders of this machine that every box shows, read-only: a toolchain, say.
     pub(crate) show: Vec<PathBuf>,
@@ -130,27 +130,27 @@ pub(crate) struct Commands {
     pub(crate) file_mib: Option<u64>,
     /// Everything that a command may write.
     pub(crate) written_mib: Option<u64>,
-    /// What is kept of one stream of a command that said more than its answer shows.
+    /// How much of one output stream is stored if it is longer than its answer shows.
     pub(crate) output_mib: Option<u64>,
-    /// What is kept of all commands of a workspace; the oldest goes first.
+    /// How much output of all commands of a workspace is stored. The oldest is removed first.
     pub(crate) kept_output_mib: Option<u64>,
-    /// For how long it is kept.
+    /// For how long command output is stored.
     pub(crate) kept_output_days: Option<u64>,
-    /// What is kept of a workspace's build output that is not there any more, so that it can be undone to.
+    /// How much removed build output of a workspace is stored, so that it can be undone to.
     pub(crate) kept_builds_mib: Option<u64>,
     /// How much a chat's home may hold, with its `/tmp`.
     pub(crate) home_mib: Option<u64>,
-    /// How much a workspace keeps of what its commands add to caches of packages.
+    /// How much a workspace stores of what its commands add to caches of packages.
     pub(crate) caches_mib: Option<u64>,
     /// Terminals of a workspace at a time.
     pub(crate) terminals: Option<usize>,
     /// How long a terminal may run.
     pub(crate) terminal_hours: Option<u64>,
-    /// How long nobody may use it.
+    /// How long a terminal may be unused.
     pub(crate) terminal_idle_minutes: Option<u64>,
 }
 
-/// What of the web is reached without a person's word, and who searches it.
+/// The web: hosts that need no approval, and the search provider.
 #[derive(Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Web {
@@ -162,37 +162,38 @@ pub(crate) struct Web {
     pub(crate) search: Option<String>,
     /// Where the provider is.
     pub(crate) search_url: Option<String>,
-    /// What the provider knows this installation by.
+    /// The key for the provider.
     pub(crate) search_key: Option<String>,
-    /// Where `install_package` takes packages from, by who installs them.
+    /// The package indexes of `install_package`.
     pub(crate) pip_index: Option<String>,
     pub(crate) npm_index: Option<String>,
 }
 
 impl Web {
-    /// The way to the web that is meant, without commands; what is wrong with it, and where, otherwise.
-    fn way(&self) -> Result<yard_gate::Web, Failure> {
-        let told = |key: &'static str| move |why: String| wrong(key, &why);
+    /// The configured access to the web, without that of commands.
+    fn to_web(&self) -> Result<yard_gate::Web, Failure> {
+        let to_failure = |key: &'static str| move |why: String| invalid(key, &why);
         let mut web = yard_gate::Web::default();
         for pair in &self.exempt {
-            web = web.exempting(pair).map_err(told("web.exempt"))?;
+            web = web.exempting(pair).map_err(to_failure("web.exempt"))?;
         }
         if let Some(index) = &self.pip_index {
-            web = web.installing_from("pip", index).map_err(told("web.pip_index"))?;
+            web = web.installing_from("pip", index).map_err(to_failure("web.pip_index"))?;
         }
         if let Some(index) = &self.npm_index {
-            web = web.installing_from("npm", index).map_err(told("web.npm_index"))?;
+            web = web.installing_from("npm", index).map_err(to_failure("web.npm_index"))?;
         }
         for host in &self.allow {
-            web = web.allowing(host).map_err(told("web.allow"))?;
+            web = web.allowing(host).map_err(to_failure("web.allow"))?;
         }
         let Some(word) = &self.search else { return Ok(web) };
         let provider = Provider::from_word(word).ok_or_else(|| {
             let known = Provider::WORDS.map(|(_, word)| word).join(", ");
-            wrong("web.search", &format!("unknown {word:?}; known: {known}"))
+            invalid("web.search", &format!("unknown {word:?}; known: {known}"))
         })?;
         let search = search_provider(provider, self.search_url.as_deref(), self.search_key.clone());
-        web.searching(search.map_err(told("web.search"))?).map_err(told("web.search_url"))
+        web.searching(search.map_err(to_failure("web.search"))?)
+            .map_err(to_failure("web.search_url"))
     }
 }
 
@@ -225,7 +226,7 @@ impl Default for Log {
 pub(crate) struct Otel {
     /// A collector that takes OTLP over HTTP; without it nothing is exported.
     pub(crate) endpoint: Option<String>,
-    /// What traces call this server.
+    /// The name of this server in traces.
     pub(crate) service_name: String,
 }
 
@@ -269,29 +270,29 @@ impl Config {
 
     fn from_table(table: Table) -> Result<Self, Failure> {
         let config: Self = serde_path_to_error::deserialize(Value::Table(table))
-            .map_err(|error| wrong(&error.path().to_string(), error.inner()))?;
+            .map_err(|error| invalid(&error.path().to_string(), error.inner()))?;
         config.check()?;
         config.server.proxies()?;
-        config.way_out()?;
+        config.web_access()?;
         Ok(config)
     }
 
-    /// The way to the web that is meant, for tools and for commands; what is wrong with it otherwise.
-    pub(crate) fn way_out(&self) -> Result<yard_gate::Web, Failure> {
-        let mut web = self.web.way()?;
+    /// The configured access to the web, for tools and commands.
+    pub(crate) fn web_access(&self) -> Result<yard_gate::Web, Failure> {
+        let mut web = self.web.to_web()?;
         for pair in &self.commands.reach {
-            web = web.reaching(pair).map_err(|why| wrong("commands.reach", &why))?;
+            web = web.reaching(pair).map_err(|why| invalid("commands.reach", &why))?;
         }
         Ok(if self.commands.network == Some(false) { web.without_commands() } else { web })
     }
 
     fn check(&self) -> Result<(), Failure> {
-        let is_odd = |folder: &&PathBuf| {
+        let is_invalid = |folder: &&PathBuf| {
             !folder.is_absolute() || folder.as_os_str().as_encoded_bytes().contains(&b':')
         };
-        if let Some(folder) = self.commands.path.iter().flatten().find(is_odd) {
+        if let Some(folder) = self.commands.path.iter().flatten().find(is_invalid) {
             let why = format!("expected absolute folders without a colon, and not {folder:?}");
-            return Err(wrong("commands.path", &why));
+            return Err(invalid("commands.path", &why));
         }
         let short = self.jwt.secret.as_ref().is_some_and(|secret| secret.chars().count() < 32);
         let (minutes, days) =
@@ -306,7 +307,7 @@ impl Config {
             (self.otel.service_name.trim().is_empty(), "otel.service_name", "expected a name"),
         ];
         let problem = problems.iter().find(|(is_wrong, ..)| *is_wrong);
-        problem.map_or(Ok(()), |(_, key, what)| Err(wrong(key, what)))
+        problem.map_or(Ok(()), |(_, key, what)| Err(invalid(key, what)))
     }
 }
 
@@ -316,7 +317,7 @@ fn merge(
     variables: impl Iterator<Item = (String, String)>,
 ) -> Result<Table, Failure> {
     let mut table: Table = match file {
-        Some(text) => text.parse().map_err(|error| wrong("the configuration file", &error))?,
+        Some(text) => text.parse().map_err(|error| invalid("the configuration file", &error))?,
         None => Table::new(),
     };
     for (name, value) in variables {
@@ -336,7 +337,7 @@ pub(crate) fn variables() -> impl Iterator<Item = (String, String)> {
     all.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
-/// Traces go to a collector in plain HTTP: one beside the server takes them further, over TLS if need be.
+/// Traces go to a collector in plain HTTP: a collector on the same machine can forward them over TLS.
 fn is_collector(url: &str) -> bool {
     let Ok(url) = url.parse::<http::Uri>() else { return false };
     url.scheme_str() == Some("http") && url.host().is_some() && url.query().is_none()
@@ -347,13 +348,12 @@ fn set(table: &mut Table, name: &str, value: &str) -> Option<()> {
     let name = name.to_lowercase();
     let (section, key) = name.split_once("__")?;
     let section = table.entry(section).or_insert_with(|| Value::Table(Table::new()));
-    section.as_table_mut()?.insert(key.to_owned(), read_value(&name, value));
+    section.as_table_mut()?.insert(key.to_owned(), parse_value(&name, value));
     Some(())
 }
 
-/// A variable is a text; where the text is a number, a truth or a list, it is that. A secret is a text,
-/// whatever it looks like.
-fn read_value(name: &str, value: &str) -> Value {
+/// The value of a variable: a number, a truth or a list if the text is one, else the text. A secret is always a text.
+fn parse_value(name: &str, value: &str) -> Value {
     let text = Value::String(value.to_owned());
     if name.ends_with("secret") || name.ends_with("_key") {
         return text;
@@ -364,10 +364,10 @@ fn read_value(name: &str, value: &str) -> Value {
     }
 }
 
-fn wrong(key: &str, why: &dyn std::fmt::Display) -> Failure {
+fn invalid(key: &str, why: &dyn std::fmt::Display) -> Failure {
     let variable = key.replace('.', "__").to_uppercase();
     Failure::misuse(FaultCode::BadArgument, format!("configuration: {key}: {why}"))
-        .hinting(format!("it is set in toolyard.toml, or by {PREFIX}{variable}"))
+        .with_hint(format!("it is set in toolyard.toml, or by {PREFIX}{variable}"))
 }
 
 #[cfg(test)]
@@ -414,15 +414,15 @@ mod tests {
         assert_eq!(config.web.allow, ["docs.example"]);
         assert_eq!(config.web.search_key.as_deref(), Some("12345"));
         assert!(!format!("{config:?}").contains("12345"), "a key is no part of a log");
-        let told = |file| read(file, &[]).unwrap_err();
-        assert!(told("[web]\nexempt = ['localhost']").contains("web.exempt"));
-        assert!(told("[web]\nexempt = ['http://a:1/']").contains("web.exempt"));
-        assert!(told("[commands]\nreach = ['5432']").contains("commands.reach"));
-        assert!(told("[commands]\npath = ['bin']").contains("commands.path"));
-        assert!(told("[web]\nallow = ['https://a/']").contains("web.allow"));
-        assert!(told("[web]\nsearch = 'bing'").contains("known: searxng, brave, tavily"));
-        assert!(told("[web]\nsearch = 'tavily'").contains("search_key"));
-        assert!(told("[web]\nsearch = 'searxng'").contains("search_url"));
+        let to_failure = |file| read(file, &[]).unwrap_err();
+        assert!(to_failure("[web]\nexempt = ['localhost']").contains("web.exempt"));
+        assert!(to_failure("[web]\nexempt = ['http://a:1/']").contains("web.exempt"));
+        assert!(to_failure("[commands]\nreach = ['5432']").contains("commands.reach"));
+        assert!(to_failure("[commands]\npath = ['bin']").contains("commands.path"));
+        assert!(to_failure("[web]\nallow = ['https://a/']").contains("web.allow"));
+        assert!(to_failure("[web]\nsearch = 'bing'").contains("known: searxng, brave, tavily"));
+        assert!(to_failure("[web]\nsearch = 'tavily'").contains("search_key"));
+        assert!(to_failure("[web]\nsearch = 'searxng'").contains("search_url"));
     }
 
     #[test]
@@ -430,29 +430,32 @@ mod tests {
         let local = |file| Config::read_for_local_command(Some(file));
         let config = local("jwt = 3\n[otel]\nendpoint = 'no'\n[commands]\nterminals = 3").unwrap();
         assert_eq!(config.commands.terminals, Some(3));
-        for wrong in
+        for invalid in
             ["[commands]\nterminals = 'three'", "[comands]\nterminals = 3", "[web]\nallow = 3"]
         {
-            assert!(local(wrong).is_err(), "{wrong}");
+            assert!(local(invalid).is_err(), "{invalid}");
         }
     }
 
     #[test]
     fn a_mistake_names_its_key() {
-        let told = |file, variables: &[(&str, &str)]| read(file, variables).unwrap_err();
-        assert!(told("", &[("TOOLYARD__JWT__SECRET", "short")]).contains("jwt.secret"));
-        assert!(told("[server]\nlisten = 3", &[]).contains("server.listen"));
-        assert!(told("[server]\nhosst = []", &[]).contains("hosst"));
-        assert!(told("[jwt", &[]).contains("configuration file"));
-        assert!(told("", &[("TOOLYARD__JWT", "x")]).contains("TOOLYARD__JWT"));
+        let to_failure = |file, variables: &[(&str, &str)]| read(file, variables).unwrap_err();
+        assert!(to_failure("", &[("TOOLYARD__JWT__SECRET", "short")]).contains("jwt.secret"));
+        assert!(to_failure("[server]\nlisten = 3", &[]).contains("server.listen"));
+        assert!(to_failure("[server]\nhosst = []", &[]).contains("hosst"));
+        assert!(to_failure("[jwt", &[]).contains("configuration file"));
+        assert!(to_failure("", &[("TOOLYARD__JWT", "x")]).contains("TOOLYARD__JWT"));
         let minutes = "TOOLYARD__JWT__ACCESS_TOKEN_EXPIRATION_MINUTES";
-        assert!(told("", &[(minutes, "0")]).contains("access_token_expiration_minutes"));
-        assert!(told("", &[(minutes, "soon")]).contains("access_token_expiration_minutes"));
-        for wrong in ["collector", "https://collector.example", "http://", "grpc://a:4317", "4318"]
+        assert!(to_failure("", &[(minutes, "0")]).contains("access_token_expiration_minutes"));
+        assert!(to_failure("", &[(minutes, "soon")]).contains("access_token_expiration_minutes"));
+        for invalid in
+            ["collector", "https://collector.example", "http://", "grpc://a:4317", "4318"]
         {
-            assert!(told("", &[("TOOLYARD__OTEL__ENDPOINT", wrong)]).contains("otel.endpoint"));
+            assert!(
+                to_failure("", &[("TOOLYARD__OTEL__ENDPOINT", invalid)]).contains("otel.endpoint")
+            );
         }
-        assert!(told("[otel]\nservice_name = ''", &[]).contains("otel.service_name"));
+        assert!(to_failure("[otel]\nservice_name = ''", &[]).contains("otel.service_name"));
         assert!(read("[otel]\nendpoint = 'http://localhost:4318'", &[]).is_ok());
     }
 }

@@ -1,4 +1,4 @@
-//! What commands share: the folders that the command line names, and a session in the workspace of one of them.
+//! The context of commands: the folders that the command line names, and a session in the workspace of one of them.
 //! Commands open the store and the kernel here, and perform their operations through a session of the gate.
 
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use yard_gate::{
 use yard_kernel::{Adopted, Boxed, Opening, adopt};
 use yard_store::{SqliteStore, StoreError};
 
-use crate::boxes;
+use crate::box_config;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::location::{self, DataFolder, WorkspaceLocation};
@@ -71,7 +71,7 @@ impl CommandContext {
 
     /// Opens the workspace for `actor`. This also recovers what a crash interrupted.
     pub(crate) fn open(&self, actor: Actor) -> Result<LocalSession, Failure> {
-        let links = location::given_by_link(self.root()?).into_iter().collect();
+        let links = location::link_and_target(self.root()?).into_iter().collect();
         let (open, root) = self.workspace(self.root()?)?;
         let session = Session::new(open, actor, Policy::Open).given_as(links);
         Ok(LocalSession { session, root, world: Arc::clone(&self.world) })
@@ -91,17 +91,17 @@ impl CommandContext {
         let location = WorkspaceLocation::prepare(root, self.data_dir.as_deref())?;
         let file = DataFolder::prepare(self.data_dir.as_deref())?.config(None)?;
         let config = Config::read_for_local_command(file.as_deref())?;
-        let boxed = boxes::local(&location.state_dir, &config.commands);
-        let open = open_workspace(&location, boxed, config.way_out()?, Arc::clone(&self.world))?;
+        let boxed = box_config::local(&location.state_dir, &config.commands);
+        let open = open_workspace(&location, boxed, config.web_access()?, Arc::clone(&self.world))?;
         Ok((open, location.root))
     }
 }
 
 /// The result of adopting a folder.
 pub(crate) struct AdoptedFolder {
-    /// What the kernel found.
+    /// The result of the kernel.
     pub(crate) adopted: Adopted,
-    /// The name under which a damaged journal was kept.
+    /// The new name of a damaged journal.
     pub(crate) damaged: Option<String>,
 }
 
@@ -146,7 +146,7 @@ fn opening(
     }
 }
 
-/// The bounds of a workspace whose commands run in this box.
+/// The limits of a workspace whose commands run in this box.
 fn limits(boxed: Option<&Boxed>) -> Limits {
     let usual = Limits::default();
     let longest = boxed.and_then(|boxed| i64::try_from(boxed.limits.wall.as_millis()).ok());

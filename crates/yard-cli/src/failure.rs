@@ -1,4 +1,4 @@
-//! Why a command failed: a fault, what to do about it, and the exit code.
+//! The failure of a command: a fault, a hint, and the exit code.
 
 use serde_json::{Value, json};
 use yard_core::{Fault, FaultCode};
@@ -9,7 +9,7 @@ const FAILED: u8 = 1;
 /// The command line, or the JSON on it, does not parse.
 const MISUSED: u8 = 2;
 
-/// A fault with what to do about it.
+/// A fault with a hint and an exit code.
 #[derive(Debug)]
 pub(crate) struct Failure {
     fault: Fault,
@@ -18,12 +18,12 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// A failure with the words that its reader needs.
+    /// A failure with a message.
     pub(crate) fn new(code: FaultCode, message: impl Into<String>) -> Self {
         Fault::new(code, message).into()
     }
 
-    /// What was given cannot be read at all.
+    /// A failure of the command line itself: an argument cannot be parsed.
     pub(crate) fn misuse(code: FaultCode, message: impl Into<String>) -> Self {
         Self { exit: MISUSED, ..Self::new(code, message) }
     }
@@ -41,18 +41,18 @@ impl Failure {
         Self::new(code, format!("{what}: {error}"))
     }
 
-    /// The same failure, with advice.
+    /// The same failure, with a hint.
     #[must_use]
-    pub(crate) fn hinting(mut self, hint: impl Into<String>) -> Self {
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// The same failure, with advice if it is of that kind and has none.
+    /// The same failure, with a hint if it has this code and no hint yet.
     #[must_use]
-    pub(crate) fn hinting_if(self, code: FaultCode, hint: &str) -> Self {
+    pub(crate) fn with_hint_if(self, code: FaultCode, hint: &str) -> Self {
         match self.code() == code && self.hint.is_none() {
-            true => self.hinting(hint),
+            true => self.with_hint(hint),
             false => self,
         }
     }
@@ -74,7 +74,7 @@ impl Failure {
     }
 
     /// The message and the hint, for readers of standard output only.
-    fn words(&self) -> String {
+    fn text(&self) -> String {
         match &self.hint {
             Some(hint) => format!("{}; {hint}", self.message()),
             None => self.message().to_owned(),
@@ -83,13 +83,13 @@ impl Failure {
 
     /// For scripts that asked for `--json`.
     pub(crate) fn to_json(&self) -> Value {
-        json!({"error": self.words(), "code": json_code(self.code())})
+        json!({"error": self.text(), "code": json_code(self.code())})
     }
 
     /// For callers of tools: the envelope of W1, for failures that happen before a dialect is called.
     pub(crate) fn to_envelope(&self) -> Value {
         let code = envelope_code(self.code());
-        let mut envelope = json!({"success": false, "error": self.words(), "code": code});
+        let mut envelope = json!({"success": false, "error": self.text(), "code": code});
         if code == "VALIDATION_ERROR" {
             envelope["fields"] = json!({});
         }
@@ -151,7 +151,7 @@ fn json_code(code: FaultCode) -> &'static str {
     }
 }
 
-/// The few ways in which a call can fail before its dialect hears of it.
+/// The code of a failure before a dialect is called.
 fn envelope_code(code: FaultCode) -> &'static str {
     match code {
         FaultCode::TooLarge => "PAYLOAD_TOO_LARGE",
@@ -171,11 +171,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_fault_has_its_own_word() {
-        let mut words: Vec<_> = FaultCode::ALL.iter().map(|code| json_code(*code)).collect();
-        words.sort_unstable();
-        words.dedup();
-        assert_eq!(words.len(), FaultCode::ALL.len());
+    fn every_fault_has_its_own_code() {
+        let mut text: Vec<_> = FaultCode::ALL.iter().map(|code| json_code(*code)).collect();
+        text.sort_unstable();
+        text.dedup();
+        assert_eq!(text.len(), FaultCode::ALL.len());
     }
 
     #[test]

@@ -11,12 +11,12 @@ use yard_sandbox::Programs;
 /// The name of the file in the box.
 const FILE: &str = "gitconfig";
 
-/// A box of root's shows files as another user's than the index has them: by their times and sizes alone git
-/// still knows which of them it need not read again.
+/// In a box of root the files have another owner than in the index. With this setting git compares times and sizes only,
+/// and need not read unchanged files again.
 const SETTINGS: &str = "[core]\n\tcheckStat = minimal\n";
 
-/// Adds the user's identity to what a box gets, as git's configuration for all users: a repository's own,
-/// and what an agent sets for itself, come before it.
+/// Adds the user's identity to a box as git's configuration for all users, so that the configuration of a repository and
+/// of the agent override it.
 pub(crate) fn add_to(programs: &mut Programs) {
     let values = ["user.name", "user.email"].map(configured);
     programs.files.push((FILE.to_owned(), configuration(&values).into_bytes()));
@@ -30,8 +30,9 @@ pub(crate) fn add_to(programs: &mut Programs) {
 fn configured(key: &str) -> Option<String> {
     let mut git = Command::new("git");
     git.args(["config", "--get", key]).current_dir("/").stdin(Stdio::null());
-    let said = git.stderr(Stdio::null()).output().ok().filter(|said| said.status.success())?;
-    let text = String::from_utf8(said.stdout).ok()?;
+    let output =
+        git.stderr(Stdio::null()).output().ok().filter(|output| output.status.success())?;
+    let text = String::from_utf8(output.stdout).ok()?;
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::toolchains::is_program;
 use crate::user_environment::UserEnvironment;
 
-/// Where programs usually are, below the home.
+/// The usual folders of programs, below the home.
 const BELOW_HOME: [&str; 8] = [
     "bin",
     ".local/bin",
@@ -20,10 +20,10 @@ const BELOW_HOME: [&str; 8] = [
     ".poetry/bin",
     ".npm-global/bin",
 ];
-/// Where they usually are elsewhere.
+/// The usual folders of programs elsewhere.
 const ELSEWHERE: [&str; 3] =
     ["/snap/bin", "/home/linuxbrew/.linuxbrew/bin", "/nix/var/nix/profiles/default/bin"];
-/// What every box shows.
+/// The folders that every box shows.
 const SYSTEM: [&str; 5] = ["/usr", "/bin", "/sbin", "/lib", "/opt"];
 
 /// The folder of a program that is on this machine and not in one of the folders that are shown.

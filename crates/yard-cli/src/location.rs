@@ -15,13 +15,13 @@ use yard_core::{ContentHash, FaultCode, Timestamp, WsPath};
 use crate::failure::Failure;
 
 /// The file in a state folder that names its root.
-const NOTE: &str = "root";
+const ROOT_FILE: &str = "root";
 
 /// Hex digits of the root's hash that name its state folder.
 const STATE_NAME_DIGITS: usize = 32;
 
 /// Reads the text of a file that a person names. `-` is standard input.
-pub(crate) fn text_of(file: &Path) -> Result<String, Failure> {
+pub(crate) fn read_text(file: &Path) -> Result<String, Failure> {
     let text = match file == Path::new("-") {
         true => io::read_to_string(io::stdin().lock()),
         false => fs::read_to_string(file),
@@ -46,8 +46,8 @@ impl WorkspaceLocation {
         refuse_overlap(&root, &data_dir)?;
         make_data_folder(&data_dir)?;
         let state_dir = data_dir.join("workspaces").join(state_name(&root));
-        make_private(&state_dir)?;
-        note_root(&state_dir, &root)?;
+        make_private_folder(&state_dir)?;
+        record_root(&state_dir, &root)?;
         Ok(Self { root, state_dir })
     }
 }
@@ -74,20 +74,20 @@ impl WorkspaceLocation {
         if !old.join("journal.db").is_file() {
             let message = format!("there is no history of a folder at {}", from.display());
             return Err(Failure::new(FaultCode::NotFound, message)
-                .hinting("--from names the folder's former path"));
+                .with_hint("--from names the folder's former path"));
         }
         if new.join("journal.db").is_file() {
             let message = format!("{} has a history of its own already", canonical.display());
             return Err(Failure::new(FaultCode::Exists, message)
-                .hinting("without --from, `toolyard adopt` goes on with that one"));
+                .with_hint("without --from, `toolyard adopt` goes on with that one"));
         }
-        let cannot = |error| Failure::io("the history cannot be moved", &error);
+        let to_failure = |error| Failure::io("the history cannot be moved", &error);
         // Anything else there was made by opening a folder without a history.
         match fs::remove_dir_all(&new) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(cannot(error)),
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(to_failure(error)),
             _ => {}
         }
-        fs::rename(&old, &new).map_err(cannot)?;
+        fs::rename(&old, &new).map_err(to_failure)?;
         Self::prepare(root, data_dir)
     }
 
@@ -142,11 +142,11 @@ impl DataFolder {
         use std::io::Write as _;
         use std::os::unix::fs::OpenOptionsExt as _;
         let file = self.0.join("jwt.secret");
-        let cannot =
+        let to_failure =
             |error| Failure::io("the token secret in the data folder cannot be used", &error);
         match fs::read_to_string(&file) {
             Ok(text) => return Ok(text.trim().to_owned()),
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(cannot(error)),
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(to_failure(error)),
             Err(_) => {}
         }
         let secret = new().ok_or_else(|| {
@@ -158,17 +158,17 @@ impl DataFolder {
             fs::File::options().write(true).create(true).truncate(true).mode(0o600).open(&draft);
         written
             .and_then(|mut file| file.write_all(secret.as_bytes()).and_then(|()| file.sync_all()))
-            .map_err(cannot)?;
+            .map_err(to_failure)?;
         let placed = fs::hard_link(&draft, &file);
         let _ = fs::remove_file(&draft);
         // Tokens that it signs outlive a crash, so the name of the file must be durable too.
-        fs::File::open(&self.0).and_then(|folder| folder.sync_all()).map_err(cannot)?;
+        fs::File::open(&self.0).and_then(|folder| folder.sync_all()).map_err(to_failure)?;
         match placed {
             Ok(()) => Ok(secret),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                fs::read_to_string(&file).map(|text| text.trim().to_owned()).map_err(cannot)
+                fs::read_to_string(&file).map(|text| text.trim().to_owned()).map_err(to_failure)
             }
-            Err(error) => Err(cannot(error)),
+            Err(error) => Err(to_failure(error)),
         }
     }
 
@@ -176,14 +176,14 @@ impl DataFolder {
     pub(crate) fn workspace(&self, id: &str) -> Result<WorkspaceLocation, Failure> {
         let root = self.0.join("workspaces").join(id);
         let state_dir = self.0.join("journals").join(id);
-        make_private(&root)?;
-        make_private(&state_dir)?;
+        make_private_folder(&root)?;
+        make_private_folder(&state_dir)?;
         Ok(WorkspaceLocation { root, state_dir })
     }
 }
 
 /// The canonical path of an existing folder, as text.
-pub(crate) fn spelled_out(folder: &Path) -> Result<String, Failure> {
+pub(crate) fn canonical_text(folder: &Path) -> Result<String, Failure> {
     let root = canonical_root(folder)?;
     root.into_os_string().into_string().map_err(|path| {
         let message = format!("{} cannot be written into a configuration", path.display());
@@ -192,7 +192,7 @@ pub(crate) fn spelled_out(folder: &Path) -> Result<String, Failure> {
 }
 
 /// The path of a root as it was given and its canonical path, if these differ because of a link.
-pub(crate) fn given_by_link(root: &Path) -> Option<(String, String)> {
+pub(crate) fn link_and_target(root: &Path) -> Option<(String, String)> {
     let given = std::path::absolute(root).ok()?.into_os_string().into_string().ok()?;
     let given = given.trim_end_matches('/').to_owned();
     let real = canonical_root(root).ok()?.into_os_string().into_string().ok()?;
@@ -200,7 +200,7 @@ pub(crate) fn given_by_link(root: &Path) -> Option<(String, String)> {
 }
 
 /// A path of the host with its links resolved, or unchanged if nothing exists there.
-pub(crate) fn resolved(path: &[u8]) -> Vec<u8> {
+pub(crate) fn resolve_links(path: &[u8]) -> Vec<u8> {
     let found = fs::canonicalize(Path::new(OsStr::from_bytes(path)));
     found.map_or_else(|_| path.to_vec(), |path| path.into_os_string().into_vec())
 }
@@ -222,7 +222,7 @@ fn canonical_root(root: &Path) -> Result<PathBuf, Failure> {
     let canonical = fs::canonicalize(root).map_err(|error| match error.kind() {
         ErrorKind::NotFound => {
             Failure::new(FaultCode::NotFound, format!("no such folder: {shown}"))
-                .hinting("--root names the folder to work on; it must exist")
+                .with_hint("--root names the folder to work on; it must exist")
         }
         _ => Failure::io(&format!("the root {shown} cannot be used"), &error),
     })?;
@@ -230,7 +230,7 @@ fn canonical_root(root: &Path) -> Result<PathBuf, Failure> {
         return Ok(canonical);
     }
     Err(Failure::new(FaultCode::NotFolder, format!("not a folder: {shown}"))
-        .hinting("--root names the folder to work on"))
+        .with_hint("--root names the folder to work on"))
 }
 
 /// The data folder, if it exists.
@@ -247,7 +247,7 @@ pub(crate) fn data_folder_of_server(chosen: Option<&Path>) -> Option<PathBuf> {
 pub(crate) fn other_roots(root: &Path, data_dir: Option<&Path>) -> Vec<PathBuf> {
     let Some(data) = existing_data_folder(data_dir) else { return Vec::new() };
     let Ok(states) = fs::read_dir(data.join("workspaces")) else { return Vec::new() };
-    let notes = states.flatten().filter_map(|state| fs::read(state.path().join(NOTE)).ok());
+    let notes = states.flatten().filter_map(|state| fs::read(state.path().join(ROOT_FILE)).ok());
     let roots = notes.map(|note| {
         let path = note.strip_suffix(b"\n").unwrap_or(&note);
         PathBuf::from(OsStr::from_bytes(path))
@@ -271,9 +271,9 @@ pub(crate) fn state_folders(data: &Path) -> Vec<StateFolder> {
     let own_name =
         |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let local = inside("workspaces").filter_map(|path| {
-        // On a server there are workspaces themselves beside them, whose names are ids.
+        // A server's data folder holds workspaces in the same place; their names are ids.
         let is_ours = own_name(&path).len() == STATE_NAME_DIGITS;
-        let note = fs::read_to_string(path.join(NOTE)).ok().filter(|_| is_ours)?;
+        let note = fs::read_to_string(path.join(ROOT_FILE)).ok().filter(|_| is_ours)?;
         Some(StateFolder { name: note.trim_end_matches('\n').to_owned(), path })
     });
     let served = inside("journals").map(|path| StateFolder { name: own_name(&path), path });
@@ -283,22 +283,22 @@ pub(crate) fn state_folders(data: &Path) -> Vec<StateFolder> {
 /// An absolute path with its links resolved as far as it exists: what does not exist yet is made
 /// later, so it holds no links.
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
-    let cannot = |error| Failure::io("the data folder cannot be used", &error);
-    let path = std::path::absolute(path).map_err(cannot)?;
+    let to_failure = |error| Failure::io("the data folder cannot be used", &error);
+    let path = std::path::absolute(path).map_err(to_failure)?;
     for existing in path.ancestors() {
         match fs::canonicalize(existing) {
             Ok(canonical) => {
                 let rest = path.strip_prefix(existing).unwrap_or(Path::new(""));
-                return Ok(folded(canonical, rest));
+                return Ok(join_normalized(canonical, rest));
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => return Err(cannot(error)),
+            Err(error) => return Err(to_failure(error)),
         }
     }
     Ok(path)
 }
 
-fn folded(mut base: PathBuf, rest: &Path) -> PathBuf {
+fn join_normalized(mut base: PathBuf, rest: &Path) -> PathBuf {
     for component in rest.components() {
         match component {
             Component::ParentDir => {
@@ -329,7 +329,7 @@ fn default_data_dir(env: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, F
             FaultCode::Unavailable,
             "no folder to keep the history in: HOME is not set",
         )
-        .hinting("choose one with --data-dir or TOOLYARD_DATA_DIR")),
+        .with_hint("choose one with --data-dir or TOOLYARD_DATA_DIR")),
     }
 }
 
@@ -340,12 +340,12 @@ fn refuse_overlap(root: &Path, data_dir: &Path) -> Result<(), Failure> {
     if data_dir.starts_with(root) {
         let message =
             "the data folder is inside the root; history is never kept inside the project";
-        return Err(Failure::new(FaultCode::BadArgument, message).hinting(advice));
+        return Err(Failure::new(FaultCode::BadArgument, message).with_hint(advice));
     }
     if root.starts_with(data_dir) {
         let message = "the root is inside the data folder, where history is kept";
         return Err(Failure::new(FaultCode::BadArgument, message)
-            .hinting("choose another root with --root"));
+            .with_hint("choose another root with --root"));
     }
     Ok(())
 }
@@ -357,26 +357,26 @@ fn state_name(root: &Path) -> String {
 }
 
 /// Makes a folder that only its owner can read, because a history has every version of every file.
-fn make_private(folder: &Path) -> Result<(), Failure> {
+fn make_private_folder(folder: &Path) -> Result<(), Failure> {
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
     made.map_err(|error| {
         Failure::io("the data folder cannot be made", &error)
-            .hinting("choose another with --data-dir or TOOLYARD_DATA_DIR")
+            .with_hint("choose another with --data-dir or TOOLYARD_DATA_DIR")
     })
 }
 
 /// Makes the data folder, or checks that no other user can read the existing one. The mode of an empty folder is
 /// changed; with any other folder it is an error, because something may depend on its mode.
 fn make_data_folder(folder: &Path) -> Result<(), Failure> {
-    make_private(folder)?;
-    let cannot = |error| Failure::io("the data folder cannot be used", &error);
-    let mode = fs::metadata(folder).map_err(cannot)?.permissions().mode();
+    make_private_folder(folder)?;
+    let to_failure = |error| Failure::io("the data folder cannot be used", &error);
+    let mode = fs::metadata(folder).map_err(to_failure)?.permissions().mode();
     if mode & 0o077 == 0 {
         return Ok(());
     }
-    if fs::read_dir(folder).map_err(cannot)?.next().is_none() {
+    if fs::read_dir(folder).map_err(to_failure)?.next().is_none() {
         let private = fs::Permissions::from_mode(0o700);
-        return fs::set_permissions(folder, private).map_err(cannot);
+        return fs::set_permissions(folder, private).map_err(to_failure);
     }
     let shown = folder.display();
     let message = format!(
@@ -385,12 +385,12 @@ fn make_data_folder(folder: &Path) -> Result<(), Failure> {
         mode & 0o7777
     );
     Err(Failure::new(FaultCode::Denied, message)
-        .hinting(format!("close it with `chmod 700 {shown}`, or choose another with --data-dir")))
+        .with_hint(format!("close it with `chmod 700 {shown}`, or choose another with --data-dir")))
 }
 
 /// Writes the path of the root into its state folder, for people who look there and for `doctor`.
-fn note_root(state_dir: &Path, root: &Path) -> Result<(), Failure> {
-    let note = state_dir.join(NOTE);
+fn record_root(state_dir: &Path, root: &Path) -> Result<(), Failure> {
+    let note = state_dir.join(ROOT_FILE);
     let text = [root.as_os_str().as_bytes(), b"\n"].concat();
     if fs::read(&note).is_ok_and(|known| known == text) {
         return Ok(());
@@ -406,7 +406,7 @@ pub(crate) fn exists_below(root: &Path, path: &WsPath) -> bool {
 /// The path in the workspace of an existing file that is named relative to the current folder, if that is in `root`.
 pub(crate) fn below_current_folder(root: &Path, relative: &Path) -> Option<WsPath> {
     let folder = std::env::current_dir().ok()?.canonicalize().ok()?;
-    let path = folded(folder, relative);
+    let path = join_normalized(folder, relative);
     path.symlink_metadata().ok()?;
     WsPath::from_bytes(path.strip_prefix(root).ok()?.as_os_str().as_bytes()).ok()
 }

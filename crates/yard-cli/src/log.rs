@@ -26,7 +26,7 @@ use crate::telemetry::Exporter;
 /// The variable that turns on the log of a command.
 const LEVEL_VARIABLE: &str = "TOOLYARD__LOG__LEVEL";
 /// How many lines may wait for the writer thread. More are dropped and counted.
-const MOST_WAITING_LINES: usize = 8_192;
+const MAX_WAITING_LINES: usize = 8_192;
 /// Fields whose names begin so are for traces only.
 const TRACE_FIELDS: &str = "otel.";
 
@@ -39,7 +39,7 @@ pub(crate) struct LogGuard {
 impl LogGuard {
     /// Starts the thread that writes lines to standard error, so that no request waits for their reader.
     fn start() -> (NonBlocking, Self) {
-        let builder = NonBlockingBuilder::default().buffered_lines_limit(MOST_WAITING_LINES);
+        let builder = NonBlockingBuilder::default().buffered_lines_limit(MAX_WAITING_LINES);
         let (writer, guard) = builder.lossy(true).thread_name("log").finish(io::stderr());
         let dropped = writer.error_counter();
         (writer, Self { _writer_thread: guard, dropped })
@@ -61,7 +61,7 @@ pub(crate) fn start(log: &Log, exporter: Option<&Exporter>) -> Result<LogGuard, 
     let levels: Targets = log.level.parse().map_err(|error| {
         let message = format!("configuration: log.level: {error}");
         Failure::misuse(FaultCode::BadArgument, message)
-            .hinting("say error, warn, info, debug or trace, or by target: info,session=debug")
+            .with_hint("say error, warn, info, debug or trace, or by target: info,session=debug")
     })?;
     // The line of a call says everything that the span of the call does, so the span is for traces only.
     let is_no_call_span = filter_fn(|about| !is_span(about, CALL_SPAN));

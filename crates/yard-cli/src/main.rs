@@ -1,21 +1,21 @@
-//! The binary `toolyard`: it composes the other crates into a program, and is their third interface beside HTTP and
-//! MCP.
+//! The binary `toolyard`: it composes the other crates into a program, and is their third interface, after HTTP
+//! and MCP.
 //!
 //! Only this crate reads the environment, the clock and random numbers; it passes them to the others. A command turns
 //! its options into one operation and the answer into a [`Reply`]. This module prints replies, sets the exit code and
 //! reports failures in one of three formats.
 
+mod box_config;
 mod box_page;
-mod boxes;
 mod caches;
 mod certificates;
 mod command;
 mod config;
 mod context;
+mod crash_leftovers;
 mod failure;
 mod git_identity;
 mod hidden_programs;
-mod leftovers;
 mod location;
 mod log;
 #[cfg(any(test, not(feature = "telemetry")))]
@@ -25,7 +25,7 @@ mod package_indexes;
 mod port_forwards;
 mod reply;
 mod server_workspaces;
-mod step_name;
+mod step_id;
 mod storage;
 mod system_world;
 mod table;

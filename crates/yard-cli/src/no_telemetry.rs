@@ -20,7 +20,7 @@ impl Exporter {
             return Ok(None);
         }
         let message = "configuration: otel.endpoint: this build of toolyard cannot export traces";
-        Err(Failure::misuse(FaultCode::Unavailable, message).hinting(
+        Err(Failure::misuse(FaultCode::Unavailable, message).with_hint(
             "build it with `cargo build --profile dist --features dist -p yard-cli`, or with \
              `--features telemetry` alone; or leave otel.endpoint out",
         ))

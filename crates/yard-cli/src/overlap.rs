@@ -1,6 +1,5 @@
-//! Whether two folders of this machine hold the same files: they are one, or one lies in the other. Paths
-//! are compared without their links, and by where their file systems have them: a folder that is mounted
-//! in a second place is the same folder there.
+//! Whether two folders of this machine overlap: they are equal, or one lies in the other. Paths are compared without
+//! links, and by their place on their device, so that a folder that is mounted twice overlaps with itself.
 
 #![allow(
     clippy::disallowed_methods,
@@ -12,14 +11,14 @@ use std::fs;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
-/// Whether a file can be in both folders. Folders that are not there are compared by their paths.
+/// Whether a file can be in both folders. Folders that do not exist are compared by their paths.
 pub(crate) fn overlap(one: &Path, other: &Path) -> bool {
     let mounts = fs::read("/proc/self/mountinfo").unwrap_or_default();
     let (one, other) = (LocatedFolder::at(one, &mounts), LocatedFolder::at(other, &mounts));
-    one.holds_or_is_in(&other)
+    one.overlaps(&other)
 }
 
-/// The first two of several folders that hold the same files.
+/// The first pair of overlapping folders.
 pub(crate) fn overlapping(folders: &[PathBuf]) -> Option<(&Path, &Path)> {
     let pairs = folders.iter().enumerate();
     let pairs = pairs.flat_map(|(at, one)| folders[at + 1..].iter().map(move |two| (one, two)));
@@ -40,7 +39,7 @@ impl LocatedFolder {
         Self { on_device: on_device(&path, mounts), path }
     }
 
-    fn holds_or_is_in(&self, other: &Self) -> bool {
+    fn overlaps(&self, other: &Self) -> bool {
         let nested = |a: &Path, b: &Path| a.starts_with(b) || b.starts_with(a);
         let on_device = match (&self.on_device, &other.on_device) {
             (Some((here, a)), Some((there, b))) => here == there && nested(a, b),
@@ -50,25 +49,25 @@ impl LocatedFolder {
     }
 }
 
-/// Where a canonical path is on its device, by the table of mounts: the last mount of the longest place
-/// that the path is in.
+/// The device of a canonical path and the path on it, by the table of mounts: the last one of the longest mount point that
+/// contains the path.
 fn on_device(path: &Path, mounts: &[u8]) -> Option<(Vec<u8>, PathBuf)> {
     let mut best: Option<(usize, Vec<u8>, PathBuf)> = None;
     for line in mounts.split(|byte| *byte == b'\n') {
-        let words: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
-        let [_, _, device, root, place, ..] = words[..] else { continue };
-        let (root, place) = (unescaped(root), unescaped(place));
-        let Ok(below) = path.strip_prefix(&place) else { continue };
-        let length = place.as_os_str().len();
+        let fields: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
+        let [_, _, device, root, mount_point, ..] = fields[..] else { continue };
+        let (root, mount_point) = (unescaped(root), unescaped(mount_point));
+        let Ok(rest) = path.strip_prefix(&mount_point) else { continue };
+        let length = mount_point.as_os_str().len();
         if best.as_ref().is_none_or(|(longest, ..)| length >= *longest) {
-            best = Some((length, device.to_vec(), joined(root, below)));
+            best = Some((length, device.to_vec(), joined(root, rest)));
         }
     }
     best.map(|(_, device, path)| (device, path))
 }
 
-fn joined(root: PathBuf, below: &Path) -> PathBuf {
-    if below.as_os_str().is_empty() { root } else { root.join(below) }
+fn joined(root: PathBuf, rest: &Path) -> PathBuf {
+    if rest.as_os_str().is_empty() { root } else { root.join(rest) }
 }
 
 /// The table writes blanks, tabs, newlines and backslashes as three octal digits.
@@ -131,7 +130,7 @@ mod tests {
             on_device(Path::new("/srv/p4"), mounts),
             Some((b"8:2".to_vec(), "/data/p4".into()))
         );
-        let overlap = |one: &str, other: &str| found(one).holds_or_is_in(&found(other));
+        let overlap = |one: &str, other: &str| found(one).overlaps(&found(other));
         assert!(overlap("/mnt/x", "/srv/p4"));
         assert!(overlap("/mnt/x/deep", "/srv/p4/in ner"));
         assert!(!overlap("/mnt/x", "/srv/p5"));

@@ -24,14 +24,14 @@ const VARIABLES: [&str; 8] = [
     "GOPROXY",
     "GOSUMDB",
 ];
-/// Where a box has the configuration of cargo: above every folder, and so below a project's own in rank.
+/// The path of cargo's configuration in a box: above every folder, so that a project's own configuration overrides it.
 const CARGO: &str = "/.cargo/config.toml";
-/// No such file is larger.
-const MOST_BYTES: u64 = 1 << 20;
+/// The largest file that is read, in bytes.
+const MAX_FILE_BYTES: u64 = 1 << 20;
 /// A part of a path that is as long as this and has digits may be a token.
 const TOKEN_LENGTH: usize = 16;
 
-/// Adds the addresses of the person's indexes to what a box gets.
+/// Adds the addresses of the user's indexes to the programs of a box.
 pub(crate) fn add_to(programs: &mut Programs, user: &UserEnvironment<'_>) {
     let mut add = |name: &str, value: String| {
         let is_set = programs.environment.iter().any(|(known, _)| known == name);
@@ -64,50 +64,50 @@ pub(crate) fn add_to(programs: &mut Programs, user: &UserEnvironment<'_>) {
 
 fn read(file: &Path) -> Option<String> {
     let about = file.metadata().ok()?;
-    let is_plain = about.is_file() && about.len() <= MOST_BYTES;
+    let is_plain = about.is_file() && about.len() <= MAX_FILE_BYTES;
     is_plain.then(|| std::fs::read_to_string(file).ok()).flatten()
 }
 
 fn cargo_home(user: &UserEnvironment<'_>) -> Option<PathBuf> {
-    let told = (user.variable)("CARGO_HOME").map(PathBuf::from);
-    told.or_else(|| user.home.as_ref().map(|home| home.join(".cargo")))
+    let named = (user.variable)("CARGO_HOME").map(PathBuf::from);
+    named.or_else(|| user.home.as_ref().map(|home| home.join(".cargo")))
 }
 
 /// The files that pip reads, the one that counts most first.
 fn pip_files(user: &UserEnvironment<'_>) -> Vec<PathBuf> {
-    let told = (user.variable)("PIP_CONFIG_FILE").map(PathBuf::from);
+    let named = (user.variable)("PIP_CONFIG_FILE").map(PathBuf::from);
     let configuration = (user.variable)("XDG_CONFIG_HOME").map(PathBuf::from);
     let home = user.home.as_ref();
     let configuration = configuration.or_else(|| home.map(|home| home.join(".config")));
     let of_person = configuration.map(|folder| folder.join("pip/pip.conf"));
     let older = home.map(|home| home.join(".pip/pip.conf"));
     let of_all = Some(PathBuf::from("/etc/pip.conf"));
-    [told, of_person, older, of_all].into_iter().flatten().collect()
+    [named, of_person, older, of_all].into_iter().flatten().collect()
 }
 
 /// A setting of pip for every command or for installing. Further values are on lines that begin with white space.
 fn setting_of_pip(text: &str, key: &str) -> Option<String> {
-    let (mut counts, mut found) = (false, None::<String>);
+    let (mut applies, mut setting) = (false, None::<String>);
     let mut continues = false;
     for line in text.lines().filter(|line| !line.trim_start().starts_with(['#', ';'])) {
         if continues && line.starts_with([' ', '\t']) {
-            if let Some(found) = &mut found {
-                let _ = write!(found, " {}", line.trim());
+            if let Some(setting) = &mut setting {
+                let _ = write!(setting, " {}", line.trim());
             }
             continue;
         }
         continues = false;
         if let Some(section) = line.trim().strip_prefix('[') {
-            counts = ["global]", "install]"].contains(&section);
+            applies = ["global]", "install]"].contains(&section);
         } else if let Some((name, value)) = line.split_once(['=', ':'])
-            && counts
+            && applies
             && name.trim().replace('_', "-") == key
         {
-            found = Some(value.trim().to_owned());
+            setting = Some(value.trim().to_owned());
             continues = true;
         }
     }
-    found.map(|found| found.trim().to_owned()).filter(|found| !found.is_empty())
+    setting.map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
 fn setting_of_npm(text: &str) -> Option<String> {
@@ -116,7 +116,7 @@ fn setting_of_npm(text: &str) -> Option<String> {
     Some(value.trim().trim_matches('"').to_owned())
 }
 
-/// Of cargo's configuration what says where crates are taken from.
+/// The part of cargo's configuration that names the sources of crates.
 fn sources_of_cargo(text: &str) -> Option<String> {
     let whole: Table = text.parse().ok()?;
     let mut out = String::new();
@@ -127,7 +127,7 @@ fn sources_of_cargo(text: &str) -> Option<String> {
         for (name, table) in tables {
             let value = |key: &'static str| Some((key, table.get(key)?.as_str()?));
             let values: Vec<_> = keys.iter().filter_map(|key| value(key)).collect();
-            // An entry half of which is missing would lead elsewhere than the person says.
+            // An entry without one of its parts would name another source than the user configured.
             if !values.is_empty() && values.iter().all(|(_, value)| is_public(value)) {
                 let _ = writeln!(out, "[{kind}.{}]", quoted(name));
                 for (key, value) in values {
@@ -144,7 +144,7 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// Whether a word that may be an address holds nothing that could be a name, a password or a token.
+/// Whether an address has no part that could be a user name, a password or a token.
 fn is_public(word: &str) -> bool {
     let rest = word.split_once("://").map_or(word, |(_, rest)| rest);
     let looks_secret = |part: &str| {
@@ -164,10 +164,10 @@ mod tests {
 
     fn added(home: &Path, variables: &[(&str, &str)]) -> Programs {
         let variable = |name: &str| {
-            let found = variables.iter().find(|(known, _)| *known == name);
+            let value = variables.iter().find(|(known, _)| *known == name);
             // Nothing of who runs this test counts.
             let of_test = (name == "PIP_CONFIG_FILE").then(|| OsString::from("/nowhere"));
-            found.map(|(_, value)| OsString::from(value)).or(of_test)
+            value.map(|(_, value)| OsString::from(value)).or(of_test)
         };
         let mut programs = Programs::default();
         let home = Some(home.to_owned());
@@ -180,8 +180,8 @@ mod tests {
 
     fn value(programs: &Programs, name: &str) -> Option<String> {
         let mut all = programs.environment.iter();
-        let found = all.find(|(known, _)| known == name)?;
-        Some(found.1.to_str().unwrap().to_owned())
+        let value = all.find(|(known, _)| known == name)?;
+        Some(value.1.to_str().unwrap().to_owned())
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! Ports of agents' terminals on loopback addresses of this machine. Each chat has an address of its own, because
-//! browsers send cookies to every port of an address; 127.0.0.1 is never taken, where other servers of the person
-//! are.
+//! Forwards ports of agents' terminals to loopback addresses of this machine. Each chat has an address of its own,
+//! because browsers send cookies to every port of an address. 127.0.0.1 is not used: other servers of the person are
+//! there.
 
 #![allow(clippy::disallowed_methods, reason = "a person asked for these ports to be listened on")]
 
@@ -20,9 +20,9 @@ use yard_net::relay;
 const FIRST: u8 = 2;
 const LAST: u8 = 254;
 /// Connections to one port at a time.
-const MOST_CONNECTIONS: usize = 256;
-/// How often a listening socket looks whether it is to be closed.
-const LOOK: Duration = Duration::from_millis(50);
+const MAX_CONNECTIONS: usize = 256;
+/// How often a listening socket checks whether it is to be closed.
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A port of a terminal, and the address at which it was opened.
 #[derive(Clone)]
@@ -47,14 +47,14 @@ impl Drop for Forwards {
 }
 
 impl Forwards {
-    /// None yet.
+    /// No open ports.
     pub(crate) fn new(world: Arc<dyn World>) -> Self {
         Self { world, open: Vec::new(), chats: Vec::new() }
     }
 
     /// Opens the ports that are new and closes those that are gone: what was opened, and what was closed. Those of
     /// a terminal that did not answer stay.
-    pub(crate) fn follow(&mut self, listing: &Listing) -> (Vec<Forward>, Vec<Forward>) {
+    pub(crate) fn update(&mut self, listing: &Listing) -> (Vec<Forward>, Vec<Forward>) {
         let stays = |forward: &Forward| {
             listing.ports.contains(&forward.port) || listing.silent.contains(&forward.port.run)
         };
@@ -90,8 +90,8 @@ impl Forwards {
     }
 
     fn address_of(&mut self, chat: ChatId) -> io::Result<Ipv4Addr> {
-        let known = self.chats.iter().position(|known| *known == chat);
-        let number = known.unwrap_or_else(|| {
+        let index = self.chats.iter().position(|index| *index == chat);
+        let number = index.unwrap_or_else(|| {
             self.chats.push(chat);
             self.chats.len() - 1
         });
@@ -120,25 +120,25 @@ struct ForwardedPort {
 fn serve(listener: &TcpListener, port: &ForwardedPort) {
     let connections = Arc::new(AtomicUsize::new(0));
     while !port.is_closed.load(Ordering::Relaxed) {
-        if connections.load(Ordering::Relaxed) >= MOST_CONNECTIONS {
-            thread::sleep(LOOK);
+        if connections.load(Ordering::Relaxed) >= MAX_CONNECTIONS {
+            thread::sleep(CHECK_INTERVAL);
             continue;
         }
         let mut ready = [PollFd::new(listener, PollFlags::IN)];
-        let look = Timespec { tv_sec: 0, tv_nsec: LOOK.subsec_nanos().into() };
+        let timeout = Timespec { tv_sec: 0, tv_nsec: CHECK_INTERVAL.subsec_nanos().into() };
         // An interrupted wait starts again with the next turn of the loop.
-        let _ = poll(&mut ready, Some(&look));
+        let _ = poll(&mut ready, Some(&timeout));
         let client = match listener.accept() {
             Ok((client, _)) => client,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
             Err(_) => {
                 // The limit of open files may be reached.
-                thread::sleep(LOOK);
+                thread::sleep(CHECK_INTERVAL);
                 continue;
             }
         };
         let port = port.clone();
-        let counted = Counted::one_of(&connections);
+        let counted = ConnectionCount::one_of(&connections);
         let named = thread::Builder::new().name("port-connection".to_owned());
         // Without a thread the connection is closed, and its client tries again.
         let _ = named.spawn(move || {
@@ -164,16 +164,16 @@ impl ForwardedPort {
 }
 
 /// Counts a connection for as long as it is there.
-struct Counted(Arc<AtomicUsize>);
+struct ConnectionCount(Arc<AtomicUsize>);
 
-impl Counted {
+impl ConnectionCount {
     fn one_of(all: &Arc<AtomicUsize>) -> Self {
         all.fetch_add(1, Ordering::Relaxed);
         Self(Arc::clone(all))
     }
 }
 
-impl Drop for Counted {
+impl Drop for ConnectionCount {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! What a command answers, before it is printed.
+//! The reply of a command, before it is printed.
 
 use serde_json::Value;
 
@@ -7,32 +7,32 @@ use crate::terminal::Terminal;
 
 /// An answer and the exit code that goes with it.
 pub(crate) struct Reply {
-    /// What is printed on standard output.
+    /// The text or value that is printed on standard output.
     pub(crate) body: Body,
-    /// 0 when all is well.
+    /// 0 for success.
     pub(crate) exit: u8,
 }
 
-/// What is printed on standard output.
+/// The text or value that is printed on standard output.
 pub(crate) enum Body {
-    /// Words for people, each line ended.
+    /// A text for people, in complete lines.
     Text(String),
     /// A value for scripts: pretty on a terminal, one line elsewhere.
     Json(Value),
 }
 
 impl Reply {
-    /// Success, in words.
+    /// Success, with a text.
     pub(crate) fn text(text: impl Into<String>) -> Self {
         Self { body: Body::Text(text.into()), exit: 0 }
     }
 
-    /// Success, as a value.
+    /// Success, with a JSON value.
     pub(crate) fn json(value: Value) -> Self {
         Self { body: Body::Json(value), exit: 0 }
     }
 
-    /// Success, as a value where the person asked for JSON, else in words.
+    /// Success, with a JSON value if the person asked for JSON, else with a text.
     pub(crate) fn either(
         json: bool,
         value: impl FnOnce() -> Value,
@@ -43,7 +43,7 @@ impl Reply {
 }
 
 impl Body {
-    /// The exact text that is printed.
+    /// The text that is printed.
     pub(crate) fn render(&self, terminal: Terminal) -> String {
         match self {
             Self::Text(text) => text.clone(),

@@ -9,7 +9,7 @@ use yard_gate::admin::Opener;
 use yard_gate::registry::WorkspaceRow;
 use yard_gate::{OpenWorkspace, Web};
 
-use crate::boxes::ServerBoxes;
+use crate::box_config::ServerBoxes;
 use crate::context::open_workspace;
 use crate::failure::Failure;
 use crate::location::{DataFolder, WorkspaceLocation, allowed_folder};

@@ -1,5 +1,5 @@
-//! How many bytes the workspaces of a data folder take, part by part, and which parts can be made again. A part is
-//! one row of a table here. This module touches nothing else of the data folder.
+//! The disk space of the workspaces in a data folder, part by part, and which parts can be rebuilt. The parts are the
+//! rows of a table here. This module touches nothing else of the data folder.
 
 #![allow(
     clippy::disallowed_methods,
@@ -17,7 +17,7 @@ use yard_store::Retention;
 use crate::failure::Failure;
 use crate::location::{self, StateFolder};
 
-/// A part of what is kept for a workspace.
+/// A part of the stored data of a workspace.
 pub(crate) struct Part {
     /// Its name, for scripts and headings.
     pub(crate) name: &'static str,
@@ -27,53 +27,56 @@ pub(crate) struct Part {
     counts: fn(&Path) -> bool,
     /// How many bytes are kept at most, where that is bounded.
     budget: fn(&Keeping) -> Option<u64>,
-    /// Whether it can be made again, so that `--clear` removes it.
-    pub(crate) is_remade: bool,
+    /// Whether it can be rebuilt, so that `--clear` removes it.
+    pub(crate) is_rebuildable: bool,
 }
 
 /// A part whose files all count, that has no bound, and that cannot be made again.
 const fn part(name: &'static str, entries: &'static [&'static str]) -> Part {
-    Part { name, entries, counts: |_| true, budget: |_| None, is_remade: false }
+    Part { name, entries, counts: |_| true, budget: |_| None, is_rebuildable: false }
 }
 
 /// A part that is bounded and can be made again.
-const fn remade(
+const fn rebuildable(
     name: &'static str,
     entries: &'static [&'static str],
     budget: fn(&Keeping) -> Option<u64>,
 ) -> Part {
-    Part { name, entries, counts: |_| true, budget, is_remade: true }
+    Part { name, entries, counts: |_| true, budget, is_rebuildable: true }
 }
 
-/// Every part. What is kept of builds is in files beside kept versions, told apart by their names.
+/// Every part. Stored builds are in the folder of stored versions, with other names.
 pub(crate) const PARTS: [Part; 7] = [
     part("journal", &["journal.db"]),
     Part {
         counts: |file| !is_build(file),
         ..part("contents", &["blobs", "kept", "stage", "dropped", "leftovers"])
     },
-    remade("output", &["output"], |keeping| Some(keeping.total_bytes)),
-    Part { counts: is_build, ..remade("builds", &["kept"], |keeping| Some(keeping.builds_bytes)) },
+    rebuildable("output", &["output"], |retention| Some(retention.total_bytes)),
+    Part {
+        counts: is_build,
+        ..rebuildable("builds", &["kept"], |retention| Some(retention.builds_bytes))
+    },
     part("homes", &["homes"]),
-    remade("caches", &["caches"], |keeping| Some(keeping.caches_bytes)),
+    rebuildable("caches", &["caches"], |retention| Some(retention.caches_bytes)),
     // Commands that run, or whose changes wait for a person.
     part("runs", &["runs"]),
 ];
 
 /// A workspace with the bytes of each part, in the order of [`PARTS`].
-pub(crate) struct Measured {
+pub(crate) struct WorkspaceUsage {
     pub(crate) state: StateFolder,
     pub(crate) bytes: Vec<u64>,
 }
 
 /// Measures every workspace of a data folder.
-pub(crate) fn measure(data: &Path) -> Vec<Measured> {
+pub(crate) fn measure(data: &Path) -> Vec<WorkspaceUsage> {
     let states = location::state_folders(data).into_iter();
-    states.map(|state| Measured { bytes: sizes(&state.path), state }).collect()
+    states.map(|state| WorkspaceUsage { bytes: sizes(&state.path), state }).collect()
 }
 
-/// What a workspace keeps for its commands, in no step.
-pub(crate) struct KeptForCommands {
+/// The data of a workspace's commands that is in no step.
+pub(crate) struct CommandStorage {
     /// What people know the workspace by.
     pub(crate) name: String,
     /// The homes of chats with their `/tmp`, and the bytes of each; the largest first.
@@ -82,8 +85,8 @@ pub(crate) struct KeptForCommands {
     pub(crate) caches: u64,
 }
 
-/// What each workspace of a data folder keeps for its commands.
-pub(crate) fn kept_for_commands(data: &Path) -> Vec<KeptForCommands> {
+/// The data of the commands of each workspace in a data folder.
+pub(crate) fn command_storage(data: &Path) -> Vec<CommandStorage> {
     let states = location::state_folders(data).into_iter();
     let all = states.map(|StateFolder { name, path }| {
         let folders = fs::read_dir(path.join("homes")).into_iter().flatten().flatten();
@@ -91,24 +94,24 @@ pub(crate) fn kept_for_commands(data: &Path) -> Vec<KeptForCommands> {
             .map(|home| (home.file_name().to_string_lossy().into_owned(), bytes_in(&home.path())))
             .collect();
         homes.sort_by(|one, other| (other.1, &one.0).cmp(&(one.1, &other.0)));
-        KeptForCommands { name, homes, caches: bytes_in(&path.join("caches")) }
+        CommandStorage { name, homes, caches: bytes_in(&path.join("caches")) }
     });
     all.collect()
 }
 
-/// What all files in a folder take of the disk.
+/// The disk space of all files in a folder.
 fn bytes_in(folder: &Path) -> u64 {
     files_below(vec![folder.to_owned()]).iter().map(|file| size_of(file)).sum()
 }
 
 /// The files among these paths and in the folders among them.
-fn files_below(mut ahead: Vec<PathBuf>) -> Vec<PathBuf> {
+fn files_below(mut pending: Vec<PathBuf>) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    while let Some(path) = ahead.pop() {
+    while let Some(path) = pending.pop() {
         match path.symlink_metadata() {
             Ok(meta) if meta.is_dir() => {
                 let inside = fs::read_dir(&path).into_iter().flatten().flatten();
-                ahead.extend(inside.map(|entry| entry.path()));
+                pending.extend(inside.map(|entry| entry.path()));
             }
             Ok(_) => files.push(path),
             Err(_) => {}
@@ -117,18 +120,18 @@ fn files_below(mut ahead: Vec<PathBuf>) -> Vec<PathBuf> {
     files
 }
 
-/// What a part may hold at most.
-pub(crate) fn budget(part: &Part, keeping: &Keeping) -> Option<u64> {
-    (part.budget)(keeping)
+/// The bound of a part, if it has one.
+pub(crate) fn budget(part: &Part, retention: &Keeping) -> Option<u64> {
+    (part.budget)(retention)
 }
 
-/// Removes what can be made again; the bytes that this gave back.
-pub(crate) fn clear(measured: &Measured) -> Result<u64, Failure> {
+/// Removes what can be rebuilt. Returns the freed bytes.
+pub(crate) fn clear(measured: &WorkspaceUsage) -> Result<u64, Failure> {
     let mut freed = 0;
-    for part in PARTS.iter().filter(|part| part.is_remade) {
+    for part in PARTS.iter().filter(|part| part.is_rebuildable) {
         for file in files_of(part, &measured.state.path) {
             let size = size_of(&file);
-            // What the workspace has, too, gives nothing back.
+            // Removing a file that the workspace shares frees nothing.
             if size == 0 && is_build(&file) {
                 continue;
             }
@@ -161,14 +164,14 @@ fn sizes(state: &Path) -> Vec<u64> {
     PARTS.iter().map(size).collect()
 }
 
-/// What a file takes of the disk; nothing where the workspace has the same file.
+/// The disk space of a file; nothing if the workspace shares it.
 fn size_of(file: &Path) -> u64 {
     let Ok(meta) = file.symlink_metadata() else { return 0 };
     let is_shared = is_build(file) && meta.nlink() > 1;
     if is_shared { 0 } else { meta.blocks().saturating_mul(512) }
 }
 
-/// The name under which a file of a build is kept.
+/// Whether a stored file is build output.
 fn is_build(file: &Path) -> bool {
     let name = file.file_name().unwrap_or_default();
     file.parent().is_some_and(|folder| folder.ends_with("kept"))
@@ -177,15 +180,15 @@ fn is_build(file: &Path) -> bool {
 
 fn files_of(part: &Part, state: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(state) else { return Vec::new() };
-    let mut ahead: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    ahead.retain(|path| {
+    let mut pending: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    pending.retain(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         // A folder by its whole name, a file with what belongs to it.
         let is_folder = path.is_dir();
         let fits = |entry: &str| if is_folder { name == entry } else { name.starts_with(entry) };
         part.entries.iter().any(|entry| fits(entry))
     });
-    let mut files = files_below(ahead);
+    let mut files = files_below(pending);
     files.retain(|file| (part.counts)(file));
     files
 }

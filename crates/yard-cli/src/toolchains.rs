@@ -1,6 +1,6 @@
-//! The programs of this machine that a box shows beside the system's: the folders of the user's PATH and the homes of
-//! toolchains, read-only, with their credentials masked. This module looks at which folders exist, and reads no file.
-//! A box never shows the whole home.
+//! The programs of this machine that a box shows in addition to the system's: the folders of the user's PATH and the
+//! homes of toolchains, read-only, with their credentials masked. This module looks at which folders exist, and reads
+//! no file. A box never shows the whole home.
 
 #![allow(clippy::disallowed_methods, reason = "folders of the machine, not of a workspace")]
 
@@ -18,11 +18,11 @@ pub(crate) struct Toolchain {
     pub(crate) name: &'static str,
     /// The variable that says where its home is, if the user set it. The box gets it too.
     pub(crate) variable: Option<&'static str>,
-    /// Where its home is otherwise: below the person's home, or from the root.
+    /// Its default homes: below the user's home, or absolute.
     pub(crate) homes: &'static [&'static str],
-    /// What of its home is shown; all of it, if this says nothing.
+    /// The parts of its home that are shown; all of it if this is empty.
     pub(crate) shown: &'static [&'static str],
-    /// What is not shown, even though its folder is; `*` stands for any name.
+    /// The files that are masked although their folder is shown; `*` matches any name.
     pub(crate) masked: &'static [&'static str],
 }
 
@@ -32,7 +32,7 @@ const fn toolchain(name: &'static str, homes: &'static [&'static str]) -> Toolch
 
 impl Toolchain {
     /// The same, where a variable may say where its home is.
-    const fn set_by(self, variable: &'static str) -> Self {
+    const fn overridden_by(self, variable: &'static str) -> Self {
         Self { variable: Some(variable), ..self }
     }
 
@@ -83,14 +83,14 @@ pub(crate) const ALWAYS_MASKED: [&str; 8] = [
 ];
 
 const TOOLCHAINS: [Toolchain; 24] = [
-    toolchain("rustup", &[".rustup"]).set_by("RUSTUP_HOME").showing(&[
+    toolchain("rustup", &[".rustup"]).overridden_by("RUSTUP_HOME").showing(&[
         "toolchains",
         "settings.toml",
         "update-hashes",
     ]),
     toolchain("cargo", &[".cargo"]).showing(&["bin"]),
     toolchain("pyenv", &[".pyenv"])
-        .set_by("PYENV_ROOT")
+        .overridden_by("PYENV_ROOT")
         .showing(&["bin", "libexec", "shims", "versions", "version", "plugins"])
         .masking(&["versions/*/pip.conf"]),
     toolchain("uv", &[".local/share/uv"])
@@ -99,41 +99,41 @@ const TOOLCHAINS: [Toolchain; 24] = [
     toolchain("conda", &["miniconda3", "anaconda3", "miniforge3", "mambaforge"]).masking(CONDA),
     toolchain("mamba", &["micromamba"]).masking(CONDA),
     toolchain("nvm", &[".nvm"])
-        .set_by("NVM_DIR")
+        .overridden_by("NVM_DIR")
         .showing(&["versions", "alias", "nvm.sh", "nvm-exec"])
         .masking(&["versions/node/*/etc/npmrc"]),
     // What `npm install --global` put there: the programs are links to files of these packages.
     toolchain("npm", &[".local", ".npm-global", ".npm-packages"]).showing(&["lib/node_modules"]),
     toolchain("fnm", &[".local/share/fnm", ".fnm"])
-        .set_by("FNM_DIR")
+        .overridden_by("FNM_DIR")
         .showing(&["node-versions", "aliases"])
         .masking(&["node-versions/*/installation/etc/npmrc"]),
     toolchain("volta", &[".volta"])
-        .set_by("VOLTA_HOME")
+        .overridden_by("VOLTA_HOME")
         .showing(&["bin", "tools"])
         .masking(&["tools/image/node/*/etc/npmrc"]),
     toolchain("asdf", &[".asdf"])
-        .set_by("ASDF_DATA_DIR")
+        .overridden_by("ASDF_DATA_DIR")
         .showing(&["bin", "shims", "installs", "plugins", "lib", "libexec", "asdf.sh"])
         .masking(INSTALLS),
     toolchain("mise", &[".local/share/mise"])
-        .set_by("MISE_DATA_DIR")
+        .overridden_by("MISE_DATA_DIR")
         .showing(&["installs", "shims", "plugins"])
         .masking(INSTALLS),
     toolchain("sdkman", &[".sdkman"])
-        .set_by("SDKMAN_DIR")
+        .overridden_by("SDKMAN_DIR")
         .showing(&["candidates", "bin", "libexec"])
         .masking(&[
             "candidates/*/*/conf/settings.xml",
             "candidates/gradle/*/gradle.properties",
             "candidates/gradle/*/init.d",
         ]),
-    toolchain("go", &["sdk", ".go"]).set_by("GOROOT"),
+    toolchain("go", &["sdk", ".go"]).overridden_by("GOROOT"),
     toolchain("go programs", &["go"]).showing(&["bin"]),
-    toolchain("deno", &[".deno"]).set_by("DENO_INSTALL").showing(&["bin"]),
-    toolchain("bun", &[".bun"]).set_by("BUN_INSTALL").showing(&["bin"]),
+    toolchain("deno", &[".deno"]).overridden_by("DENO_INSTALL").showing(&["bin"]),
+    toolchain("bun", &[".bun"]).overridden_by("BUN_INSTALL").showing(&["bin"]),
     toolchain("rbenv", &[".rbenv"])
-        .set_by("RBENV_ROOT")
+        .overridden_by("RBENV_ROOT")
         .showing(&["bin", "libexec", "shims", "versions", "version", "plugins"]),
     toolchain("ghcup", &[".ghcup"]).showing(&["bin", "ghc", "lib"]),
     toolchain("julia", &[".julia"]).showing(&["juliaup"]),
@@ -146,26 +146,26 @@ const TOOLCHAINS: [Toolchain; 24] = [
         .masking(&["venvs/*/pip.conf"]),
 ];
 
-/// Every toolchain that is known.
+/// The toolchains.
 pub(crate) fn rows() -> &'static [Toolchain] {
     &TOOLCHAINS
 }
 
-/// Where programs are found in every box, whatever the user's PATH is.
+/// The PATH of every box, after the user's.
 const SYSTEM_PATH: [&str; 6] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
-/// Folders that are shown by every box, or are made up in it: nothing below them is shown once more.
+/// Folders that every box shows or makes itself, so that nothing below them is added.
 const SYSTEM_FOLDERS: [&str; 10] =
     ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/etc", "/dev", "/proc"];
 
-/// Where users keep programs of their own, below the home.
+/// The folders of a user's own programs, below the home.
 const OWN_FOLDERS: [&str; 2] = [".local/bin", "bin"];
 
 /// The programs of a user that were found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FoundPrograms {
-    /// What a box gets of them.
+    /// The programs for a box.
     pub(crate) programs: Programs,
     /// The names of the toolchains.
     pub(crate) toolchains: Vec<&'static str>,
@@ -210,16 +210,16 @@ impl FoundPrograms {
     }
 }
 
-/// Shows the folders of the PATH; what the box's PATH is.
+/// Shows the folders of the PATH. Returns the PATH of the box.
 fn add_path(user: &UserEnvironment<'_>, shown: &mut BTreeSet<PathBuf>) -> OsString {
     let mut all: Vec<PathBuf> = Vec::new();
     for folder in std::env::split_paths(&user.path) {
         if all.contains(&folder) || !is_for_programs(&folder, user) {
             continue;
         }
-        if !is_systems(&folder) {
+        if !is_in_system_folder(&folder) {
             shown.insert(folder.clone());
-            shown.extend(leads_to(&folder, user));
+            shown.extend(link_targets(&folder, user));
         }
         all.push(folder);
     }
@@ -234,37 +234,39 @@ fn add_path(user: &UserEnvironment<'_>, shown: &mut BTreeSet<PathBuf>) -> OsStri
 }
 
 impl Toolchain {
-    /// Where it is on this machine.
+    /// Its homes on this machine.
     fn homes_of(&self, user: &UserEnvironment<'_>) -> Vec<PathBuf> {
-        let said = self.variable.and_then(|name| (user.variable)(name)).map(PathBuf::from);
-        if let Some(said) = said.filter(|said| said.is_absolute() && is_apart(said, user)) {
-            return vec![said];
+        let named = self.variable.and_then(|name| (user.variable)(name)).map(PathBuf::from);
+        if let Some(named) =
+            named.filter(|named| named.is_absolute() && is_apart_from_home(named, user))
+        {
+            return vec![named];
         }
-        let usual = self.homes.iter().filter_map(|home| match home.starts_with('/') {
+        let default_homes = self.homes.iter().filter_map(|home| match home.starts_with('/') {
             true => Some(PathBuf::from(home)),
             false => user.home.as_ref().map(|user_home| user_home.join(home)),
         });
-        usual.filter(|home| home.is_dir()).collect()
+        default_homes.filter(|home| home.is_dir()).collect()
     }
 }
 
 /// Whether a folder of the PATH is one: not the home itself, nor one that holds it.
 fn is_for_programs(folder: &Path, user: &UserEnvironment<'_>) -> bool {
-    folder.is_absolute() && folder.is_dir() && is_apart(folder, user)
+    folder.is_absolute() && folder.is_dir() && is_apart_from_home(folder, user)
 }
 
-fn is_apart(folder: &Path, user: &UserEnvironment<'_>) -> bool {
+fn is_apart_from_home(folder: &Path, user: &UserEnvironment<'_>) -> bool {
     let holds = |home: &PathBuf| home.starts_with(folder);
     folder.parent().is_some() && !user.home.as_ref().is_some_and(holds)
 }
 
-fn is_systems(path: &Path) -> bool {
+fn is_in_system_folder(path: &Path) -> bool {
     SYSTEM_FOLDERS.iter().any(|folder| path.starts_with(folder))
 }
 
 /// Where links to programs lead, in the person's own folders of programs. A folder of the PATH may lie in a
 /// project, where an agent makes links as it likes: those are not followed.
-fn leads_to(folder: &Path, user: &UserEnvironment<'_>) -> Vec<PathBuf> {
+fn link_targets(folder: &Path, user: &UserEnvironment<'_>) -> Vec<PathBuf> {
     let is_own = |home: &PathBuf| OWN_FOLDERS.iter().any(|own| folder == home.join(own));
     if !user.home.as_ref().is_some_and(is_own) {
         return Vec::new();
@@ -273,7 +275,8 @@ fn leads_to(folder: &Path, user: &UserEnvironment<'_>) -> Vec<PathBuf> {
     let links =
         entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
     let ends = links.filter_map(|link| link.path().canonicalize().ok());
-    ends.filter(|end| is_program(end) && !is_systems(end) && is_apart(end, user)).collect()
+    ends.filter(|end| is_program(end) && !is_in_system_folder(end) && is_apart_from_home(end, user))
+        .collect()
 }
 
 /// Whether a file can be run.
@@ -281,7 +284,7 @@ pub(crate) fn is_program(path: &Path) -> bool {
     path.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
 }
 
-/// Without what lies in another one.
+/// The paths that do not lie in another one.
 fn outermost(paths: BTreeSet<PathBuf>) -> Vec<PathBuf> {
     let mut all: Vec<PathBuf> = Vec::new();
     for path in paths {

@@ -41,7 +41,7 @@ fn pending(yard: &Yard) -> Vec<Value> {
 }
 
 #[test]
-fn r16_a_call_waits_for_its_person_if_it_is_told_to() {
+fn r16_a_call_waits_for_its_person_if_the_option_says_so() {
     let yard = asking();
     let started = yard
         .command(&["call", "--wait=60", "edit", &insert("hello")])

@@ -80,12 +80,12 @@ fn a_call_works_whatever_the_configuration_says_about_servers() {
     let server = Ran::from(yard.command(&["serve", "--listen", "127.0.0.1:0"]).output().unwrap());
     assert!(server.stderr.contains("jwt.secret"), "{}", server.stderr);
     fs::write(yard.data().join("toolyard.toml"), "[commands]\nterminals = 'x'\n").unwrap();
-    let told = yard.run(&["call", "read", r#"{"path": "/a.txt"}"#]);
-    assert!(told.exit != 0 && told.stderr.contains("commands.terminals"), "{}", told.stderr);
+    let reply = yard.run(&["call", "read", r#"{"path": "/a.txt"}"#]);
+    assert!(reply.exit != 0 && reply.stderr.contains("commands.terminals"), "{}", reply.stderr);
 }
 
 #[test]
-fn w1_json_that_does_not_parse_is_told_in_the_envelope() {
+fn w1_invalid_json_is_refused_in_the_envelope() {
     let yard = Yard::new();
     for bad in ["{", "{'path': 1}", "nonsense"] {
         let ran = yard.run(&["call", "read", bad]);
@@ -319,8 +319,8 @@ fn verify_agrees_and_finds_damage() {
     let ran = yard.run(&["verify", "--json"]);
     assert_eq!(ran.exit, 1, "{}", ran.stdout);
     let damaged = ran.json();
-    let told = damaged["problems"].as_array().is_some_and(|problems| !problems.is_empty());
-    assert!(told || damaged["error"].is_string(), "{damaged}");
+    let reply = damaged["problems"].as_array().is_some_and(|problems| !problems.is_empty());
+    assert!(reply || damaged["error"].is_string(), "{damaged}");
 }
 
 #[test]
@@ -693,7 +693,7 @@ fn texts(yard: &Yard) -> Vec<(String, String)> {
 }
 
 #[test]
-fn h5_a_damaged_journal_is_said_nothing_is_rewritten_and_adopt_goes_on() {
+fn h5_a_damaged_journal_is_reported_nothing_is_rewritten_and_adopt_goes_on() {
     // Of a database: no database any more, cut off, and a page of garbage in its middle.
     for damage in ["garbage", "cut", "page"] {
         let yard = Yard::new();
@@ -720,12 +720,12 @@ fn h5_a_damaged_journal_is_said_nothing_is_rewritten_and_adopt_goes_on() {
         fs::write(&journal, &bytes).unwrap();
         let before = texts(&yard);
         for arguments in [&["history"][..], &["call", "read", r#"{"path": "/f1"}"#], &["verify"]] {
-            let told = yard.run(arguments);
-            assert_ne!(told.exit, 0, "{damage} {arguments:?}: {}", told.stdout);
-            let said = format!("{}{}", told.stdout, told.stderr);
+            let reply = yard.run(arguments);
+            assert_ne!(reply.exit, 0, "{damage} {arguments:?}: {}", reply.stdout);
+            let printed = format!("{}{}", reply.stdout, reply.stderr);
             assert!(
-                said.contains("damaged") && said.contains("toolyard adopt"),
-                "{damage}: {said}"
+                printed.contains("damaged") && printed.contains("toolyard adopt"),
+                "{damage}: {printed}"
             );
             assert_eq!(texts(&yard), before, "{damage} {arguments:?}");
         }
@@ -752,9 +752,9 @@ fn doctor_says_where_git_tracks_what_may_not_be_read() {
         {"effect": "read", "path": ["secret.txt", "untracked.txt"], "then": "deny"}]});
     fs::write(&rules, rule.to_string()).unwrap();
     assert_eq!(yard.run(&["policy", "set", rules.to_str().unwrap()]).exit, 0);
-    let told = yard.run(&["doctor", "--json"]).json();
-    let findings = told["findings"].as_array().unwrap();
-    if told["level"] != "full" {
+    let reply = yard.run(&["doctor", "--json"]).json();
+    let findings = reply["findings"].as_array().unwrap();
+    if reply["level"] != "full" {
         return eprintln!("SKIPPED: there is no box to ask git in here");
     }
     let found = findings.iter().find(|finding| finding["name"] == "withheld files").unwrap();

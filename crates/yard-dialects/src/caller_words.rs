@@ -1,10 +1,10 @@
 //! The words that the gate says to callers where they name tools, commands, routes or arguments: it knows none of
 //! these by itself. Whoever opens a workspace hands them in.
 
-use yard_gate::{CallerWords, LoggedMembers};
+use yard_gate::{CallerHints, LoggedMembers};
 
 /// The words of Toolyard's own dialects and doors.
-pub const CALLER_WORDS: CallerWords = CallerWords {
+pub const CALLER_WORDS: CallerHints = CallerHints {
     leaving_plan_mode,
     opening_build_mode: " (ask_user with Accept and Reject), then call exit_plan_mode",
     asking_again: " with ask_user",

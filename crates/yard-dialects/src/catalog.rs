@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 use yard_core::{Call, Fault, FaultCode};
-use yard_gate::{ApprovalStatus, Asks, Awaited, CallLog, Line, Origin, Pending, Session};
+use yard_gate::{ApprovalStatus, Asks, Awaited, CallLog, Origin, Pending, Session, UnwrittenTurn};
 
 use crate::dialect::{Answer, Dialect};
 use crate::nearest::nearest;
@@ -22,7 +22,7 @@ pub struct Called {
     /// What the caller gets.
     pub answer: Answer,
     /// The line of the transcript, where calls are kept.
-    pub line: Option<Line>,
+    pub line: Option<UnwrittenTurn>,
     /// The root in which to call again (R15): nothing was tried here. Whoever was there already has the
     /// answer, which says so.
     pub elsewhere: Option<String>,
@@ -181,7 +181,7 @@ impl Catalog {
         let answer = dialect.answer(found, outcome);
         log.end(&word, || &answer.body);
         let answer = self.taken_up(answer, session, call);
-        let line = sent.and_then(|args| attempt.line_of_call(&args, answer.ok, &answer.body));
+        let line = sent.and_then(|args| attempt.transcript_turn(&args, answer.ok, &answer.body));
         Called { answer, line, elsewhere }
     }
 

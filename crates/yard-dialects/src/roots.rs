@@ -29,12 +29,12 @@ impl InRoot {
 
     /// Calls `work` with the context of this root.
     fn within<T>(&self, context: &Context<'_>, work: impl FnOnce(&Context<'_>) -> T) -> T {
-        let attempt = context.attempt.through(&self.session);
+        let attempt = context.attempt.in_session(&self.session);
         work(&context.with(&attempt))
     }
 
     fn perform<O: Execute>(&self, context: &Context<'_>, op: O) -> Result<O::Answer, Stop> {
-        let attempt = context.attempt.through(&self.session);
+        let attempt = context.attempt.in_session(&self.session);
         let there = context.with(&attempt);
         there.perform(op).map_err(|stop| {
             stop.map_fault(|fault| match fault.code() {
@@ -87,7 +87,7 @@ fn at_top<T>(
     reply: impl FnOnce(&Context<'_>) -> Result<T, Stop>,
 ) -> Result<T, Stop> {
     let session = context.session().unmounted();
-    let attempt = context.attempt.through(&session);
+    let attempt = context.attempt.in_session(&session);
     reply(&context.with(&attempt))
 }
 

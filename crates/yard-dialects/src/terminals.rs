@@ -6,7 +6,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 use yard_core::{Fault, WsPath};
-use yard_gate::{Screen, Stopped, TerminalInfo, TerminalLook, Why};
+use yard_gate::{Screen, Stopped, TerminalInfo, TerminalUpdate, Why};
 
 use crate::context::paths_in_words;
 use crate::tool::{Context, Stop};
@@ -81,8 +81,8 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    pub(crate) fn of(context: &Context<'_>, seen: &TerminalLook) -> Self {
-        let TerminalLook { glance, .. } = seen;
+    pub(crate) fn of(context: &Context<'_>, seen: &TerminalUpdate) -> Self {
+        let TerminalUpdate { glance, .. } = seen;
         let output = commands::told(context, &glance.said);
         let ends_now = glance.why != Why::Ended && context.session().is_for_one_call();
         Self {
@@ -124,7 +124,7 @@ fn state(why: Why) -> State {
     }
 }
 
-fn because(context: &Context<'_>, seen: &TerminalLook) -> String {
+fn because(context: &Context<'_>, seen: &TerminalUpdate) -> String {
     let glance = &seen.glance;
     let hidden = if glance.echoes { "" } else { "; what is typed is not shown" };
     match glance.why {
@@ -150,7 +150,7 @@ fn because(context: &Context<'_>, seen: &TerminalLook) -> String {
     }
 }
 
-fn message(context: &Context<'_>, seen: &TerminalLook) -> Option<String> {
+fn message(context: &Context<'_>, seen: &TerminalUpdate) -> Option<String> {
     let mut parts: Vec<String> = seen.steps.iter().filter_map(commands::changes).collect();
     let unrecorded = seen.steps.iter().flat_map(|landed| &landed.unrecorded);
     let names: Vec<String> = unrecorded.take(5).map(|path| context.shown(path)).collect();
@@ -186,7 +186,7 @@ fn listening(ports: &[u16]) -> Option<String> {
 }
 
 /// A sentence on a program that a shell did not find, and that the box does not show.
-fn hidden_program(context: &Context<'_>, seen: &TerminalLook) -> Option<String> {
+fn hidden_program(context: &Context<'_>, seen: &TerminalUpdate) -> Option<String> {
     let said = &seen.glance.said;
     let text = [&said.head[..], &said.tail[..]].map(String::from_utf8_lossy).concat();
     let name = hidden_words::missing_on_terminal(&text)?;

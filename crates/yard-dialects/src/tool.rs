@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use yard_core::{Fault, FaultCode, Limits};
-use yard_gate::{Asks, Pending, Served};
+use yard_gate::{Asks, ExecutableBy, Pending};
 
 use crate::args::{self, Shape};
 use crate::json::Json;
@@ -117,7 +117,7 @@ pub trait Tool: 'static {
     /// What its schema asks of a caller.
     const CALLING: Calling = Calling::Lenient;
     /// Which process can serve its answer: a terminal lives in the one that opened it.
-    const SERVED: Served = Served::Anywhere;
+    const SERVED: ExecutableBy = ExecutableBy::AnyProcess;
 
     /// What a call with these arguments, as they were sent, is like: at most what the three constants say.
     fn nature(_args: &Value) -> Nature {
@@ -146,7 +146,7 @@ pub struct AnyTool {
     name: &'static str,
     work: Work,
     asks: Asks,
-    served: Served,
+    served: ExecutableBy,
     hints: Hints,
     about: String,
     input: Value,
@@ -225,7 +225,7 @@ impl AnyTool {
     }
 
     /// Which process can serve its answer.
-    pub fn served(&self) -> Served {
+    pub fn served(&self) -> ExecutableBy {
         self.served
     }
 

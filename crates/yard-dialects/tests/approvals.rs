@@ -17,8 +17,8 @@ use serde_json::{Map, Value, json};
 use yard_core::{ApprovalId, ContentHash, FaultCode, KeyId};
 use yard_dialects::Answer;
 use yard_gate::{
-    Actor, Approval, ApprovalFilter, ApprovalStatus, Asks, Awaited, Event, Policy, Ruling, Scope,
-    Session, Verdict,
+    Actor, Approval, ApprovalFilter, ApprovalStatus, Asks, Awaited, DecisionInput, Event, Policy,
+    Scope, Session, Verdict,
 };
 use yard_testkit::Yard;
 
@@ -48,17 +48,21 @@ fn asked(answer: &Answer) -> ApprovalId {
 }
 
 /// A yes to whatever [`decide`] finds.
-fn yes(scope: Scope) -> Ruling {
-    Ruling { approves: true, scope, reason: None, args: None, state: ContentHash::of(b"") }
+fn yes(scope: Scope) -> DecisionInput {
+    DecisionInput { approves: true, scope, reason: None, args: None, state: ContentHash::of(b"") }
 }
 
 /// Decides on a request as it is now.
-fn decide(yard: &Yard, id: ApprovalId, ruling: &Ruling) -> Result<Approval, FaultCode> {
+fn decide(yard: &Yard, id: ApprovalId, ruling: &DecisionInput) -> Result<Approval, FaultCode> {
     let state = yard.person().approvals().get(id).unwrap().request.state;
-    decide_as_shown(yard, id, &Ruling { state, ..ruling.clone() })
+    decide_as_shown(yard, id, &DecisionInput { state, ..ruling.clone() })
 }
 
-fn decide_as_shown(yard: &Yard, id: ApprovalId, ruling: &Ruling) -> Result<Approval, FaultCode> {
+fn decide_as_shown(
+    yard: &Yard,
+    id: ApprovalId,
+    ruling: &DecisionInput,
+) -> Result<Approval, FaultCode> {
     let decided = yard.catalog().decide(id, ruling, &yard.person(), &yard.surroundings());
     decided.map_err(|fault| fault.code())
 }
@@ -121,7 +125,8 @@ fn a_no_tells_the_agent_why_and_nothing_happens() {
     let id = asked(&called);
     let diff = yard.person().approvals().get(id).unwrap().request.diff;
     assert!(diff.contains("-one"), "what would be removed is shown: {diff}");
-    let no = Ruling { approves: false, reason: Some("keep it".to_owned()), ..yes(Scope::Once) };
+    let no =
+        DecisionInput { approves: false, reason: Some("keep it".to_owned()), ..yes(Scope::Once) };
     assert_eq!(decide(&yard, id, &no).unwrap().status, ApprovalStatus::Denied);
     assert!(yard.has("/a.txt"));
     let pending = called.pending.unwrap();
@@ -201,11 +206,11 @@ fn other_arguments_are_planned_anew_and_a_deny_still_denies() {
     );
     let agent = yard.session();
     let id = asked(&call(&yard, &agent, "write", overwrite("/a", "theirs\n")));
-    let edited = Ruling { args: Some(overwrite("/a", "edited\n")), ..yes(Scope::Once) };
+    let edited = DecisionInput { args: Some(overwrite("/a", "edited\n")), ..yes(Scope::Once) };
     assert_eq!(decide(&yard, id, &edited).unwrap().status, ApprovalStatus::Executed);
     assert_eq!(text(&yard, "/a"), "edited\n");
     let id = asked(&call(&yard, &agent, "write", overwrite("/a", "theirs\n")));
-    let edited = Ruling { args: Some(overwrite("/secret", "x\n")), ..yes(Scope::Once) };
+    let edited = DecisionInput { args: Some(overwrite("/secret", "x\n")), ..yes(Scope::Once) };
     assert_eq!(decide(&yard, id, &edited), Err(FaultCode::Denied));
     assert_eq!(text(&yard, "/secret"), "one\n");
     let waiting = yard.person().approvals().get(id).unwrap();
@@ -267,7 +272,7 @@ fn the_same_call_asks_once_and_everything_is_told() {
     let id = asked(&write());
     assert_eq!(asked(&write()), id, "a retry does not ask twice");
     decide(&yard, id, &yes(Scope::Once)).unwrap();
-    let events = yard.person().events(0, 99).unwrap();
+    let events = yard.person().events(&yard.surroundings(), 0, 99).unwrap();
     let told: Vec<Event> = events.into_iter().map(|row| row.what).collect();
     let about = |event: &&Event| {
         matches!(event, Event::Requested { approval, .. } | Event::Decided { approval, .. }
@@ -275,7 +280,7 @@ fn the_same_call_asks_once_and_everything_is_told() {
     };
     assert_eq!(told.iter().filter(about).count(), 3, "{told:#?}");
     let chat = yard.person().approvals().get(id).unwrap().chat;
-    let transcript = yard.opened().desk.transcript(chat).unwrap().unwrap();
+    let transcript = yard.opened().records.transcript(chat).unwrap().unwrap();
     assert!(transcript.contains(&format!("approval {id} asked for workspace.write")));
     assert!(transcript.contains(&format!("approval {id} approved (once)")));
 }
@@ -347,10 +352,10 @@ fn a_decision_is_about_what_was_shown_and_a_rule_about_plain_paths() {
     under(&yard, ASK_TO_MODIFY);
     let agent = yard.session();
     let id = asked(&call(&yard, &agent, "write", overwrite("/a", "2\n")));
-    let unseen = Ruling { state: ContentHash::of(b"another state"), ..yes(Scope::Once) };
+    let unseen = DecisionInput { state: ContentHash::of(b"another state"), ..yes(Scope::Once) };
     assert_eq!(decide_as_shown(&yard, id, &unseen), Err(FaultCode::Stale));
     for scope in [Scope::Chat, Scope::Rule] {
-        let edited = Ruling { args: Some(overwrite("/b", "x")), ..yes(scope) };
+        let edited = DecisionInput { args: Some(overwrite("/b", "x")), ..yes(scope) };
         assert_eq!(decide(&yard, id, &edited), Err(FaultCode::BadArgument));
     }
     let odd = asked(&call(&yard, &agent, "write", overwrite("/odd\\x5c", "2\n")));
@@ -444,7 +449,7 @@ fn a1_the_assistant_asks_before_it_overwrites_and_deletes() {
     assert_eq!((text(&yard, "b.txt").as_str(), yard.has("a.txt")), ("2\n", false));
     let called = call("delete_file", json!({"path": "b.txt"}));
     let id = asked(&called);
-    let no = Ruling { approves: false, ..yes(Scope::Once) };
+    let no = DecisionInput { approves: false, ..yes(Scope::Once) };
     decide(&yard, id, &no).unwrap();
     let agent = yard.session_of(Actor::LocalAgent, Policy::Guarded);
     let answer = yard.catalog().resume(

@@ -13,7 +13,7 @@ use std::os::unix::fs::symlink;
 use serde_json::{Value, json};
 use yard_core::ApprovalId;
 use yard_dialects::{Answer, Catalog, Format};
-use yard_gate::{Actor, Approval, Awaited, Policy, Ruling, Scope};
+use yard_gate::{Actor, Approval, Awaited, DecisionInput, Policy, Scope};
 use yard_testkit::Yard;
 
 fn call(yard: &Yard, toolset: &str, tool: &str, args: Value) -> Answer {
@@ -83,7 +83,7 @@ fn asked(answer: &Answer) -> ApprovalId {
 
 fn decide(yard: &Yard, id: ApprovalId, approves: bool, args: Option<Value>) -> Approval {
     let state = yard.person().approvals().get(id).unwrap().request.state;
-    let ruling = Ruling { approves, scope: Scope::Once, reason: None, args, state };
+    let ruling = DecisionInput { approves, scope: Scope::Once, reason: None, args, state };
     yard.catalog().decide(id, &ruling, &yard.person(), &yard.surroundings()).unwrap()
 }
 

@@ -15,7 +15,7 @@ use crate::support::{each, fails, invalid, is_hash, is_time, is_uuid_v7, lines, 
 use serde_json::{Value, json};
 use yard_core::op::{History, HistoryOf};
 use yard_core::{ContentHash, Limits, WsPath};
-use yard_testkit::{Folders, Plan, Yard};
+use yard_testkit::{Folders, OpenOptions, Yard};
 
 fn schema<'a>(
     yard: &'a Yard,
@@ -401,7 +401,8 @@ fn a_recursive_listing_holds_what_is_below_and_not_what_begins_alike() {
 #[test]
 fn r12_ls_without_limit_is_bounded_and_goes_on() {
     let limits = Limits { answer_entries: 100, ..Limits::default() };
-    let yard = Yard::open(&Folders::new(), Plan { limits, ..Plan::default() }).unwrap();
+    let yard =
+        Yard::open(&Folders::new(), OpenOptions { limits, ..OpenOptions::default() }).unwrap();
     for number in 0..150 {
         yard.put(&format!("/{number:03}.txt"), "x");
     }

@@ -13,8 +13,8 @@ mod valid;
 use serde_json::{Map, Value, json};
 use yard_core::op::{FETCH_BYTES, Fetch, FetchVersion, History, HistoryOf, Show, ShowVersion};
 use yard_core::{Fault, StepId, VersionId, WsPath};
-use yard_testkit::probe::tree;
-use yard_testkit::{Folders, Plan, Yard};
+use yard_testkit::harness::tree;
+use yard_testkit::{Folders, OpenOptions, Yard};
 
 use valid::Valid;
 
@@ -38,7 +38,7 @@ const BOUNDS: [&str; 12] = [
 ];
 
 fn furnished() -> Yard {
-    let yard = Yard::open(&Folders::in_memory(), Plan::default()).unwrap();
+    let yard = Yard::open(&Folders::in_memory(), OpenOptions::default()).unwrap();
     for (path, begin) in [
         ("a.txt", "one\ntwo\n"),
         ("src/lib.rs", "pub fn first() {}\n// "),

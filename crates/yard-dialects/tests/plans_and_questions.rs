@@ -539,7 +539,7 @@ fn w18_a_transcript_holds_messages_calls_questions_answers_and_modes() {
     let id = ask(&yard, &agent);
     answer(&yard, id, json!({"approval": "Accept"}), Via::Button).unwrap();
     assert!(leave(&yard, &agent).ok);
-    let text = yard.opened().desk.transcript(chat).unwrap().unwrap();
+    let text = yard.opened().records.transcript(chat).unwrap().unwrap();
     for part in [
         "# Planning\n",
         "Please plan.",
@@ -566,7 +566,7 @@ fn events_tell_steps_and_everything_else_in_one_sequence() {
     let yard = Yard::new();
     let heard = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let count = std::sync::Arc::clone(&heard);
-    let _listening = yard.opened().bell.listen(std::sync::Arc::new(move || {
+    let _listening = yard.opened().changes.subscribe(std::sync::Arc::new(move || {
         count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     }));
     let (_, agent) = planning(&yard);
@@ -574,8 +574,8 @@ fn events_tell_steps_and_everything_else_in_one_sequence() {
     let id = ask(&yard, &agent);
     answer(&yard, id, json!({"approval": "Accept"}), Via::Button).unwrap();
     assert!(leave(&yard, &agent).ok);
-    let desk = &yard.opened().desk;
-    let events = desk.events(0, 100).unwrap();
+    let records = &yard.opened().records;
+    let events = records.events(0, 100).unwrap();
     let words: Vec<&str> = events
         .iter()
         .map(|row| match &row.what {
@@ -590,9 +590,9 @@ fn events_tell_steps_and_everything_else_in_one_sequence() {
     assert_eq!(words, ["made", "write", "asked", "answered", "write", "build"]);
     let numbers: Vec<u64> = events.iter().map(|row| row.number).collect();
     assert_eq!(numbers, [1, 2, 3, 4, 5, 6]);
-    assert_eq!(desk.last_event(), Ok(6));
+    assert_eq!(records.last_event(), Ok(6));
     for after in 0..7 {
-        let rest = desk.events(after, 2).unwrap();
+        let rest = records.events(after, 2).unwrap();
         let expected = &events[after as usize..(after as usize + 2).min(6)];
         assert_eq!(rest, expected);
     }

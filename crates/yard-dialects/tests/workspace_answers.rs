@@ -14,7 +14,7 @@ use std::os::unix::fs::symlink;
 use crate::support::{each, fails, invalid, is_hash, lines, ok, on_disk};
 use serde_json::{Value, json};
 use yard_core::{ContentHash, Limits};
-use yard_testkit::{Folders, Plan, Yard};
+use yard_testkit::{Folders, OpenOptions, Yard};
 
 fn keys(value: &Value) -> BTreeSet<&str> {
     value.as_object().unwrap().keys().map(String::as_str).collect()
@@ -135,7 +135,8 @@ fn r3_a_link_to_a_folder_is_listed_as_a_folder() {
 #[test]
 fn w19_moving_and_touching_a_file_too_large_to_load_leaves_it_synced() {
     let limits = Limits { load_bytes: 64 << 10, ..Limits::default() };
-    let yard = Yard::open(&Folders::new(), Plan { limits, ..Plan::default() }).unwrap();
+    let yard =
+        Yard::open(&Folders::new(), OpenOptions { limits, ..OpenOptions::default() }).unwrap();
     let bytes = lines(20_000);
     yard.put("/large.txt", &bytes);
     yard.put("/other.txt", bytes.replace("line", "LINE"));

@@ -1,9 +1,9 @@
-//! Who is calling.
+//! The identity of a caller.
 
 use yard_core::{Author, KeyId, UserId};
 
-/// Somebody who makes calls. On a local machine tools act as the agent, `undo`, `restore` and `answer`
-/// as the person; on a server it is a person who logged in, or an agent with a key.
+/// A person or an agent that makes calls. On a local machine tools act as the agent, `undo`, `restore` and `answer` as
+/// the person. On a server it is a person who logged in, or an agent with a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Actor {
     /// An agent on this machine.
@@ -17,17 +17,17 @@ pub enum Actor {
 }
 
 impl Actor {
-    /// How history names it.
+    /// The author of its steps.
     pub fn author(self) -> Author {
         if self.is_person() { Author::Person } else { Author::Agent }
     }
 
-    /// Whether it may do what only a person may: answer, approve, manage.
+    /// Whether it is a person, who may answer, approve and manage.
     pub fn is_person(self) -> bool {
         matches!(self, Self::LocalPerson | Self::Person(_))
     }
 
-    /// The actor that an audit row names.
+    /// The actor with a name of an audit row.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         match name.split_once(':')? {
             ("agent", "local") => Some(Self::LocalAgent),
@@ -38,12 +38,12 @@ impl Actor {
         }
     }
 
-    /// Whether an audit row with this name tells of a person.
+    /// Whether this name of an audit row is that of a person.
     pub(crate) fn is_person_name(name: &str) -> bool {
         Self::from_name(name).is_some_and(Self::is_person)
     }
 
-    /// How audit rows name it.
+    /// Its name in audit rows.
     pub fn name(self) -> String {
         let mut name = String::with_capacity("person:".len() + 36);
         match self {

@@ -1,9 +1,9 @@
-//! A person's decision before something happens: what is asked, decided and done, each exactly once.
+//! Approvals: requests to a person, their decisions and the execution of what was approved, each exactly once.
 //!
-//! A request holds the call and what it would do, with the hash of all that and of the state that it was
-//! planned on. A decision carries that hash. A yes is executed by the one process that has claimed it in the
-//! store (`claims.rs`); the step and the mark that it is done are one transaction. If the state moved in
-//! between, the person is asked again. An agent can read its own requests and decide none.
+//! A request holds the call and its effect, with a hash of both and of the state that it was planned on. A decision
+//! carries that hash. An approved request is executed by the one process that has claimed it in the store
+//! (`claims.rs`); its step and its status `executed` are written in one transaction. If the state changed in between,
+//! the person is asked again. An agent can read its own requests and decide none.
 //!
 //! Requests are made by the attempt that has to wait (`attempt/asking.rs`), and not here.
 
@@ -24,20 +24,20 @@ use yard_store::{
 };
 
 pub(crate) use self::claims::is_expired;
-pub use self::claims::{ClaimTurn, Served, lost};
-use self::effect::{connects, effect_of, has_more_paths};
-pub(crate) use self::effect::{effect_text, host_asked_for, state_of_start};
-pub use self::effect::{effect_value, effect_words, is_for_host, shows_change};
-use crate::policy::{BEFORE, Did, Thing};
-use crate::rules::kinds_meant;
+pub use self::claims::{ClaimTurn, ExecutableBy, outcome_unknown};
+pub use self::effect::{effect_lines, effect_value, is_for_host, shows_change};
+use self::effect::{effect_of, has_more_paths, is_connection};
+pub(crate) use self::effect::{effect_text, requested_host, state_of_start};
+use crate::policy::{APPROVED_CHANGES, ApprovedChange, EffectPart};
+use crate::rules::covered_kinds;
 use crate::{Actor, Asks, ListPage, Origin, Policy, Preset, Rule, Session, transcript};
 
-/// Bytes of diff that a person can be asked about: a longer one is refused and never cut.
+/// The longest diff that a person is shown. A call with a longer one is refused; the diff is never cut.
 pub(crate) const DIFF_BYTES: usize = 32 << 20;
-/// Paths that a saved rule may name.
-const MOST_RULE_PATHS: usize = 50;
+/// How many paths a saved rule may name.
+const MAX_RULE_PATHS: usize = 50;
 
-/// What an attempt may do because a person said yes.
+/// What an attempt may do after a person decided.
 #[derive(Debug)]
 pub(crate) struct Permit {
     pub(crate) id: ApprovalId,
@@ -47,12 +47,12 @@ pub(crate) struct Permit {
     approved_state: ContentHash,
     /// The effect that the person was shown.
     approved_effect: Effect,
-    /// The answer was no: why nothing of the run is kept.
+    /// Why the changes of the run are dropped, if the person denied them.
     pub(crate) refusal: Option<String>,
 }
 
-/// What a person decided about a request, for the call that is made again: the session of the asker, and the decision.
-pub struct Permitted {
+/// A decided request, for the call that is made again: the session of its caller, and the permit.
+pub struct PermittedCall {
     pub(crate) session: Session,
     pub(crate) permit: Arc<Permit>,
 }
@@ -63,7 +63,7 @@ impl Permit {
         [planned.state, planned.before_args].contains(&self.approved_state)
     }
 
-    /// Whether everything that is read or asked was approved.
+    /// Whether every path that is read and every host that is asked was approved.
     pub(crate) fn permits_reading(&self, effect: &Effect) -> bool {
         let is_approved = |one: &PathEffect| {
             self.approved_effect.paths.iter().any(|approved| {
@@ -77,7 +77,7 @@ impl Permit {
         effect.paths.iter().all(is_approved) && effect.dials.iter().all(is_named)
     }
 
-    /// What a person is shown when they are asked again: also what was read before, which is read again then.
+    /// The effect that a person is shown when they are asked again, with the reads that were approved before.
     pub(crate) fn effect_with_reads(&self, effect: &Effect) -> Effect {
         let read = self.approved_effect.paths.iter().filter(|one| one.kind == EffectKind::Read);
         let read = read.filter(|one| !effect.paths.contains(one)).cloned();
@@ -86,39 +86,38 @@ impl Permit {
     }
 }
 
-/// What is about to happen, as a request describes it.
+/// A planned effect, as a request describes it.
 pub(crate) struct Planned<'a> {
     pub(crate) effect: &'a Effect,
     pub(crate) state: ContentHash,
-    /// The same without the call, as requests of the version before this have it.
+    /// The hash without the call, as requests of the previous version have it.
     pub(crate) before_args: ContentHash,
     pub(crate) diff: String,
 }
 
-/// What a person says.
+/// The decision of a person, as a door received it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ruling {
-    /// Yes or no.
+pub struct DecisionInput {
+    /// Whether the person approves.
     pub approves: bool,
-    /// How far a yes reaches.
+    /// What else an approval covers.
     pub scope: Scope,
-    /// A word to the agent.
+    /// A message to the agent.
     pub reason: Option<String>,
-    /// Other arguments, if the person wants others.
+    /// Other arguments, if the person changed them.
     pub args: Option<Value>,
-    /// The state that the person was shown: if the request asks for something else by now, nothing is
-    /// decided.
+    /// The state hash that the person was shown. If the request has another one by now, nothing is decided.
     pub state: ContentHash,
 }
 
-/// What a decision is made with, beside the person's own words.
+/// What a decision needs in addition to the person's input.
 #[derive(Debug)]
-pub struct Deciding<'a> {
+pub struct DecisionContext<'a> {
     /// What the tool asks for by itself.
     pub asks: Asks,
-    /// The plan with the person's own arguments, where they gave some.
+    /// The plan with the person's own arguments, if they changed them.
     pub revision: Option<&'a Revision>,
-    /// The process that is going to execute it.
+    /// The process that executes the approved call.
     pub claimed_by: Option<ProcessId>,
 }
 
@@ -128,14 +127,14 @@ pub struct Approvals<'a>(pub(crate) &'a Session);
 impl Approvals<'_> {
     /// A request.
     pub fn get(&self, id: ApprovalId) -> Result<Approval> {
-        let row = self.0.open().desk.approval(id).map_err(store_fault)?;
+        let row = self.0.open().records.approval(id).map_err(store_fault)?;
         let row = row.filter(|row| self.may_see(row)).ok_or_else(|| no_approval(id))?;
-        Ok(self.as_seen(row))
+        Ok(self.visible(row))
     }
 
-    /// A diff may quote what an agent may not read: people see it. What was started by a process that ended
-    /// is shown as lost, whether or not that is in the store yet.
-    fn as_seen(&self, mut row: Approval) -> Approval {
+    /// The request as this session may see it. A diff may quote files that an agent may not read, so that only people
+    /// see it. A request that was started by a process that ended is shown as lost, even if the store does not say so.
+    fn visible(&self, mut row: Approval) -> Approval {
         if !self.0.actor().is_person() {
             row.request.diff.clear();
         }
@@ -145,7 +144,7 @@ impl Approvals<'_> {
         row
     }
 
-    /// Requests, newest first; those made before `before`.
+    /// Requests that were made before `before`, newest first.
     pub fn list(
         &self,
         mut filter: ApprovalFilter,
@@ -159,25 +158,30 @@ impl Approvals<'_> {
             filter.asked_by = Some(self.0.actor().name());
         }
         let page =
-            ListPage::read(limit, |count| self.0.open().desk.approvals(&filter, before, count))?;
-        page.try_map(|row| Ok(self.as_seen(row)))
+            ListPage::read(limit, |count| self.0.open().records.approvals(&filter, before, count))?;
+        page.try_map(|row| Ok(self.visible(row)))
     }
 
-    /// A fault if this session may not decide: an agent never may.
+    /// A fault if this session may not decide. An agent never may.
     pub fn check_may_decide(&self, call: &Call, id: ApprovalId) -> Result<()> {
         let session = self.0;
-        session.check_desk_write(call, "decide")?;
+        session.check_record_write(call, "decide")?;
         if session.actor().is_person() {
             return Ok(());
         }
-        let deciding = session.open().words.deciding;
+        let deciding = session.open().hints.deciding;
         let why = format!("an agent cannot approve: only a person can{deciding}");
         session.refuse(call, "decide", &format!("approval {id}"), &why)
     }
 
-    /// The request that a person is about to decide, checked: it waits, and is what they were shown. A
-    /// second decision is a conflict.
-    pub fn decidable(&self, call: &Call, id: ApprovalId, ruling: &Ruling) -> Result<Approval> {
+    /// The request that a person is about to decide. It is a fault if it was decided before, or is not what the person
+    /// was shown.
+    pub fn decidable(
+        &self,
+        call: &Call,
+        id: ApprovalId,
+        ruling: &DecisionInput,
+    ) -> Result<Approval> {
         self.check_may_decide(call, id)?;
         let approval = self.get(id)?;
         if approval.status != ApprovalStatus::Pending {
@@ -199,18 +203,17 @@ impl Approvals<'_> {
         Ok(approval)
     }
 
-    /// Says yes or no to a request, as a person. Whoever calls this executes what was approved, if it is
-    /// the process that claims it.
+    /// Approves or denies a request, as a person. The caller executes what was approved, if its process claimed it.
     pub fn decide(
         &self,
         call: &Call,
         id: ApprovalId,
-        ruling: &Ruling,
-        deciding: &Deciding<'_>,
+        ruling: &DecisionInput,
+        deciding: &DecisionContext<'_>,
     ) -> Result<Approval> {
         let session = self.0;
         let approval = self.decidable(call, id, ruling)?;
-        let audit = session.desk_audit(call, "decide", decision_detail(id, ruling));
+        let audit = session.audit_entry(call, "decide", decision_detail(id, ruling));
         let decision = Decision {
             approves: ruling.approves,
             scope: ruling.scope,
@@ -219,15 +222,15 @@ impl Approvals<'_> {
             at: audit.at,
         };
         let is_edited = deciding.revision.is_some() || approval.edited_args.is_some();
-        let grant = granted(
+        let grant = grant_of(
             &approval,
             &decision,
             deciding.asks,
             is_edited,
-            session.open().words.writing_rule,
+            session.open().hints.writing_rule,
         )?;
         let turn = transcript::decision(&approval, &decision);
-        let desk = &session.open().desk;
+        let records = &session.open().records;
         let made = NewDecision {
             id,
             shown: ruling.state,
@@ -236,7 +239,7 @@ impl Approvals<'_> {
             claimed_by: deciding.claimed_by,
             grant: grant.as_ref(),
         };
-        match desk.decide(&made, &turn, &audit) {
+        match records.decide(&made, &turn, &audit) {
             Err(StoreError::Misfit(_)) => {
                 let now = self.get(id)?;
                 return Err(match now.status {
@@ -247,35 +250,36 @@ impl Approvals<'_> {
             done => done.map_err(store_fault)?,
         }
         if decision.approves && decision.scope != Scope::Once && is_for_host(&approval) {
-            // The rule is all that was asked for.
-            let _ = desk.conclude(id, ApprovalStatus::Executed, &let_through(), audit.at);
+            // The rule is the whole effect of this approval.
+            let _ =
+                records.conclude(id, ApprovalStatus::Executed, &host_allowed_answer(), audit.at);
         }
-        session.open().rules_changed();
-        session.open().bell.ring();
+        session.open().forget_rules();
+        session.open().changes.notify();
         self.get(id)
     }
 
-    /// What was decided, for the call that is made again: in the session of its asker, in the chat of the request.
-    pub fn permitted(&self, approval: &Approval) -> Result<Permitted> {
+    /// The permit for the call that is made again, in the session of its caller and the chat of the request.
+    pub fn permitted(&self, approval: &Approval) -> Result<PermittedCall> {
         let actor = Actor::from_name(&approval.asked_by).ok_or_else(|| {
             let message = format!("approval {} was asked for by nobody known", approval.id);
             Fault::new(FaultCode::Io, message)
         })?;
         let request = &approval.request;
-        let denied = approval.status == ApprovalStatus::Denied;
+        let is_denied = approval.status == ApprovalStatus::Denied;
         let permit = Permit {
             id: approval.id,
             run: request.run,
             approved_state: request.state,
             approved_effect: effect_of(request),
-            refusal: denied.then(|| denial_words(approval)),
+            refusal: is_denied.then(|| denial_message(approval)),
         };
         let (policy, root) = (policy_of(request), request.root.as_deref());
         let session = self.0.on_behalf_of(actor, policy, approval.chat, root);
-        Ok(Permitted { session, permit: Arc::new(permit) })
+        Ok(PermittedCall { session, permit: Arc::new(permit) })
     }
 
-    /// Keeps what a decided call answered.
+    /// Stores the answer of a decided call.
     pub fn conclude(
         &self,
         call: &Call,
@@ -283,13 +287,13 @@ impl Approvals<'_> {
         status: ApprovalStatus,
         answer: &Value,
     ) -> Result<()> {
-        let (desk, at) = (&self.0.open().desk, call.world().now());
-        desk.conclude(id, status, &answer.to_string(), at).map_err(store_fault)?;
-        let row = desk.approval(id).map_err(store_fault)?;
+        let (records, at) = (&self.0.open().records, call.world().now());
+        records.conclude(id, status, &answer.to_string(), at).map_err(store_fault)?;
+        let row = records.approval(id).map_err(store_fault)?;
         if let Some(run) = row.and_then(|row| row.request.run) {
             self.0.open().workspace.drop_run(run);
         }
-        self.0.open().bell.ring();
+        self.0.open().changes.notify();
         Ok(())
     }
 
@@ -304,9 +308,9 @@ impl Session {
         Approvals(self)
     }
 
-    /// A fault if what was permitted has happened meanwhile.
+    /// A fault if the permitted call was executed meanwhile.
     pub(crate) fn check_not_executed(&self, permit: &Permit) -> Result<()> {
-        let row = self.open().desk.approval(permit.id).map_err(store_fault)?;
+        let row = self.open().records.approval(permit.id).map_err(store_fault)?;
         match row {
             Some(row) if row.status == ApprovalStatus::Approved => Ok(()),
             Some(row) => Err(decided_already(&row)),
@@ -315,13 +319,13 @@ impl Session {
     }
 }
 
-/// The hash of everything that a person is shown: the call, and the state of what it would do.
-pub(crate) fn shown_state(origin: Origin<'_>, args: &Value, state: &ContentHash) -> ContentHash {
+/// The hash of everything that a person is shown: the call, its effect and the state that it was planned on.
+pub(crate) fn state_hash(origin: Origin<'_>, args: &Value, state: &ContentHash) -> ContentHash {
     let Origin { toolset, tool, .. } = origin;
     ContentHash::of(format!("{toolset}.{tool}\n{args}\n{state}").as_bytes())
 }
 
-/// The fault where so much would change that a person cannot be shown it.
+/// The fault if the diff is too long to be shown.
 pub(crate) fn too_long_to_show() -> Fault {
     let message = format!(
         "what would change is longer than {} MiB as a diff, and a person is asked only about what they can \
@@ -331,8 +335,8 @@ pub(crate) fn too_long_to_show() -> Fault {
     Fault::new(FaultCode::TooLarge, message)
 }
 
-/// What a yes allows for longer than this call.
-fn granted(
+/// What an approval allows beyond this call.
+fn grant_of(
     approval: &Approval,
     decision: &Decision,
     asks: Asks,
@@ -344,9 +348,9 @@ fn granted(
     }
     let Request { toolset, tool, .. } = &approval.request;
     let effect = effect_of(&approval.request);
-    let kinds = kinds_meant(asks, &effect);
+    let kinds = covered_kinds(asks, &effect);
     if is_edited {
-        // What was shown is not what happens: it is no measure for other calls.
+        // The person was shown other arguments than those that are executed: no rule can be derived from them.
         return match decision.scope {
             Scope::Once => Ok(None),
             Scope::Chat | Scope::Rule => Err(Fault::new(
@@ -359,17 +363,19 @@ fn granted(
     let hosts = || effect.dials.iter().map(|dial| globset::escape(&dial.host)).collect();
     let starts = effect.paths.iter().all(|one| one.kind == EffectKind::Run);
     let (chat, rule) = match decision.scope {
-        Scope::Chat if connects(&effect) => (Some(approval.chat), Rule::allowing_commands(hosts())),
-        Scope::Rule if connects(&effect) => (None, Rule::allowing_commands(hosts())),
+        Scope::Chat if is_connection(&effect) => {
+            (Some(approval.chat), Rule::allowing_commands(hosts()))
+        }
+        Scope::Rule if is_connection(&effect) => (None, Rule::allowing_commands(hosts())),
         Scope::Chat if effect.paths.is_empty() && !effect.dials.is_empty() => {
             (Some(approval.chat), Rule::allowing_hosts(&kinds, &whole, hosts()))
         }
         Scope::Rule if effect.paths.is_empty() && !effect.dials.is_empty() => {
             (None, Rule::allowing_hosts(&kinds, &whole, hosts()))
         }
-        Scope::Once => return Ok(granted_before(approval, decision, &effect)),
+        Scope::Once => return Ok(grant_for_paths(approval, decision, &effect)),
         Scope::Chat | Scope::Rule
-            if effect.paths.iter().any(|one| asks.insists(Thing::Path(one))) =>
+            if effect.paths.iter().any(|one| asks.always_asks_for(EffectPart::Path(one))) =>
         {
             let message = format!(
                 "{toolset}.{tool} {}: leave the scope out, a yes is for this call",
@@ -377,7 +383,7 @@ fn granted(
             );
             return Err(Fault::new(FaultCode::BadArgument, message));
         }
-        // It may start wherever the project is.
+        // The rule covers a start in any folder.
         Scope::Rule if asks == Asks::ToStart && starts => {
             (None, Rule::allowing(&kinds, &whole, None))
         }
@@ -395,23 +401,26 @@ fn granted(
     Ok(Some(Grant { chat, rule: rule.to_string(), by, at }))
 }
 
-/// The answer that is kept with a yes to a host, once it is used.
-pub(crate) fn let_through() -> String {
+/// The stored answer of an approved host, once a command has connected to it.
+pub(crate) fn host_allowed_answer() -> String {
     let body = json!({"success": true, "result": {"status": "let through"}, "error": null});
     json!({"ok": true, "status": 200, "body": body}).to_string()
 }
 
-/// That a person said yes to this, path by path: the same chat may do the same to the same paths again.
-fn granted_before(approval: &Approval, decision: &Decision, effect: &Effect) -> Option<Grant> {
-    let did = effect.paths.iter().filter_map(|one| {
-        let word = Did::WORDS.iter().find(|(did, _)| Some(*did) == Did::of(one))?.1;
+/// A grant of the same changes to the same paths, for the chat of the approval.
+fn grant_for_paths(approval: &Approval, decision: &Decision, effect: &Effect) -> Option<Grant> {
+    let changes = effect.paths.iter().filter_map(|one| {
+        let word = ApprovedChange::WORDS
+            .iter()
+            .find(|(change, _)| Some(*change) == ApprovedChange::of(one))?
+            .1;
         Some(json!([word, one.path.to_string()]))
     });
-    let did: Vec<Value> = did.collect();
-    if did.is_empty() {
+    let changes: Vec<Value> = changes.collect();
+    if changes.is_empty() {
         return None;
     }
-    let rule = json!({ BEFORE: did }).to_string();
+    let rule = json!({ APPROVED_CHANGES: changes }).to_string();
     let (by, at) = (decision.by.clone(), decision.at);
     Some(Grant { chat: Some(approval.chat), rule, by, at })
 }
@@ -420,11 +429,12 @@ fn granted_before(approval: &Approval, decision: &Decision, effect: &Effect) -> 
 fn exact_paths(approval: &Approval, effect: &Effect, writing_rule: &str) -> Result<Vec<String>> {
     let has_more = has_more_paths(&approval.request);
     let paths = effect.paths.iter().map(|one| one.path.to_string());
-    // What is no plain text, or could be read as a glob's own sign, is no name for a rule.
-    let is_odd = { paths }.any(|path| path.contains('\\') || path == "/");
-    if has_more || is_odd || effect.paths.is_empty() || effect.paths.len() > MOST_RULE_PATHS {
+    // A path with a backslash cannot be escaped in a glob, and the root would cover everything.
+    let has_unfit_path = { paths }.any(|path| path.contains('\\') || path == "/");
+    if has_more || has_unfit_path || effect.paths.is_empty() || effect.paths.len() > MAX_RULE_PATHS
+    {
         let message = format!(
-            "a rule of its own names at most {MOST_RULE_PATHS} paths, each a plain text below the root: \
+            "a rule of its own names at most {MAX_RULE_PATHS} paths, each a plain text below the root: \
              approve this once or for the chat, or write a rule{writing_rule}"
         );
         return Err(Fault::new(FaultCode::BadArgument, message));
@@ -436,7 +446,7 @@ fn exact_paths(approval: &Approval, effect: &Effect, writing_rule: &str) -> Resu
     Ok(effect.paths.iter().map(|one| glob(&one.path, one.with_contents)).collect())
 }
 
-/// What the door of who asked lets happen.
+/// The policy of the door through which the request was made.
 fn policy_of(request: &Request) -> Policy {
     match Preset::from_word(&request.preset) {
         Some(Preset::Open) => Policy::Open,
@@ -445,7 +455,7 @@ fn policy_of(request: &Request) -> Policy {
     }
 }
 
-fn decision_detail(id: ApprovalId, ruling: &Ruling) -> String {
+fn decision_detail(id: ApprovalId, ruling: &DecisionInput) -> String {
     let word = if ruling.approves { "approve" } else { "deny" };
     let edited = if ruling.args.is_some() { " with other arguments" } else { "" };
     format!("{word} {id} {}{edited} as shown in {}", ruling.scope.word(), ruling.state)
@@ -455,16 +465,16 @@ fn no_approval(id: ApprovalId) -> Fault {
     Fault::new(FaultCode::NotFound, format!("there is no approval {id} in this workspace"))
 }
 
-/// What a person said who denied a request, for its asker.
-pub fn denial_words(approval: &Approval) -> String {
-    match approval.decision.as_ref().and_then(|said| said.reason.as_deref()) {
+/// The message to the caller of a denied request.
+pub fn denial_message(approval: &Approval) -> String {
+    match approval.decision.as_ref().and_then(|decision| decision.reason.as_deref()) {
         Some(reason) => format!("a person said no: {reason}"),
         None => "a person said no to this call; nothing was changed".to_owned(),
     }
 }
 
-/// Something is started once with a yes.
-pub(crate) fn started_already(id: ApprovalId) -> Fault {
+/// The fault if the approved call was started before.
+pub(crate) fn started_before(id: ApprovalId) -> Fault {
     let message = format!("what approval {id} allows was started by another process already");
     Fault::new(FaultCode::Denied, message)
 }

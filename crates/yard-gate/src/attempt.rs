@@ -1,19 +1,19 @@
-//! One attempt of a session to do something: plan, judge, commit; and again if the state moved in between. It knows
-//! which tool makes it, which person said yes to it, and what it has touched.
+//! One attempt of a session to perform a call: plan, judge, commit, and again if the state changed in between. It knows
+//! the tool, the permit of a person, and the paths that it touched.
 //!
 //! [`Attempt::perform`] is the only way in for an operation on files.
 
 mod asking;
+mod dry_run;
 mod effects;
 mod judging;
-mod needed;
-mod notebook;
 mod reads;
 mod recording;
+mod required_reads;
 
 use std::cell::OnceCell;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 use yard_core::op::Operation;
@@ -23,28 +23,29 @@ use yard_net::Target;
 use yard_store::{AuditEntry, Chat, Mode, NewTurn, StepSideEffect};
 
 pub(crate) use self::asking::no_person;
+use self::dry_run::DryRun;
+pub use self::dry_run::ExplainedEffect;
+pub(crate) use self::dry_run::{Plan, dry_run_only};
 pub(crate) use self::effects::{Effects, summary};
-pub use self::notebook::Explained;
-use self::notebook::Notebook;
-pub(crate) use self::notebook::{Plan, only_explained};
-use crate::approvals::{Permit, Permitted};
-use crate::reading::Touched;
+use crate::approvals::{Permit, PermittedCall};
+use crate::lock::lock;
+use crate::read_restrictions::TouchedPaths;
 use crate::transcript::ToolCall;
 use crate::{Asks, OpenWorkspace, Origin, Preset, Session, Verdict, transcript};
 
-/// What became of an operation that was not refused.
+/// The result of an operation that was not refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Completion<A> {
-    /// It happened.
+    /// It was performed.
     Done(A),
-    /// A person is asked; the door waits, no thread does.
+    /// A person is asked. The door waits for the decision; no thread is held.
     Pending(Pending),
 }
 
-/// A call that waits for a person. Its door waits, if anybody does, and calls `Catalog::resume`.
+/// A call that waits for a person. Its door may wait for the decision, and then calls `Catalog::resume`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pending {
-    /// What is waited for.
+    /// The approval or question that it waits for.
     pub awaited: Awaited,
     /// For how many milliseconds the call itself asked to wait; `None` leaves it to the door.
     pub wait_ms: Option<u64>,
@@ -80,39 +81,39 @@ impl Awaited {
 struct Repeatable {
     /// What the tool was sent.
     args: Value,
-    /// It has changed something by now: calling it again would change it twice.
+    /// It has changed something, so that making it again would change it twice.
     has_changed: AtomicBool,
-    /// The run of a command whose changes it is about by now.
+    /// The run of the command that it has executed, once its changes are to be landed.
     run: Mutex<Option<RunId>>,
 }
 
 impl Repeatable {
     fn run(&self) -> Option<RunId> {
-        *self.run.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.run)
     }
 }
 
-/// What a person is shown of a start beside its effect.
+/// What a person is shown of a start in addition to its effect.
 #[derive(Clone, Default)]
-struct Summary {
-    /// The text. A yes is to exactly that.
+struct StartSummary {
+    /// The text. The approval covers exactly this text.
     text: Option<Arc<str>>,
-    /// A host and port that is shown with it: a yes to the start is one to them.
+    /// A host and port that the approval of the start covers.
     address: Option<Arc<str>>,
 }
 
-/// What an attempt notes of itself.
+/// What an attempt records about itself.
 #[derive(Clone, Default)]
 struct Notes {
-    /// What its operations do: for the log.
+    /// The effects of its operations, for the log.
     effects: Option<Arc<Effects>>,
-    /// What it reads and changes: for the transcript.
-    touched: Option<Arc<Touched>>,
-    /// Nothing happens: what would decide is noted here.
-    notebook: Option<Arc<Notebook>>,
+    /// The paths that it reads and changes, for the transcript.
+    touched: Option<Arc<TouchedPaths>>,
+    /// Set in a dry run: nothing is performed, and the judgements are recorded here.
+    dry_run: Option<Arc<DryRun>>,
 }
 
-/// One attempt of a session to do something, by one tool.
+/// One attempt of a session to perform a call, by one tool.
 #[derive(Clone)]
 pub struct Attempt<'a> {
     session: &'a Session,
@@ -120,11 +121,11 @@ pub struct Attempt<'a> {
     call: &'a Call,
     repeatable: Option<Arc<Repeatable>>,
     permit: Option<Arc<Permit>>,
-    summary: Summary,
+    summary: StartSummary,
     notes: Notes,
 }
 
-/// The chat of one operation, read from the store when it is first needed and then no more.
+/// The chat of one operation, read from the store once, when it is first needed.
 #[derive(Default)]
 struct CallChat(OnceCell<Option<Chat>>);
 
@@ -133,8 +134,8 @@ impl CallChat {
         let chat = match self.0.get() {
             Some(chat) => chat,
             None => {
-                let found = session.current_chat()?;
-                self.0.get_or_init(|| found)
+                let chat = session.current_chat()?;
+                self.0.get_or_init(|| chat)
             }
         };
         Ok(chat.as_ref())
@@ -145,26 +146,26 @@ impl CallChat {
     }
 }
 
-/// What becomes of an operation that was judged and not refused.
+/// The result of judging an operation that was not refused.
 pub(crate) enum Admission {
-    /// It goes on, with what has to be committed together with it.
+    /// It may go on, with records to commit in the same transaction.
     Go(Vec<StepSideEffect>),
     /// A person is asked.
     Wait(Pending),
 }
 
-/// A line of a transcript that is still to be written.
-pub struct Line {
+/// A turn of a transcript that is not written yet.
+pub struct UnwrittenTurn {
     open: Arc<OpenWorkspace>,
     chat: ChatId,
     turn: NewTurn,
 }
 
-impl Line {
+impl UnwrittenTurn {
     /// Writes it.
     pub fn write(self) {
-        // The call is done and durable by itself: a line of the transcript must not undo its answer.
-        let _ = self.open.desk.record(self.chat, &self.turn);
+        // The call is done and durable: a transcript that cannot be written must not change its answer.
+        let _ = self.open.records.record(self.chat, &self.turn);
     }
 }
 
@@ -177,12 +178,12 @@ impl Session {
             call,
             repeatable: None,
             permit: None,
-            summary: Summary::default(),
+            summary: StartSummary::default(),
             notes: Notes::default(),
         }
     }
 
-    /// Performs one operation that no tool makes.
+    /// Performs one operation without a tool.
     pub fn perform<O: Execute>(
         &self,
         origin: Origin<'_>,
@@ -192,7 +193,7 @@ impl Session {
         self.attempt(origin, call).perform(op)
     }
 
-    /// Whether a call of such a tool may have to wait for a person.
+    /// Whether a call of a tool with these `asks` may have to wait for a person.
     pub fn may_ask(&self, call: &Call, asks: Asks) -> Result<bool> {
         let rules = self.open().rules(call)?;
         Ok(match self.preset_of(&rules) {
@@ -202,8 +203,8 @@ impl Session {
     }
 }
 
-impl Permitted {
-    /// The attempt to do what was decided, with these arguments.
+impl PermittedCall {
+    /// The attempt to make the decided call again, with these arguments.
     pub fn attempt<'a>(&'a self, origin: Origin<'a>, call: &'a Call, args: Value) -> Attempt<'a> {
         let attempt = self.session.attempt(origin, call).repeatable(args);
         Attempt { permit: Some(Arc::clone(&self.permit)), ..attempt }
@@ -211,7 +212,7 @@ impl Permitted {
 }
 
 impl<'a> Attempt<'a> {
-    /// The session that makes it.
+    /// Its session.
     pub fn session(&self) -> &'a Session {
         self.session
     }
@@ -221,7 +222,7 @@ impl<'a> Attempt<'a> {
         self.call
     }
 
-    /// The tool that makes it.
+    /// Its tool.
     pub fn origin(&self) -> Origin<'a> {
         self.origin
     }
@@ -234,50 +235,50 @@ impl<'a> Attempt<'a> {
         Self { repeatable: Some(Arc::new(repeatable)), ..self.tracked() }
     }
 
-    /// The same attempt, which notes what it touches: for the line of the transcript.
+    /// The same attempt, which records the paths that it touches for the transcript.
     #[must_use]
     pub fn tracked(mut self) -> Self {
         self.notes.touched.get_or_insert_default();
         self
     }
 
-    /// The same attempt, which notes what its operations do: for the log.
-    pub(crate) fn noting(mut self, effects: Arc<Effects>) -> Self {
+    /// The same attempt, which records the effects of its operations for the log.
+    pub(crate) fn logging_effects(mut self, effects: Arc<Effects>) -> Self {
         self.notes.effects = Some(effects);
         self
     }
 
-    /// The same attempt by another session of its caller. What was permitted, and what is noted, counts in the
-    /// workspace of this session only.
+    /// The same attempt in another session of its caller. Its permit and its records are valid in the workspace of its
+    /// first session only.
     #[must_use]
-    pub fn through<'b>(&'b self, session: &'b Session) -> Attempt<'b> {
+    pub fn in_session<'b>(&'b self, session: &'b Session) -> Attempt<'b> {
         match session.shares_workspace(self.session) {
             true => Attempt { session, ..self.clone() },
             false => session.attempt(self.origin, self.call),
         }
     }
 
-    /// The same attempt, with a call that knows what its caller may not read.
-    pub(crate) fn during<'b>(&'b self, call: &'b Call) -> Attempt<'b> {
+    /// The same attempt with another call, such as one with the read restrictions of its caller.
+    pub(crate) fn with_call<'b>(&'b self, call: &'b Call) -> Attempt<'b> {
         Attempt { call, ..self.clone() }
     }
 
-    /// The same attempt, whose next start shows this text to the person who is asked. A yes is to exactly that.
+    /// The same attempt, whose next start shows this text to the person who is asked. An approval covers exactly this.
     #[must_use]
     pub fn with_summary(&self, text: &str) -> Self {
-        let summary = Summary { text: Some(text.into()), ..self.summary.clone() };
+        let summary = StartSummary { text: Some(text.into()), ..self.summary.clone() };
         Self { summary, ..self.clone() }
     }
 
-    /// The same attempt, whose next start shows the person an address on the network: a yes to the start lets the
-    /// command reach its host and port, and nothing else there. An address that cannot be read adds nothing.
+    /// The same attempt, whose next start shows the person an address on the network. An approval of the start lets the
+    /// command reach that host and port. An address that cannot be parsed adds nothing.
     #[must_use]
     pub fn with_address(&self, address: &str) -> Self {
         let address = Target::parse(address).ok().map(|target| target.place().into());
-        Self { summary: Summary { address, ..self.summary.clone() }, ..self.clone() }
+        Self { summary: StartSummary { address, ..self.summary.clone() }, ..self.clone() }
     }
 
-    /// The host and port that a yes to the start covers.
+    /// The host and port that an approval of the start covers.
     pub(crate) fn shown_address(&self) -> Option<Arc<str>> {
         self.summary.address.clone()
     }
@@ -286,24 +287,24 @@ impl<'a> Attempt<'a> {
         self.session.open()
     }
 
-    /// From now on the call is about what this run changed.
+    /// Marks the call as one that lands the changes of this run.
     pub(crate) fn set_run(&self, run: RunId) {
         if let Some(repeatable) = &self.repeatable {
-            *repeatable.run.lock().unwrap_or_else(PoisonError::into_inner) = Some(run);
+            *lock(&repeatable.run) = Some(run);
         }
     }
 
-    /// The run of a command that is over, and whose changes a person decided about.
+    /// The finished run whose changes a person decided about.
     pub(crate) fn permitted_run(&self) -> Option<RunId> {
         self.permit.as_ref().and_then(|permit| permit.run)
     }
 
-    /// The yes that a command starts with.
+    /// The approval that the start of a command uses up.
     pub(crate) fn permitted_start(&self) -> Option<ApprovalId> {
         self.permit.as_ref().map(|permit| permit.id)
     }
 
-    /// Why nothing of a run is kept, where a person said no to it.
+    /// Why the changes of a run are dropped, if a person denied them.
     pub(crate) fn refusal(&self) -> Option<&str> {
         self.permit.as_ref().and_then(|permit| permit.refusal.as_deref())
     }
@@ -318,46 +319,46 @@ impl<'a> Attempt<'a> {
         if let Some(repeatable) = &self.repeatable {
             repeatable.has_changed.store(true, Ordering::Relaxed);
         }
-        self.open().bell.ring();
+        self.open().changes.notify();
     }
 
-    /// A fault where nothing happens, because it is only asked what would decide.
-    pub(crate) fn check_happens(&self) -> Result<()> {
-        match self.notes.notebook {
-            Some(_) => Err(only_explained()),
+    /// A fault in a dry run.
+    pub(crate) fn check_not_dry_run(&self) -> Result<()> {
+        match self.notes.dry_run {
+            Some(_) => Err(dry_run_only()),
             None => Ok(()),
         }
     }
 
-    /// A fault if it may not write into chats, questions and terminals.
-    pub(crate) fn check_desk_write(&self, action: &str) -> Result<()> {
-        self.check_happens()?;
-        self.session.check_desk_write(self.call, action)
+    /// A fault if the caller may not write chats, questions and terminals.
+    pub(crate) fn check_record_write(&self, action: &str) -> Result<()> {
+        self.check_not_dry_run()?;
+        self.session.check_record_write(self.call, action)
     }
 
-    /// The same call, which knows what its caller may not read.
-    pub(crate) fn reading(&self) -> Result<Call> {
-        self.session.reading(self.origin, self.call)
+    /// The same call with the read restrictions of its caller.
+    pub(crate) fn restricted_call(&self) -> Result<Call> {
+        self.session.restricted_call(self.origin, self.call)
     }
 
-    /// Performs one operation: planned, judged, committed. Where the state moved between plan and commit it is
-    /// planned and judged again, because what was judged would no longer be what happens.
+    /// Performs one operation: it is planned, judged and committed. If the state changed between plan and commit, it is
+    /// planned and judged again, so that what is committed is what was judged.
     pub fn perform<O: Execute>(&self, op: O) -> Result<Completion<O::Answer>> {
         self.perform_with(op, &|| Ok(None))
     }
 
-    /// Performs one operation together with what `side_effect` says, which is asked again whenever the
-    /// operation is planned again.
+    /// Performs one operation and commits the record that `side_effect` returns with it. `side_effect` is called again
+    /// whenever the operation is planned again.
     pub(crate) fn perform_with<O: Execute>(
         &self,
         op: O,
         side_effect: &dyn Fn() -> Result<Option<StepSideEffect>>,
     ) -> Result<Completion<O::Answer>> {
-        match self.session.withheld(self.origin, self.call)? {
+        match self.session.read_restrictions(self.origin, self.call)? {
             None => self.plan_and_commit(op, side_effect),
-            Some(withheld) => {
-                let call = self.call.clone().reading_as(Some(Arc::new(withheld)));
-                self.during(&call).plan_and_commit(op, side_effect)
+            Some(restrictions) => {
+                let call = self.call.clone().reading_as(Some(Arc::new(restrictions)));
+                self.with_call(&call).plan_and_commit(op, side_effect)
             }
         }
     }
@@ -368,14 +369,14 @@ impl<'a> Attempt<'a> {
         side_effect: &dyn Fn() -> Result<Option<StepSideEffect>>,
     ) -> Result<Completion<O::Answer>> {
         let workspace = &self.open().workspace;
-        let needed = self.needed_reading(&op)?;
+        let required = self.judge_required_reads(&op)?;
         for _ in 0..self.session.limits().replans {
             self.call.check()?;
             workspace.check_root()?;
             let planned = op.plan(workspace, self.call);
-            match planned.map_err(|fault| needed.reworded(fault))? {
+            match planned.map_err(|fault| required.without_content(fault))? {
                 Planned::Answer { mut effect, answer } => {
-                    self.name_otherwise(&op, &mut effect)?;
+                    self.add_other_names(&op, &mut effect)?;
                     return Ok(match self.admit::<O>(&effect)? {
                         Admission::Go(_) => Completion::Done(answer),
                         Admission::Wait(pending) => Completion::Pending(pending),
@@ -383,9 +384,9 @@ impl<'a> Attempt<'a> {
                 }
                 Planned::Change(mut proposal) => {
                     let chat = CallChat::default();
-                    self.weigh::<O>(&chat, &mut proposal)?;
-                    proposal.effect.paths.splice(0..0, needed.asked_for());
-                    self.name_otherwise(&op, &mut proposal.effect)?;
+                    self.complete_effect::<O>(&chat, &mut proposal)?;
+                    proposal.effect.paths.splice(0..0, required.effects_to_approve());
+                    self.add_other_names(&op, &mut proposal.effect)?;
                     let effect = &proposal.effect;
                     let side_effects = match self.admit_in::<O>(&chat, effect, Some(&proposal))? {
                         Admission::Go(side_effects) => side_effects,
@@ -406,7 +407,7 @@ impl<'a> Attempt<'a> {
         Err(changed_again_and_again())
     }
 
-    /// Judges what changes nothing by being admitted: a read, or a start.
+    /// Judges a read or a start, which changes nothing by itself.
     pub(crate) fn admit<O: Operation>(&self, effect: &Effect) -> Result<Admission> {
         self.admit_in::<O>(&CallChat::default(), effect, None)
     }
@@ -419,10 +420,10 @@ impl<'a> Attempt<'a> {
     ) -> Result<Admission> {
         self.note(effect);
         self.session.check_toolset(self.origin.toolset)?;
-        if self.is_only_explained(effect, proposal)? {
+        if self.record_if_dry_run(effect, proposal)? {
             return match proposal {
                 None => Ok(Admission::Go(Vec::new())),
-                Some(_) => Err(only_explained()),
+                Some(_) => Err(dry_run_only()),
             };
         }
         if let (Some(why), Some(_)) = (self.refusal(), proposal) {
@@ -434,7 +435,7 @@ impl<'a> Attempt<'a> {
             {
                 return Ok(Admission::Go(Vec::new()));
             }
-            // What was permitted is what was shown, also where nobody would be asked any more.
+            // The permit covers what was shown, even if the policy would not ask for this change any more.
             Verdict::Allow => "the files changed".to_owned(),
             Verdict::Ask(reason) => reason,
             Verdict::Deny(reason) => return self.deny::<O, _>(effect, reason),
@@ -443,25 +444,25 @@ impl<'a> Attempt<'a> {
         self.ask(reason, planned)
     }
 
-    /// Notes what a command would do that runs for a preview; a fault where nothing happens.
+    /// Records the effect of a command that runs for a preview; a fault in a dry run.
     pub(crate) fn note_preview(&self, effect: &Effect) -> Result<()> {
         self.note(effect);
-        match self.is_only_explained::<()>(effect, None)? {
-            true => Err(only_explained()),
+        match self.record_if_dry_run::<()>(effect, None)? {
+            true => Err(dry_run_only()),
             false => Ok(()),
         }
     }
 
-    /// Whether it is only asked what would decide about an effect, which is noted then.
-    fn is_only_explained<A>(
+    /// In a dry run records the judgement of an effect. Whether this is a dry run.
+    fn record_if_dry_run<A>(
         &self,
         effect: &Effect,
         proposal: Option<&Proposal<A>>,
     ) -> Result<bool> {
-        let Some(notebook) = &self.notes.notebook else { return Ok(false) };
-        notebook.note(self.explained(effect)?);
-        if notebook.keeps_plans() {
-            notebook.note_plan(self.planned(effect, proposal)?);
+        let Some(dry_run) = &self.notes.dry_run else { return Ok(false) };
+        dry_run.record(self.explain_effect(effect)?);
+        if dry_run.records_plans() {
+            dry_run.record_plan(self.planned(effect, proposal)?);
         }
         Ok(true)
     }
@@ -474,7 +475,7 @@ impl<'a> Attempt<'a> {
         Err(Fault::new(FaultCode::Denied, reason))
     }
 
-    /// Notes what an operation does.
+    /// Records the effect of an operation for the log and the transcript.
     fn note(&self, effect: &Effect) {
         if let Some(effects) = &self.notes.effects {
             effects.note(summary(effect));
@@ -484,26 +485,26 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// The line of the transcript about a call and its answer, where calls are recorded; bounded and
-    /// redacted.
-    pub fn line_of_call(&self, args: &Value, ok: bool, answer: &Value) -> Option<Line> {
+    /// The turn of the transcript about a call and its answer, bounded and redacted; `None` if the session does not
+    /// record its calls.
+    pub fn transcript_turn(&self, args: &Value, ok: bool, answer: &Value) -> Option<UnwrittenTurn> {
         let session = self.session;
         let chat = session.chat().filter(|_| session.records_call(false))?;
         let tool = format!("{}.{}", self.origin.toolset, self.origin.tool);
         let made = ToolCall { tool, args, ok, answer, secret: self.secret() };
         let at = self.call.world().now();
         let turn = transcript::tool_call(at, session.actor().name(), &made);
-        Some(Line { open: Arc::clone(self.open()), chat, turn: self.noted(turn) })
+        Some(UnwrittenTurn { open: Arc::clone(self.open()), chat, turn: self.with_about(turn) })
     }
 
-    /// A turn of a transcript, with what has to be known to decide later who may see it.
-    pub(crate) fn noted(&self, turn: NewTurn) -> NewTurn {
-        self.session.noted(self.origin, self.call, turn, self.notes.touched.as_deref())
+    /// A turn of a transcript, with the paths by which it is decided later who may see it.
+    pub(crate) fn with_about(&self, turn: NewTurn) -> NewTurn {
+        self.session.with_about(self.origin, self.call, turn, self.notes.touched.as_deref())
     }
 
-    /// Members of arguments that no transcript keeps.
+    /// Members of arguments whose values no transcript has.
     fn secret(&self) -> &'static [&'static str] {
-        self.open().words.members.secret
+        self.open().hints.members.secret
     }
 
     fn sign<O: Operation>(&self, chat: &CallChat, effect: &Effect) -> Result<Signed> {

@@ -1,8 +1,6 @@
-//! The log of tool calls (R17): one line a call at INFO and one an answer at DEBUG, both under the tracing
-//! target `session`, and a span around the call. Contents, secrets and tokens never reach it (R13): it
-//! gets outlines.
-//!
-//! It decides nothing, and without a subscriber it costs nothing.
+//! The log of tool calls (R17): one line per call at INFO and one per answer at DEBUG, both under the tracing target
+//! `session`, and a span around the call. It gets outlines of arguments and answers, so that no content, secret or
+//! token reaches it (R13). Without a subscriber it does nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +11,7 @@ use tracing::{Level, Span, field};
 use crate::attempt::Effects;
 use crate::{Attempt, redaction};
 
-/// The target of everything that is logged about calls.
+/// The tracing target of calls.
 pub const LOG_TARGET: &str = "session";
 /// The name of the span around a call.
 pub const CALL_SPAN: &str = "call";
@@ -22,11 +20,11 @@ pub const CALL_SPAN: &str = "call";
 pub struct CallLog<'a> {
     attempt: Attempt<'a>,
     span: Span,
-    /// What the line needs; `None` without a subscriber.
-    line: Option<Line>,
+    /// `None` without a subscriber.
+    line: Option<CallLine>,
 }
 
-struct Line {
+struct CallLine {
     effects: Arc<Effects>,
     args: String,
     began: Duration,
@@ -42,7 +40,7 @@ impl<'a> CallLog<'a> {
             return Self { attempt, span: Span::none(), line: None };
         }
         let effects = Arc::<Effects>::default();
-        let attempt = attempt.noting(Arc::clone(&effects));
+        let attempt = attempt.logging_effects(Arc::clone(&effects));
         let origin = attempt.origin();
         let span = tracing::info_span!(
             target: LOG_TARGET,
@@ -53,22 +51,22 @@ impl<'a> CallLog<'a> {
             effect = field::Empty,
             outcome = field::Empty,
         );
-        let args = redaction::outline(args, &attempt.open().words.members);
-        let line = Line { effects, args, began: attempt.call().world().elapsed() };
+        let args = redaction::outline(args, &attempt.open().hints.members);
+        let line = CallLine { effects, args, began: attempt.call().world().elapsed() };
         Self { attempt, span, line: Some(line) }
     }
 
-    /// The attempt to make the call with: what it does is noted.
+    /// The attempt to make the call with; its effects are logged.
     pub fn attempt(&self) -> &Attempt<'a> {
         &self.attempt
     }
 
-    /// Does the work of the call, inside its span.
+    /// Runs the call inside its span.
     pub fn within<T>(&self, work: impl FnOnce() -> T) -> T {
         self.span.in_scope(work)
     }
 
-    /// Writes the lines: how it ended, in one word, and what it answered.
+    /// Writes the lines with the outcome, in one word, and the answer.
     pub fn end<'v>(self, outcome: &str, answer: impl FnOnce() -> &'v Value) {
         let Some(line) = self.line else { return };
         let (session, origin) = (self.attempt.session(), self.attempt.origin());
@@ -83,11 +81,11 @@ impl<'a> CallLog<'a> {
                 toolset, tool, chat, actor, effect, outcome, micros, args, "call"
             );
             if tracing::event_enabled!(target: LOG_TARGET, Level::DEBUG) {
-                let answer = redaction::outline(answer(), &self.attempt.open().words.members);
+                let answer = redaction::outline(answer(), &self.attempt.open().hints.members);
                 tracing::debug!(target: LOG_TARGET, toolset, tool, answer, "answer");
             }
         });
-        // Recorded after the lines, which have them already: these are for traces.
+        // Recorded for traces, after the lines, which have these fields already.
         self.span.record("actor", actor).record("effect", effect).record("outcome", outcome);
         if let Some(chat) = chat {
             self.span.record("chat", chat);

@@ -1,14 +1,14 @@
-//! Commands: judged when they start, run in the box, and judged again by what they changed, before that
-//! counts. The text of a command is not judged; it only decides whether a person is asked once for all hosts
-//! of an install, or for each host (`install_commands.rs`).
+//! Commands: the start is judged, the command runs in the box, and its changes are judged before they are committed.
+//! The text of a command is not judged. It only decides whether a person is asked once for all hosts of an install, or
+//! for each host (`install_commands.rs`).
 //!
-//! Where there is no layer a command runs in place, so that its start is all that can be judged: what is
-//! there is recorded before it, and what it changed afterwards, as its caller's step.
+//! Without an overlay a command runs in place, and only its start can be judged: the state of the folder is recorded
+//! before it, and its changes afterwards, as a step of its caller.
 //!
-//! A yes to a start is used up by it: a command that a crash interrupts is not run again. A landing that
-//! has to wait for a person is kept, and the yes lands it: the command is over by then.
+//! A start uses up its approval: a command that a crash interrupts is not run again. A landing that waits for a person
+//! is stored, and an approval commits it: the command is over by then.
 //!
-//! Whatever its caller may not read is masked in its box.
+//! Files that the caller may not read are masked in the box.
 
 use std::path::PathBuf;
 
@@ -19,22 +19,22 @@ use yard_kernel::{Command, Ground, Ran, store_fault};
 use yard_sandbox::{Level, Limits as CommandLimits};
 use yard_store::{Mode, StoreError};
 
-use crate::approvals::started_already;
+use crate::approvals::started_before;
 use crate::attempt::Admission;
 use crate::{Asks, Attempt, Completion, Session, Verdict};
 
-/// A command that is over, and what became of its changes.
+/// A command that is over, and the outcome of its changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finished {
     /// How it ended and its output.
     pub ran: Ran,
-    /// What it changed, if that was kept.
+    /// The changes that were committed.
     pub landed: Landed,
-    /// Why nothing of what it changed was kept.
+    /// Why its changes were dropped.
     pub dropped: Option<String>,
 }
 
-/// What the start of a command does: in place, whatever the command will do, which nobody knows.
+/// The effect of starting a command. In place it is any change, because it is not known what the command will do.
 pub(crate) fn effect_of_start(command: &Command, ground: Ground) -> Effect {
     let start = Effect::one(EffectKind::Run, command.folder.clone());
     if ground != Ground::Place {
@@ -47,39 +47,39 @@ pub(crate) fn effect_of_start(command: &Command, ground: Ground) -> Effect {
 }
 
 impl Session {
-    /// The folder of a program that is on this machine and not in the box, where callers may know that.
+    /// The folder of a program that is on this machine and not in the box, if callers may know it.
     pub fn hidden_program(&self, name: &str) -> Option<PathBuf> {
         self.open().workspace.hidden_program(name)
     }
 
-    /// What a command may use here.
+    /// The resource limits of commands.
     pub fn command_limits(&self) -> CommandLimits {
         self.open().workspace.command_limits()
     }
 
-    /// Forgets a run, with what it changed.
+    /// Removes a run and its changes.
     pub fn forget_run(&self, run: RunId) {
         self.open().workspace.drop_run(run);
     }
 
-    /// Where the whole output of a run is, stream by stream, as far as it is kept.
+    /// The files with the whole output of a run, one per stream that is stored.
     pub fn kept_output(&self, run: RunId) -> Vec<WsPath> {
         self.open().workspace.kept_output(run)
     }
 }
 
 impl Attempt<'_> {
-    /// Runs a command: the only way in for one.
+    /// Runs a command. Every command of a tool is run here.
     pub fn run(&self, command: &Command) -> Result<Completion<Finished>> {
         if let Some(run) = self.permitted_run() {
             let ran = self.open().workspace.ran(run)?;
             return match self.refusal() {
-                Some(why) => Ok(self.without_effect(ran, why)),
+                Some(why) => Ok(self.dropping_changes(ran, why)),
                 None => self.land(ran),
             };
         }
-        let call = self.reading()?;
-        self.during(&call).start_and_land(command)
+        let call = self.restricted_call()?;
+        self.with_call(&call).start_and_land(command)
     }
 
     fn start_and_land(&self, command: &Command) -> Result<Completion<Finished>> {
@@ -92,17 +92,17 @@ impl Attempt<'_> {
         if let Admission::Wait(pending) = self.admit::<Land>(&effect)? {
             return Ok(Completion::Pending(pending));
         }
-        self.check_happens()?;
-        // What the command makes is its chat's own.
+        self.check_not_dry_run()?;
+        // The files that the command makes belong to its chat.
         let chat = self.session().needed_chat(call)?.id;
-        let command = &self.with_reach(chat, command);
+        let command = &self.with_network(chat, command);
         let run = RunId::new(call.world());
         if ground == Ground::Place {
             self.record_changes_of_others()?;
         }
-        let mut starts = || self.start(&effect, run);
-        let ran = workspace.run(run, command, ground, Some(chat), call, &mut starts)?;
-        self.note_traffic(run, &ran.hosts)?;
+        let mut on_start = || self.start(&effect, run);
+        let ran = workspace.run(run, command, ground, Some(chat), call, &mut on_start)?;
+        self.audit_traffic(run, &ran.hosts)?;
         match ground {
             Ground::Layer => self.land(ran),
             Ground::Place => {
@@ -112,18 +112,17 @@ impl Attempt<'_> {
             }
             Ground::Nothing => {
                 let why = "this chat is in plan mode: the command could change nothing";
-                Ok(self.without_effect(ran, why))
+                Ok(self.dropping_changes(ran, why))
             }
         }
     }
 
-    /// The same command with what it may reach.
-    pub(crate) fn with_reach(&self, chat: ChatId, command: &Command) -> Command {
-        Command { reach: self.reach_of(chat, command), ..command.clone() }
+    /// The same command with the hosts that it may reach.
+    pub(crate) fn with_network(&self, chat: ChatId, command: &Command) -> Command {
+        Command { reach: self.network_access(chat, command), ..command.clone() }
     }
 
-    /// Runs a command that only reads: nothing that it writes is kept, and no step comes of it. Where
-    /// nothing would hold it back it runs as any other command.
+    /// Runs a command that only reads: its changes are dropped. If commands are unconfined, it runs as any other command.
     pub fn run_read_only(&self, command: &Command) -> Result<Completion<Finished>> {
         let workspace = &self.open().workspace;
         workspace.ground()?;
@@ -131,35 +130,35 @@ impl Attempt<'_> {
             return self.run(command);
         }
         let effect = effect_of_confined_start(command);
-        let call = self.reading()?;
-        let attempt = self.during(&call);
+        let call = self.restricted_call()?;
+        let attempt = self.with_call(&call);
         if let Admission::Wait(pending) = attempt.admit::<Land>(&effect)? {
             return Ok(Completion::Pending(pending));
         }
-        attempt.check_happens()?;
-        let mut starts = |run| attempt.start(&effect, run);
-        Ok(Completion::Done(attempt.run_and_drop(command, &mut starts)?))
+        attempt.check_not_dry_run()?;
+        let mut on_start = |run| attempt.start(&effect, run);
+        Ok(Completion::Done(attempt.run_and_drop(command, &mut on_start)?))
     }
 
-    /// Runs a command to find out what a person is to be shown: nothing of it is kept, nobody is asked, and
-    /// its output is for that person. It is refused where no command may start, and needs a box.
+    /// Runs a command whose output a person is shown before they are asked: its changes are dropped, and no person is
+    /// asked before it. It is refused if no command may start or commands are unconfined.
     pub fn run_to_preview(&self, command: &Command) -> Result<Finished> {
         self.check_may_preview(command)?;
         self.open().workspace.ground()?;
         let effect = effect_of_confined_start(command);
-        let call = self.reading()?;
-        let attempt = self.during(&call);
+        let call = self.restricted_call()?;
+        let attempt = self.with_call(&call);
         attempt.note_preview(&effect)?;
-        // It uses up no yes: that is for the command that follows.
-        let mut starts = |_| attempt.audit_start(&effect);
-        attempt.run_and_drop(command, &mut starts)
+        // It uses up no approval: that is for the command that follows.
+        let mut on_start = |_| attempt.audit_start(&effect);
+        attempt.run_and_drop(command, &mut on_start)
     }
 
-    /// Runs a command of whose changes nothing is kept.
+    /// Runs a command and drops its changes.
     fn run_and_drop(
         &self,
         command: &Command,
-        starts: &mut dyn FnMut(RunId) -> Result<()>,
+        on_start: &mut dyn FnMut(RunId) -> Result<()>,
     ) -> Result<Finished> {
         let workspace = &self.open().workspace;
         let ground = match workspace.ground()? {
@@ -168,14 +167,14 @@ impl Attempt<'_> {
         };
         let run = RunId::new(self.call().world());
         let chat = self.session().current_chat()?.map(|chat| chat.id);
-        let mut starts = || starts(run);
-        let ran = workspace.run(run, command, ground, chat, self.call(), &mut starts)?;
+        let mut on_start = || on_start(run);
+        let ran = workspace.run(run, command, ground, chat, self.call(), &mut on_start)?;
         workspace.drop_run(run);
         Ok(Finished { ran, landed: Landed::default(), dropped: None })
     }
 
-    /// A fault if the caller may not start a command at all: by its role, by the
-    /// rules, in plan mode for what reaches others, or because nothing would hold the command back.
+    /// A fault if the caller may start no command: by its role, by the rules, in plan mode if the command affects other
+    /// machines, or because commands are unconfined.
     fn check_may_preview(&self, command: &Command) -> Result<()> {
         let (session, origin) = (self.session(), self.origin());
         session.check_toolset(origin.toolset)?;
@@ -197,26 +196,26 @@ impl Attempt<'_> {
         Ok(())
     }
 
-    /// All that a command wrote to a stream, up to `most` bytes; of what was not kept, its beginning.
-    pub fn whole_output(&self, said: &Said, most: u64) -> Result<Vec<u8>> {
+    /// What a command wrote to a stream, up to `max` bytes. If it was not stored, its beginning.
+    pub fn whole_output(&self, said: &Said, max: u64) -> Result<Vec<u8>> {
         match said.whole.as_ref().filter(|_| said.left_out() > 0) {
-            Some(whole) => self.unjudged_reads().bytes(&whole.path, most.min(whole.bytes)),
+            Some(whole) => self.unjudged_reads().bytes(&whole.path, max.min(whole.bytes)),
             None => Ok(said.head.clone()),
         }
     }
 
-    /// A command of whose changes nothing is kept.
-    fn without_effect(&self, ran: Ran, why: &str) -> Completion<Finished> {
+    /// The outcome of a command whose changes are dropped.
+    fn dropping_changes(&self, ran: Ran, why: &str) -> Completion<Finished> {
         self.open().workspace.drop_run(ran.run);
         Completion::Done(Finished { ran, landed: Landed::default(), dropped: Some(why.to_owned()) })
     }
 
-    /// What becomes durable before a command starts: its audit row, and that a yes is used up.
+    /// Writes the audit row of a start and uses up its approval, before the command starts.
     pub(crate) fn start(&self, effect: &Effect, run: RunId) -> Result<()> {
         self.audit_start(effect)?;
         let Some(approval) = self.permitted_start() else { return Ok(()) };
-        match self.open().desk.start(approval, run) {
-            Err(StoreError::Misfit(_)) => Err(started_already(approval)),
+        match self.open().records.start(approval, run) {
+            Err(StoreError::Misfit(_)) => Err(started_before(approval)),
             done => done.map_err(store_fault),
         }
     }
@@ -227,13 +226,13 @@ impl Attempt<'_> {
         self.open().workspace.record_audit(&entry)
     }
 
-    /// Commits what a command changed, if that may happen.
+    /// Judges and commits the changes of a command.
     fn land(&self, ran: Ran) -> Result<Completion<Finished>> {
         let workspace = &self.open().workspace;
         let run = ran.run;
         if self.session().mode()? == Mode::Plan {
             let why = "this chat is in plan mode: whatever the command changed was dropped";
-            return Ok(self.without_effect(ran, why));
+            return Ok(self.dropping_changes(ran, why));
         }
         self.set_run(run);
         let chat = self.session().current_chat()?;
@@ -242,14 +241,14 @@ impl Attempt<'_> {
         let landed = match self.perform(land) {
             Ok(Completion::Done(landed)) => Ok((landed, None)),
             Ok(Completion::Pending(pending)) => return Ok(Completion::Pending(pending)),
-            // The command is over and has output: that its changes are gone is part of the answer.
-            Err(fault) if self.is_about_changes(&fault) => {
+            // The command is over and has output: the answer says that its changes were dropped.
+            Err(fault) if self.is_about_its_changes(&fault) => {
                 let why = format!("nothing that the command changed was kept: {}", fault.message());
                 Ok((Landed::default(), Some(why)))
             }
             Err(fault) => Err(fault),
         };
-        // What was approved is kept until its answer is: another process may be landing it.
+        // An approved run is kept until its answer is stored: another process may be landing it.
         if self.permitted_run().is_none() {
             workspace.drop_run(run);
         }
@@ -257,8 +256,8 @@ impl Attempt<'_> {
         Ok(Completion::Done(Finished { ran, landed, dropped }))
     }
 
-    /// Whether a fault is about what the command changed, and not about this machine or about a yes.
-    fn is_about_changes(&self, fault: &Fault) -> bool {
+    /// Whether a fault is about the changes of a command, and not about this machine or an approval.
+    fn is_about_its_changes(&self, fault: &Fault) -> bool {
         match fault.code() {
             FaultCode::Io
             | FaultCode::DiskFull
@@ -271,7 +270,7 @@ impl Attempt<'_> {
     }
 }
 
-/// What the start of a command does of whose changes nothing is kept.
+/// The effect of starting a command whose changes are dropped.
 fn effect_of_confined_start(command: &Command) -> Effect {
     Effect::one(EffectKind::Run, command.folder.clone()).on_own(true)
 }

@@ -1,16 +1,16 @@
-//! The connections of commands, judged: each is an effect on a host, as what the web tools fetch is, and the
-//! same rules, roles and modes decide about it. Where they ask, a person is asked once for a chat and a host,
-//! and the connection is held by the kernel meanwhile.
+//! The connections of commands. Each is an effect on a host, and is judged by the same rules, roles and modes as a
+//! request of the web tools. If they ask, a person is asked once per chat and host, and the proxy holds the connection
+//! meanwhile.
 //!
-//! A yes "once" is for the commands that wait for it, or else for the next one that tries: each of them may
-//! reach that host and port until it ends. A yes for the chat or by a rule is a rule on the host.
+//! An approval with scope `once` is for the commands that wait for it, or else for the next one that tries: each of them
+//! may reach that host and port until it ends. An approval for the chat or by a rule makes a rule about the host.
 //!
-//! A command that is an install and nothing else (`install_commands.rs`) asks once, with the first host: that
-//! request says that it is for every public host, and so is the yes, until that command ends.
+//! A command that is an install and nothing else (`install_commands.rs`) asks once, with its first host. The request
+//! says that it is about every public host, and an approval covers these until the command ends.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -23,29 +23,30 @@ use yard_sandbox::Level;
 use yard_store::{Approval, ApprovalFilter, ApprovalStatus, Request, StoreError};
 
 use crate::approvals::{
-    effect_text, host_asked_for, is_expired, let_through, shown_state, state_of_start,
+    effect_text, host_allowed_answer, is_expired, requested_host, state_hash, state_of_start,
 };
 use crate::attempt::no_person;
 use crate::install_commands::is_install;
-use crate::{Asks, Attempt, BellSubscription, Origin, Session, Verdict};
+use crate::lock::lock;
+use crate::{Asks, Attempt, ChangeSubscription, Origin, Session, Verdict};
 
-/// Hosts of one chat that a person may be asked about at the same time.
-const MOST_WAITING: usize = 16;
-/// Requests of a chat that are looked through for one that asks for the same host.
-const MOST_COMPARED: usize = 200;
-/// Requests whose tries are counted. Beyond that the counts begin anew.
-const MOST_COUNTED: usize = 1_000;
-/// The longest command that a person is shown with the host.
+/// How many hosts of one chat a person may be asked about at the same time.
+const MAX_WAITING: usize = 16;
+/// How many requests of a chat are searched for one about the same host.
+const MAX_COMPARED: usize = 200;
+/// How many requests have a count of tries. With more, all counts are reset.
+const MAX_COUNTED: usize = 1_000;
+/// The longest command line that a person is shown with the host.
 const SHOWN_BYTES: usize = 2_000;
-/// Hosts that an audit row names.
+/// How many hosts an audit row names.
 const AUDITED_HOSTS: usize = 32;
-/// What the arguments of a request say of an install.
+/// The member of a request's arguments that says that it is about an install.
 const COVERS: &str = "covers";
 const PUBLIC_HOSTS: &str = "every public host that this install reaches";
-/// Stands for all public hosts of an install. No host has such a name.
+/// The key of all public hosts of an install. No host and port has this form.
 const INSTALL: &str = "install";
-/// How often the store is looked at although no bell rang: another process may have decided.
-const STORE_LOOK: Duration = Duration::from_millis(300);
+/// How often the store is checked without a notification, because another process may decide.
+const STORE_CHECK_INTERVAL: Duration = Duration::from_millis(300);
 
 /// The connections of one command.
 struct Connections {
@@ -54,65 +55,65 @@ struct Connections {
     call: Call,
     toolset: String,
     tool: String,
-    /// The command as a person reads it.
+    /// The command line that a person is shown.
     command_line: String,
-    /// Where it starts.
+    /// The folder in which it starts.
     folder: String,
-    /// The command was allowed to reach every public host.
+    /// The command may reach every public host, because its start was approved.
     covers_public_hosts: bool,
-    /// The host and port that the person saw when they said yes to the start.
+    /// The host and port that were shown with the approved start.
     approved_address: Option<Arc<str>>,
-    /// The command installs packages and does nothing else: one yes is for all its public hosts.
+    /// The command installs packages and does nothing else: one approval covers all its public hosts.
     is_install: bool,
     /// By host and port, or [`INSTALL`].
     hosts: Mutex<HashMap<String, HostState>>,
-    rings: Arc<Rings>,
-    /// Once something waits for a person.
-    listening: Mutex<Option<BellSubscription>>,
+    change_count: Arc<ChangeCounter>,
+    /// Set once a connection waits for a person.
+    subscription: Mutex<Option<ChangeSubscription>>,
 }
 
-/// What is known about one host and port, for this command.
+/// The state of one host and port, for this command.
 #[derive(Clone)]
 enum HostState {
     /// A person is asked.
-    Asked { id: ApprovalId, looked: Duration, rung: u64 },
-    /// A person said yes.
+    Waiting { id: ApprovalId, checked_at: Duration, changes_seen: u64 },
+    /// A person approved it.
     Allowed,
-    /// A person said no.
+    /// A person denied it.
     Refused(String),
-    /// The rules, the role or the mode say no, and the audit chain has it.
+    /// The rules, the role or the mode deny it, and an audit row says so.
     Denied,
 }
 
-/// Whether a connection is new, or one that is held is looked at again.
+/// Whether a connection is new, or one that is held is checked again.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Look {
+enum Check {
     New,
     Again,
 }
 
-/// Counts how often the bell rang.
+/// Counts the changes of the workspace.
 #[derive(Default)]
-struct Rings {
+struct ChangeCounter {
     count: Mutex<u64>,
     changed: Condvar,
 }
 
 impl Session {
-    /// Whether commands can reach any host at all, once that is allowed.
-    pub fn has_way_out(&self) -> bool {
+    /// Whether commands can reach other hosts at all.
+    pub fn has_network(&self) -> bool {
         self.open().web.for_commands().is_some()
             && self.open().workspace.box_level() == Some(Level::Full)
     }
 }
 
 impl Attempt<'_> {
-    /// What a command may reach, if anything. The session is in a chat by now.
-    pub(crate) fn reach_of(&self, chat: ChatId, command: &Command) -> Option<Reach> {
+    /// The network access of a command, if commands have any.
+    pub(crate) fn network_access(&self, chat: ChatId, command: &Command) -> Option<Reach> {
         let (session, origin, open) = (self.session(), self.origin(), self.open());
-        let net = open.web.for_commands().filter(|_| session.has_way_out())?;
+        let net = open.web.for_commands().filter(|_| session.has_network())?;
         let policy = Connections {
-            session: session.beside(chat),
+            session: session.with_chat(chat),
             chat,
             call: Call::new(self.call().shared_world()),
             toolset: origin.toolset.to_owned(),
@@ -121,16 +122,16 @@ impl Attempt<'_> {
             folder: command.folder.to_string(),
             covers_public_hosts: origin.asks == Asks::ToStart,
             approved_address: self.shown_address().filter(|_| origin.asks == Asks::Always),
-            is_install: in_shell(command).is_some_and(|line| is_install(&line)),
+            is_install: shell_script(command).is_some_and(|line| is_install(&line)),
             hosts: Mutex::default(),
-            rings: Arc::default(),
-            listening: Mutex::default(),
+            change_count: Arc::default(),
+            subscription: Mutex::default(),
         };
-        Some(Reach::new(net, Arc::new(policy), open.web.held()))
+        Some(Reach::new(net, Arc::new(policy), open.web.connection_hold()))
     }
 
-    /// Notes in the audit chain what a command did with the hosts that it asked for.
-    pub(crate) fn note_traffic(&self, run: RunId, hosts: &[HostTraffic]) -> Result<()> {
+    /// Writes an audit row with the traffic of a command, host by host.
+    pub(crate) fn audit_traffic(&self, run: RunId, hosts: &[HostTraffic]) -> Result<()> {
         if hosts.is_empty() {
             return Ok(());
         }
@@ -145,27 +146,28 @@ impl Attempt<'_> {
             let _ = write!(detail, " and {rest} more hosts");
         }
         let detail = detail.trim_end_matches(',').to_owned();
-        let audit = self.session().desk_audit(self.call(), "connected", detail);
+        let audit = self.session().audit_entry(self.call(), "connected", detail);
         self.open().workspace.record_audit(&audit)
     }
 }
 
 impl ConnectionPolicy for Connections {
     fn decide(&self, target: &Target) -> ConnectionVerdict {
-        self.decided(target, Look::New)
+        self.judge_or_deny(target, Check::New)
     }
 
     fn decide_again(&self, target: &Target, at_most: Duration) -> ConnectionVerdict {
         let (place, key) = (target.place(), self.key(target));
-        let Some(HostState::Asked { id, looked, rung }) = held(&self.hosts).get(&key).cloned()
+        let Some(HostState::Waiting { id, checked_at, changes_seen }) =
+            lock(&self.hosts).get(&key).cloned()
         else {
-            return self.decided(target, Look::Again);
+            return self.judge_or_deny(target, Check::Again);
         };
-        let has_rung = self.rings.rings_after(rung, at_most);
-        let since = self.call.world().elapsed().saturating_sub(looked);
-        match has_rung || since >= STORE_LOOK {
-            true => self.decided(target, Look::Again),
-            false => waits(&place, id),
+        let has_changed = self.change_count.wait_for_change_after(changes_seen, at_most);
+        let since = self.call.world().elapsed().saturating_sub(checked_at);
+        match has_changed || since >= STORE_CHECK_INTERVAL {
+            true => self.judge_or_deny(target, Check::Again),
+            false => waiting_verdict(&place, id),
         }
     }
 }
@@ -176,12 +178,12 @@ impl Connections {
         self.session.attempt(origin, &self.call)
     }
 
-    /// Whether a yes to the install covers this host.
+    /// Whether an approval of the install covers this host.
     fn is_covered_by_install(&self, target: &Target) -> bool {
         self.is_install && !self.session.open().web.is_for_commands_alone(target)
     }
 
-    /// What a person's answer is kept under.
+    /// The key of a host's state.
     fn key(&self, target: &Target) -> String {
         match self.is_covered_by_install(target) {
             true => INSTALL.to_owned(),
@@ -189,12 +191,12 @@ impl Connections {
         }
     }
 
-    fn decided(&self, target: &Target, look: Look) -> ConnectionVerdict {
-        let verdict = self.judge(target, look);
+    fn judge_or_deny(&self, target: &Target, check: Check) -> ConnectionVerdict {
+        let verdict = self.judge(target, check);
         verdict.unwrap_or_else(|fault| ConnectionVerdict::Deny(fault.message().to_owned()))
     }
 
-    fn judge(&self, target: &Target, look: Look) -> Result<ConnectionVerdict> {
+    fn judge(&self, target: &Target, check: Check) -> Result<ConnectionVerdict> {
         let open = self.session.open();
         let place = target.place();
         let effect = Effect::dialling(Dial {
@@ -202,13 +204,13 @@ impl Connections {
             asked: place.clone(),
             host: target.host().to_owned(),
             port: target.port(),
-            known: open.web.knows(target),
+            known: open.web.is_allowed(target),
         });
         let reason = match self.attempt().judge(&effect)? {
             Verdict::Allow => return Ok(ConnectionVerdict::Allow),
             Verdict::Deny(reason) => {
-                if !matches!(held(&self.hosts).get(&place), Some(HostState::Denied)) {
-                    self.note_refusal(&place)?;
+                if !matches!(lock(&self.hosts).get(&place), Some(HostState::Denied)) {
+                    self.audit_refusal(&place)?;
                 }
                 self.set_state(&place, HostState::Denied);
                 return Ok(ConnectionVerdict::Deny(reason));
@@ -225,15 +227,15 @@ impl Connections {
             true => format!("an install, which a yes lets reach every public host: {reason}"),
             false => reason,
         };
-        let state = held(&self.hosts).get(&self.key(target)).cloned();
+        let state = lock(&self.hosts).get(&self.key(target)).cloned();
         match state {
             Some(HostState::Allowed) => Ok(ConnectionVerdict::Allow),
             Some(HostState::Refused(why)) => Ok(ConnectionVerdict::Deny(why)),
-            Some(HostState::Asked { id, .. }) => {
-                if look == Look::New {
-                    self.count_try(&mut held(&open.host_tries), id, &reason)?;
+            Some(HostState::Waiting { id, .. }) => {
+                if check == Check::New {
+                    self.count_try(&mut lock(&open.host_tries), id, &reason)?;
                 }
-                self.look_at(target, id, &effect, &reason)
+                self.check_request(target, id, &effect, &reason)
             }
             Some(HostState::Denied) | None => {
                 self.check_can_ask(&reason)?;
@@ -242,25 +244,26 @@ impl Connections {
         }
     }
 
-    /// What became of the request that this command waits for.
-    fn look_at(
+    /// The verdict by the request that this command waits for, as the store has it now.
+    fn check_request(
         &self,
         target: &Target,
         id: ApprovalId,
         effect: &Effect,
         reason: &str,
     ) -> Result<ConnectionVerdict> {
-        let (place, key, rung) = (target.place(), self.key(target), self.rings.count());
-        let row = self.session.open().desk.approval(id).map_err(store_fault)?;
+        let (place, key, changes_seen) =
+            (target.place(), self.key(target), self.change_count.count());
+        let row = self.session.open().records.approval(id).map_err(store_fault)?;
         match row.as_ref().map(|row| row.status) {
             Some(ApprovalStatus::Pending) => {
-                let looked = self.call.world().elapsed();
-                self.set_state(&key, HostState::Asked { id, looked, rung });
-                Ok(waits(&place, id))
+                let checked_at = self.call.world().elapsed();
+                self.set_state(&key, HostState::Waiting { id, checked_at, changes_seen });
+                Ok(waiting_verdict(&place, id))
             }
-            // Whoever of those who wait comes first uses the yes up, and it is for all of them.
+            // The first of the waiting commands uses the approval up; it is valid for all of them.
             Some(ApprovalStatus::Approved) => {
-                self.use_up(id)?;
+                self.use_up_approval(id)?;
                 self.set_state(&key, HostState::Allowed);
                 Ok(ConnectionVerdict::Allow)
             }
@@ -269,55 +272,56 @@ impl Connections {
                 Ok(ConnectionVerdict::Allow)
             }
             Some(ApprovalStatus::Denied) => {
-                let why = row.as_ref().map(refused).unwrap_or_default();
+                let why = row.as_ref().map(denial).unwrap_or_default();
                 self.set_state(&key, HostState::Refused(why.clone()));
                 Ok(ConnectionVerdict::Deny(why))
             }
-            // It was withdrawn, or is too old.
+            // It was withdrawn or expired.
             _ => self.ask(target, effect, reason),
         }
     }
 
-    /// Asks a person, unless one is asked already, or has said yes and no command has used that.
+    /// Asks a person, unless there is a request about this host, or an approval that no command has used.
     fn ask(&self, target: &Target, effect: &Effect, reason: &str) -> Result<ConnectionVerdict> {
         let open = self.session.open();
-        let (place, key, rung) = (target.place(), self.key(target), self.rings.count());
-        let mut tries = held(&open.host_tries);
-        if self.takes_up(target)? {
+        let (place, key, changes_seen) =
+            (target.place(), self.key(target), self.change_count.count());
+        let mut tries = lock(&open.host_tries);
+        if self.use_up_earlier_approval(target)? {
             self.set_state(&key, HostState::Allowed);
             return Ok(ConnectionVerdict::Allow);
         }
         let waiting = self.requests(ApprovalStatus::Pending)?;
         let same = waiting.iter().find(|row| self.asks_for(row, target)).map(|row| row.id);
-        let hosts = waiting.iter().filter(|row| host_asked_for(&row.request).is_some()).count();
+        let hosts = waiting.iter().filter(|row| requested_host(&row.request).is_some()).count();
         let id = match same {
             Some(id) => {
                 self.count_try(&mut tries, id, reason)?;
                 id
             }
-            None if hosts >= MOST_WAITING => {
+            None if hosts >= MAX_WAITING => {
                 let message = format!(
-                    "{MOST_WAITING} hosts of this chat wait for a person already; wait for a decision"
+                    "{MAX_WAITING} hosts of this chat wait for a person already; wait for a decision"
                 );
                 return Err(Fault::new(FaultCode::Denied, message));
             }
             None => {
-                let request = self.request(target, effect, &tried(reason, 1));
+                let request = self.request(target, effect, &with_tries(reason, 1));
                 let id = self.attempt().make_request(self.chat, request)?;
-                if tries.len() >= MOST_COUNTED {
+                if tries.len() >= MAX_COUNTED {
                     tries.clear();
                 }
                 tries.insert(id, 1);
                 id
             }
         };
-        let looked = self.call.world().elapsed();
-        self.set_state(&key, HostState::Asked { id, looked, rung });
-        self.listen();
-        Ok(waits(&place, id))
+        let checked_at = self.call.world().elapsed();
+        self.set_state(&key, HostState::Waiting { id, checked_at, changes_seen });
+        self.subscribe();
+        Ok(waiting_verdict(&place, id))
     }
 
-    /// Counts a try of a host that a person is asked about, and tells them of it, less often as there are more.
+    /// Counts a try of a host that a person is asked about, and writes the count into the request now and then.
     fn count_try(
         &self,
         tries: &mut HashMap<ApprovalId, u64>,
@@ -329,8 +333,8 @@ impl Connections {
         if *count > 10 && !count.is_power_of_two() {
             return Ok(());
         }
-        let desk = &self.session.open().desk;
-        desk.reword(id, &tried(reason, *count)).map_err(store_fault)
+        let records = &self.session.open().records;
+        records.reword(id, &with_tries(reason, *count)).map_err(store_fault)
     }
 
     fn request(&self, target: &Target, effect: &Effect, reason: &str) -> Request {
@@ -341,7 +345,7 @@ impl Connections {
             args["folder"] = json!(self.folder);
             args[COVERS] = json!(PUBLIC_HOSTS);
         }
-        let state = shown_state(self.attempt().origin(), &args, &state_of_start(effect, ""));
+        let state = state_hash(self.attempt().origin(), &args, &state_of_start(effect, ""));
         Request {
             toolset: self.toolset.clone(),
             tool: self.tool.clone(),
@@ -356,10 +360,10 @@ impl Connections {
         }
     }
 
-    /// Whether a request is the one that this command would make for a host: of an install, one for the same
-    /// command in the same folder, whichever of its hosts was first.
+    /// Whether a request is the one that this command would make for a host. For an install it is one about the same
+    /// command in the same folder, with any host.
     fn asks_for(&self, row: &Approval, target: &Target) -> bool {
-        let Some((host, port)) = host_asked_for(&row.request) else { return false };
+        let Some((host, port)) = requested_host(&row.request) else { return false };
         let args: Value = serde_json::from_str(&row.request.args).unwrap_or_default();
         let covers_all = args[COVERS] == PUBLIC_HOSTS;
         match self.is_covered_by_install(target) {
@@ -370,117 +374,119 @@ impl Connections {
         }
     }
 
-    /// The requests of this chat and this caller that have come that far.
+    /// The requests of this chat and this caller with a status.
     fn requests(&self, status: ApprovalStatus) -> Result<Vec<Approval>> {
         let filter = ApprovalFilter {
             status: Some(status),
             asked_by: Some(self.session.actor().name()),
             chat: Some(self.chat),
         };
-        self.session.open().desk.approvals(&filter, None, MOST_COMPARED).map_err(store_fault)
+        self.session.open().records.approvals(&filter, None, MAX_COMPARED).map_err(store_fault)
     }
 
-    /// Whether a person said yes to this host after the command that asked was over: this one uses it up.
-    fn takes_up(&self, target: &Target) -> Result<bool> {
+    /// Uses up an approval of this host that was given after the command that asked was over, if there is one.
+    fn use_up_earlier_approval(&self, target: &Target) -> Result<bool> {
         for row in self.requests(ApprovalStatus::Approved)? {
             if !self.asks_for(&row, target) || row.started {
                 continue;
             }
             if is_expired(&row, &self.call) {
                 self.session.approvals().close(&self.call, row.id, ApprovalStatus::Expired)?;
-            } else if self.use_up(row.id)? {
+            } else if self.use_up_approval(row.id)? {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    /// Uses up a yes; whether this command was the first to do so.
-    fn use_up(&self, id: ApprovalId) -> Result<bool> {
+    /// Uses up an approval. Whether this command was the first to do so.
+    fn use_up_approval(&self, id: ApprovalId) -> Result<bool> {
         let (open, world) = (self.session.open(), self.call.world());
-        let desk = &open.desk;
+        let records = &open.records;
         // A request that was started and that no living process claimed is shown as lost. The claim of a process
         // that ended before it started anything is taken over.
         let own = open.workspace.process(&self.call)?;
-        let row = desk.approval(id).map_err(store_fault)?;
+        let row = records.approval(id).map_err(store_fault)?;
         let claimant = row.and_then(|row| row.claimed_by);
         if claimant.is_some_and(|other| other != own && open.workspace.is_alive(other)) {
             return Ok(false);
         }
-        let claimed = desk.claim(id, claimant, Some(own));
-        let started = claimed.and_then(|()| desk.start(id, RunId::new(world)));
+        let claimed = records.claim(id, claimant, Some(own));
+        let started = claimed.and_then(|()| records.start(id, RunId::new(world)));
         match started {
             Err(StoreError::Misfit(_)) => return Ok(false),
             done => done.map_err(store_fault)?,
         }
-        desk.conclude(id, ApprovalStatus::Executed, &let_through(), world.now())
+        records
+            .conclude(id, ApprovalStatus::Executed, &host_allowed_answer(), world.now())
             .map_err(store_fault)?;
-        self.session.open().bell.ring();
+        self.session.open().changes.notify();
         Ok(true)
     }
 
-    /// A fault if there is nobody to be asked.
+    /// A fault if no person can be asked.
     fn check_can_ask(&self, reason: &str) -> Result<()> {
         match self.session.has_no_person() {
-            true => Err(no_person(reason, self.session.open().words.no_person)),
+            true => Err(no_person(reason, self.session.open().hints.no_person)),
             false => Ok(()),
         }
     }
 
-    fn note_refusal(&self, place: &str) -> Result<()> {
+    fn audit_refusal(&self, place: &str) -> Result<()> {
         let detail = format!("{}.{} connect {place}", self.toolset, self.tool);
-        let entry = self.session.desk_audit(&self.call, "deny reach", detail);
+        let entry = self.session.audit_entry(&self.call, "deny reach", detail);
         self.session.open().workspace.record_audit(&entry)
     }
 
     fn set_state(&self, place: &str, state: HostState) {
-        held(&self.hosts).insert(place.to_owned(), state);
+        lock(&self.hosts).insert(place.to_owned(), state);
     }
 
-    /// Counts the rings of the bell from now on.
-    fn listen(&self) {
-        let mut listening = held(&self.listening);
-        if listening.is_none() {
-            let rings = Arc::clone(&self.rings);
-            *listening = Some(self.session.open().bell.listen(Arc::new(move || rings.add())));
+    /// Begins to count changes, unless this was begun before.
+    fn subscribe(&self) {
+        let mut subscription = lock(&self.subscription);
+        if subscription.is_none() {
+            let count = Arc::clone(&self.change_count);
+            *subscription =
+                Some(self.session.open().changes.subscribe(Arc::new(move || count.add())));
         }
     }
 }
 
-impl Rings {
+impl ChangeCounter {
     fn add(&self) {
-        *held(&self.count) += 1;
+        *lock(&self.count) += 1;
         self.changed.notify_all();
     }
 
     fn count(&self) -> u64 {
-        *held(&self.count)
+        *lock(&self.count)
     }
 
-    /// Waits until the bell has rung more often than that, for so long; whether it has.
-    fn rings_after(&self, before: u64, at_most: Duration) -> bool {
-        let is_quiet = |count: &mut u64| *count == before;
-        let waited = self.changed.wait_timeout_while(held(&self.count), at_most, is_quiet);
+    /// Waits at most `at_most` for a change after the first `before` ones. Whether there was one.
+    fn wait_for_change_after(&self, before: u64, at_most: Duration) -> bool {
+        let is_unchanged = |count: &mut u64| *count == before;
+        let waited = self.changed.wait_timeout_while(lock(&self.count), at_most, is_unchanged);
         !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 }
 
-fn tried(reason: &str, count: u64) -> String {
+fn with_tries(reason: &str, count: u64) -> String {
     match count {
         1 => format!("{reason} (tried once)"),
         count => format!("{reason} (tried {count} times)"),
     }
 }
 
-/// What a person said who denied a host.
-fn refused(row: &Approval) -> String {
-    match row.decision.as_ref().and_then(|said| said.reason.as_deref()) {
+/// The message to a command whose host a person denied.
+fn denial(row: &Approval) -> String {
+    match row.decision.as_ref().and_then(|decision| decision.reason.as_deref()) {
         Some(reason) => format!("a person said no: {reason}"),
         None => "a person said no to this host".to_owned(),
     }
 }
 
-fn waits(place: &str, id: ApprovalId) -> ConnectionVerdict {
+fn waiting_verdict(place: &str, id: ApprovalId) -> ConnectionVerdict {
     let message = format!(
         "a person is asked whether {place} may be reached (approval {id}), and has not answered yet. Once it \
          is approved, the next try goes through"
@@ -488,10 +494,10 @@ fn waits(place: &str, id: ApprovalId) -> ConnectionVerdict {
     ConnectionVerdict::Wait { request: id.to_string(), message }
 }
 
-/// The command as a person reads it: what a shell was given, or the program with its arguments.
+/// The command line that a person is shown: the script of a shell, or the program with its arguments.
 fn command_line(command: &Command) -> String {
-    let words: Vec<_> = command.argv.iter().map(|word| word.to_string_lossy()).collect();
-    let mut text = in_shell(command).unwrap_or_else(|| words.join(" "));
+    let arguments: Vec<_> = command.argv.iter().map(|word| word.to_string_lossy()).collect();
+    let mut text = shell_script(command).unwrap_or_else(|| arguments.join(" "));
     if text.len() > SHOWN_BYTES {
         text.truncate(text.floor_char_boundary(SHOWN_BYTES));
         text.push('…');
@@ -499,16 +505,12 @@ fn command_line(command: &Command) -> String {
     text
 }
 
-/// What a shell was given, if the command is one in a shell.
-fn in_shell(command: &Command) -> Option<String> {
+/// The script that a shell was given, if the command is a shell with a script.
+fn shell_script(command: &Command) -> Option<String> {
     match command.argv.as_slice() {
         [shell, flag, _, _, text] if shell == "sh" && flag == "-c" => {
             Some(text.to_string_lossy().into_owned())
         }
         _ => None,
     }
-}
-
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,35 +1,51 @@
-//! What happened in a workspace, as doors report it: steps, questions, modes and what others changed on
-//! disk, in one sequence that is read again from any number on.
+//! Events of a workspace, as doors report them: steps, questions, modes and changes on disk by other programs, in one
+//! numbered sequence that can be read again from any number on.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
-use yard_core::{Call, Result, World};
+use yard_core::{Call, Reading as _, Result, World};
 use yard_kernel::{Outside, store_fault};
-use yard_store::{EVENT_PATHS, EventRow};
+use yard_store::{EVENT_PATHS, Event, EventRow};
 
-use crate::{BellSubscription, Listener, OpenWorkspace, Session};
+use crate::lock::lock;
+use crate::session::ANY_TOOL;
+use crate::{ChangeListener, ChangeSubscription, OpenWorkspace, Session};
 
-/// Most events that are handed out at once.
-pub const MOST_EVENTS: usize = 200;
+/// How many events are read at once.
+pub const MAX_EVENTS: usize = 200;
 
 impl Session {
-    /// Events after number `after`, oldest first, at most [`MOST_EVENTS`].
-    pub fn events(&self, after: u64, limit: usize) -> Result<Vec<EventRow>> {
-        self.open().desk.events(after, limit.clamp(1, MOST_EVENTS)).map_err(store_fault)
+    /// Events after number `after`, oldest first, at most [`MAX_EVENTS`], without paths that the caller may not list.
+    pub fn events(&self, call: &Call, after: u64, limit: usize) -> Result<Vec<EventRow>> {
+        let rows = self.open().records.events(after, limit.clamp(1, MAX_EVENTS));
+        let mut rows = rows.map_err(store_fault)?;
+        let Some(restrictions) = self.read_restrictions(ANY_TOOL, call)? else { return Ok(rows) };
+        for row in &mut rows {
+            match &mut row.what {
+                Event::Step(step) => {
+                    step.changes.retain(|change| restrictions.may_list(&change.path));
+                }
+                Event::ChangedOutside { paths } => {
+                    paths.retain(|path| restrictions.may_list(path));
+                }
+                _ => {}
+            }
+        }
+        Ok(rows)
     }
 
     /// The number of the newest event; 0 before the first.
     pub fn last_event(&self) -> Result<u64> {
-        self.open().desk.last_event().map_err(store_fault)
+        self.open().records.last_event().map_err(store_fault)
     }
 
-    /// Calls `listener` whenever something happens, until what is returned is dropped.
-    pub fn listen(&self, listener: Listener) -> BellSubscription {
-        self.open().bell.listen(listener)
+    /// Calls `listener` after each change until the subscription is dropped.
+    pub fn subscribe(&self, listener: ChangeListener) -> ChangeSubscription {
+        self.open().changes.subscribe(listener)
     }
 
-    /// Makes sure that what others change on disk becomes an event from now on, for as long as the workspace is
-    /// open.
+    /// Begins to record changes on disk by other programs as events, unless this was begun before. It ends when the
+    /// workspace is closed.
     pub fn watch(&self, call: &Call) -> Result<()> {
         self.open().watch(call.shared_world())
     }
@@ -37,21 +53,22 @@ impl Session {
 
 impl OpenWorkspace {
     fn watch(&self, world: Arc<dyn World>) -> Result<()> {
-        let mut watching = self.watching.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut watching = lock(&self.watching);
         if watching.is_some() {
             return Ok(());
         }
-        let (desk, bell, clock) = (Arc::clone(&self.desk), self.bell.clone(), Arc::clone(&world));
-        let told = move |Outside { changed, more }: Outside| {
-            // An event without paths says that more changed than anybody counted.
+        let (records, changes, clock) =
+            (Arc::clone(&self.records), self.changes.clone(), Arc::clone(&world));
+        let record = move |Outside { changed, more }: Outside| {
+            // An event without paths says that more files changed than were counted.
             let rest = more.then_some(&[][..]);
             for paths in changed.chunks(EVENT_PATHS).chain(rest) {
-                // A hint: what cannot be written now is seen at the next look.
-                let _ = desk.changed_outside(clock.now(), paths);
+                // An event that cannot be written is lost: the change itself is found when the file is read.
+                let _ = records.changed_outside(clock.now(), paths);
             }
-            bell.ring();
+            changes.notify();
         };
-        *watching = Some(self.workspace.watch(world, Arc::new(told))?);
+        *watching = Some(self.workspace.watch(world, Arc::new(record))?);
         Ok(())
     }
 }

@@ -1,8 +1,8 @@
-//! Requests to the web, judged: which host is asked, how, and whether a person has to say yes first. Every request and
-//! every redirect to another place is judged; which addresses can be reached at all is checked below (A4).
+//! Requests to the web. Every request and every redirect to another host is judged by its host and method. Which
+//! addresses can be reached at all is checked by `yard-net` (A4).
 //!
-//! A yes covers the call that it was asked for, and is used up when that is sent: what a crash interrupts
-//! is not sent again.
+//! An approval covers one call, and is used up when the request is sent: a request that a crash interrupts is not sent
+//! again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,27 +13,27 @@ use yard_kernel::store_fault;
 use yard_net::{Follow, Method, Page, Request, Response, Shape, Target};
 use yard_store::{Mode, StoreError};
 
-use crate::approvals::{lost, started_already};
+use crate::approvals::{outcome_unknown, started_before};
 use crate::attempt::Admission;
 use crate::{Attempt, Completion, SearchHit, SearchProvider, Session, Verdict};
 
-/// How long a page may take to be read, at the least.
-const READING: Duration = Duration::from_secs(2);
+/// The least time that is left for converting a page.
+const MIN_CONVERSION: Duration = Duration::from_secs(2);
 
-/// A page of the web.
+/// A fetched web page.
 #[derive(Clone, Debug)]
 pub struct FetchedPage {
-    /// Where it came from in the end.
+    /// The address after all redirects.
     pub url: String,
-    /// How often it was led elsewhere on the way.
+    /// How many redirects were followed.
     pub redirects: usize,
-    /// Where it would have been led, and was not: that is another host, which nobody allowed.
+    /// The redirect that was not followed, because its host is not allowed.
     pub left: Option<String>,
     /// The status.
     pub status: u16,
     /// The headers, lower case.
     pub headers: Vec<(String, String)>,
-    /// What it says.
+    /// The converted content.
     pub page: Page,
 }
 
@@ -43,7 +43,7 @@ impl Session {
         self.open().web.search.clone()
     }
 
-    /// Where packages come from that `manager` installs, if the operator said so; a fault in plan mode.
+    /// The package index that the operator set for `manager`; a fault in plan mode.
     pub fn package_index(&self, manager: &str) -> Result<Option<String>> {
         if self.mode()? == Mode::Plan {
             let message = "this chat is in plan mode, in which nothing is installed";
@@ -53,17 +53,17 @@ impl Session {
     }
 }
 
-/// What reaches out, in audit rows.
+/// A request to the web, as audit rows name it.
 #[derive(Clone, Debug)]
-pub(crate) struct Reach;
+pub(crate) struct WebRequest;
 
-impl Operation for Reach {
+impl Operation for WebRequest {
     type Answer = ();
     const VERB: &'static str = "reach";
 }
 
 impl Attempt<'_> {
-    /// Fetches a page of the web: judged by its host, and asked about where nobody allowed that.
+    /// Fetches a web page. A person is asked if its host is not allowed.
     pub fn fetch(&self, request: Request, shape: Shape) -> Result<Completion<FetchedPage>> {
         let call = self.call();
         let (wall, method, begun) = (request.wall, request.method, call.world().elapsed());
@@ -76,15 +76,15 @@ impl Attempt<'_> {
             asked: format!("{} {}", method.word(), target.as_str()),
             host: target.host().to_owned(),
             port: target.port(),
-            known: self.open().web.knows(target),
+            known: self.open().web.is_allowed(target),
         };
-        let response = match self.reach(request, &dial)? {
+        let response = match self.send(request, &dial)? {
             Completion::Done(response) => response,
             Completion::Pending(pending) => return Ok(Completion::Pending(pending)),
         };
         let took = call.world().elapsed().saturating_sub(begun);
-        // A page that came at the last moment is still read.
-        let left = wall.saturating_sub(took).max(READING);
+        // A page that arrives at the end of the time is still converted.
+        let left = wall.saturating_sub(took).max(MIN_CONVERSION);
         let page = response.page(shape, call, left)?;
         Ok(Completion::Done(FetchedPage {
             url: response.target.as_str().to_owned(),
@@ -106,7 +106,7 @@ impl Attempt<'_> {
     ) -> Result<Completion<Vec<SearchHit>>> {
         let request = provider.request(query, count, wall)?;
         let own_place = provider.address().place();
-        // It changes nothing anywhere, whatever the method that the provider wants.
+        // A search changes nothing, even if the provider uses POST.
         let dial = |target: &Target| Dial {
             kind: EffectKind::Fetch,
             asked: format!("search for {query:?} at {}", target.place()),
@@ -114,65 +114,65 @@ impl Attempt<'_> {
             port: target.port(),
             known: target.place() == own_place,
         };
-        match self.reach(request, &dial)? {
+        match self.send(request, &dial)? {
             Completion::Done(response) => Ok(Completion::Done(provider.hits(&response, count)?)),
             Completion::Pending(pending) => Ok(Completion::Pending(pending)),
         }
     }
 
-    /// Asks a host, and those that it leads to as far as they are allowed. `dial` says what is done to one.
-    fn reach(
+    /// Sends a request and follows redirects to allowed hosts. `dial` is the effect of a request to a host.
+    fn send(
         &self,
         request: Request,
         dial: &dyn Fn(&Target) -> Dial,
     ) -> Result<Completion<Response>> {
         if self.permitted_run().is_some() {
-            return Err(lost());
+            return Err(outcome_unknown());
         }
         let effect = Effect::dialling(dial(&request.target));
-        // Nobody is asked about what can only be refused.
+        // A person is not asked about an address that is refused anyway.
         if let Err(fault) = self.open().web.net.check_named(&request.target) {
-            self.note_reach(&effect, "deny ")?;
+            self.audit_request(&effect, "deny ")?;
             return Err(fault);
         }
-        if let Admission::Wait(pending) = self.admit::<Reach>(&effect)? {
+        if let Admission::Wait(pending) = self.admit::<WebRequest>(&effect)? {
             return Ok(Completion::Pending(pending));
         }
-        self.check_happens()?;
+        self.check_not_dry_run()?;
         self.use_up()?;
-        self.note_reach(&effect, "")?;
+        self.audit_request(&effect, "")?;
         let first = request.target.clone();
-        let mut now = effect;
+        let mut current = effect;
         let mut follow = |next: &Target| {
-            now = Effect::dialling(dial(next));
-            match self.judge(&now)? {
+            current = Effect::dialling(dial(next));
+            match self.judge(&current)? {
                 Verdict::Ask(_) if !first.leads_home(next) => return Ok(Follow::No),
                 Verdict::Deny(reason) => return Err(Fault::new(FaultCode::Denied, reason)),
                 Verdict::Allow | Verdict::Ask(_) => {}
             }
             if next.place() != first.place() {
-                self.note_reach(&now, "")?;
+                self.audit_request(&current, "")?;
             }
             Ok(Follow::Yes)
         };
         let response = self.open().web.net.fetch(request, self.call(), &mut follow);
         if response.as_ref().is_err_and(|fault| fault.code() == FaultCode::Denied) {
-            self.note_reach(&now, "deny ")?;
+            self.audit_request(&current, "deny ")?;
         }
         response.map(Completion::Done)
     }
 
-    fn note_reach(&self, effect: &Effect, how: &str) -> Result<()> {
-        let mut entry = self.audit_entry::<Reach>(effect);
-        entry.action.insert_str(0, how);
+    fn audit_request(&self, effect: &Effect, prefix: &str) -> Result<()> {
+        let mut entry = self.audit_entry::<WebRequest>(effect);
+        entry.action.insert_str(0, prefix);
         self.open().workspace.record_audit(&entry)
     }
 
-    /// Uses up the yes that this is sent with, if there is one.
+    /// Uses up the approval of the request, if it has one.
     fn use_up(&self) -> Result<()> {
         let Some(approval) = self.permitted_start() else { return Ok(()) };
-        match self.open().desk.start(approval, RunId::new(self.call().world())) {
-            Err(StoreError::Misfit(_)) => Err(started_already(approval)),
+        match self.open().records.start(approval, RunId::new(self.call().world())) {
+            Err(StoreError::Misfit(_)) => Err(started_before(approval)),
             done => done.map_err(store_fault),
         }
     }

@@ -1,12 +1,12 @@
-//! Whether a command line is an install of packages and nothing else. One yes to such a command covers every
-//! public host that it reaches, because an index and its files are on several; of any other command each host
-//! asks.
+//! Recognises command lines that install packages and do nothing else. One approval of such a command covers every
+//! public host that it reaches, because an index and its files are on several hosts. For any other command a person is
+//! asked about each host.
 //!
-//! Only what is plain is recognised: one program with its words, or `cd FOLDER && ` before it. Whatever a shell
-//! would do more with (a pipe, a list, a redirection, a substitution, a variable, a pattern) is no install here,
-//! and neither are options before the word that says what to do, since they may have values.
+//! Only one program with plain arguments is recognised, or `cd FOLDER && ` before it. A line with shell syntax (a pipe,
+//! a list, a redirection, a substitution, a variable, a pattern) is no install here, and neither is one with options
+//! before the subcommand, because these may have values.
 
-/// Programs, and the words that make each of them install. An empty list: the program alone does.
+/// Programs and their subcommands that install. An empty subcommand means the program without arguments.
 const INSTALLS: [(&str, &[&[&str]]); 24] = [
     ("pip", PIP),
     ("pip3", PIP),
@@ -47,14 +47,14 @@ const INSTALLS: [(&str, &[&[&str]]); 24] = [
 const PIP: &[&[&str]] = &[&["install"], &["download"], &["wheel"]];
 const PYTHON: &[&[&str]] = &[&["-m", "pip", "install"], &["-m", "pip", "download"]];
 const CONDA: &[&[&str]] = &[&["install"], &["create"], &["update"]];
-/// Where a project has programs of its own for Python.
+/// The folders of a project's own Python programs.
 const ENVIRONMENTS: [&str; 4] = [".venv/bin/", "./.venv/bin/", "venv/bin/", "./venv/bin/"];
-/// The longest line that is looked at.
-const MOST_BYTES: usize = 2_000;
+/// The longest line that is recognised.
+const MAX_BYTES: usize = 2_000;
 
 /// Whether a shell that is given this line installs packages and does nothing else.
 pub(crate) fn is_install(line: &str) -> bool {
-    if line.len() > MOST_BYTES {
+    if line.len() > MAX_BYTES {
         return false;
     }
     let Some(words) = words(line.trim()) else { return false };
@@ -80,10 +80,12 @@ pub(crate) fn is_install(line: &str) -> bool {
         [first, rest @ ..] if name == "cargo" && first.starts_with('+') => rest,
         arguments => arguments,
     };
-    let known = INSTALLS.iter().filter(|(known, _)| *known == name);
-    known.flat_map(|(_, ways)| ways.iter()).any(|way| match way.is_empty() {
-        true => arguments.is_empty(),
-        false => arguments.starts_with(way),
+    let programs = INSTALLS.iter().filter(|(program, _)| *program == name);
+    programs.flat_map(|(_, subcommands)| subcommands.iter()).any(|subcommand| {
+        match subcommand.is_empty() {
+            true => arguments.is_empty(),
+            false => arguments.starts_with(subcommand),
+        }
     })
 }
 
@@ -94,8 +96,7 @@ enum Word {
     And,
 }
 
-/// The words of a line as a shell reads them; `None` if it holds anything but plain words, quoted words
-/// and `&&`.
+/// The words of a line as a shell splits it; `None` if it has anything but plain words, quoted words and `&&`.
 fn words(line: &str) -> Option<Vec<Word>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -259,6 +260,6 @@ mod tests {
         ] {
             assert!(!is_install(line), "{line}");
         }
-        assert!(!is_install(&format!("pip install {}", "x".repeat(MOST_BYTES))));
+        assert!(!is_install(&format!("pip install {}", "x".repeat(MAX_BYTES))));
     }
 }

@@ -1,4 +1,4 @@
-//! How a chat leaves plan mode (W16): only a person's `Accept` of the plan, as it is, leads out of it.
+//! How a chat leaves plan mode (W16): only after a person accepted the plan in its current state.
 
 use serde_json::{Map, Value};
 use yard_core::op::{Changed, Write};
@@ -7,18 +7,17 @@ use yard_kernel::store_fault;
 use yard_store::{Mode, QuestionFilter, StepSideEffect, Via};
 
 use crate::questions::AskedQuestion;
-use crate::{Attempt, CallerWords, Completion, MOST_ROWS, transcript};
+use crate::{Attempt, CallerHints, Completion, MAX_ROWS, transcript};
 
 impl Attempt<'_> {
-    /// Leaves plan mode on the strength of a person's `Accept`, writing the approved plan as it shall
-    /// be from now on. `write.expected` is the plan that was accepted. The answer is used up, the mode
-    /// set and the file written together, or nothing of it happens. `notes` go into the transcript.
+    /// Leaves plan mode after a person's `Accept` and writes the plan file. `write.expected` is the hash of the accepted
+    /// plan. The answer is used up, the mode set and the file written in one transaction. `notes` go into the
+    /// transcript.
     pub fn leave_plan_mode(&self, write: Write, notes: Value) -> Result<Changed> {
         let (session, call) = (self.session(), self.call());
         let (path, hash) = (write.path.clone(), write.expected);
         let side_effect = || {
-            let approved = self.approval(&path, hash);
-            let (chat, question) = match approved? {
+            let (chat, question) = match self.unused_accept(&path, hash)? {
                 Ok(approval) => approval,
                 Err(why) => {
                     return session.refuse(call, "leave plan mode", &path.to_string(), &why);
@@ -38,45 +37,45 @@ impl Attempt<'_> {
         }
     }
 
-    /// The unused `Accept` for a plan in this state, or why there is none.
-    fn approval(
+    /// The unused `Accept` of a plan with this hash, or why there is none.
+    fn unused_accept(
         &self,
         path: &WsPath,
         hash: Option<ContentHash>,
     ) -> Result<std::result::Result<(ChatId, QuestionId), String>> {
-        let words = &self.open().words;
+        let hints = &self.open().hints;
         let Some(chat) = self.session().current_chat()? else {
-            return Ok(Err(not_asked(path, words)));
+            return Ok(Err(not_asked(path, hints)));
         };
         let filter = QuestionFilter { chat: Some(chat.id), ..QuestionFilter::default() };
-        let rows = self.open().desk.questions(&filter, None, MOST_ROWS).map_err(store_fault)?;
+        let rows = self.open().records.questions(&filter, None, MAX_ROWS).map_err(store_fault)?;
         let mut about = Vec::new();
         for row in rows.into_iter().filter(|row| row.plans.iter().any(|(plan, _)| plan == path)) {
             about.push(AskedQuestion::of(row)?);
         }
-        // Of several answers the last one that was given counts.
+        // The newest answer counts.
         let answered = about.iter().filter(|question| question.answer.is_some());
         let last = answered.max_by_key(|question| question.answer.as_ref().map(|given| given.at));
         let verdict = match (last, about.first()) {
-            (Some(question), _) => judge_answer(question, path, hash, words),
+            (Some(question), _) => judge_answer(question, path, hash, hints),
             (None, Some(waiting)) => Err(format!(
                 "question {} is not answered yet. Wait for the person's answer",
                 waiting.id
             )),
-            (None, None) => Err(not_asked(path, words)),
+            (None, None) => Err(not_asked(path, hints)),
         };
         Ok(verdict.map(|question| (chat.id, question)))
     }
 }
 
-/// Whether an answer approves a plan in this state.
+/// Checks that an answer approves the plan with this hash.
 fn judge_answer(
     question: &AskedQuestion,
     path: &WsPath,
     hash: Option<ContentHash>,
-    words: &CallerWords,
+    hints: &CallerHints,
 ) -> std::result::Result<QuestionId, String> {
-    let (id, again) = (question.id, words.asking_again);
+    let (id, again) = (question.id, hints.asking_again);
     let none = Map::<String, Value>::new();
     let (answers, via) = match &question.answer {
         Some(given) => (&given.answers, given.via),
@@ -97,7 +96,7 @@ fn judge_answer(
     if question.used {
         return Err(format!(
             "the answer to question {id} was used already: each Accept counts once. {}",
-            not_asked(path, words)
+            not_asked(path, hints)
         ));
     }
     if asked.is_none() || asked != hash {
@@ -109,6 +108,6 @@ fn judge_answer(
     Ok(id)
 }
 
-fn not_asked(path: &WsPath, words: &CallerWords) -> String {
-    format!("no person was asked in this chat to accept {path}. {}", words.asking_to_accept)
+fn not_asked(path: &WsPath, hints: &CallerHints) -> String {
+    format!("no person was asked in this chat to accept {path}. {}", hints.asking_to_accept)
 }

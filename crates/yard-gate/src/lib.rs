@@ -9,23 +9,25 @@ mod actor;
 pub mod admin;
 mod approvals;
 mod attempt;
-mod bell;
 mod call_log;
+mod caller_hints;
+mod change_notifier;
 mod commands;
 mod connections;
 mod display_names;
 mod events;
 mod fetch;
-mod form;
 mod install_commands;
 mod leave_plan_mode;
+mod lock;
 mod open;
 mod page;
 mod plan_mode;
 mod policy;
 mod project_files;
+mod question_form;
 mod questions;
-mod reading;
+mod read_restrictions;
 mod redaction;
 mod revision;
 mod rules;
@@ -34,34 +36,33 @@ mod settings;
 mod terminals;
 mod transcript;
 mod web;
-mod words;
 
 pub use actor::Actor;
 pub use approvals::{
-    Approvals, ClaimTurn, Deciding, Permitted, Ruling, Served, denial_words, effect_value,
-    effect_words, is_for_host, lost, shows_change,
+    Approvals, ClaimTurn, DecisionContext, DecisionInput, ExecutableBy, PermittedCall,
+    denial_message, effect_lines, effect_value, is_for_host, outcome_unknown, shows_change,
 };
-pub use attempt::{Attempt, Awaited, Completion, Explained, Line, Pending};
-pub use bell::{Bell, BellSubscription, Listener};
+pub use attempt::{Attempt, Awaited, Completion, ExplainedEffect, Pending, UnwrittenTurn};
 pub use call_log::{CALL_SPAN, CallLog, LOG_TARGET};
+pub use caller_hints::{CallerHints, LoggedMembers};
+pub use change_notifier::{ChangeListener, ChangeNotifier, ChangeSubscription};
 pub use commands::Finished;
-pub use events::MOST_EVENTS;
+pub use events::MAX_EVENTS;
 pub use fetch::FetchedPage;
-pub use form::{Button, Choice, Flaw, Item, QuestionForm};
-pub use open::{OpenWorkspace, TerminalInfo, TerminalLook, Waiter};
-pub use page::{ListPage, MOST_ROWS};
+pub use open::{OpenWorkspace, TerminalInfo, TerminalUpdate, Waiter};
+pub use page::{ListPage, MAX_ROWS};
 pub use policy::{Asks, Origin, Policy, Preset, Verdict};
+pub use question_form::{Button, Choice, FormError, FormQuestion, QuestionForm};
 pub use questions::{AskedQuestion, GivenAnswer, Questions};
 pub use rules::{Judgement, Rule, Rules, Then};
 pub use session::{
     Chats, ConnectionChat, FILES_TOOLSET, MESSAGE_BYTES, MessageRole, Mount, NamedRoot, Session,
     is_at_or_below,
 };
-pub use settings::{PolicySettings, Saved};
+pub use settings::{PolicySettings, SavedRule};
 pub use terminals::Terminals;
 pub use transcript::TranscriptFiles;
 pub use web::{SearchHit, SearchProvider, Web};
-pub use words::{CallerWords, LoggedMembers};
 pub use yard_disk::Said;
 pub use yard_kernel::{
     Boxed, Command, Execute, Glance, Leftover, NotKept, Ran, Screen, Upload, Uploaded, Why,

@@ -1,44 +1,45 @@
-//! One open workspace with everything that a session of it needs.
+//! An open workspace with everything that its sessions share.
 
 mod terminals;
 mod waiters;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use yard_core::{ApprovalId, Call, Fault, FaultCode, Result, Timestamp};
 use yard_kernel::{Watch, Workspace, store_fault};
 use yard_store::{ApprovalFilter, ApprovalStatus, WorkspaceRecords};
 
-pub(crate) use self::terminals::{OpenTerminal, Running, SETTLING_MILLIS, Start, held};
-pub use self::terminals::{TerminalInfo, TerminalLook};
+pub(crate) use self::terminals::{JudgedStart, OpenTerminal, SETTLING_MILLIS, TerminalTable};
+pub use self::terminals::{TerminalInfo, TerminalUpdate};
 pub use self::waiters::Waiter;
 use self::waiters::Waiters;
-use crate::{Bell, CallerWords, Rule, Rules, Web};
+use crate::lock::lock;
+use crate::{CallerHints, ChangeNotifier, Rule, Rules, Web};
 
-/// How long the policy is taken to be what it was: another process may have set it meanwhile.
-const GOOD_MILLIS: i64 = 1_000;
+/// How long the policy is cached. Another process may set it meanwhile.
+const VALID_MILLIS: i64 = 1_000;
 
-/// A workspace, the desk beside it, and the bell that says that something happened in either.
+/// An open workspace, its records, and the notifier of changes to either.
 pub struct OpenWorkspace {
     /// Files, folders and their history.
     pub workspace: Arc<Workspace>,
-    /// Chats, questions and events, in the same store.
-    pub desk: Arc<dyn WorkspaceRecords>,
-    /// The way to the web, as the operator set it.
+    /// Chats, questions, approvals and events, in the same store.
+    pub records: Arc<dyn WorkspaceRecords>,
+    /// The access to the web that the operator set.
     pub web: Web,
-    /// Rung after every committed step or desk write.
-    pub bell: Bell,
-    /// The words of the dialects and doors above.
-    pub(crate) words: CallerWords,
-    /// Watches what others change on disk, once somebody has asked for that.
+    /// Notified after every committed step and written record.
+    pub changes: ChangeNotifier,
+    /// The hints of the dialects and doors above.
+    pub(crate) hints: CallerHints,
+    /// Watches changes on disk by other programs, once a caller has asked for it.
     pub(crate) watching: Mutex<Option<Watch>>,
     /// The terminals that were opened here.
-    pub(crate) terminals: Mutex<Running>,
-    /// Held while what terminals changed is looked for.
+    pub(crate) terminals: Mutex<TerminalTable>,
+    /// Held while the changes of a terminal are recorded.
     pub(crate) recording: Mutex<()>,
-    /// How often commands tried to reach the host that a request is about. Held while it is looked up whether
-    /// a host was asked for already, so that it is asked for once.
+    /// How often commands tried to reach the host of a request. Held while a command looks for a request about its host,
+    /// so that two commands make one request.
     pub(crate) host_tries: Mutex<HashMap<ApprovalId, u64>>,
     /// The calls that wait for requests.
     pub(crate) waiters: Arc<Waiters>,
@@ -47,28 +48,28 @@ pub struct OpenWorkspace {
 }
 
 impl OpenWorkspace {
-    /// A workspace and its desk, without a way to the web. `words` are those of the dialects and doors above.
+    /// A workspace and its records, without access to the web. `hints` are those of the dialects and doors above.
     pub fn new(
         workspace: Arc<Workspace>,
-        desk: Arc<dyn WorkspaceRecords>,
-        words: CallerWords,
+        records: Arc<dyn WorkspaceRecords>,
+        hints: CallerHints,
     ) -> Arc<Self> {
-        Self::with_web(workspace, desk, words, Web::default())
+        Self::with_web(workspace, records, hints, Web::default())
     }
 
-    /// The same, with the way to the web that the operator set.
+    /// The same, with the access to the web that the operator set.
     pub fn with_web(
         workspace: Arc<Workspace>,
-        desk: Arc<dyn WorkspaceRecords>,
-        words: CallerWords,
+        records: Arc<dyn WorkspaceRecords>,
+        hints: CallerHints,
         web: Web,
     ) -> Arc<Self> {
         let open = Self {
             workspace,
-            desk,
+            records,
             web,
-            bell: Bell::default(),
-            words,
+            changes: ChangeNotifier::default(),
+            hints,
             watching: Mutex::default(),
             terminals: Mutex::default(),
             recording: Mutex::default(),
@@ -76,18 +77,18 @@ impl OpenWorkspace {
             waiters: Arc::default(),
             rules: Mutex::default(),
         };
-        open.forget_settled_runs();
+        open.drop_settled_runs();
         open.publish_interrupted();
         Arc::new(open)
     }
 
-    /// Drops what commands changed and nobody waits for any more: a crash may have come between the end
-    /// of a request and that of its run. What cannot be found out now stays, and the next opening tries again.
-    fn forget_settled_runs(&self) {
+    /// Drops stored runs that no request waits for any more: a crash may have come between the end of a request and that
+    /// of its run. If the requests cannot be read now, the run stays until the next opening.
+    fn drop_settled_runs(&self) {
         for run in self.workspace.waiting_runs() {
             let awaited = [ApprovalStatus::Pending, ApprovalStatus::Approved].map(|status| {
                 let filter = ApprovalFilter { status: Some(status), ..ApprovalFilter::default() };
-                let rows = self.desk.approvals(&filter, None, usize::MAX);
+                let rows = self.records.approvals(&filter, None, usize::MAX);
                 rows.map_or(true, |rows| rows.iter().any(|row| row.request.run == Some(run)))
             });
             if awaited == [false, false] {
@@ -96,25 +97,25 @@ impl OpenWorkspace {
         }
     }
 
-    /// The policy. What this process sets holds at once, what another one sets within a second.
+    /// The policy. A change by this process holds at once, one by another process within a second.
     pub(crate) fn rules(&self, call: &Call) -> Result<Arc<Rules>> {
         let now = call.world().now();
-        let mut kept = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((since, rules)) = &*kept {
-            let until = Timestamp::from_millis(since.as_millis().saturating_add(GOOD_MILLIS));
-            // A clock that was set back must not make it last longer.
+        let mut cached = lock(&self.rules);
+        if let Some((since, rules)) = &*cached {
+            let until = Timestamp::from_millis(since.as_millis().saturating_add(VALID_MILLIS));
+            // A clock that was set back must not make the cached policy last longer.
             if (*since..until).contains(&now) {
                 return Ok(Arc::clone(rules));
             }
         }
         let rules = Arc::new(self.read_rules()?);
-        *kept = Some((now, Arc::clone(&rules)));
+        *cached = Some((now, Arc::clone(&rules)));
         Ok(rules)
     }
 
-    /// The policy changed: the next call reads it.
-    pub(crate) fn rules_changed(&self) {
-        *self.rules.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    /// Drops the cached policy after a change.
+    pub(crate) fn forget_rules(&self) {
+        *lock(&self.rules) = None;
     }
 
     /// The policy as it is now.
@@ -123,15 +124,15 @@ impl OpenWorkspace {
             let message = format!("the policy that the store holds cannot be read: {error}");
             Fault::new(FaultCode::Io, message)
         };
-        let mut rules = match self.desk.policy().map_err(store_fault)? {
+        let mut rules = match self.records.policy().map_err(store_fault)? {
             Some(text) => {
                 let value = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()));
                 Rules::parse(&value?).map_err(damaged)?
             }
             None => Rules::default(),
         };
-        for saved in self.desk.grants(None).map_err(store_fault)? {
-            // One that cannot be read allows nothing: that is the safe side.
+        for saved in self.records.grants(None).map_err(store_fault)? {
+            // A grant that cannot be parsed allows nothing, which is the safe side.
             let value = serde_json::from_str(&saved.rule).unwrap_or_default();
             rules.saved.extend(Rule::parse(&value));
         }

@@ -1,36 +1,36 @@
-//! A page of a listing: bounded, and knowing whether something remains.
+//! A page of a listing: its rows, and whether more remain.
 
 use yard_core::Result;
 use yard_kernel::store_fault;
 
-/// Most rows of one page, whatever was asked for.
-pub const MOST_ROWS: usize = 200;
+/// The largest page.
+pub const MAX_ROWS: usize = 200;
 
-/// Some rows of a listing.
+/// A page of a listing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListPage<T> {
     /// The rows, in the listing's order.
     pub rows: Vec<T>,
-    /// More remain: go on after the last one.
+    /// Whether more rows follow the last one.
     pub truncated: bool,
 }
 
 impl<T> ListPage<T> {
-    /// At most `limit` rows of what `read` finds when it is asked for one more.
+    /// A page of at most `limit` rows. `read` is asked for one more, to find out whether more remain.
     pub(crate) fn read(
         limit: usize,
         read: impl FnOnce(usize) -> yard_store::Result<Vec<T>>,
     ) -> Result<Self> {
-        let limit = limit.clamp(1, MOST_ROWS);
+        let limit = limit.clamp(1, MAX_ROWS);
         let mut rows = read(limit + 1).map_err(store_fault)?;
         let truncated = rows.len() > limit;
         rows.truncate(limit);
         Ok(Self { rows, truncated })
     }
 
-    /// The same page with every row turned into something else.
-    pub(crate) fn try_map<U>(self, turn: impl Fn(T) -> Result<U>) -> Result<ListPage<U>> {
-        let rows = self.rows.into_iter().map(turn).collect::<Result<_>>()?;
+    /// The page with each row converted.
+    pub(crate) fn try_map<U>(self, convert: impl Fn(T) -> Result<U>) -> Result<ListPage<U>> {
+        let rows = self.rows.into_iter().map(convert).collect::<Result<_>>()?;
         Ok(ListPage { rows, truncated: self.truncated })
     }
 }

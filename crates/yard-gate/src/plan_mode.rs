@@ -1,13 +1,13 @@
-//! Plan mode (W16): in it only plan files change. How a chat leaves it is in `leave_plan_mode.rs`.
+//! Plan mode (W16), in which only plan files change. How a chat leaves it is in `leave_plan_mode.rs`.
 
 use yard_core::{Effect, EffectKind, FileType, PathEffect, WsPath};
 
 use crate::Verdict;
 
-/// How the name of a plan file ends.
-const PLAN_END: &[u8] = b".plan";
+/// The extension of plan files.
+const PLAN_SUFFIX: &[u8] = b".plan";
 
-/// Judges what an operation would do in a chat in plan mode. `how_out` says to the caller how it gets out of it.
+/// Judges an effect in plan mode. `how_out` tells the caller how to leave plan mode.
 pub(crate) fn judge(how_out: &str, effect: &Effect) -> Verdict {
     let mut changes = effect.paths.iter().filter(|effect| effect.kind.changes());
     if let Some(dial) = effect.dials.iter().find(|dial| dial.kind == EffectKind::Connect) {
@@ -46,24 +46,24 @@ pub(crate) fn judge(how_out: &str, effect: &Effect) -> Verdict {
 }
 
 fn may_change(change: &PathEffect, effect: &Effect) -> bool {
-    let named = is_plan_name(&change.path);
+    let has_plan_name = is_plan_name(&change.path);
     match (change.kind, change.file_type) {
         (kind, _) if !kind.changes() => true,
-        // A folder comes to be only on the way to a plan.
+        // A folder is created only as the parent of a plan file.
         (EffectKind::Create, Some(FileType::Folder)) => effect.paths.iter().any(|other| {
             other.file_type != Some(FileType::Folder)
                 && is_plan_name(&other.path)
                 && other.path.is_within(&change.path)
         }),
-        (EffectKind::Create, _) => named,
-        // What is purged does not come back: that is no planning.
+        (EffectKind::Create, _) => has_plan_name,
+        // A purge cannot be undone: that is no planning.
         (EffectKind::Purge, _) => false,
-        (_, file_type) => named && file_type == Some(FileType::Plan),
+        (_, file_type) => has_plan_name && file_type == Some(FileType::Plan),
     }
 }
 
 fn is_plan_name(path: &WsPath) -> bool {
-    path.name().is_some_and(|name| name.as_bytes().ends_with(PLAN_END))
+    path.name().is_some_and(|name| name.as_bytes().ends_with(PLAN_SUFFIX))
 }
 
 fn verb(kind: EffectKind) -> &'static str {
@@ -132,8 +132,8 @@ mod tests {
     #[test]
     fn w16_a_refusal_says_how_to_get_out_and_which_type_is_wrong() {
         let change = [(EffectKind::Modify, "/a.plan", FileType::Document)];
-        let Verdict::Deny(words) = judge("How out.", &effect(&change)) else { panic!("allowed") };
-        assert!(words.contains("ends in .plan, but its type is document"), "{words}");
-        assert!(words.ends_with(" How out."), "{words}");
+        let Verdict::Deny(reason) = judge("How out.", &effect(&change)) else { panic!("allowed") };
+        assert!(reason.contains("ends in .plan, but its type is document"), "{reason}");
+        assert!(reason.ends_with(" How out."), "{reason}");
     }
 }

@@ -1,35 +1,35 @@
-//! What may happen, where no rule says it: presets, and what each dialect asks for by itself.
+//! Presets, and what each tool asks for by itself: they decide where no rule matches.
 //!
-//! Under `guarded` the base verdict is by effect alone: it is the same for every dialect, door and command.
-//! A dialect's own asks come on top of it, so that they can only be stricter.
+//! Under `guarded` the base verdict depends on the effect alone: it is the same for every dialect, door and command.
+//! What a dialect asks for is added to that, so that a dialect can only be stricter.
 
 use serde_json::Value;
 use yard_core::{Dial, Effect, EffectKind, PathEffect, WsPath};
 
-/// The member of a grant that names what a person said yes to once, path by path.
-pub(crate) const BEFORE: &str = "before";
+/// The member of a grant with the changes that a person approved once, path by path.
+pub(crate) const APPROVED_CHANGES: &str = "before";
 
-/// Which tool of which dialect asked.
+/// The tool that makes a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin<'a> {
-    /// The dialect.
+    /// Its toolset.
     pub toolset: &'a str,
-    /// The tool, or the command.
+    /// Its name, or that of the command.
     pub tool: &'a str,
     /// What it asks a person for by itself.
     pub asks: Asks,
 }
 
-/// One thing of an effect.
+/// One part of an effect.
 #[derive(Clone, Copy)]
-pub(crate) enum Thing<'a> {
-    /// Something happens to a path.
+pub(crate) enum EffectPart<'a> {
+    /// The effect on a path.
     Path(&'a PathEffect),
-    /// A host of the web is asked.
+    /// A request or connection to a host.
     Dial(&'a Dial),
 }
 
-impl Thing<'_> {
+impl EffectPart<'_> {
     pub(crate) fn kind(self) -> EffectKind {
         match self {
             Self::Path(effect) => effect.kind,
@@ -38,7 +38,7 @@ impl Thing<'_> {
     }
 }
 
-/// What is said of one effect.
+/// The verdict about one effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It may happen.
@@ -49,14 +49,15 @@ pub enum Verdict {
     Deny(String),
 }
 
-/// What holds where no rule says otherwise.
+/// The verdicts where no rule matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Preset {
-    /// Everything inside the workspace may happen.
+    /// Everything inside the workspace is allowed.
     Open,
-    /// What takes something from others, or decides about them later, asks; and a dialect's own asks count.
+    /// Removing, replacing or moving what others made asks, and so does what affects their programs later. A dialect
+    /// may ask for more.
     Guarded,
-    /// Every effect asks, reading too.
+    /// Every effect asks, including reading.
     Strict,
 }
 
@@ -84,7 +85,7 @@ impl Preset {
     }
 }
 
-/// What a tool asks a person for before it does it, where the preset leaves that to its dialect.
+/// What a tool asks a person for by itself, under a preset that leaves this to its dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asks {
     /// Nothing of its own.
@@ -93,20 +94,20 @@ pub enum Asks {
     OnceToRead,
     /// Changing anything: once a chat, for all tools of its toolset that ask for the same.
     OnceToChange,
-    /// Changing or removing what is there; making something new needs no word.
+    /// Changing or removing what exists. Creating something new asks for nothing.
     ToOverwrite,
     /// Changing anything, each time.
     ToChange,
-    /// Starting at all, until a person allows it for the chat or by a rule. Such a yes is also one to every
-    /// public host that the command reaches.
+    /// Starting, until a person allows it for the chat or by a rule. The approval also covers every public host that the
+    /// command reaches.
     ToStart,
-    /// Starting at all, each time and whatever the policy: what it does reaches others. Neither a rule nor
-    /// an earlier yes stands for the person. What it changes in the workspace is judged as of any command.
+    /// Starting, each time and under every policy, because it affects other machines. Neither a rule nor an earlier
+    /// approval replaces the decision of the person. Its changes in the workspace are judged like those of any command.
     Always,
 }
 
 impl Asks {
-    /// What it means, for people and models.
+    /// An explanation for people and models.
     pub fn about(self) -> &'static str {
         match self {
             Self::Never => "asks for nothing beyond what the policy asks for",
@@ -121,8 +122,8 @@ impl Asks {
         }
     }
 
-    /// What the dialect of such a tool asks before a file is read: what asks before each kind of work asks
-    /// before reading, too (C5).
+    /// What the dialect of the tool asks for before a file is read: one that asks once for each kind of work asks before
+    /// reading as well (C5).
     pub(crate) fn to_read(self) -> Self {
         match self {
             Self::OnceToRead | Self::OnceToChange => Self::OnceToRead,
@@ -130,20 +131,20 @@ impl Asks {
         }
     }
 
-    /// Whether a yes for the chat is one to every tool of the dialect (C5).
+    /// Whether an approval for the chat covers every tool of the dialect (C5).
     pub(crate) fn is_remembered(self) -> bool {
         matches!(self, Self::OnceToRead | Self::OnceToChange)
     }
 
-    /// Whether nothing but a person's word for this very call lets such a thing happen.
-    pub(crate) fn insists(self, thing: Thing<'_>) -> bool {
+    /// Whether this effect needs an approval of this very call.
+    pub(crate) fn always_asks_for(self, part: EffectPart<'_>) -> bool {
         self == Self::Always
-            && matches!(thing, Thing::Path(effect) if effect.kind == EffectKind::Run)
+            && matches!(part, EffectPart::Path(effect) if effect.kind == EffectKind::Run)
     }
 
-    /// Whether a tool asks for such a thing by itself.
-    fn concerns(self, thing: Thing<'_>) -> bool {
-        let Thing::Path(PathEffect { kind, .. }) = thing else { return false };
+    /// Whether a tool asks for this effect by itself.
+    fn asks_for(self, part: EffectPart<'_>) -> bool {
+        let EffectPart::Path(PathEffect { kind, .. }) = part else { return false };
         match self {
             Self::Never => false,
             Self::OnceToRead => *kind == EffectKind::Read,
@@ -152,26 +153,26 @@ impl Asks {
                 matches!(kind, EffectKind::Modify | EffectKind::Remove | EffectKind::Purge)
             }
             Self::ToStart => *kind == EffectKind::Run,
-            Self::Always => self.insists(thing),
+            Self::Always => self.always_asks_for(part),
         }
     }
 }
 
-/// Why something asks under `guarded`, whichever tool does it; `None` if it goes through.
-fn base(thing: Thing<'_>) -> Option<&'static str> {
+/// The reason why an effect asks under `guarded`, whichever tool has it; `None` if it is allowed.
+fn base_reason(part: EffectPart<'_>) -> Option<&'static str> {
     use EffectKind::{
         Connect, Create, Fetch, List, Modify, MoveFrom, MoveTo, Purge, Read, Remove, Run, Send,
         Touch,
     };
-    let effect = match thing {
-        Thing::Dial(dial) if dial.kind == Connect => {
+    let effect = match part {
+        EffectPart::Dial(dial) if dial.kind == Connect => {
             let why = "a command wants to reach a host that is not on the operator's list";
             return (!dial.known).then_some(why);
         }
-        Thing::Dial(dial) => {
+        EffectPart::Dial(dial) => {
             return (!dial.known).then_some("a host that is not on the operator's list is asked");
         }
-        Thing::Path(effect) => effect,
+        EffectPart::Path(effect) => effect,
     };
     if effect.kind.changes() && effect.decides {
         return Some("what decides about the programs of others later changes");
@@ -179,7 +180,7 @@ fn base(thing: Thing<'_>) -> Option<&'static str> {
     match effect.kind {
         Read | List | Create | Touch | MoveTo | Fetch | Send | Connect => None,
         Purge => Some("what is purged never comes back"),
-        // A command without a layer of its own has done what it does before anybody sees it.
+        // A command without an overlay has changed files before a person can see the changes.
         Run => (!effect.own).then_some("it runs in place"),
         _ if effect.own => None,
         Modify if effect.edits => None,
@@ -190,33 +191,33 @@ fn base(thing: Thing<'_>) -> Option<&'static str> {
     }
 }
 
-/// What a person said yes to in a chat, path by path: what it did once to a path, it may do again.
+/// The changes that a person approved in a chat, path by path: the chat may make the same change to the path again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Remembered(pub(crate) Vec<(Did, WsPath)>);
+pub(crate) struct ApprovedChanges(pub(crate) Vec<(ApprovedChange, WsPath)>);
 
-/// A kind of change that a person said yes to.
+/// A kind of change that a person approved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Did {
-    /// Another mode.
+pub(crate) enum ApprovedChange {
+    /// A change of the mode.
     Mode,
-    /// Other bytes.
+    /// A change of the content.
     Replace,
-    /// It went elsewhere.
+    /// A move to another path.
     Move,
-    /// It went away.
+    /// A removal.
     Remove,
 }
 
-impl Did {
-    pub(crate) const WORDS: [(Did, &'static str); 4] = [
+impl ApprovedChange {
+    pub(crate) const WORDS: [(ApprovedChange, &'static str); 4] = [
         (Self::Mode, "mode"),
         (Self::Replace, "replace"),
         (Self::Move, "move"),
         (Self::Remove, "remove"),
     ];
 
-    /// What a yes to an effect is remembered as; nothing where it decides about others, or takes along
-    /// more than it names.
+    /// The kind under which an approved effect is remembered; `None` if it affects programs of others later, or includes
+    /// paths that it does not name.
     pub(crate) fn of(effect: &PathEffect) -> Option<Self> {
         match effect.kind {
             _ if effect.decides || effect.with_contents => None,
@@ -229,46 +230,46 @@ impl Did {
         }
     }
 
-    /// Whether a yes to this is one to another kind, too: to the same, or to a weaker one.
+    /// Whether an approval of this kind covers another one: the same, or a weaker one.
     fn covers(self, other: Self) -> bool {
         self == other || self == Self::Remove
     }
 }
 
-/// What a person said yes to before, if that is what a grant is about.
-pub(crate) fn remembered(grant: &Value) -> Option<Vec<(Did, WsPath)>> {
-    let did = grant.get(BEFORE)?.as_array()?;
+/// The approved changes of a grant, if it has any.
+pub(crate) fn approved_changes(grant: &Value) -> Option<Vec<(ApprovedChange, WsPath)>> {
+    let changes = grant.get(APPROVED_CHANGES)?.as_array()?;
     let one = |pair: &Value| {
         let (word, path) = (pair[0].as_str()?, pair[1].as_str()?);
-        let did = Did::WORDS.iter().find(|(_, known)| *known == word)?.0;
-        Some((did, WsPath::parse_shown(path).ok()?))
+        let change = ApprovedChange::WORDS.iter().find(|(_, other)| *other == word)?.0;
+        Some((change, WsPath::parse_shown(path).ok()?))
     };
-    Some(did.iter().filter_map(one).collect())
+    Some(changes.iter().filter_map(one).collect())
 }
 
-impl Remembered {
-    /// Whether a person allowed this before.
-    fn holds(&self, effect: &PathEffect) -> bool {
-        let Some(now) = Did::of(effect) else { return false };
-        self.0.iter().any(|(did, path)| did.covers(now) && *path == effect.path)
+impl ApprovedChanges {
+    /// Whether a person approved this change before.
+    fn covers(&self, effect: &PathEffect) -> bool {
+        let Some(wanted) = ApprovedChange::of(effect) else { return false };
+        self.0.iter().any(|(change, path)| change.covers(wanted) && *path == effect.path)
     }
 }
 
-/// What a caller's door and role let it do.
+/// The policy of a caller by its door and role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// Everything inside the workspace, unless the workspace says otherwise.
+    /// Everything inside the workspace is allowed, unless the policy of the workspace says otherwise.
     Open,
-    /// What the dialects let happen by themselves, unless the workspace says otherwise.
+    /// The preset `guarded` holds, unless the policy of the workspace says otherwise.
     Guarded,
-    /// Nothing without a person, unless the workspace says otherwise.
+    /// Everything asks, unless the policy of the workspace says otherwise.
     Strict,
-    /// Reading only, whatever the workspace says: for callers that shall look and not touch.
+    /// Only reading is allowed, under every policy of the workspace.
     ReadOnly,
 }
 
 impl Policy {
-    /// What holds where the workspace has no word of its own.
+    /// The preset if the policy of the workspace names none.
     pub(crate) fn preset(self) -> Preset {
         match self {
             Self::Open => Preset::Open,
@@ -277,13 +278,13 @@ impl Policy {
         }
     }
 
-    /// What the caller's role says of an effect, before the policy is read.
+    /// Judges an effect by the caller's role, before the policy is read.
     pub(crate) fn judge_role(self, effect: &Effect) -> Verdict {
         match self {
             Self::ReadOnly if effect.paths.iter().any(|one| !one.kind.looks()) => {
-                self.judge_desk_write()
+                self.judge_record_write()
             }
-            // What is asked of the web says something of who asks, in the name of who runs this.
+            // A request to the web reveals something about the workspace, in the name of the operator.
             Self::ReadOnly if !effect.dials.is_empty() => Verdict::Deny(
                 "this session may read the workspace, and does not reach the web from it. Work with what is in the \
                  workspace"
@@ -294,7 +295,7 @@ impl Policy {
     }
 
     /// Judges a write into chats or questions.
-    pub fn judge_desk_write(self) -> Verdict {
+    pub fn judge_record_write(self) -> Verdict {
         match self {
             Self::ReadOnly => {
                 let why = "this session may read and not change anything. Read and search, and tell the person what \
@@ -306,42 +307,43 @@ impl Policy {
     }
 }
 
-/// What asks before something happens.
+/// Why a person is asked before an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
-    /// The preset, whichever tool does it, for this reason.
+pub(crate) enum AskReason {
+    /// The preset asks, whichever tool has the effect.
     Base(&'static str),
-    /// The tool that does it, for its own callers.
+    /// The dialect of the tool asks.
     Dialect,
 }
 
 impl Preset {
-    /// What asks before such a thing happens, if anything does.
-    pub(crate) fn asked(
+    /// Why a person is asked before an effect, if so.
+    pub(crate) fn ask_reason(
         self,
         asks: Asks,
-        thing: Thing<'_>,
-        remembered: &Remembered,
-    ) -> Option<Asked> {
-        let insists = asks.insists(thing).then_some(Asked::Dialect);
+        part: EffectPart<'_>,
+        approved: &ApprovedChanges,
+    ) -> Option<AskReason> {
+        let always_asks_for = asks.always_asks_for(part).then_some(AskReason::Dialect);
         match self {
-            Self::Open => insists,
-            Self::Strict => Some(Asked::Base("the policy is strict, where every effect asks")),
+            Self::Open => always_asks_for,
+            Self::Strict => Some(AskReason::Base("the policy is strict, where every effect asks")),
             Self::Guarded => {
-                let was_allowed = matches!(thing, Thing::Path(effect) if remembered.holds(effect));
-                let base = base(thing).filter(|_| !was_allowed).map(Asked::Base);
-                let dialect = asks.concerns(thing).then_some(Asked::Dialect);
-                // What a dialect asks for once a chat may have been answered already.
+                let was_allowed =
+                    matches!(part, EffectPart::Path(effect) if approved.covers(effect));
+                let base = base_reason(part).filter(|_| !was_allowed).map(AskReason::Base);
+                let dialect = asks.asks_for(part).then_some(AskReason::Dialect);
+                // A dialect that asks once a chat may have been answered already.
                 if asks.is_remembered() { base.or(dialect) } else { dialect.or(base) }
             }
         }
     }
 
-    /// Whether nothing of an effect asks under this preset.
-    pub(crate) fn lets_pass(self, asks: Asks, effect: &Effect) -> bool {
-        let things = effect.paths.iter().map(Thing::Path);
-        let mut things = things.chain(effect.dials.iter().map(Thing::Dial));
-        things.all(|thing| self.asked(asks, thing, &Remembered::default()).is_none())
+    /// Whether no part of an effect asks under this preset.
+    pub(crate) fn allows(self, asks: Asks, effect: &Effect) -> bool {
+        let parts = effect.paths.iter().map(EffectPart::Path);
+        let mut parts = parts.chain(effect.dials.iter().map(EffectPart::Dial));
+        parts.all(|part| self.ask_reason(asks, part, &ApprovedChanges::default()).is_none())
     }
 }
 
@@ -360,7 +362,7 @@ mod tests {
     }
 
     fn asks(preset: Preset, asks: Asks, effect: &PathEffect) -> bool {
-        preset.asked(asks, Thing::Path(effect), &Remembered::default()).is_some()
+        preset.ask_reason(asks, EffectPart::Path(effect), &ApprovedChanges::default()).is_some()
     }
 
     fn at(kind: EffectKind, path: &str) -> PathEffect {
@@ -433,17 +435,31 @@ mod tests {
         use EffectKind::{Modify, MoveFrom, Remove};
         let mode = PathEffect { mode_only: true, ..at(Modify, "/a") };
         let kinds = [mode, at(Modify, "/a"), at(MoveFrom, "/a"), at(Remove, "/a")];
-        let words = [Did::Mode, Did::Replace, Did::Move, Did::Remove];
+        let hints = [
+            ApprovedChange::Mode,
+            ApprovedChange::Replace,
+            ApprovedChange::Move,
+            ApprovedChange::Remove,
+        ];
         for (did, allowed) in [(0, vec![0]), (1, vec![1]), (2, vec![2]), (3, vec![0, 1, 2, 3])] {
-            let remembered = Remembered(vec![(words[did], WsPath::parse("/a").unwrap())]);
+            let approved = ApprovedChanges(vec![(hints[did], WsPath::parse("/a").unwrap())]);
             for (at, effect) in kinds.iter().enumerate() {
-                let asked = Preset::Guarded.asked(Asks::Never, Thing::Path(effect), &remembered);
-                assert_eq!(asked.is_none(), allowed.contains(&at), "{:?} {effect:?}", words[did]);
+                let asked =
+                    Preset::Guarded.ask_reason(Asks::Never, EffectPart::Path(effect), &approved);
+                assert_eq!(asked.is_none(), allowed.contains(&at), "{:?} {effect:?}", hints[did]);
             }
             let other = at(Remove, "/b");
-            assert!(Preset::Guarded.asked(Asks::Never, Thing::Path(&other), &remembered).is_some());
+            assert!(
+                Preset::Guarded
+                    .ask_reason(Asks::Never, EffectPart::Path(&other), &approved)
+                    .is_some()
+            );
             let hook = PathEffect { decides: true, ..at(Modify, "/a") };
-            assert!(Preset::Guarded.asked(Asks::Never, Thing::Path(&hook), &remembered).is_some());
+            assert!(
+                Preset::Guarded
+                    .ask_reason(Asks::Never, EffectPart::Path(&hook), &approved)
+                    .is_some()
+            );
         }
     }
 }

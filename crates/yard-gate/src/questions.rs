@@ -1,4 +1,4 @@
-//! Questions to people (W15): asked by agents, answered by persons only, kept for good.
+//! Questions to people (W15): agents ask them, only persons answer them, and they are stored for good.
 
 use serde_json::{Map, Value};
 use yard_core::{
@@ -16,28 +16,28 @@ pub struct AskedQuestion {
     pub id: QuestionId,
     /// The chat that it belongs to.
     pub chat: ChatId,
-    /// Who asked.
+    /// The actor who asked.
     pub asked_by: String,
     /// When.
     pub at: Timestamp,
-    /// What is asked.
+    /// The form.
     pub form: QuestionForm,
-    /// What was answered, once it was.
+    /// The answer, once it was given.
     pub answer: Option<GivenAnswer>,
-    /// The plans as they were when it was asked, where it can approve one.
+    /// The plan files and their hashes when it was asked, if it can approve one.
     pub(crate) plans: Vec<(WsPath, ContentHash)>,
-    /// The answer has opened build mode; it does so once.
+    /// Whether the answer has opened build mode, which it does once.
     pub(crate) used: bool,
 }
 
-/// What a person answered.
+/// The answer of a person.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GivenAnswer {
-    /// Name by name.
+    /// The answers by the names of the questions.
     pub answers: Map<String, Value>,
-    /// Who.
+    /// The actor who answered.
     pub by: String,
-    /// How.
+    /// Whether a button was clicked or a text typed.
     pub via: Via,
     /// When.
     pub at: Timestamp,
@@ -51,14 +51,14 @@ impl AskedQuestion {
             asked_by: row.asked_by,
             at: row.at,
             form: QuestionForm::from_json(&row.form)?,
-            answer: row.given.map(answer_of).transpose()?,
+            answer: row.given.map(given_answer).transpose()?,
             plans: row.plans,
             used: row.used,
         })
     }
 }
 
-fn answer_of(given: Given) -> Result<GivenAnswer> {
+fn given_answer(given: Given) -> Result<GivenAnswer> {
     let answers = serde_json::from_str(&given.answers).map_err(|error| {
         Fault::new(FaultCode::Io, format!("the store holds an answer that is none: {error}"))
     })?;
@@ -71,12 +71,12 @@ pub struct Questions<'a>(pub(crate) &'a Session);
 impl Questions<'_> {
     /// A question.
     pub fn get(&self, id: QuestionId) -> Result<AskedQuestion> {
-        let row = self.0.open().desk.question(id).map_err(store_fault)?;
+        let row = self.0.open().records.question(id).map_err(store_fault)?;
         let row = row.filter(|row| self.may_see(row)).ok_or_else(|| no_question(id))?;
         AskedQuestion::of(row)
     }
 
-    /// Questions, newest first; those asked before `before`.
+    /// Questions that were asked before `before`, newest first.
     pub fn list(
         &self,
         mut filter: QuestionFilter,
@@ -90,7 +90,7 @@ impl Questions<'_> {
             filter.asked_by = Some(self.0.actor().name());
         }
         let rows =
-            ListPage::read(limit, |count| self.0.open().desk.questions(&filter, before, count))?;
+            ListPage::read(limit, |count| self.0.open().records.questions(&filter, before, count))?;
         rows.try_map(AskedQuestion::of)
     }
 
@@ -103,9 +103,9 @@ impl Questions<'_> {
         via: Via,
     ) -> Result<AskedQuestion> {
         let session = self.0;
-        session.check_desk_write(call, "answer")?;
+        session.check_record_write(call, "answer")?;
         if !session.actor().is_person() {
-            let answering = session.open().words.answering;
+            let answering = session.open().hints.answering;
             let why = format!("an agent cannot answer a question: only a person can{answering}");
             return session.refuse(call, "answer", &format!("question {id}"), &why);
         }
@@ -115,15 +115,15 @@ impl Questions<'_> {
         }
         let answers = Value::Object(question.form.accept(answers, via)?);
         let detail = format!("question {id} by {}", via.word());
-        let audit = session.desk_audit(call, "answer", detail);
+        let audit = session.audit_entry(call, "answer", detail);
         let by = audit.actor.clone();
         let turn = transcript::answer(audit.at, by.clone(), &id.to_string(), &answers, via);
         let given = Given { answers: answers.to_string(), by, via, at: audit.at };
-        match session.open().desk.answer(id, &given, &turn, &audit) {
+        match session.open().records.answer(id, &given, &turn, &audit) {
             Err(StoreError::Misfit(_)) => return Err(answered_already(id, None)),
             done => done.map_err(store_fault)?,
         }
-        session.open().bell.ring();
+        session.open().changes.notify();
         self.get(id)
     }
 
@@ -150,9 +150,9 @@ impl Session {
 }
 
 impl Attempt<'_> {
-    /// Asks a person; durable when it returns.
+    /// Stores a question to a person; durable when it returns.
     pub fn ask_question(&self, form: QuestionForm) -> Result<AskedQuestion> {
-        self.check_desk_write("ask")?;
+        self.check_record_write("ask")?;
         let plans = match form.can_approve() {
             true => self.unjudged_reads().plans()?,
             false => Vec::new(),
@@ -161,7 +161,7 @@ impl Attempt<'_> {
         let chat = session.needed_chat(self.call())?;
         let id = QuestionId::new(self.call().world());
         let detail = format!("{}.{} question {id}", origin.toolset, origin.tool);
-        let audit = session.desk_audit(self.call(), "ask", detail);
+        let audit = session.audit_entry(self.call(), "ask", detail);
         let turn = transcript::question(audit.at, audit.actor.clone(), &id.to_string(), &form);
         let asked = NewQuestion {
             id,
@@ -171,8 +171,8 @@ impl Attempt<'_> {
             form: form.to_json(),
             plans,
         };
-        self.open().desk.ask(&asked, &self.noted(turn), &audit).map_err(store_fault)?;
-        self.open().bell.ring();
+        self.open().records.ask(&asked, &self.with_about(turn), &audit).map_err(store_fault)?;
+        self.open().changes.notify();
         session.questions().get(id)
     }
 }

@@ -1,23 +1,22 @@
-//! What of a call may be kept in a transcript: values of secret-looking keys are left out, long texts
-//! and lists are cut, and each cut says how much is missing. And what of it a log may show: its outline,
-//! which holds no content at all.
+//! Redaction of calls. In a transcript the values of secret-looking keys are left out, long texts and lists are cut, and
+//! each cut says how much is missing. A log shows an outline, which holds no content at all.
 
 use serde_json::{Map, Value, json};
 
-use crate::words::LoggedMembers;
+use crate::caller_hints::LoggedMembers;
 
-/// Bytes of one text that are kept.
+/// The longest text in a transcript, in bytes.
 const TEXT_BYTES: usize = 2 << 10;
-/// Items of one list, and members of one object, that are kept.
+/// How many items of a list, or members of an object, a transcript has.
 const ITEMS: usize = 50;
-/// Levels of nesting that are kept.
+/// How many levels of nesting a transcript has.
 const LEVELS: usize = 12;
-/// Bytes of one value, written as JSON, that are kept.
+/// The largest value in a transcript, in bytes of JSON.
 const VALUE_BYTES: usize = 16 << 10;
 
-/// What stands for a secret.
+/// The text in the place of a secret.
 const REDACTED: &str = "[redacted]";
-/// What the name of a secret holds, without case, `-` and `_`.
+/// Parts of names of secrets, without case, `-` and `_`.
 const SECRET_WORDS: [&str; 12] = [
     "password",
     "passwd",
@@ -33,21 +32,21 @@ const SECRET_WORDS: [&str; 12] = [
     "accesstoken",
 ];
 
-/// Bytes of one text that a log shows.
+/// The longest text that a log shows, in bytes.
 const SHOWN_BYTES: usize = 256;
-/// Items of one list that a log shows.
+/// How many items of a list a log shows.
 const SHOWN_ITEMS: usize = 8;
-/// Bytes of one outline.
+/// The longest outline, in bytes.
 const OUTLINE_BYTES: usize = 4 << 10;
 
-/// What a log may say about the arguments or the answer of a call: JSON, bounded, without contents.
+/// The outline of the arguments or the answer of a call, for a log: JSON, bounded, without contents.
 pub(crate) fn outline(value: &Value, members: &LoggedMembers) -> String {
     let mut text = String::with_capacity(128);
     Outline { members }.write_opened(&mut text, value);
     if text.len() <= OUTLINE_BYTES { text } else { cut(&text, OUTLINE_BYTES) }
 }
 
-/// Writes outlines; which members it shows is decided above the gate.
+/// Writes outlines. Dialects and doors name the members whose values it shows.
 struct Outline<'m> {
     members: &'m LoggedMembers,
 }
@@ -72,7 +71,7 @@ impl Outline<'_> {
     }
 
     fn write_outlined(&self, out: &mut String, name: &str, value: &Value) {
-        // A name that nobody declared may be anything too.
+        // The name of an undeclared member may be content as well.
         let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         let is_declared = name.len() <= 40 && name.bytes().all(is_word);
         out.push('"');
@@ -114,7 +113,7 @@ fn write_first(out: &mut String, items: &[Value], write: impl Fn(&mut String, &V
     out.push_str(if before == '[' { "[]" } else { "]" });
 }
 
-/// How much there is, and of what.
+/// The size of a value instead of the value.
 fn write_measured(out: &mut String, value: &Value) {
     let measure = match value {
         Value::Null => return out.push_str("null"),
@@ -132,47 +131,47 @@ fn write_text(out: &mut String, text: &str) {
     out.push_str(&serde_json::to_string(text).unwrap_or_default());
 }
 
-/// The value as it may be kept.
-pub(crate) fn kept(value: &Value, secret: &[&str]) -> Value {
-    let kept = kept_at(value, LEVELS, secret);
-    let text = kept.to_string();
-    if text.len() <= VALUE_BYTES { kept } else { Value::String(cut(&text, VALUE_BYTES)) }
+/// The value for a transcript.
+pub(crate) fn redacted(value: &Value, secret: &[&str]) -> Value {
+    let redacted = redacted_at(value, LEVELS, secret);
+    let text = redacted.to_string();
+    if text.len() <= VALUE_BYTES { redacted } else { Value::String(cut(&text, VALUE_BYTES)) }
 }
 
-fn kept_at(value: &Value, levels: usize, secret: &[&str]) -> Value {
+fn redacted_at(value: &Value, levels: usize, secret: &[&str]) -> Value {
     match value {
         Value::String(text) => Value::String(cut(text, TEXT_BYTES)),
         Value::Array(_) | Value::Object(_) if levels == 0 => json!("[nested too deep to be kept]"),
-        Value::Array(items) => Value::Array(kept_items(items, levels - 1, secret)),
-        Value::Object(members) => Value::Object(kept_members(members, levels - 1, secret)),
+        Value::Array(items) => Value::Array(redacted_items(items, levels - 1, secret)),
+        Value::Object(members) => Value::Object(redacted_members(members, levels - 1, secret)),
         plain => plain.clone(),
     }
 }
 
-fn kept_items(items: &[Value], levels: usize, secret: &[&str]) -> Vec<Value> {
-    let mut kept: Vec<Value> =
-        items.iter().take(ITEMS).map(|item| kept_at(item, levels, secret)).collect();
+fn redacted_items(items: &[Value], levels: usize, secret: &[&str]) -> Vec<Value> {
+    let mut redacted: Vec<Value> =
+        items.iter().take(ITEMS).map(|item| redacted_at(item, levels, secret)).collect();
     if items.len() > ITEMS {
-        kept.push(Value::String(format!("[{} more items]", items.len() - ITEMS)));
+        redacted.push(Value::String(format!("[{} more items]", items.len() - ITEMS)));
     }
-    kept
+    redacted
 }
 
-fn kept_members(
+fn redacted_members(
     members: &Map<String, Value>,
     levels: usize,
     secret: &[&str],
 ) -> Map<String, Value> {
     let one = |(key, value): (&String, &Value)| {
         let is_left_out = is_secret(key, secret) && !value.is_null();
-        let value = if is_left_out { json!(REDACTED) } else { kept_at(value, levels, secret) };
+        let value = if is_left_out { json!(REDACTED) } else { redacted_at(value, levels, secret) };
         (cut(key, TEXT_BYTES), value)
     };
-    let mut kept: Map<String, Value> = members.iter().take(ITEMS).map(one).collect();
+    let mut redacted: Map<String, Value> = members.iter().take(ITEMS).map(one).collect();
     if members.len() > ITEMS {
-        kept.insert("…".to_owned(), json!(format!("[{} more members]", members.len() - ITEMS)));
+        redacted.insert("…".to_owned(), json!(format!("[{} more members]", members.len() - ITEMS)));
     }
-    kept
+    redacted
 }
 
 fn is_secret(key: &str, named: &[&str]) -> bool {
@@ -183,7 +182,7 @@ fn is_secret(key: &str, named: &[&str]) -> bool {
         || SECRET_WORDS.iter().any(|word| key.contains(word))
 }
 
-/// The beginning of a text that is too long, with how much more there was.
+/// A text, cut after at most `bytes` bytes with the size of the rest.
 pub(crate) fn cut(text: &str, bytes: usize) -> String {
     if text.len() <= bytes {
         return text.to_owned();
@@ -210,7 +209,7 @@ mod tests {
             "token": null, "tokens": 12
         });
         assert_eq!(
-            kept(&sent, &[]),
+            redacted(&sent, &[]),
             json!({
                 "path": "/a", "Password": "[redacted]", "api_key": "[redacted]",
                 "API-Key": "[redacted]", "access_token": "[redacted]",
@@ -256,19 +255,19 @@ mod tests {
     #[test]
     fn r12_long_values_are_cut_and_say_so() {
         let long = "ä".repeat(3_000);
-        let shown = kept(&json!({"content": long, "chars": "typed"}), MEMBERS.secret);
+        let shown = redacted(&json!({"content": long, "chars": "typed"}), MEMBERS.secret);
         assert_eq!(shown["chars"], "[redacted]");
         let shown = shown["content"].as_str().unwrap();
         assert!(shown.len() < 2_100 && shown.ends_with(" more bytes]"), "{shown}");
-        let many = kept(&json!(vec![1; 500]), &[]);
+        let many = redacted(&json!(vec![1; 500]), &[]);
         assert_eq!(many.as_array().unwrap().len(), 51);
         assert_eq!(many[50], "[450 more items]");
-        let wide = kept(&json!(vec!["x".repeat(2_000); 50]), &[]);
+        let wide = redacted(&json!(vec!["x".repeat(2_000); 50]), &[]);
         assert!(wide.as_str().unwrap().len() < 17_000);
         let mut deep = json!(1);
         for _ in 0..100 {
             deep = json!([deep]);
         }
-        assert!(kept(&deep, &[]).to_string().len() < 100);
+        assert!(redacted(&deep, &[]).to_string().len() < 100);
     }
 }

@@ -1,5 +1,5 @@
-//! A request with other arguments, as a person wants them: planned anew, in an attempt in which nothing
-//! happens. What comes of it is what the person is shown, what is executed and what is kept.
+//! A request with other arguments that a person chose. It is planned again in a dry run. The result is shown to the
+//! person, executed and stored.
 
 use serde_json::Value;
 use yard_core::{Effect, Fault, FaultCode, Result};
@@ -10,15 +10,15 @@ use crate::attempt::Plan;
 use crate::{Attempt, Verdict};
 
 impl Attempt<'_> {
-    /// Plans a call with the arguments `args`; `run` makes it. The fault says why it could not happen: a
-    /// rule denies it, or what `run` says is wrong with it.
+    /// Plans a call with the arguments `args`, which `run` makes. The fault says why it could not be performed: a rule
+    /// denies it, or `run` fails.
     pub fn revise<T>(
         &self,
         args: &Value,
         run: impl FnOnce(&Attempt<'_>) -> Result<T>,
     ) -> Result<Revision> {
         let (explained, plans, outcome) = self.plan(run);
-        let denied = explained.into_iter().find_map(|noted| match noted.verdict {
+        let denied = explained.into_iter().find_map(|explained| match explained.verdict {
             Verdict::Deny(reason) => Some(Fault::new(FaultCode::Denied, reason)),
             Verdict::Allow | Verdict::Ask(_) => None,
         });
@@ -26,7 +26,7 @@ impl Attempt<'_> {
             return Err(fault);
         }
         if !plans.iter().any(Plan::is_last) {
-            // It came to nothing that would have stopped it here: it ended by itself.
+            // No operation would have changed anything: the call ended by itself.
             outcome?;
         }
         let reads = plans.iter().filter(|plan| !plan.is_last());

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use yard_core::{Effect, EffectKind, PathEffect, WsPath};
 
 use self::pattern::PathPattern;
-use crate::policy::{Asked, Asks, Origin, Preset, Remembered, Thing, Verdict};
+use crate::policy::{ApprovedChanges, AskReason, Asks, EffectPart, Origin, Preset, Verdict};
 
 /// Most rules of one policy.
 const MOST_RULES: usize = 1_000;
@@ -157,7 +157,7 @@ impl Rule {
         serde_json::to_value(&self.written).unwrap_or_default()
     }
 
-    fn matches(&self, origin: Origin<'_>, thing: Thing<'_>) -> bool {
+    fn matches(&self, origin: Origin<'_>, thing: EffectPart<'_>) -> bool {
         if !self.matches_tool(origin) {
             return false;
         }
@@ -201,7 +201,7 @@ impl Rule {
     }
 
     /// Whether it allows all of an effect. An effect on whole trees is allowed only where all of the tree is.
-    fn allows(&self, origin: Origin<'_>, thing: Thing<'_>) -> bool {
+    fn allows(&self, origin: Origin<'_>, thing: EffectPart<'_>) -> bool {
         self.written.then == Then::Allow
             && self.names_kind(thing.kind())
             && self.matches_tool(origin)
@@ -210,13 +210,13 @@ impl Rule {
 
     /// Whether it names such a path or such a host. One that names paths is about no host, and one that
     /// names hosts about no path.
-    fn is_about(&self, thing: Thing<'_>, fits: fn(&PathPattern, &PathEffect) -> bool) -> bool {
+    fn is_about(&self, thing: EffectPart<'_>, fits: fn(&PathPattern, &PathEffect) -> bool) -> bool {
         match thing {
-            Thing::Path(effect) => {
+            EffectPart::Path(effect) => {
                 let named = self.paths.iter().any(|path| fits(path, effect));
                 self.hosts.is_empty() && (self.paths.is_empty() || named)
             }
-            Thing::Dial(dial) => {
+            EffectPart::Dial(dial) => {
                 let named = self.hosts.iter().any(|host| host.is_match(&dial.host));
                 self.paths.is_empty() && (self.hosts.is_empty() || named)
             }
@@ -224,7 +224,7 @@ impl Rule {
     }
 
     /// Whether it says something of such an effect by such a tool, on whatever path.
-    pub(crate) fn speaks_of(&self, kind: EffectKind, origin: Origin<'_>) -> bool {
+    pub(crate) fn is_about_kind(&self, kind: EffectKind, origin: Origin<'_>) -> bool {
         self.hosts.is_empty() && self.kinds.contains(&kind) && self.matches_tool(origin)
     }
 
@@ -234,7 +234,7 @@ impl Rule {
     }
 
     /// The places at or below which everything lies that it names.
-    pub(crate) fn places(&self) -> Vec<WsPath> {
+    pub(crate) fn base_folders(&self) -> Vec<WsPath> {
         if self.paths.is_empty() {
             return vec![WsPath::root()];
         }
@@ -355,7 +355,7 @@ impl Rules {
     }
 
     /// The same with what persons allowed for every chat: another text is another policy.
-    pub(crate) fn in_full(&self) -> String {
+    pub(crate) fn to_full_text(&self) -> String {
         let saved: Vec<Value> = self.saved.iter().map(Rule::to_value).collect();
         format!("{}{}", self.to_text(), json!(saved))
     }
@@ -381,8 +381,8 @@ impl Rules {
         preset: Preset,
         allowed: &Allowed,
     ) -> Judgement {
-        let things = effect.paths.iter().map(Thing::Path);
-        let things = things.chain(effect.dials.iter().map(Thing::Dial));
+        let things = effect.paths.iter().map(EffectPart::Path);
+        let things = things.chain(effect.dials.iter().map(EffectPart::Dial));
         let each = things.map(|one| self.judge_one(origin, one, preset, allowed));
         let strictness = |judgement: &Judgement| match judgement.verdict {
             Verdict::Allow => 0,
@@ -400,7 +400,7 @@ impl Rules {
     fn judge_one(
         &self,
         origin: Origin<'_>,
-        effect: Thing<'_>,
+        effect: EffectPart<'_>,
         preset: Preset,
         allowed: &Allowed,
     ) -> Judgement {
@@ -421,12 +421,14 @@ impl Rules {
             );
             return Judgement { verdict: Verdict::Deny(reason), because };
         }
-        if origin.asks.insists(effect) {
+        if origin.asks.always_asks_for(effect) {
             return by_preset(origin, effect, preset, allowed, &what);
         }
         // A yes to what a dialect asks for once a chat is none to what everybody is asked for.
-        let base_asks =
-            matches!(preset.asked(Asks::Never, effect, &allowed.before), Some(Asked::Base(_)));
+        let base_asks = matches!(
+            preset.ask_reason(Asks::Never, effect, &allowed.changes),
+            Some(AskReason::Base(_))
+        );
         let is_meant = |rule: &&Rule| {
             let is_of_dialect = origin.asks.is_remembered() && rule.paths.is_empty();
             preset != Preset::Guarded || !base_asks || !is_of_dialect
@@ -455,14 +457,14 @@ pub(crate) struct Allowed {
     /// Such effects, for the chat.
     pub(crate) rules: Vec<Rule>,
     /// What they said yes to once, path by path.
-    pub(crate) before: Remembered,
+    pub(crate) changes: ApprovedChanges,
 }
 
-fn in_words(thing: Thing<'_>) -> String {
+fn in_words(thing: EffectPart<'_>) -> String {
     let effect = match thing {
-        Thing::Path(effect) => effect,
-        Thing::Dial(dial) if dial.kind == EffectKind::Connect => return dial.in_short(),
-        Thing::Dial(dial) => return format!("{} ({})", dial.asked, dial.in_short()),
+        EffectPart::Path(effect) => effect,
+        EffectPart::Dial(dial) if dial.kind == EffectKind::Connect => return dial.in_short(),
+        EffectPart::Dial(dial) => return format!("{} ({})", dial.asked, dial.in_short()),
     };
     let how = match effect.kind {
         EffectKind::Run if !effect.own => {
@@ -475,23 +477,26 @@ fn in_words(thing: Thing<'_>) -> String {
 
 fn by_preset(
     origin: Origin<'_>,
-    effect: Thing<'_>,
+    effect: EffectPart<'_>,
     preset: Preset,
     allowed: &Allowed,
     what: &str,
 ) -> Judgement {
-    let asked = preset.asked(origin.asks, effect, &allowed.before);
+    let asked = preset.ask_reason(origin.asks, effect, &allowed.changes);
     let dialect = || format!("{}.{} {}", origin.toolset, origin.tool, origin.asks.about());
     let because = match (preset, asked) {
-        _ if origin.asks.insists(effect) => dialect(),
+        _ if origin.asks.always_asks_for(effect) => dialect(),
         (Preset::Open, _) => "no rule matches, and under `open` everything may happen".to_owned(),
         (Preset::Strict, _) => "no rule matches, and under `strict` every effect asks".to_owned(),
-        (_, Some(Asked::Base(why))) => {
+        (_, Some(AskReason::Base(why))) => {
             format!("no rule matches, and `guarded` asks whoever does it: {why}")
         }
-        (_, Some(Asked::Dialect)) => format!("no rule matches, and under `guarded` {}", dialect()),
+        (_, Some(AskReason::Dialect)) => {
+            format!("no rule matches, and under `guarded` {}", dialect())
+        }
         (_, None) => {
-            let before = Preset::Guarded.asked(origin.asks, effect, &Remembered::default());
+            let before =
+                Preset::Guarded.ask_reason(origin.asks, effect, &ApprovedChanges::default());
             match before {
                 Some(_) => "a person allowed this chat to do that to this path before".to_owned(),
                 None => {
@@ -504,8 +509,8 @@ fn by_preset(
     };
     let verdict = match asked {
         None => Verdict::Allow,
-        Some(Asked::Base(why)) => Verdict::Ask(format!("{why}: {what}")),
-        Some(Asked::Dialect) => Verdict::Ask(format!("{}: {what}", dialect())),
+        Some(AskReason::Base(why)) => Verdict::Ask(format!("{why}: {what}")),
+        Some(AskReason::Dialect) => Verdict::Ask(format!("{}: {what}", dialect())),
     };
     Judgement { verdict, because }
 }
@@ -537,7 +542,7 @@ fn list(value: &Value, name: &str) -> Result<Vec<Rule>, String> {
 }
 
 /// The kinds of effect that a yes to an effect is meant for.
-pub(crate) fn kinds_meant(asks: Asks, effect: &Effect) -> Vec<EffectKind> {
+pub(crate) fn covered_kinds(asks: Asks, effect: &Effect) -> Vec<EffectKind> {
     let happens = |kind: &EffectKind| {
         effect.paths.iter().any(|one| one.kind == *kind)
             || effect.dials.iter().any(|dial| dial.kind == *kind)

@@ -1,9 +1,9 @@
-//! Who is calling: the actor and what its policy lets it do, its chat, and the workspaces that it works in. A session
-//! does nothing to files by itself: whatever a call does is one `Attempt` of its session.
+//! A session: the caller with its policy, its chat, and the workspaces that it works in. A session does nothing to files
+//! by itself: each call is one `Attempt` of its session.
 
 mod chats;
+mod reading;
 mod roots;
-mod withheld;
 
 use std::sync::Arc;
 
@@ -14,18 +14,19 @@ use yard_kernel::{Leftover, Upload, store_fault};
 use yard_store::{AuditEntry, Chat, Mode};
 
 pub use self::chats::{Chats, ConnectionChat, MESSAGE_BYTES, MessageRole};
+pub(crate) use self::reading::ANY_TOOL;
 use self::roots::Roots;
 pub use self::roots::{Mount, NamedRoot, is_at_or_below};
-use crate::policy::remembered;
+use crate::policy::approved_changes;
 use crate::rules::Allowed;
 use crate::{Actor, OpenWorkspace, Policy, Preset, Rule, Rules, Verdict};
 
-/// The toolset that reading and changing files counts as where no tool is called.
+/// The toolset of reads and changes of files without a tool.
 pub const FILES_TOOLSET: &str = "workspace";
-/// What audit rows name instead of a toolset where no tool is called.
+/// The doors, which audit rows name instead of a toolset where no tool is called.
 const DOORS: [&str; 2] = ["http", "mcp"];
 
-/// One caller's way to one workspace.
+/// One caller in one workspace.
 #[derive(Clone)]
 pub struct Session {
     open: Arc<OpenWorkspace>,
@@ -35,28 +36,28 @@ pub struct Session {
     roots: Roots,
 }
 
-/// Who calls, and what every call of theirs keeps to.
+/// The caller and the limits of all its calls.
 #[derive(Clone)]
 struct Caller {
     actor: Actor,
     policy: Policy,
-    /// The toolsets that they may use, if not all of them.
+    /// The toolsets that it may use, if not all of them.
     toolsets: Option<Arc<[String]>>,
-    /// The only folders whose contents may be touched, if any are named.
+    /// The only folders that it may read and change, if it is confined to some.
     folders: Option<Arc<[WsPath]>>,
     client: Client,
 }
 
-/// What is special about the program through which the calls come.
+/// The properties of the client through which the calls come.
 #[derive(Clone, Copy, Default)]
 struct Client {
-    /// It may read paths of the host (R13).
+    /// Answers may name paths of the host (R13).
     shows_host_paths: bool,
-    /// Its calls that only look are not recorded.
+    /// Its calls that only read are not recorded.
     records_only_changes: bool,
-    /// It cannot reach a person: what would ask is refused.
+    /// No person can be asked: a call that would ask is refused.
     has_no_person: bool,
-    /// Its process ends with the call, and so does whatever the call leaves running.
+    /// Its process ends with the call, and so do the terminals that the call opens.
     is_for_one_call: bool,
 }
 
@@ -64,9 +65,9 @@ struct Client {
 #[derive(Clone, Default)]
 struct SessionChat {
     named: Option<ChatId>,
-    /// The chat of its connection, where no other was named.
+    /// The chat of its connection, if no other was named.
     of_connection: Option<Arc<ConnectionChat>>,
-    /// The session may speak in the named chat only.
+    /// Whether the session is restricted to the named chat.
     is_bound: bool,
 }
 
@@ -78,28 +79,28 @@ impl Session {
         Self { open, caller, chat: SessionChat::default(), roots: Roots::default() }
     }
 
-    /// The same session with something changed about it.
+    /// A copy of the session with a change.
     fn with(&self, change: impl FnOnce(&mut Self)) -> Self {
         let mut session = self.clone();
         change(&mut session);
         session
     }
 
-    /// The same session, of whose calls the transcript keeps only those that may change something: for a client that
-    /// reads a thousand files in a minute.
+    /// The same session, whose transcript has only calls that may change something: for a client that reads a thousand
+    /// files in a minute.
     #[must_use]
     pub fn recording_changes(&self) -> Self {
         self.with(|session| session.caller.client.records_only_changes = true)
     }
 
-    /// The same session, for a caller that keeps to these folders: nothing else is read or changed. It
-    /// narrows what the session could do, and never widens it.
+    /// The same session, confined to these folders: it can read and change nothing else. This narrows its rights and
+    /// never widens them.
     #[must_use]
     pub fn confined_to(&self, folders: Vec<WsPath>) -> Self {
         self.with(|session| session.caller.folders = Some(folders.into()))
     }
 
-    /// The folders that the caller keeps to: the root, if it keeps to none.
+    /// The folders that the caller is confined to; the root, if it is confined to none.
     pub fn folders(&self) -> Vec<WsPath> {
         let folders = self.caller.folders.as_ref();
         folders.map_or_else(|| vec![WsPath::root()], |folders| folders.to_vec())
@@ -117,31 +118,31 @@ impl Session {
         self.caller.client.shows_host_paths
     }
 
-    /// The same session, whose caller may use these toolsets and no other. What reads or changes files
-    /// without any toolset counts as [`FILES_TOOLSET`].
+    /// The same session, whose caller may use these toolsets and no other. Reads and changes of files without a tool count
+    /// as [`FILES_TOOLSET`].
     #[must_use]
-    pub fn speaking(&self, toolsets: &[String]) -> Self {
+    pub fn with_toolsets(&self, toolsets: &[String]) -> Self {
         self.with(|session| session.caller.toolsets = Some(toolsets.into()))
     }
 
-    /// The same session where nobody can be asked: whatever would ask is refused at once.
+    /// The same session without a person to ask: a call that would ask is refused at once.
     #[must_use]
     pub fn without_person(&self) -> Self {
         self.with(|session| session.caller.client.has_no_person = true)
     }
 
-    /// Whether there is nobody to ask.
+    /// Whether there is no person to ask.
     pub(crate) fn has_no_person(&self) -> bool {
         self.caller.client.has_no_person
     }
 
-    /// The same session in a process that ends with the call: terminals end with it.
+    /// The same session in a process that ends with the call, as its terminals do.
     #[must_use]
     pub fn for_one_call(&self) -> Self {
         self.with(|session| session.caller.client.is_for_one_call = true)
     }
 
-    /// Whether what a call leaves running ends with the call.
+    /// Whether terminals end with the call that opened them.
     pub fn is_for_one_call(&self) -> bool {
         self.caller.client.is_for_one_call
     }
@@ -150,15 +151,15 @@ impl Session {
     pub fn in_chat(&self, chat: ChatId) -> Result<Self> {
         self.check_bound(Some(chat))?;
         self.check_shares(&self.chats().get(chat)?)?;
-        Ok(self.beside(chat))
+        Ok(self.with_chat(chat))
     }
 
-    /// The same session in a chat of which it is known that there is one.
-    pub(crate) fn beside(&self, chat: ChatId) -> Self {
+    /// The same session in a chat that exists.
+    pub(crate) fn with_chat(&self, chat: ChatId) -> Self {
         self.with(|session| session.chat.named = Some(chat))
     }
 
-    /// The same session in the chat of its connection, which is made with the first thing that belongs to it.
+    /// The same session in the chat of its connection, which is made when it is first needed.
     #[must_use]
     pub fn in_connection_chat(&self, chat: Arc<ConnectionChat>) -> Self {
         self.with(|session| {
@@ -167,12 +168,12 @@ impl Session {
         })
     }
 
-    /// The same session in one chat, which it cannot leave.
+    /// The same session, restricted to one chat.
     pub(crate) fn bound_to(&self, chat: ChatId) -> Result<Self> {
         Ok(self.in_chat(chat)?.with(|session| session.chat.is_bound = true))
     }
 
-    /// The session of another actor in one chat of this workspace, whose paths mean what they meant to that actor.
+    /// The session of another actor in a chat of this workspace, with paths as that actor had them.
     pub(crate) fn on_behalf_of(
         &self,
         actor: Actor,
@@ -188,12 +189,12 @@ impl Session {
         })
     }
 
-    /// A session of another actor in one chat of this workspace, with nothing that is special about this one.
-    pub(crate) fn of_another(&self, actor: Actor, policy: Policy, chat: ChatId) -> Self {
-        Self::new(Arc::clone(&self.open), actor, policy).beside(chat)
+    /// A new session of another actor in a chat of this workspace, without the client properties of this one.
+    pub(crate) fn new_session_of(&self, actor: Actor, policy: Policy, chat: ChatId) -> Self {
+        Self::new(Arc::clone(&self.open), actor, policy).with_chat(chat)
     }
 
-    /// A fault if this session would speak outside of the chat that it is bound to.
+    /// A fault if this session is restricted to another chat.
     pub(crate) fn check_bound(&self, chat: Option<ChatId>) -> Result<()> {
         match self.chat.named.filter(|_| self.chat.is_bound) {
             Some(own) if chat != Some(own) => Err(Fault::new(
@@ -220,50 +221,50 @@ impl Session {
     /// A fault if the caller may not use a toolset.
     pub fn check_toolset(&self, toolset: &str) -> Result<()> {
         let Some(own) = &self.caller.toolsets else { return Ok(()) };
-        let meant = if DOORS.contains(&toolset) { FILES_TOOLSET } else { toolset };
-        if own.iter().any(|own| own == meant) {
+        let toolset = if DOORS.contains(&toolset) { FILES_TOOLSET } else { toolset };
+        if own.iter().any(|own| own == toolset) {
             return Ok(());
         }
         let message = format!(
-            "this caller may use the toolset {} and no other: call a tool of it. {meant} is not among them",
+            "this caller may use the toolset {} and no other: call a tool of it. {toolset} is not among them",
             own.join(", ")
         );
         Err(Fault::new(FaultCode::Denied, message))
     }
 
-    /// Who is calling.
+    /// The actor of its caller.
     pub fn actor(&self) -> Actor {
         self.caller.actor
     }
 
-    /// What the caller's door and role let it do.
+    /// The policy of the caller's door and role.
     pub(crate) fn policy(&self) -> Policy {
         self.caller.policy
     }
 
-    /// The chat that was named for this session's calls, or that of its connection; else they belong to the
-    /// actor's default one.
+    /// The chat that was named for this session's calls, or that of its connection. Without one they belong to the default
+    /// chat of the actor.
     pub fn chat(&self) -> Option<ChatId> {
         self.chat.named.or_else(|| self.chat.of_connection.as_ref()?.made())
     }
 
-    /// Whether its calls belong to a chat that nothing was done in yet.
+    /// Whether its calls belong to a chat of a connection that is not made yet.
     pub fn awaits_chat(&self) -> bool {
         self.chat.of_connection.is_some() && self.chat().is_none()
     }
 
-    /// The chat that this session's calls belong to (R14), if it was needed yet.
+    /// The chat that this session's calls belong to (R14), if it exists yet.
     pub fn current_chat(&self) -> Result<Option<Chat>> {
-        let desk = &self.open.desk;
+        let records = &self.open.records;
         let chat = match self.chat() {
-            Some(id) => desk.chat(id),
+            Some(id) => records.chat(id),
             None if self.chat.of_connection.is_some() => return Ok(None),
-            None => desk.default_chat(&self.actor().name()),
+            None => records.default_chat(&self.actor().name()),
         };
         chat.map_err(store_fault)
     }
 
-    /// What may change in this session's chat.
+    /// The mode of this session's chat.
     pub fn mode(&self) -> Result<Mode> {
         Ok(self.current_chat()?.map_or(Mode::Build, |chat| chat.mode))
     }
@@ -277,28 +278,27 @@ impl Session {
         Arc::ptr_eq(&self.open, &other.open)
     }
 
-    /// Whether nobody changes anything at the moment: then a small change waits for nobody else.
+    /// Whether no other call changes the workspace now, so that a small change does not have to wait.
     pub fn is_free(&self) -> bool {
         self.open.workspace.is_free()
     }
 
-    /// The bounds that answers keep.
+    /// The limits of answers.
     pub fn limits(&self) -> &Limits {
         self.open.workspace.limits()
     }
 
-    /// The workspace's real directory, for callers that send paths below it (R2).
+    /// The real directory of the workspace on the host, for callers that send paths below it (R2).
     pub fn host_root(&self) -> &[u8] {
         self.open.workspace.host_root()
     }
 
-    /// Begins an upload: any number of bytes come to the staging folder and change nothing, until a
-    /// `Place` that names them is performed.
+    /// Begins an upload to the staging folder. It changes nothing until a `Place` operation that names it is performed.
     pub fn upload(&self, call: &Call) -> Result<Upload> {
         self.open.workspace.upload(call)
     }
 
-    /// What crashes left behind that could not be put right, for a person to look at.
+    /// Files that crashes left behind and that recovery could not put right, for a person to look at.
     pub fn leftovers(&self) -> Result<Vec<Leftover>> {
         self.open.workspace.leftovers()
     }
@@ -308,29 +308,29 @@ impl Session {
         rules.preset.unwrap_or_else(|| self.policy().preset())
     }
 
-    /// What persons allowed in this session's chat.
+    /// The grants of persons for this session's chat.
     pub(crate) fn allowed_in_chat(&self) -> Result<Allowed> {
         let Some(chat) = self.current_chat()? else { return Ok(Allowed::default()) };
-        let grants = self.open.desk.grants(Some(chat.id)).map_err(store_fault)?;
+        let grants = self.open.records.grants(Some(chat.id)).map_err(store_fault)?;
         let mut allowed = Allowed::default();
         for grant in grants.iter().filter(|grant| grant.chat.is_some()) {
-            // A grant that cannot be read allows nothing: that is the safe side.
+            // A grant that cannot be parsed allows nothing, which is the safe side.
             let value = serde_json::from_str(&grant.rule).unwrap_or_default();
-            match remembered(&value) {
-                Some(before) => allowed.before.0.extend(before),
+            match approved_changes(&value) {
+                Some(changes) => allowed.changes.0.extend(changes),
                 None => allowed.rules.extend(Rule::parse(&value)),
             }
         }
         Ok(allowed)
     }
 
-    /// Denies what lies outside of the folders that the caller keeps to.
+    /// Denies effects outside of the folders that the caller is confined to.
     pub(crate) fn judge_folders(&self, effect: &Effect) -> Verdict {
         let Some(folders) = &self.caller.folders else { return Verdict::Allow };
         let is_inside = |one: &PathEffect| {
-            // A command sees all of the workspace, wherever it starts.
-            let least = if one.kind == EffectKind::Run { &WsPath::root() } else { &one.path };
-            folders.iter().any(|folder| least.is_within(folder))
+            // A command sees the whole workspace, wherever it starts.
+            let reached = if one.kind == EffectKind::Run { &WsPath::root() } else { &one.path };
+            folders.iter().any(|folder| reached.is_within(folder))
         };
         match effect.paths.iter().find(|one| !is_inside(one)) {
             None => Verdict::Allow,
@@ -345,15 +345,15 @@ impl Session {
         }
     }
 
-    /// A fault if this session may not write into chats and questions.
-    pub(crate) fn check_desk_write(&self, call: &Call, action: &str) -> Result<()> {
-        match self.policy().judge_desk_write() {
+    /// A fault if this session may not write chats and questions.
+    pub(crate) fn check_record_write(&self, call: &Call, action: &str) -> Result<()> {
+        match self.policy().judge_record_write() {
             Verdict::Allow => Ok(()),
             Verdict::Ask(reason) | Verdict::Deny(reason) => self.refuse(call, action, "", &reason),
         }
     }
 
-    /// Refuses something, and leaves the audit row that says so.
+    /// Refuses an action and writes the audit row about it.
     pub(crate) fn refuse<T>(
         &self,
         call: &Call,
@@ -361,21 +361,21 @@ impl Session {
         detail: &str,
         reason: &str,
     ) -> Result<T> {
-        let entry = self.desk_audit(call, &format!("deny {action}"), detail.to_owned());
+        let entry = self.audit_entry(call, &format!("deny {action}"), detail.to_owned());
         self.open.workspace.record_audit(&entry)?;
         Err(Fault::new(FaultCode::Denied, reason))
     }
 
-    /// The audit row of something that is no operation on files.
-    pub(crate) fn desk_audit(&self, call: &Call, action: &str, detail: String) -> AuditEntry {
+    /// The audit row of an action that is no operation on files.
+    pub(crate) fn audit_entry(&self, call: &Call, action: &str, detail: String) -> AuditEntry {
         let (at, actor) = (call.world().now(), self.actor().name());
         AuditEntry { at, actor, action: action.to_owned(), detail }
     }
 
-    /// Whether a call of this session is recorded: in a chat that was named, by a caller that may write in it.
-    pub fn records_call(&self, only_looks: bool) -> bool {
-        let is_kept = !(only_looks && self.caller.client.records_only_changes);
+    /// Whether a call of this session is recorded in the transcript of its chat.
+    pub fn records_call(&self, only_reads: bool) -> bool {
+        let is_wanted = !(only_reads && self.caller.client.records_only_changes);
         let is_in_chat = self.chat.named.is_some() || self.chat.of_connection.is_some();
-        is_in_chat && is_kept && self.policy().judge_desk_write() == Verdict::Allow
+        is_in_chat && is_wanted && self.policy().judge_record_write() == Verdict::Allow
     }
 }

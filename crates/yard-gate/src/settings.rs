@@ -1,4 +1,4 @@
-//! The policy of a workspace as people see and set it. An agent can set nothing here.
+//! The policy of a workspace as people read and set it. An agent can set nothing here.
 
 use serde_json::{Map, Value};
 use yard_core::{Call, Fault, FaultCode, Result, Timestamp};
@@ -10,22 +10,22 @@ use crate::{Preset, Rules, Session};
 /// The policy of a workspace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PolicySettings {
-    /// The preset that was set; without one the door's holds.
+    /// The preset that was set; without one that of the door holds.
     pub preset: Option<Preset>,
     /// The preset that holds for this session.
     pub effective: Preset,
-    /// The rules, as they were written.
+    /// The rules.
     pub rules: Vec<Value>,
-    /// What persons allowed for every chat, by approving it with a rule.
-    pub saved: Vec<Saved>,
+    /// The rules that persons saved with an approval, for every chat.
+    pub saved: Vec<SavedRule>,
 }
 
-/// Something that a person allowed for every chat.
+/// A rule that a person saved with an approval.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Saved {
-    /// What is allowed.
+pub struct SavedRule {
+    /// The rule.
     pub rule: Value,
-    /// Who allowed it.
+    /// The person who saved it.
     pub by: String,
     /// When.
     pub at: Timestamp,
@@ -35,26 +35,26 @@ impl Session {
     /// The policy of the workspace.
     pub fn settings(&self) -> Result<PolicySettings> {
         let rules = self.open().read_rules()?;
-        let saved = self.open().desk.grants(None).map_err(store_fault)?;
+        let saved = self.open().records.grants(None).map_err(store_fault)?;
         Ok(PolicySettings {
             preset: rules.preset,
             effective: self.preset_of(&rules),
             rules: rules.rules.iter().map(crate::Rule::to_value).collect(),
-            saved: saved.into_iter().map(saved_of).collect(),
+            saved: saved.into_iter().map(saved_rule).collect(),
         })
     }
 
-    /// Sets what `wanted` names of `preset`, `rules` and `saved`, as a person; the rest stays. What does
-    /// not parse is refused whole.
+    /// Sets those of `preset`, `rules` and `saved` that `wanted` has, as a person. Nothing is set if any of them is
+    /// invalid.
     pub fn change_settings(
         &self,
         call: &Call,
         wanted: &Map<String, Value>,
     ) -> Result<PolicySettings> {
-        self.check_desk_write(call, "set policy")?;
+        self.check_record_write(call, "set policy")?;
         if !self.actor().is_person() {
-            let setting = self.open().words.setting_policy;
-            let why = format!("an agent cannot set the policy: only a person can{setting}");
+            let hint = self.open().hints.setting_policy;
+            let why = format!("an agent cannot set the policy: only a person can{hint}");
             return self.refuse(call, "set policy", "", &why);
         }
         let refused = |error: String| {
@@ -70,7 +70,7 @@ impl Session {
             rules.rules = parsed.rules;
         }
         let text = rules.to_text();
-        let audit = self.desk_audit(call, "set policy", text.clone());
+        let audit = self.audit_entry(call, "set policy", text.clone());
         let grant = |rule: &crate::Rule| Grant {
             chat: None,
             rule: rule.to_value().to_string(),
@@ -79,16 +79,16 @@ impl Session {
         };
         let saved: Option<Vec<Grant>> =
             wanted.contains_key("saved").then(|| parsed.saved.iter().map(grant).collect());
-        let desk = &self.open().desk;
-        desk.set_policy(&text, saved.as_deref(), &audit).map_err(store_fault)?;
-        self.open().rules_changed();
-        self.open().bell.ring();
-        self.judge_terminals_anew(call);
+        let records = &self.open().records;
+        records.set_policy(&text, saved.as_deref(), &audit).map_err(store_fault)?;
+        self.open().forget_rules();
+        self.open().changes.notify();
+        self.rejudge_terminals(call);
         self.settings()
     }
 }
 
-fn saved_of(grant: Grant) -> Saved {
+fn saved_rule(grant: Grant) -> SavedRule {
     let rule = serde_json::from_str(&grant.rule).unwrap_or_default();
-    Saved { rule, by: grant.by, at: grant.at }
+    SavedRule { rule, by: grant.by, at: grant.at }
 }

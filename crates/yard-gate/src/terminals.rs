@@ -1,13 +1,12 @@
-//! Terminals: judged when they are opened, as what runs in place is, and that covers whatever is typed
-//! into them afterwards, for as long as the rules are the same: with other rules they are judged anew, and
-//! those that may not go on are ended with the reason. What they change is found at quiet points and at their end,
-//! and recorded as steps of their openers.
+//! Terminals. The start of a terminal is judged like that of a command in place, and that covers its input. When the
+//! rules change, open terminals are judged again, and those that are not allowed any more are ended with the reason.
+//! Their changes are recorded as steps of their openers, when the program is quiet and at its end.
 //!
-//! A terminal belongs to its chat, under the name that was given to it there. One thread of the gate goes
-//! with each, for as long as its program runs; it also ends those that nobody uses.
+//! A terminal belongs to its chat, under a name. A thread of the gate follows each one as long as its program runs, and
+//! ends a terminal that is not used.
 
-mod anew;
 mod follower;
+mod rejudge;
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
@@ -23,8 +22,9 @@ use yard_store::{Mode, TerminalState};
 use self::follower::Follower;
 use crate::attempt::Admission;
 use crate::commands::effect_of_start;
-use crate::open::{OpenTerminal, Running, SETTLING_MILLIS, Start, held};
-use crate::{Actor, Attempt, Completion, Session, TerminalInfo, TerminalLook, Verdict};
+use crate::lock::lock;
+use crate::open::{JudgedStart, OpenTerminal, SETTLING_MILLIS, TerminalTable};
+use crate::{Actor, Attempt, Completion, Session, TerminalInfo, TerminalUpdate, Verdict};
 
 /// The longest name.
 const NAME_BYTES: usize = 100;
@@ -36,8 +36,8 @@ pub struct Terminals<'a> {
     session: &'a Session,
 }
 
-/// A terminal that is to be opened.
-struct NewOne<'a> {
+/// The request to open a terminal.
+struct NewTerminalRequest<'a> {
     chat: ChatId,
     name: &'a str,
     command: &'a Command,
@@ -46,8 +46,8 @@ struct NewOne<'a> {
 }
 
 impl Session {
-    /// Ends what runs in the workspace: its opener is about to leave. How many terminals ran.
-    pub fn leave(&self) -> usize {
+    /// Ends all terminals of the workspace. Returns how many ran.
+    pub fn stop_all_terminals(&self) -> usize {
         self.open().stop_all_terminals()
     }
 
@@ -58,52 +58,52 @@ impl Session {
 }
 
 impl Attempt<'_> {
-    /// Opens a terminal and looks at it for as long as `time`.
+    /// Opens a terminal and waits at most `time` for output.
     pub fn open_terminal(
         &self,
         name: &str,
         command: &Command,
         time: Duration,
-    ) -> Result<Completion<TerminalLook>> {
+    ) -> Result<Completion<TerminalUpdate>> {
         let (session, workspace) = (self.session(), &self.open().workspace);
         check_name(name)?;
         let ground = match session.mode()? {
             Mode::Plan => Ground::Nothing,
             Mode::Build => Ground::Place,
         };
-        // Where nothing can run, nobody is asked whether it may.
+        // No person is asked where no command can run.
         workspace.ground()?;
         if let Some(chat) = session.current_chat()? {
-            let most = workspace.terminal_limits().at_once;
-            held(&self.open().terminals).check_free(chat.id, name, most)?;
+            let max = workspace.terminal_limits().at_once;
+            lock(&self.open().terminals).check_free(chat.id, name, max)?;
         }
         let effect = effect_of_start(command, ground);
-        let call = self.reading()?;
-        let attempt = self.during(&call);
+        let call = self.restricted_call()?;
+        let attempt = self.with_call(&call);
         if let Admission::Wait(pending) = attempt.admit::<Land>(&effect)? {
             return Ok(Completion::Pending(pending));
         }
-        attempt.check_happens()?;
+        attempt.check_not_dry_run()?;
         let chat = session.needed_chat(&call)?.id;
-        let new = NewOne { chat, name, command, ground, asked_at: call.world().now() };
-        attempt.begin_terminal(&new)?.look(time, &call).map(Completion::Done)
+        let new = NewTerminalRequest { chat, name, command, ground, asked_at: call.world().now() };
+        attempt.begin_terminal(&new)?.update(time, &call).map(Completion::Done)
     }
 
-    fn begin_terminal(&self, new: &NewOne<'_>) -> Result<Arc<OpenTerminal>> {
+    fn begin_terminal(&self, new: &NewTerminalRequest<'_>) -> Result<Arc<OpenTerminal>> {
         let (session, open) = (self.session(), self.open());
         if new.ground == Ground::Place {
             self.record_changes_of_others()?;
         }
         {
-            let most = open.workspace.terminal_limits().at_once;
-            let mut running = held(&open.terminals);
-            running.check_free(new.chat, new.name, most)?;
+            let max = open.workspace.terminal_limits().at_once;
+            let mut running = lock(&open.terminals);
+            running.check_free(new.chat, new.name, max)?;
             running.reserved.push((new.chat, new.name.to_owned()));
         }
-        let begun = self.start_terminal(new);
-        let mut running = held(&open.terminals);
+        let started = self.start_terminal(new);
+        let mut running = lock(&open.terminals);
         running.reserved.retain(|(chat, name)| (*chat, name.as_str()) != (new.chat, new.name));
-        let one = begun?;
+        let one = started?;
         if let Err(fault) = self.check_still_allowed(&running, new) {
             drop(running);
             one.terminal.stop();
@@ -111,10 +111,10 @@ impl Attempt<'_> {
         }
         running.add(Arc::clone(&one));
         drop(running);
-        // If the policy was set meanwhile, this terminal was not yet among those that were judged anew.
-        session.judge_anew(&one, self.call());
+        // If the policy was set meanwhile, this terminal was not yet among those that were judged again.
+        session.rejudge_terminal(&one, self.call());
         one.publish(open, one.opened_at, TerminalState::Running);
-        let follower = Follower::new(session.beside(new.chat), Arc::clone(&one), self);
+        let follower = Follower::new(session.with_chat(new.chat), Arc::clone(&one), self);
         let thread = thread::Builder::new().name("terminal-steps".to_owned());
         if thread.spawn(move || follower.follow()).is_err() {
             one.terminal.stop();
@@ -124,10 +124,10 @@ impl Attempt<'_> {
         Ok(one)
     }
 
-    fn start_terminal(&self, new: &NewOne<'_>) -> Result<Arc<OpenTerminal>> {
-        let NewOne { chat, name, command, ground, asked_at } = *new;
+    fn start_terminal(&self, new: &NewTerminalRequest<'_>) -> Result<Arc<OpenTerminal>> {
+        let NewTerminalRequest { chat, name, command, ground, asked_at } = *new;
         let (session, call, origin) = (self.session(), self.call(), self.origin());
-        let command = &self.with_reach(chat, command);
+        let command = &self.with_network(chat, command);
         let run = RunId::new(call.world());
         let (line, folder) = (command_line(command), command.folder.clone());
         let actor = session.actor();
@@ -139,12 +139,12 @@ impl Attempt<'_> {
         let (size, note) = (Size::default(), note.as_bytes());
         let started = NewTerminal { run, command, ground, chat, size, note };
         let effect = effect_of_start(command, ground);
-        // Read before it starts: what is set meanwhile is another policy than this one.
-        let rules = self.open().rules(call)?.in_full();
+        // Read before the start, so that rules that are set meanwhile count as a change.
+        let rules = self.open().rules(call)?.to_full_text();
         let was_asked = matches!(self.judge(&effect)?, Verdict::Ask(_));
-        let mut starts = || self.start(&effect, run);
-        let terminal = self.open().workspace.open_terminal(&started, call, &mut starts)?;
-        let start = Start {
+        let mut on_start = || self.start(&effect, run);
+        let terminal = self.open().workspace.open_terminal(&started, call, &mut on_start)?;
+        let start = JudgedStart {
             policy: session.policy(),
             toolset: origin.toolset.to_owned(),
             tool: origin.tool.to_owned(),
@@ -168,10 +168,14 @@ impl Attempt<'_> {
         }))
     }
 
-    /// Whether what let it be opened still holds: it may have changed between that and its start.
-    fn check_still_allowed(&self, running: &Running, new: &NewOne<'_>) -> Result<()> {
+    /// A fault if the caller's rights or the mode changed while the terminal was started.
+    fn check_still_allowed(
+        &self,
+        running: &TerminalTable,
+        new: &NewTerminalRequest<'_>,
+    ) -> Result<()> {
         let actor = self.session().actor();
-        let is_barred = |(who, at): &(Actor, Timestamp)| *who == actor && *at >= new.asked_at;
+        let is_barred = |(barred, at): &(Actor, Timestamp)| *barred == actor && *at >= new.asked_at;
         if running.is_closed || running.barred.iter().any(is_barred) {
             let message = "whoever opened this terminal may not be here any more";
             return Err(Fault::new(FaultCode::Denied, message));
@@ -183,40 +187,40 @@ impl Attempt<'_> {
         Ok(())
     }
 
-    /// Types into a terminal and looks at it for as long as `time`. Without a text it only looks.
-    pub fn send_input(&self, name: &str, text: &str, time: Duration) -> Result<TerminalLook> {
+    /// Types into a terminal and waits at most `time` for output. An empty text types nothing.
+    pub fn send_input(&self, name: &str, text: &str, time: Duration) -> Result<TerminalUpdate> {
         let one = self.session().terminals().own(name)?;
-        // A look takes the output away from the next one.
-        self.check_desk_write("look at terminal")?;
-        self.session().judge_anew(&one, self.call());
+        // Reading the output is a write: the next update does not have it any more.
+        self.check_record_write("look at terminal")?;
+        self.session().rejudge_terminal(&one, self.call());
         if !text.is_empty() {
             self.check_may_type(&one)?;
             self.open().workspace.share_ports(one.chat, &one.terminal);
             one.terminal.types(text, self.call())?;
         }
-        one.look(time, self.call())
+        one.update(time, self.call())
     }
 
-    /// Gives a terminal another size.
+    /// Changes the size of a terminal.
     pub fn resize_terminal(&self, name: &str, size: Size) -> Result<()> {
         let one = self.session().terminals().own(name)?;
         self.check_may_type(&one)?;
         one.terminal.resize(size)
     }
 
-    /// Ends a terminal, with everything that it started.
-    pub fn stop_terminal(&self, name: &str) -> Result<TerminalLook> {
+    /// Ends a terminal and all processes that it started.
+    pub fn stop_terminal(&self, name: &str) -> Result<TerminalUpdate> {
         let one = self.session().terminals().own(name)?;
-        self.check_desk_write("stop terminal")?;
+        self.check_record_write("stop terminal")?;
         one.terminal.stop();
         one.wait_settled(SETTLING_MILLIS);
-        one.look(Duration::ZERO, self.call())
+        one.update(Duration::ZERO, self.call())
     }
 
-    /// What was judged when it was opened covers what is typed; plan mode holds for everybody.
+    /// A fault if no input may be sent: the start was judged for all input, but plan mode holds for every caller.
     fn check_may_type(&self, one: &OpenTerminal) -> Result<()> {
         let session = self.session();
-        self.check_desk_write("type")?;
+        self.check_record_write("type")?;
         if one.ground == Ground::Place && session.mode()? == Mode::Plan {
             let reason = format!(
                 "this chat is in plan mode, and the session {} was opened in build mode: what is typed \
@@ -238,57 +242,57 @@ impl Attempt<'_> {
 }
 
 impl Terminals<'_> {
-    /// How long a terminal may run.
+    /// The longest time that a terminal may run.
     pub fn longest_life(&self) -> Duration {
         self.session.open().workspace.terminal_limits().life
     }
 
-    /// The terminals of this chat, also those that are over, the newest first; of an agent, its own.
+    /// The terminals of this chat, running and ended, newest first. An agent sees its own.
     pub fn list(&self) -> Result<Vec<TerminalInfo>> {
         let Some(chat) = self.session.current_chat()? else { return Ok(Vec::new()) };
         let all = self.list_all()?;
         Ok(all.into_iter().filter(|listed| listed.chat == chat.id).collect())
     }
 
-    /// Ends what runs in this chat. How many terminals that were.
+    /// Ends the terminals of this chat. Returns how many ran.
     pub fn stop_chat(&self, call: &Call) -> Result<usize> {
-        self.session.check_desk_write(call, "stop terminals")?;
+        self.session.check_record_write(call, "stop terminals")?;
         let Some(chat) = self.session.current_chat()? else { return Ok(0) };
         let actor = self.session.actor();
         let may_end = |one: &OpenTerminal| actor.is_person() || one.actor == actor;
         Ok(self.session.open().stop_terminals(|one| one.chat == chat.id && may_end(one)))
     }
 
-    /// The terminals of all chats; of an agent, its own.
+    /// The terminals of all chats. An agent sees its own.
     pub fn list_all(&self) -> Result<Vec<TerminalInfo>> {
         let (all, actor) = (self.session.open().list_terminals()?, self.session.actor());
         let is_shown = |listed: &TerminalInfo| actor.is_person() || listed.by == actor.name();
         Ok(all.into_iter().filter(is_shown).collect())
     }
 
-    /// One of them by its run, with its screen while it is held here.
+    /// A terminal by its run, with its screen if this process has it.
     pub fn read(&self, run: RunId) -> Result<(TerminalInfo, Option<Screen>)> {
         let open = self.session.open();
         let listed = self.list_all()?.into_iter().find(|listed| listed.run == run);
-        let listed = listed.ok_or_else(|| no_such(run))?;
-        let running = held(&open.terminals);
+        let listed = listed.ok_or_else(|| no_terminal(run))?;
+        let running = lock(&open.terminals);
         let here = running.all.iter().find(|one| one.terminal.run() == run).cloned();
         drop(running);
         Ok((listed, here.map(|one| one.terminal.screen())))
     }
 
-    /// Ends one of them by its run.
+    /// Ends a terminal by its run.
     pub fn stop_run(&self, call: &Call, run: RunId) -> Result<()> {
-        self.session.check_desk_write(call, "stop terminal")?;
+        self.session.check_record_write(call, "stop terminal")?;
         let actor = self.session.actor();
         let may_end = |one: &&Arc<OpenTerminal>| actor.is_person() || one.actor == actor;
-        let found = held(&self.session.open().terminals)
+        let terminal = lock(&self.session.open().terminals)
             .all
             .iter()
             .filter(may_end)
             .find(|one| one.terminal.run() == run && one.terminal.runs())
             .cloned();
-        let one = found.ok_or_else(|| no_such(run))?;
+        let one = terminal.ok_or_else(|| no_terminal(run))?;
         one.terminal.stop();
         one.wait_settled(SETTLING_MILLIS);
         Ok(())
@@ -298,42 +302,42 @@ impl Terminals<'_> {
         let (chat, actor) =
             (self.session.current_chat()?.map(|chat| chat.id), self.session.actor());
         let is_own = |one: &&Arc<OpenTerminal>| one.actor == actor || actor.is_person();
-        let found = held(&self.session.open().terminals)
+        let terminal = lock(&self.session.open().terminals)
             .all
             .iter()
             .filter(is_own)
             .find(|one| Some(one.chat) == chat && one.name == name)
             .cloned();
-        found.ok_or_else(|| self.unknown(name))
+        terminal.ok_or_else(|| self.no_running_terminal(name))
     }
 
-    /// Why there is no such terminal.
-    fn unknown(&self, name: &str) -> Fault {
+    /// The fault if this chat has no running terminal with a name.
+    fn no_running_terminal(&self, name: &str) -> Fault {
         let listed = self.list().unwrap_or_default();
         if let Some(listed) = listed.iter().find(|listed| listed.name == name) {
-            let became = match listed.state {
+            let state = match listed.state {
                 TerminalState::Interrupted => "was interrupted: the server ended while it ran",
                 TerminalState::Ended(_) | TerminalState::Running => "is over",
             };
             let log = listed.log.as_ref().map(|path| format!("; what it said is at {path}"));
             let message =
-                format!("the session {name} {became}{}. Open another one", log.unwrap_or_default());
+                format!("the session {name} {state}{}. Open another one", log.unwrap_or_default());
             return Fault::new(FaultCode::NotFound, message);
         }
         let running = listed.iter().filter(|listed| listed.state == TerminalState::Running);
         let names: Vec<&str> = running.map(|listed| listed.name.as_str()).take(10).collect();
-        let known = match names.is_empty() {
+        let advice = match names.is_empty() {
             true => {
-                let opening = self.session.open().words.opening_terminal;
+                let opening = self.session.open().hints.opening_terminal;
                 format!("none is open in this chat{opening}")
             }
             false => format!("name one that is open in this chat: {}", names.join(", ")),
         };
-        Fault::new(FaultCode::NotFound, format!("there is no session {name}; {known}"))
+        Fault::new(FaultCode::NotFound, format!("there is no session {name}; {advice}"))
     }
 }
 
-fn no_such(run: RunId) -> Fault {
+fn no_terminal(run: RunId) -> Fault {
     Fault::new(FaultCode::NotFound, format!("no terminal {run} runs here"))
 }
 
@@ -346,7 +350,7 @@ fn check_name(name: &str) -> Result<()> {
     Err(Fault::new(FaultCode::BadArgument, message))
 }
 
-/// The command as a person reads it.
+/// The command line that a listing shows.
 fn command_line(command: &Command) -> String {
     let text = command.argv.last().map(|word| word.to_string_lossy().into_owned());
     let mut text = text.unwrap_or_default();

@@ -1,5 +1,5 @@
-//! What a chat's transcript says: how each turn reads as text, and all of them as files (W18). Text is
-//! made once, when the turn is; showing a transcript renders nothing.
+//! Transcripts of chats: the text of each turn, and the transcripts as files (W18). The text is made when the turn is
+//! recorded; reading a transcript renders nothing.
 
 use std::sync::Arc;
 
@@ -10,53 +10,54 @@ use yard_store::{
     Approval, Chat, Decision, Mode, NewTurn, Request, Turn, TurnKind, Via, WorkspaceRecords,
 };
 
-use crate::form::{Choice, QuestionForm};
-use crate::reading::as_seen;
+use crate::question_form::{Choice, QuestionForm};
+use crate::read_restrictions::visible_turn;
 use crate::redaction;
 
-/// Chats that are read from the store at once.
+/// How many chats or turns are read in one query.
 const PAGE: usize = 500;
 
-/// How a transcript begins.
+/// The header of a transcript.
 pub(crate) fn header(id: ChatId, title: &str, actor: &str, mode: Mode, at: Timestamp) -> String {
     let title = title.replace(char::is_control, " ");
     format!("# {title}\n\nChat {id}, made {at} by {actor} in {} mode.\n", mode.word())
 }
 
-/// Somebody said something.
+/// The turn of a message.
 pub(crate) fn message(at: Timestamp, actor: String, role: &str, content: &str) -> NewTurn {
     let text = format!("\n## {role} ({actor}, {at})\n\n{content}\n");
     let data = json!({"role": role, "content": content}).to_string();
     NewTurn { at, actor, kind: TurnKind::Message, data, text }
 }
 
-/// A tool was called.
+/// A call of a tool, for its turn.
 pub(crate) struct ToolCall<'a> {
     /// `toolset.tool`.
     pub(crate) tool: String,
-    /// What was sent.
+    /// The arguments.
     pub(crate) args: &'a Value,
-    /// Whether it did what was asked.
+    /// Whether it succeeded.
     pub(crate) ok: bool,
-    /// What it answered.
+    /// The answer.
     pub(crate) answer: &'a Value,
-    /// Members that the transcript does not keep.
+    /// Members whose values the transcript does not have.
     pub(crate) secret: &'a [&'a str],
 }
 
-/// A tool was called: bounded and redacted.
+/// The turn of a tool call, bounded and redacted.
 pub(crate) fn tool_call(at: Timestamp, actor: String, call: &ToolCall<'_>) -> NewTurn {
     let ToolCall { tool, ok, secret, .. } = call;
-    let (args, answer) = (redaction::kept(call.args, secret), redaction::kept(call.answer, secret));
+    let (args, answer) =
+        (redaction::redacted(call.args, secret), redaction::redacted(call.answer, secret));
     let outcome = if *ok { "answered" } else { "failed" };
     let text = format!("\n## {tool} ({actor}, {at})\n\n{args}\n\n{outcome}:\n\n{answer}\n");
     let data = json!({"tool": tool, "args": args, "ok": ok, "answer": answer}).to_string();
     NewTurn { at, actor, kind: TurnKind::Call, data, text }
 }
 
-/// The mode changed.
+/// The turn of a change of the mode.
 pub(crate) fn mode(at: Timestamp, actor: String, mode: Mode, why: &str, notes: &Value) -> NewTurn {
-    let (word, notes) = (mode.word(), redaction::kept(notes, &[]));
+    let (word, notes) = (mode.word(), redaction::redacted(notes, &[]));
     let mut text = format!("\n## {word} mode ({actor}, {at})\n\n{why}\n");
     if !notes.is_null() {
         text.push_str(&format!("{notes}\n"));
@@ -65,10 +66,10 @@ pub(crate) fn mode(at: Timestamp, actor: String, mode: Mode, why: &str, notes: &
     NewTurn { at, actor, kind: TurnKind::Mode, data, text }
 }
 
-/// A person is asked.
+/// The turn of a question.
 pub(crate) fn question(at: Timestamp, actor: String, id: &str, form: &QuestionForm) -> NewTurn {
     let mut text = format!("\n## question {id} ({actor}, {at})\n\n");
-    for item in form.items() {
+    for item in form.questions() {
         let choices: Vec<String> = item.choices().iter().map(Choice::to_string).collect();
         let choices =
             if choices.is_empty() { String::new() } else { format!(" [{}]", choices.join(", ")) };
@@ -78,15 +79,15 @@ pub(crate) fn question(at: Timestamp, actor: String, id: &str, form: &QuestionFo
     NewTurn { at, actor, kind: TurnKind::Question, data, text }
 }
 
-/// A person answered.
+/// The turn of an answer.
 pub(crate) fn answer(at: Timestamp, actor: String, id: &str, answers: &Value, via: Via) -> NewTurn {
-    let answers = redaction::kept(answers, &[]);
+    let answers = redaction::redacted(answers, &[]);
     let text = format!("\n## answer to {id} by {} ({actor}, {at})\n\n{answers}\n", via.word());
     let data = json!({"question_id": id, "answers": answers, "via": via.word()}).to_string();
     NewTurn { at, actor, kind: TurnKind::Answer, data, text }
 }
 
-/// A person is asked whether something may happen.
+/// The turn of a request for approval.
 pub(crate) fn request(
     at: Timestamp,
     actor: String,
@@ -96,7 +97,7 @@ pub(crate) fn request(
 ) -> NewTurn {
     let Request { toolset, tool, reason, .. } = request;
     let args: Value = serde_json::from_str(&request.args).unwrap_or_default();
-    let args = redaction::kept(&args, secret);
+    let args = redaction::redacted(&args, secret);
     let text = format!(
         "\n## approval {id} asked for {toolset}.{tool} ({actor}, {at})\n\n{reason}\n\n{args}\n"
     );
@@ -109,13 +110,13 @@ pub(crate) fn request(
     NewTurn { at, actor, kind: TurnKind::Request, data: data.to_string(), text }
 }
 
-/// A person said yes or no.
+/// The turn of a decision.
 pub(crate) fn decision(approval: &Approval, decision: &Decision) -> NewTurn {
     let (id, at, actor) = (approval.id, decision.at, decision.by.clone());
     let word = if decision.approves { "approved" } else { "denied" };
     let scope = decision.scope.word();
-    let said = decision.reason.as_deref().unwrap_or_default();
-    let text = format!("\n## approval {id} {word} ({scope}) ({actor}, {at})\n\n{said}\n");
+    let reason = decision.reason.as_deref().unwrap_or_default();
+    let text = format!("\n## approval {id} {word} ({scope}) ({actor}, {at})\n\n{reason}\n");
     let data = json!({
         "approval_id": id.to_string(),
         "decision": word,
@@ -127,33 +128,35 @@ pub(crate) fn decision(approval: &Approval, decision: &Decision) -> NewTurn {
 
 /// The transcripts of all chats as files of `/chats`.
 pub struct TranscriptFiles {
-    desk: Arc<dyn WorkspaceRecords>,
+    records: Arc<dyn WorkspaceRecords>,
 }
 
 impl TranscriptFiles {
-    /// Those of the chats that a desk has.
-    pub fn new(desk: Arc<dyn WorkspaceRecords>) -> Arc<Self> {
-        Arc::new(Self { desk })
+    /// The transcripts of the chats in these records.
+    pub fn new(records: Arc<dyn WorkspaceRecords>) -> Arc<Self> {
+        Arc::new(Self { records })
     }
 
-    /// The transcript of a chat, without what a caller may not read.
+    /// The transcript of a chat, without the turns that a caller may not read.
     fn text_for(&self, chat: ChatId, reading: &dyn Reading) -> Result<Option<String>> {
         let mut turns = Vec::new();
         loop {
             let after = turns.last().map_or(0, |turn: &Turn| turn.number);
-            let page = self.desk.turns(chat, None, after, PAGE).map_err(store_fault)?;
+            let page = self.records.turns(chat, None, after, PAGE).map_err(store_fault)?;
             let is_last = page.len() < PAGE;
             turns.extend(page);
             if is_last {
                 break;
             }
         }
-        let whole = self.desk.transcript(chat).map_err(store_fault)?;
+        let whole = self.records.transcript(chat).map_err(store_fault)?;
         let Some(mut text) = whole else { return Ok(None) };
         if let Some(at) = turns.first().and_then(|first| text.find(&first.text)) {
-            // What stands before the first turn is the header.
+            // The text before the first turn is the header.
             text.truncate(at);
-            turns.into_iter().for_each(|turn| text.push_str(&as_seen(Some(reading), turn).text));
+            turns
+                .into_iter()
+                .for_each(|turn| text.push_str(&visible_turn(Some(reading), turn).text));
         }
         Ok(Some(text))
     }
@@ -164,7 +167,7 @@ impl VirtualFiles for TranscriptFiles {
         let mut files: Vec<VirtualFile> = Vec::new();
         let mut before = None;
         loop {
-            let page = self.desk.chats(before, PAGE).map_err(store_fault)?;
+            let page = self.records.chats(before, PAGE).map_err(store_fault)?;
             before = page.last().map(|chat| chat.id);
             let last = page.len() < PAGE;
             files.extend(page.into_iter().map(file));
@@ -175,17 +178,19 @@ impl VirtualFiles for TranscriptFiles {
     }
 
     fn newest(&self) -> Result<Option<VirtualFile>> {
-        Ok(self.desk.chats(None, 1).map_err(store_fault)?.into_iter().map(file).next())
+        Ok(self.records.chats(None, 1).map_err(store_fault)?.into_iter().map(file).next())
     }
 
     fn find(&self, name: &Name) -> Result<Option<VirtualFile>> {
-        Ok(self.desk.chat_named(name).map_err(store_fault)?.map(file))
+        Ok(self.records.chat_named(name).map_err(store_fault)?.map(file))
     }
 
     fn text(&self, name: &Name, call: &Call) -> Result<Option<Vec<u8>>> {
-        let Some(chat) = self.desk.chat_named(name).map_err(store_fault)? else { return Ok(None) };
+        let Some(chat) = self.records.chat_named(name).map_err(store_fault)? else {
+            return Ok(None);
+        };
         let text = match call.reading() {
-            None => self.desk.transcript(chat.id).map_err(store_fault)?,
+            None => self.records.transcript(chat.id).map_err(store_fault)?,
             Some(reading) => self.text_for(chat.id, reading)?,
         };
         Ok(text.map(String::into_bytes))

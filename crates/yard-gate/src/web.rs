@@ -1,5 +1,5 @@
-//! The way to the web as the operator set it: which hosts are known, what commands may reach, and who searches. It
-//! judges nothing and sends nothing.
+//! The access to the web that the operator set: allowed hosts, hosts for commands, and the search provider. Nothing here
+//! judges or sends a request.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,62 +17,62 @@ pub struct SearchHit {
     pub title: String,
     /// Its address.
     pub url: String,
-    /// What it says about the query.
+    /// An excerpt about the query.
     pub snippet: String,
 }
 
-/// A service that searches the web, and how it is spoken to. It sends nothing itself: its requests are judged and sent
+/// A service that searches the web, and its protocol. It sends nothing itself: its requests are judged and sent
 /// by the gate (A5). Neither its key nor its headers reach an answer, a fault, a log or an audit row.
 pub trait SearchProvider: std::fmt::Debug + Send + Sync {
-    /// Where it is.
+    /// Its address.
     fn address(&self) -> &Target;
-    /// The request for so many results.
+    /// The request for at most `count` results.
     fn request(&self, query: &str, count: usize, wall: Duration) -> Result<Request>;
-    /// The results that a response holds, at most so many.
+    /// The results in a response, at most `count`.
     fn hits(&self, response: &Response, count: usize) -> Result<Vec<SearchHit>>;
 }
 
-/// The way to the web, as the operator set it.
+/// The access to the web that the operator set.
 #[derive(Clone, Debug, Default)]
 pub struct Web {
     pub(crate) net: Net,
     allow: Vec<GlobMatcher>,
-    /// Hosts and ports that the operator named as a whole.
+    /// Hosts and ports that the operator allowed.
     named: Vec<String>,
     pub(crate) search: Option<Arc<dyn SearchProvider>>,
-    /// Where packages come from, by the name of who installs them.
+    /// Package indexes by the name of the package manager.
     indexes: Vec<(String, String)>,
-    /// Places of this machine or its network that commands can reach, once a person agrees.
-    reach: Vec<String>,
-    /// Commands reach nothing at all.
+    /// Hosts and ports of this machine or its network that commands can reach after an approval.
+    for_commands: Vec<String>,
+    /// Whether commands can reach no host at all.
     is_closed_to_commands: bool,
     /// How long a connection of a command is held while a person is asked.
-    held: Held,
+    connection_hold: HoldTime,
 }
 
 /// How long a connection of a command is held while a person is asked: within what most clients wait.
 #[derive(Clone, Copy, Debug)]
-struct Held(Duration);
+struct HoldTime(Duration);
 
-impl Default for Held {
+impl Default for HoldTime {
     fn default() -> Self {
         Self(Duration::from_secs(12))
     }
 }
 
 impl Web {
-    /// A way to the web on which no host is known.
+    /// Access on which no host is allowed without an approval.
     pub fn new(net: Net) -> Self {
         Self { net, ..Self::default() }
     }
 
-    /// The same way, on which these hosts (`example.com`, `*.example.com`) need no person's yes.
+    /// The same access, with hosts (`example.com`, `*.example.com`) that need no approval.
     pub fn allowing(mut self, host: &str) -> std::result::Result<Self, String> {
         self.allow.push(host_matcher(host)?);
         Ok(self)
     }
 
-    /// The same way, on which this `host:port` may be anywhere, and needs no person's yes.
+    /// The same access, with a `host:port` that may have a private address and needs no approval.
     pub fn exempting(self, pair: &str) -> std::result::Result<Self, String> {
         let net = self.net.exempting(pair)?;
         let place = Target::parse(&format!("http://{pair}/")).map(|target| target.place());
@@ -81,13 +81,13 @@ impl Web {
         Ok(Self { net, named, ..self })
     }
 
-    /// The same way, on which the web is searched by this provider. Wherever it is, it is reached.
+    /// The same access, with a search provider. It may have a private address.
     pub fn searching(self, search: Arc<dyn SearchProvider>) -> std::result::Result<Self, String> {
         let net = self.net.exempting(&search.address().place())?;
         Ok(Self { net, search: Some(search), ..self })
     }
 
-    /// The same way, on which packages for `manager` come from here.
+    /// The same access, with a package index for `manager`.
     pub fn installing_from(
         mut self,
         manager: &str,
@@ -99,54 +99,54 @@ impl Web {
         Ok(self)
     }
 
-    /// The same way, on which commands can reach this `host:port` of this machine or its network, once a
-    /// person agrees. Nobody else can.
+    /// The same access, with a `host:port` of this machine or its network that commands, and nothing else, can reach after
+    /// an approval.
     pub fn reaching(mut self, pair: &str) -> std::result::Result<Self, String> {
         self.net.clone().exempting(pair)?;
         let place = Target::parse(&format!("http://{pair}/")).map(|target| target.place());
-        self.reach.extend(place);
+        self.for_commands.extend(place);
         Ok(self)
     }
 
-    /// The same way, on which no command reaches anything.
+    /// The same access, on which commands can reach no host.
     #[must_use]
     pub fn without_commands(self) -> Self {
         Self { is_closed_to_commands: true, ..self }
     }
 
-    /// The same way, on which connections of commands are held for another time while a person is asked.
+    /// The same access, with another time for which connections of commands are held.
     #[must_use]
     pub fn holding_for(self, time: Duration) -> Self {
-        Self { held: Held(time), ..self }
+        Self { connection_hold: HoldTime(time), ..self }
     }
 
-    /// Where packages come from that `manager` installs, if the operator said so.
+    /// The package index that the operator set for `manager`.
     pub(crate) fn index_of(&self, manager: &str) -> Option<&str> {
         self.indexes.iter().find(|(of, _)| of == manager).map(|(_, url)| url.as_str())
     }
 
-    pub(crate) fn held(&self) -> Duration {
-        self.held.0
+    pub(crate) fn connection_hold(&self) -> Duration {
+        self.connection_hold.0
     }
 
-    /// The way that commands take; `None` if they reach nothing.
+    /// The network of commands; `None` if they can reach no host.
     pub(crate) fn for_commands(&self) -> Option<Net> {
         if self.is_closed_to_commands {
             return None;
         }
-        // Each was tried when it was named.
+        // Each pair was checked when it was added.
         let also = |net: Net, place: &String| net.clone().exempting(place).unwrap_or(net);
-        Some(self.reach.iter().fold(self.net.clone(), also))
+        Some(self.for_commands.iter().fold(self.net.clone(), also))
     }
 
-    /// Whether a place is one that only commands can reach.
+    /// Whether only commands can reach this host and port.
     pub(crate) fn is_for_commands_alone(&self, target: &Target) -> bool {
-        self.reach.contains(&target.place())
+        self.for_commands.contains(&target.place())
     }
 
-    /// Whether the operator named this host.
-    pub(crate) fn knows(&self, target: &Target) -> bool {
-        let is_allowed = |host: &GlobMatcher| host.is_match(target.host());
-        self.named.contains(&target.place()) || self.allow.iter().any(is_allowed)
+    /// Whether the operator allowed this host.
+    pub(crate) fn is_allowed(&self, target: &Target) -> bool {
+        let matches = |host: &GlobMatcher| host.is_match(target.host());
+        self.named.contains(&target.place()) || self.allow.iter().any(matches)
     }
 }

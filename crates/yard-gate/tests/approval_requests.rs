@@ -7,8 +7,8 @@ mod support;
 use serde_json::json;
 use yard_core::FaultCode;
 use yard_gate::{
-    ApprovalStatus, ClaimTurn, Completion, Deciding, Policy, Ruling, Scope, Session, denial_words,
-    effect_words,
+    ApprovalStatus, ClaimTurn, Completion, DecisionContext, DecisionInput, Policy, Scope, Session,
+    denial_message, effect_lines,
 };
 
 use support::{Gate, PUT, args, awaited, is_done, put, write, yes};
@@ -30,7 +30,7 @@ fn a_request_shows_the_change_and_nothing_happens_before_the_yes() {
     assert_eq!(gate.text("a.txt").unwrap(), "theirs\n");
     let row = gate.request(id);
     assert_eq!(row.status, ApprovalStatus::Pending);
-    assert_eq!(effect_words(&row), [("modify".to_owned(), "/a.txt".to_owned())]);
+    assert_eq!(effect_lines(&row), [("modify".to_owned(), "/a.txt".to_owned())]);
     assert!(row.request.diff.contains("-theirs") && row.request.diff.contains("+mine"));
     // The agent sees its request, and not what the file holds.
     assert!(agent.approvals().get(id).unwrap().request.diff.is_empty());
@@ -78,7 +78,7 @@ fn one_process_claims_an_approved_request() {
     let (gate, agent) = gate();
     let id = awaited(put(&agent, &gate.call(), &args("/a.txt", "mine\n")));
     let (person, call) = (gate.person(), gate.call());
-    let deciding = Deciding { asks: PUT.asks, revision: None, claimed_by: None };
+    let deciding = DecisionContext { asks: PUT.asks, revision: None, claimed_by: None };
     let ruling = yes(&gate.request(id), Scope::Once);
     person.approvals().decide(&call, id, &ruling, &deciding).unwrap();
     let unclaimed = gate.request(id);
@@ -114,15 +114,18 @@ fn a_yes_by_rule_covers_that_path_in_every_chat_and_no_other() {
 }
 
 #[test]
-fn a_no_is_told_to_the_asker_and_nothing_happens() {
+fn a_denial_reaches_the_caller_and_nothing_happens() {
     let (gate, agent) = gate();
     let id = awaited(put(&agent, &gate.call(), &args("/a.txt", "mine\n")));
     let shown = gate.request(id);
-    let no =
-        Ruling { approves: false, reason: Some("keep it".to_owned()), ..yes(&shown, Scope::Once) };
+    let no = DecisionInput {
+        approves: false,
+        reason: Some("keep it".to_owned()),
+        ..yes(&shown, Scope::Once)
+    };
     let denied = gate.decide(id, no).unwrap();
     assert_eq!(denied.status, ApprovalStatus::Denied);
-    assert_eq!(denial_words(&denied), "a person said no: keep it");
+    assert_eq!(denial_message(&denied), "a person said no: keep it");
     let fault = gate.execute(id).unwrap_err();
     assert_eq!((fault.code(), fault.message()), (FaultCode::Denied, "a person said no: keep it"));
     assert_eq!(gate.text("a.txt").unwrap(), "theirs\n");
@@ -140,10 +143,11 @@ fn a_person_can_approve_other_arguments_and_those_happen() {
     let revision = attempt.revise(&edited, plan).unwrap();
     assert!(revision.diff.contains("+ours"), "{}", revision.diff);
     assert_eq!(gate.text("a.txt").unwrap(), "theirs\n");
-    let ruling = Ruling { args: Some(edited), ..yes(&row, Scope::Once) };
-    let claimed_by = person.approvals().claimant(&call, &row, yard_gate::Served::Anywhere).unwrap();
-    let deciding = Deciding { asks: PUT.asks, revision: Some(&revision), claimed_by };
-    let widened = Ruling { scope: Scope::Chat, ..ruling.clone() };
+    let ruling = DecisionInput { args: Some(edited), ..yes(&row, Scope::Once) };
+    let claimed_by =
+        person.approvals().claimant(&call, &row, yard_gate::ExecutableBy::AnyProcess).unwrap();
+    let deciding = DecisionContext { asks: PUT.asks, revision: Some(&revision), claimed_by };
+    let widened = DecisionInput { scope: Scope::Chat, ..ruling.clone() };
     assert!(person.approvals().decide(&call, id, &widened, &deciding).is_err());
     person.approvals().decide(&call, id, &ruling, &deciding).unwrap();
     assert!(is_done(&gate.execute(id)));
@@ -155,7 +159,7 @@ fn an_agent_decides_nothing_and_sees_its_own_requests_alone() {
     let (gate, agent) = gate();
     let id = awaited(put(&agent, &gate.call(), &args("/a.txt", "mine\n")));
     let row = gate.request(id);
-    let deciding = Deciding { asks: PUT.asks, revision: None, claimed_by: None };
+    let deciding = DecisionContext { asks: PUT.asks, revision: None, claimed_by: None };
     let decided = agent.approvals().decide(&gate.call(), id, &yes(&row, Scope::Once), &deciding);
     assert_eq!(decided.unwrap_err().code(), FaultCode::Denied);
     let key = yard_core::KeyId::from_bytes([7; 16]);

@@ -7,7 +7,7 @@ mod support;
 
 use serde_json::json;
 use yard_core::{FaultCode, KeyId};
-use yard_gate::{Actor, Completion, MessageRole, Mode, Policy, Session, Verdict};
+use yard_gate::{Actor, Completion, Event, MessageRole, Mode, Policy, Session, Verdict};
 
 use support::{Gate, PLAIN, PUT, args, awaited, is_done, path, put, read, write};
 
@@ -82,13 +82,13 @@ fn a_key_uses_its_own_toolsets_alone() {
     let gate = Gate::new();
     gate.put("a.txt", "text");
     let call = gate.call();
-    let reader = gate.agent(Policy::Open).speaking(&["reader".to_owned()]);
+    let reader = gate.agent(Policy::Open).with_toolsets(&["reader".to_owned()]);
     assert_eq!(outcome(&gate, &reader, "/new.txt"), Err(FaultCode::Denied));
     let fault = reader.perform(PUT, &call, read("/a.txt")).unwrap_err();
     assert!(fault.message().contains("toolset reader and no other"), "{fault}");
     // What comes through a door without a tool counts as the toolset of files.
     assert!(reader.check_toolset("http").is_err());
-    let files = gate.agent(Policy::Open).speaking(&["files".to_owned()]);
+    let files = gate.agent(Policy::Open).with_toolsets(&["files".to_owned()]);
     assert_eq!(outcome(&gate, &files, "/new.txt"), Ok(true));
 }
 
@@ -116,6 +116,23 @@ fn in_plan_mode_plans_alone_change_and_only_a_person_opens_build_mode() {
     assert!(agent.chats().set_mode(&call, chat.id, Mode::Build).is_err());
     person.chats().set_mode(&call, chat.id, Mode::Build).unwrap();
     assert_eq!(outcome(&gate, &agent, "/a.txt"), Ok(true));
+}
+
+#[test]
+fn events_name_no_path_that_a_rule_hides() {
+    let gate = Gate::new();
+    gate.set_policy(json!({"rules": [{"effect": "list", "path": "secret/**", "then": "deny"}]}));
+    let (agent, call) = (gate.agent(Policy::Open), gate.call());
+    assert_eq!(outcome(&gate, &agent, "/secret/a.txt"), Ok(true));
+    assert_eq!(outcome(&gate, &agent, "/b.txt"), Ok(true));
+    let events = agent.events(&call, 0, 99).unwrap();
+    let paths = events.iter().flat_map(|row| match &row.what {
+        Event::Step(step) => step.changes.iter().map(|change| change.path.to_string()).collect(),
+        _ => Vec::new(),
+    });
+    let paths: Vec<String> = paths.collect();
+    assert!(paths.contains(&"/b.txt".to_owned()), "{paths:?}");
+    assert!(!paths.iter().any(|path| path.starts_with("/secret/")), "{paths:?}");
 }
 
 #[test]

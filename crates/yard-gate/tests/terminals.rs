@@ -31,12 +31,12 @@ const TESTS: [(&str, fn()); 4] = [
 
 /// Runs the tests as the test runners of Rust expect it, or the helper of a box.
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    if words.first().is_some_and(|word| word == HELPER) {
-        return inner(words.get(1).map(String::as_str));
+    let hints: Vec<String> = std::env::args().skip(1).collect();
+    if hints.first().is_some_and(|word| word == HELPER) {
+        return inner(hints.get(1).map(String::as_str));
     }
-    let has = |flag: &str| words.iter().any(|word| word == flag);
-    let name = words.iter().find(|word| !word.starts_with('-') && *word != "terse");
+    let has = |flag: &str| hints.iter().any(|word| word == flag);
+    let name = hints.iter().find(|word| !word.starts_with('-') && *word != "terse");
     let is_named = |test: &str| match name {
         Some(name) if has("--exact") => test == name,
         Some(name) => test.contains(name.as_str()),

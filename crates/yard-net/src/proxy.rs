@@ -682,7 +682,7 @@ mod tests {
     }
 
     /// A proxy at work, as a box's watcher serves it.
-    struct Served {
+    struct ExecutableBy {
         place: std::net::SocketAddr,
         /// Where it takes requests on port 80, connections of TLS, and questions for names.
         http: std::net::SocketAddr,
@@ -692,7 +692,7 @@ mod tests {
         is_done: Arc<AtomicBool>,
     }
 
-    impl Served {
+    impl ExecutableBy {
         fn new(net: Net, policy: Arc<dyn ConnectionPolicy>, hold: Duration) -> Self {
             let call = Call::new(Arc::new(Clock(Instant::now())));
             let proxy = Proxy::new(Some(Reach::new(net, policy, hold)), &call);
@@ -737,7 +737,7 @@ mod tests {
         }
     }
 
-    impl Drop for Served {
+    impl Drop for ExecutableBy {
         fn drop(&mut self) {
             self.proxy.end();
             self.is_done.store(true, Ordering::SeqCst);
@@ -781,11 +781,11 @@ mod tests {
     }
 
     /// A proxy that a policy holds, for a host whose ports 80 and 443 are a server of the test.
-    fn served_for(port: u16, verdict: ConnectionVerdict) -> Served {
+    fn served_for(port: u16, verdict: ConnectionVerdict) -> ExecutableBy {
         let net = Net::default().resolving_by(Arc::new(At(([127, 0, 0, 1], port).into())));
         let net = net.exempting("site.example:80").unwrap();
         let net = net.exempting("site.example:443").unwrap();
-        Served::new(net, Says::new(verdict), SHORT)
+        ExecutableBy::new(net, Says::new(verdict), SHORT)
     }
 
     fn no() -> ConnectionVerdict {
@@ -864,7 +864,7 @@ mod tests {
     fn a_connection_is_held_until_there_is_a_yes() {
         let (port, count) = server(hello);
         let policy = Says::new(Says::waits());
-        let served = Served::new(exempt(port), Arc::clone(&policy) as _, LONG);
+        let served = ExecutableBy::new(exempt(port), Arc::clone(&policy) as _, LONG);
         let get = format!("GET http://site.example:{port}/ HTTP/1.1\r\n\r\n");
         thread::scope(|scope| {
             let answer = scope.spawn(|| served.answer(&get));
@@ -889,7 +889,7 @@ mod tests {
     fn a_no_and_the_end_of_the_time_are_told_in_the_page() {
         let (port, count) = server(hello);
         let policy = Says::new(ConnectionVerdict::Deny("a person said no".to_owned()));
-        let served = Served::new(exempt(port), Arc::clone(&policy) as _, SHORT);
+        let served = ExecutableBy::new(exempt(port), Arc::clone(&policy) as _, SHORT);
         let place = format!("site.example:{port}");
         let said = served.connect(&place);
         assert!(said.starts_with("HTTP/1.1 403 Forbidden\r\n"), "{said}");
@@ -907,7 +907,7 @@ mod tests {
         let policy = Says::new(ConnectionVerdict::Allow);
         let resolver = names(&["127.0.0.1"]);
         let net = Net::default().resolving_by(Arc::clone(&resolver) as _);
-        let served = Served::new(net, Arc::clone(&policy) as _, SHORT);
+        let served = ExecutableBy::new(net, Arc::clone(&policy) as _, SHORT);
         for place in [
             "127.0.0.1:80",
             "2130706433:80",
@@ -939,7 +939,7 @@ mod tests {
         let policy = Says::new(ConnectionVerdict::Deny("no".to_owned()));
         let resolver = names(&["0@127.0.0.1", "1@10.0.0.1", "2@169.254.169.254", "3@::1"]);
         let net = Net::default().resolving_by(Arc::clone(&resolver) as _);
-        let served = Served::new(net, Arc::clone(&policy) as _, SHORT);
+        let served = ExecutableBy::new(net, Arc::clone(&policy) as _, SHORT);
         served.connect("secret-word.evil.example:443");
         assert_eq!(
             resolver.asked.load(Ordering::SeqCst),
@@ -969,7 +969,7 @@ mod tests {
                 read += { &stream }.read(&mut piece).unwrap();
             }
         });
-        let served = Served::new(exempt(port), Says::new(ConnectionVerdict::Allow), SHORT);
+        let served = ExecutableBy::new(exempt(port), Says::new(ConnectionVerdict::Allow), SHORT);
         let client = tunnel(&served, &format!("site.example:{port}"));
         let writing = client.try_clone().unwrap();
         let writer = thread::spawn(move || { &writing }.write_all(&vec![9; BYTES]).unwrap());
@@ -986,7 +986,7 @@ mod tests {
     }
 
     /// A connection through the proxy that is there.
-    fn tunnel(served: &Served, place: &str) -> TcpStream {
+    fn tunnel(served: &ExecutableBy, place: &str) -> TcpStream {
         let mut client = TcpStream::connect(served.place).unwrap();
         write!(client, "CONNECT {place} HTTP/1.1\r\n\r\n").unwrap();
         let mut said = [0; 39];
@@ -1005,7 +1005,7 @@ mod tests {
             while matches!(stream.read(&mut piece), Ok(count) if count > 0) {}
             tell.send(()).unwrap();
         });
-        let served = Served::new(exempt(port), Says::new(ConnectionVerdict::Allow), SHORT);
+        let served = ExecutableBy::new(exempt(port), Says::new(ConnectionVerdict::Allow), SHORT);
         let place = format!("site.example:{port}");
         let open: Vec<TcpStream> = (0..20).map(|_| tunnel(&served, &place)).collect();
         // One that has not said what it wants, and one that is held.
@@ -1026,7 +1026,7 @@ mod tests {
     #[test]
     fn more_connections_than_there_is_room_for_wait_and_a_slow_one_holds_nobody_up() {
         let (port, count) = server(hello);
-        let served = Served::new(exempt(port), Says::new(ConnectionVerdict::Allow), SHORT);
+        let served = ExecutableBy::new(exempt(port), Says::new(ConnectionVerdict::Allow), SHORT);
         let mut slow = TcpStream::connect(served.place).unwrap();
         slow.write_all(b"GET http://site.exam").unwrap();
         let each = if std::env::var_os("YARD_SOAK").is_some() { 100 } else { 10 };
@@ -1056,7 +1056,7 @@ mod tests {
     #[test]
     fn a_command_asks_for_so_many_hosts_and_no_more() {
         let policy = Says::new(ConnectionVerdict::Deny("no".to_owned()));
-        let served = Served::new(Net::default().resolving_by(names(&[])), policy, SHORT);
+        let served = ExecutableBy::new(Net::default().resolving_by(names(&[])), policy, SHORT);
         for number in 0..MOST_HOSTS {
             assert!(served.connect(&format!("h{number}.example:443")).ends_with(": no\n"));
         }
@@ -1103,7 +1103,7 @@ mod tests {
                 stream.write_all(&piece).unwrap();
             }
         });
-        let served = Served::new(exempt(port), Says::new(ConnectionVerdict::Allow), SHORT);
+        let served = ExecutableBy::new(exempt(port), Says::new(ConnectionVerdict::Allow), SHORT);
         let mut client = tunnel(&served, &format!("site.example:{port}"));
         let (begun, mut read, mut piece) = (Instant::now(), 0, vec![0; 1 << 20]);
         while read < BYTES {

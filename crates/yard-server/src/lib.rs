@@ -1,9 +1,8 @@
 //! The servers: HTTP and MCP, over the same catalog and the same gate.
 //!
-//! `http` serves REST, events and the documents that describe them. A handler turns a request into one
-//! question to the gate and the answer into JSON; it opens no file, decides nothing about who may do
-//! what (the route table says which role a route needs, the gate whether the caller has it) and reads
-//! neither clock nor environment.
+//! `http` serves REST, events and the documents that describe them. A handler calls the gate once and converts the
+//! result into JSON. It opens no file, reads neither clock nor environment, and checks no rights: the route table says
+//! which role a route needs, and the gate whether the caller has it.
 
 mod body_memory;
 pub mod http;

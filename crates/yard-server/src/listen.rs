@@ -1,4 +1,4 @@
-//! Accepts connections and serves HTTP/1 on them. When the server is told to stop, it accepts no new
+//! Accepts connections and serves HTTP/1 on them. When the server receives a stop signal, it accepts no new
 //! connection, waits for the requests that are under way, and closes what is left after [`GRACE`]. No
 //! other module opens a listening socket.
 
@@ -23,11 +23,11 @@ use tokio::sync::Semaphore;
 use crate::http::{App, RouteTable, respond, table};
 use crate::pool::Pools;
 
-/// Most connections at once; the next ones wait to be accepted.
+/// The largest number of connections. Further ones wait to be accepted.
 const MAX_CONNECTIONS: usize = 4_096;
 /// How long a client may take to send the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long requests may still run once the server was told to stop.
+/// How long requests may still run after the server received a stop signal.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// A server that has bound its address and does not accept connections yet.
@@ -62,7 +62,7 @@ where
         let stop = stop();
         accept(listener, Arc::new(table(&app)), stop, &app).await;
     });
-    app.house.end_all_terminals();
+    app.admin.end_all_terminals();
     // A tool that still runs is cut off. The journal finishes or undoes its change when the workspace is opened again.
     runtime.shutdown_timeout(Duration::from_secs(2));
 }
@@ -76,8 +76,8 @@ async fn accept(
     let graceful = GracefulShutdown::new();
     let mut http = hyper::server::conn::http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
-    let most = app.settings.connections.unwrap_or(MAX_CONNECTIONS).clamp(1, MAX_CONNECTIONS);
-    let permits = Arc::new(Semaphore::new(most));
+    let max = app.settings.connections.unwrap_or(MAX_CONNECTIONS).clamp(1, MAX_CONNECTIONS);
+    let permits = Arc::new(Semaphore::new(max));
     let mut stop = std::pin::pin!(stop);
     loop {
         let accepted = tokio::select! {

@@ -27,7 +27,7 @@ struct ToolLabels {
 }
 
 /// The methods that routes have.
-fn method_word(method: &Method) -> &'static str {
+fn method_name(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
         Method::POST => "POST",
@@ -71,7 +71,7 @@ impl Metrics {
         status: u16,
         took: Duration,
     ) {
-        let labels = RouteLabels { method: method_word(method), route, status };
+        let labels = RouteLabels { method: method_name(method), route, status };
         self.requests.get_or_create(&labels).inc();
         self.seconds.observe(took.as_secs_f64());
     }
@@ -85,7 +85,7 @@ impl Metrics {
         self.calls.get_or_create(&labels).inc();
     }
 
-    /// All of it, in the text format.
+    /// All metrics, in the text format.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         // Writing into a string cannot fail.

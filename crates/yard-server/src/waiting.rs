@@ -32,7 +32,7 @@ where
     let end = Instant::now() + wait_time.min(MAX_WAIT);
     let notify = Arc::new(Notify::new());
     let waker = Arc::clone(&notify);
-    let _listening = session.listen(Arc::new(move || waker.notify_one()));
+    let _subscription = session.subscribe(Arc::new(move || waker.notify_one()));
     let mut stop = std::pin::pin!(stop);
     loop {
         let answer = resume().await?;

@@ -14,14 +14,14 @@ use yard_store::{
     StoreError, VersionRow, chain, step_digest,
 };
 
-use crate::scribe::{name, path};
-use crate::{FakeWorld, Scribe};
+use crate::step_builder::{name, path};
+use crate::{FakeWorld, StepBuilder};
 
 /// One promise.
-pub type Case = (&'static str, fn(&dyn Store, &FakeWorld));
+pub type StoreCase = (&'static str, fn(&dyn Store, &FakeWorld));
 
 /// All promises.
-pub const CASES: &[Case] = &[
+pub const CASES: &[StoreCase] = &[
     ("an empty store answers with nothing", empty),
     ("a created file reads back", created),
     ("a state reads back in every field", every_field),
@@ -103,10 +103,10 @@ fn empty(store: &dyn Store, world: &FakeWorld) {
 }
 
 fn created(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
-    let change = scribe.create(FileId::ROOT, &path("/a.txt"), b"hello");
-    let step = scribe.step("write", vec![change.clone()]);
-    let contents = [scribe.prepared(b"hello")];
+    let builder = StepBuilder::new(store, world);
+    let change = builder.create(FileId::ROOT, &path("/a.txt"), b"hello");
+    let step = builder.step("write", vec![change.clone()]);
+    let contents = [builder.prepared(b"hello")];
     let batch = Batch { steps: std::slice::from_ref(&step), contents: &contents };
     assert_eq!(store.append(0, batch), Ok(1));
 
@@ -129,41 +129,41 @@ fn created(store: &dyn Store, world: &FakeWorld) {
 }
 
 fn every_field(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
+    let builder = StepBuilder::new(store, world);
     let mut changes = Vec::new();
     let kinds = [FileKind::File, FileKind::Folder, FileKind::Link];
     for (at, (file_type, word)) in FileType::WORDS.into_iter().enumerate() {
         let at_path = path(&format!("/{word}"));
-        let mut change = scribe.create(FileId::ROOT, &at_path, b"");
+        let mut change = builder.create(FileId::ROOT, &at_path, b"");
         let state = change.after.as_mut().unwrap();
         (state.kind, state.file_type, state.json) = (kinds[at % 3], file_type, at % 2 == 1);
         (state.mode, state.size) = (0o7777 - at as u32, 1 << (5 * at));
         state.content = state.content.filter(|_| at % 3 != 1);
-        // Parents, names and paths are taken as they are told, even where they do not agree.
+        // The store takes parents, names and paths as given, even if they contradict each other.
         state.parent = if at % 4 == 3 { FileId::new(world) } else { state.parent };
         change.from = (at == 5).then(|| path("/elsewhere"));
         change.to = change.to.filter(|_| at != 6);
         changes.push(change);
     }
-    scribe.append(changes.clone(), &[b""]).unwrap();
+    builder.append(changes.clone(), &[b""]).unwrap();
     assert_eq!(store.changes(1), Ok(changes.clone()));
     for change in &changes {
-        assert_eq!(scribe.node(change.file).state, change.after);
+        assert_eq!(builder.node(change.file).state, change.after);
         assert_eq!(store.file_changes(change.file, None, 1).unwrap()[0].1, *change);
     }
 }
 
 fn empty_batch(store: &dyn Store, world: &FakeWorld) {
-    Scribe::new(store, world).file("/a", b"a");
+    StepBuilder::new(store, world).file("/a", b"a");
     assert_eq!(store.append(1, Batch::default()), Ok(1));
     assert_eq!(store.append(0, Batch::default()), Ok(1));
     assert_eq!(store.audit(0, 9).unwrap().len(), 1);
 }
 
 fn moved(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
-    scribe.file("/a", b"a");
-    let steps = [scribe.step("mkdir", vec![scribe.create_folder(FileId::ROOT, &path("/d"))])];
+    let builder = StepBuilder::new(store, world);
+    builder.file("/a", b"a");
+    let steps = [builder.step("mkdir", vec![builder.create_folder(FileId::ROOT, &path("/d"))])];
     for expected in [0, 2, u64::MAX] {
         let batch = Batch { steps: &steps, contents: &[] };
         assert_eq!(store.append(expected, batch), Err(StoreError::Moved { head: 1 }));
@@ -172,11 +172,11 @@ fn moved(store: &dyn Store, world: &FakeWorld) {
 }
 
 fn all_or_nothing(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
-    let good = scribe.create(FileId::ROOT, &path("/a"), b"a");
-    let bad = scribe.create(FileId::ROOT, &path("/b"), b"nobody gave this");
-    let steps = [scribe.step("write", vec![good.clone()]), scribe.step("write", vec![bad])];
-    let contents = [scribe.prepared(b"a")];
+    let builder = StepBuilder::new(store, world);
+    let good = builder.create(FileId::ROOT, &path("/a"), b"a");
+    let bad = builder.create(FileId::ROOT, &path("/b"), b"nobody gave this");
+    let steps = [builder.step("write", vec![good.clone()]), builder.step("write", vec![bad])];
+    let contents = [builder.prepared(b"a")];
     assert_misfit(store.append(0, Batch { steps: &steps, contents: &contents }));
     assert_eq!(store.head(), Ok(0));
     assert_eq!(store.node(good.file), Ok(None));
@@ -187,85 +187,85 @@ fn all_or_nothing(store: &dyn Store, world: &FakeWorld) {
 }
 
 fn wrong_before(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
-    let id = scribe.file("/a", b"a");
-    let old = scribe.node(id);
-    scribe.write(id, b"b");
-    let stranger = NewChange { file: FileId::new(world), ..scribe.edit(&old, b"a") };
-    let again = NewChange { before: None, ..scribe.edit(&old, b"a") };
-    let never = NewChange { file: FileId::new(world), before: None, ..scribe.remove(&old) };
-    for change in [scribe.edit(&old, b"a"), scribe.remove(&old), stranger, again, never] {
-        assert_misfit(scribe.append(vec![change], &[b"a"]));
+    let builder = StepBuilder::new(store, world);
+    let id = builder.file("/a", b"a");
+    let old = builder.node(id);
+    builder.write(id, b"b");
+    let stranger = NewChange { file: FileId::new(world), ..builder.edit(&old, b"a") };
+    let again = NewChange { before: None, ..builder.edit(&old, b"a") };
+    let never = NewChange { file: FileId::new(world), before: None, ..builder.remove(&old) };
+    for change in [builder.edit(&old, b"a"), builder.remove(&old), stranger, again, never] {
+        assert_misfit(builder.append(vec![change], &[b"a"]));
     }
-    scribe.delete(id);
-    assert_misfit(scribe.append(vec![scribe.edit(&old, b"a")], &[]));
+    builder.delete(id);
+    assert_misfit(builder.append(vec![builder.edit(&old, b"a")], &[]));
     assert_eq!(store.head(), Ok(3));
 }
 
 fn missing_content(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
-    let change = scribe.create(FileId::ROOT, &path("/a"), b"nobody gave this");
-    let Err(StoreError::Misfit(why)) = scribe.append(vec![change.clone()], &[b"other"]) else {
+    let builder = StepBuilder::new(store, world);
+    let change = builder.create(FileId::ROOT, &path("/a"), b"nobody gave this");
+    let Err(StoreError::Misfit(why)) = builder.append(vec![change.clone()], &[b"other"]) else {
         panic!("a content was missing");
     };
     assert!(why.contains(&ContentHash::of(b"nobody gave this").to_string()), "{why}");
-    assert_eq!(scribe.append(vec![change], &[b"nobody gave this"]), Ok(1));
+    assert_eq!(builder.append(vec![change], &[b"nobody gave this"]), Ok(1));
 }
 
 fn unique_names(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
-    let a = scribe.file("/a", b"a");
-    let b = scribe.file("/b", b"a");
-    assert_misfit(scribe.append(vec![scribe.create(FileId::ROOT, &path("/a"), b"a")], &[]));
-    let onto = |id, to: &str| scribe.rename(&scribe.node(id), FileId::ROOT, &path(to));
-    assert_misfit(scribe.append(vec![onto(b, "/a")], &[]));
-    scribe.delete(a);
-    assert_eq!(scribe.append(vec![onto(b, "/a")], &[]), Ok(4));
-    let last = scribe.node(a).last;
-    assert_misfit(scribe.append(vec![scribe.appear(a, &path("/a"), last)], &[]));
-    let folder = scribe.create_folder(FileId::ROOT, &path("/d"));
-    let inside = scribe.create(folder.file, &path("/d/a"), b"a");
-    assert_eq!(scribe.append(vec![folder, inside], &[]), Ok(5));
+    let builder = StepBuilder::new(store, world);
+    let a = builder.file("/a", b"a");
+    let b = builder.file("/b", b"a");
+    assert_misfit(builder.append(vec![builder.create(FileId::ROOT, &path("/a"), b"a")], &[]));
+    let onto = |id, to: &str| builder.rename(&builder.node(id), FileId::ROOT, &path(to));
+    assert_misfit(builder.append(vec![onto(b, "/a")], &[]));
+    builder.delete(a);
+    assert_eq!(builder.append(vec![onto(b, "/a")], &[]), Ok(4));
+    let last = builder.node(a).last;
+    assert_misfit(builder.append(vec![builder.appear(a, &path("/a"), last)], &[]));
+    let folder = builder.create_folder(FileId::ROOT, &path("/d"));
+    let inside = builder.create(folder.file, &path("/d/a"), b"a");
+    assert_eq!(builder.append(vec![folder, inside], &[]), Ok(5));
 }
 
 fn unique_ids(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
-    let step = scribe.step("write", vec![]);
+    let builder = StepBuilder::new(store, world);
+    let step = builder.step("write", vec![]);
     let again = [step.clone()];
     assert_misfit(store.append(0, Batch { steps: &[step.clone(), step], contents: &[] }));
     assert_eq!(store.append(0, Batch { steps: &again, contents: &[] }), Ok(1));
     assert_misfit(store.append(1, Batch { steps: &again, contents: &[] }));
-    let id = scribe.file("/a", b"a");
-    let node = scribe.node(id);
-    let change = NewChange { version: node.version, ..scribe.edit(&node, b"b") };
-    assert_misfit(scribe.append(vec![change], &[b"b"]));
+    let id = builder.file("/a", b"a");
+    let node = builder.node(id);
+    let change = NewChange { version: node.version, ..builder.edit(&node, b"b") };
+    assert_misfit(builder.append(vec![change], &[b"b"]));
 }
 
 fn root_stays(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
-    let change = scribe.create_folder(FileId::ROOT, &path("/d"));
-    assert_misfit(scribe.append(vec![NewChange { file: FileId::ROOT, ..change }], &[]));
+    let builder = StepBuilder::new(store, world);
+    let change = builder.create_folder(FileId::ROOT, &path("/d"));
+    assert_misfit(builder.append(vec![NewChange { file: FileId::ROOT, ..change }], &[]));
 }
 
 fn move_then_create(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
-    let a = scribe.file("/a", b"a");
-    let away = scribe.rename(&scribe.node(a), FileId::ROOT, &path("/a.old"));
-    let fresh = scribe.create(FileId::ROOT, &path("/a"), b"new");
+    let builder = StepBuilder::new(store, world);
+    let a = builder.file("/a", b"a");
+    let away = builder.rename(&builder.node(a), FileId::ROOT, &path("/a.old"));
+    let fresh = builder.create(FileId::ROOT, &path("/a"), b"new");
     let changes = vec![away, fresh.clone()];
-    assert_eq!(scribe.append(changes.clone(), &[b"new"]), Ok(2));
+    assert_eq!(builder.append(changes.clone(), &[b"new"]), Ok(2));
     assert_eq!(store.lookup(&path("/a.old")).unwrap().unwrap().id, a);
     assert_eq!(store.lookup(&path("/a")).unwrap().unwrap().id, fresh.file);
     assert_eq!(store.changes(2), Ok(changes));
 
-    let away = scribe.rename(&scribe.node(a), FileId::ROOT, &path("/b"));
-    let turned = scribe.create(FileId::ROOT, &path("/b"), b"new");
-    assert_misfit(scribe.append(vec![turned, away], &[]));
+    let away = builder.rename(&builder.node(a), FileId::ROOT, &path("/b"));
+    let turned = builder.create(FileId::ROOT, &path("/b"), b"new");
+    assert_misfit(builder.append(vec![turned, away], &[]));
 }
 
 fn batch_of_steps(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
-    let one = scribe.create(FileId::ROOT, &path("/a"), b"1");
+    let builder = StepBuilder::new(store, world);
+    let one = builder.create(FileId::ROOT, &path("/a"), b"1");
     let (content, after) = (Some(ContentHash::of(b"2")), one.after.clone().unwrap());
     let two = NewChange {
         before: one.after.clone(),
@@ -274,8 +274,8 @@ fn batch_of_steps(store: &dyn Store, world: &FakeWorld) {
         version: Some(VersionId::new(world)),
         ..one.clone()
     };
-    let steps = [scribe.step("write", vec![one.clone()]), scribe.step("edit", vec![two.clone()])];
-    let contents = [scribe.prepared(b"1"), scribe.prepared(b"2")];
+    let steps = [builder.step("write", vec![one.clone()]), builder.step("edit", vec![two.clone()])];
+    let contents = [builder.prepared(b"1"), builder.prepared(b"2")];
     assert_eq!(store.append(0, Batch { steps: &steps, contents: &contents }), Ok(2));
     let changes: Vec<_> = store.file_changes(one.file, None, 9).unwrap().into_iter().collect();
     assert_eq!(changes.iter().map(|(step, _)| step.seq).collect::<Vec<_>>(), [2, 1]);
@@ -283,10 +283,10 @@ fn batch_of_steps(store: &dyn Store, world: &FakeWorld) {
 }
 
 fn bare_step(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
-    assert_eq!(scribe.append(vec![], &[]), Ok(1));
-    scribe.file("/a", b"a");
-    assert_eq!(scribe.append(vec![], &[]), Ok(3));
+    let builder = StepBuilder::new(store, world);
+    assert_eq!(builder.append(vec![], &[]), Ok(1));
+    builder.file("/a", b"a");
+    assert_eq!(builder.append(vec![], &[]), Ok(3));
     let rows = store.steps(None, None, 9).unwrap();
     assert_eq!(rows.iter().map(|row| row.files).collect::<Vec<_>>(), [0, 1, 0]);
     assert_eq!((&rows[0].path, &rows[1].path), (&None, &Some(path("/a"))));
@@ -296,19 +296,19 @@ fn bare_step(store: &dyn Store, world: &FakeWorld) {
 }
 
 fn restored(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
-    let id = scribe.file("/a", b"a");
-    let first = scribe.node(id);
-    scribe.delete(id);
-    let gone = scribe.node(id);
+    let builder = StepBuilder::new(store, world);
+    let id = builder.file("/a", b"a");
+    let first = builder.node(id);
+    builder.delete(id);
+    let gone = builder.node(id);
     assert_eq!((&gone.state, &gone.last), (&None, &first.last));
     assert_eq!((gone.version, gone.seq, &gone.path), (first.version, 2, &path("/a")));
     assert_eq!(store.path_of(id), Ok(None));
     assert_eq!(store.child(FileId::ROOT, &name("a")), Ok(None));
 
-    let back = scribe.appear(id, &path("/a"), gone.last);
-    assert_eq!(scribe.append(vec![back.clone()], &[]), Ok(3));
-    let node = scribe.node(id);
+    let back = builder.appear(id, &path("/a"), gone.last);
+    assert_eq!(builder.append(vec![back.clone()], &[]), Ok(3));
+    let node = builder.node(id);
     assert_eq!((&node.state, node.version), (&back.after, back.version));
     assert_eq!(node.created_at, first.created_at);
     let history = store.file_changes(id, None, 9).unwrap();
@@ -320,13 +320,13 @@ fn restored(store: &dyn Store, world: &FakeWorld) {
 }
 
 fn removed(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
-    let first = scribe.file("/a", b"1");
-    scribe.delete(first);
-    let second = scribe.file("/a", b"2");
-    let others = [scribe.file("/b", b"1"), scribe.file("/c", b"1")];
-    scribe.delete(second);
-    scribe.append(others.map(|id| scribe.remove(&scribe.node(id))).to_vec(), &[]).unwrap();
+    let builder = StepBuilder::new(store, world);
+    let first = builder.file("/a", b"1");
+    builder.delete(first);
+    let second = builder.file("/a", b"2");
+    let others = [builder.file("/b", b"1"), builder.file("/c", b"1")];
+    builder.delete(second);
+    builder.append(others.map(|id| builder.remove(&builder.node(id))).to_vec(), &[]).unwrap();
     let ids = |skip, limit| -> Vec<FileId> {
         store.removed(skip, limit).unwrap().iter().map(|node| node.id).collect()
     };
@@ -340,35 +340,35 @@ fn removed(store: &dyn Store, world: &FakeWorld) {
 }
 
 fn moved_folder(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
-    let folder = scribe.create_folder(FileId::ROOT, &path("/d"));
-    let inside = scribe.create(folder.file, &path("/d/a"), b"a");
-    scribe.append(vec![folder.clone(), inside.clone()], &[b"a"]).unwrap();
-    let away = scribe.rename(&scribe.node(folder.file), FileId::ROOT, &path("/e"));
-    scribe.append(vec![away], &[]).unwrap();
+    let builder = StepBuilder::new(store, world);
+    let folder = builder.create_folder(FileId::ROOT, &path("/d"));
+    let inside = builder.create(folder.file, &path("/d/a"), b"a");
+    builder.append(vec![folder.clone(), inside.clone()], &[b"a"]).unwrap();
+    let away = builder.rename(&builder.node(folder.file), FileId::ROOT, &path("/e"));
+    builder.append(vec![away], &[]).unwrap();
     assert_eq!(store.lookup(&path("/e/a")).unwrap().unwrap().id, inside.file);
     assert_eq!(store.lookup(&path("/d/a")), Ok(None));
     assert_eq!(store.path_of(inside.file), Ok(Some(path("/e/a"))));
-    assert_eq!(scribe.node(inside.file).path, path("/d/a"));
-    scribe.delete(folder.file);
+    assert_eq!(builder.node(inside.file).path, path("/d/a"));
+    builder.delete(folder.file);
     assert_eq!(store.path_of(inside.file), Ok(None));
 }
 
 fn looped_folder(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
-    let folder = scribe.create_folder(FileId::ROOT, &path("/d"));
+    let builder = StepBuilder::new(store, world);
+    let folder = builder.create_folder(FileId::ROOT, &path("/d"));
     let id = folder.file;
-    scribe.append(vec![folder], &[]).unwrap();
-    scribe.append(vec![scribe.rename(&scribe.node(id), id, &path("/d/d"))], &[]).unwrap();
+    builder.append(vec![folder], &[]).unwrap();
+    builder.append(vec![builder.rename(&builder.node(id), id, &path("/d/d"))], &[]).unwrap();
     assert!(matches!(store.path_of(id), Err(StoreError::Corrupt(_))));
 }
 
 fn paged_steps(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
-    let a = scribe.file("/a", b"0");
-    let b = scribe.file("/b", b"0");
+    let builder = StepBuilder::new(store, world);
+    let a = builder.file("/a", b"0");
+    let b = builder.file("/b", b"0");
     for n in 1..=4u8 {
-        scribe.write(if n % 2 == 0 { a } else { b }, &[n]);
+        builder.write(if n % 2 == 0 { a } else { b }, &[n]);
     }
     let seqs = |file, before, limit| -> Vec<u64> {
         store.steps(file, before, limit).unwrap().iter().map(|row| row.seq).collect()
@@ -384,10 +384,10 @@ fn paged_steps(store: &dyn Store, world: &FakeWorld) {
 }
 
 fn paged_changes(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
-    let id = scribe.file("/a", b"0");
+    let builder = StepBuilder::new(store, world);
+    let id = builder.file("/a", b"0");
     for n in 1..=9u8 {
-        scribe.write(id, &[n]);
+        builder.write(id, &[n]);
     }
     let whole = store.file_changes(id, None, usize::MAX).unwrap();
     assert_eq!(
@@ -407,9 +407,9 @@ fn paged_changes(store: &dyn Store, world: &FakeWorld) {
 }
 
 fn twice_in_a_step(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
-    let id = scribe.file("/a", b"a");
-    let away = scribe.rename(&scribe.node(id), FileId::ROOT, &path("/b"));
+    let builder = StepBuilder::new(store, world);
+    let id = builder.file("/a", b"a");
+    let away = builder.rename(&builder.node(id), FileId::ROOT, &path("/b"));
     let back = NewChange {
         before: away.after.clone(),
         after: away.before.clone(),
@@ -417,7 +417,7 @@ fn twice_in_a_step(store: &dyn Store, world: &FakeWorld) {
         to: away.from.clone(),
         ..away.clone()
     };
-    scribe.append(vec![away.clone(), back.clone()], &[]).unwrap();
+    builder.append(vec![away.clone(), back.clone()], &[]).unwrap();
     let history = store.file_changes(id, None, 9).unwrap();
     assert_eq!(
         history.iter().map(|(_, change)| change).take(2).collect::<Vec<_>>(),
@@ -428,13 +428,13 @@ fn twice_in_a_step(store: &dyn Store, world: &FakeWorld) {
 }
 
 fn versions(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
-    let id = scribe.file("/a", b"1");
-    let first = scribe.node(id);
-    scribe.write(id, b"2");
-    let second = scribe.node(id);
-    scribe.append(vec![scribe.rename(&second, FileId::ROOT, &path("/b"))], &[]).unwrap();
-    assert_eq!(scribe.node(id).version, second.version, "a move makes no version");
+    let builder = StepBuilder::new(store, world);
+    let id = builder.file("/a", b"1");
+    let first = builder.node(id);
+    builder.write(id, b"2");
+    let second = builder.node(id);
+    builder.append(vec![builder.rename(&second, FileId::ROOT, &path("/b"))], &[]).unwrap();
+    assert_eq!(builder.node(id).version, second.version, "a move makes no version");
     for node in [first, second] {
         let row = VersionRow { file: id, seq: node.seq, state: node.last };
         assert_eq!(store.version(node.version.unwrap()), Ok(Some(row)));
@@ -442,11 +442,11 @@ fn versions(store: &dyn Store, world: &FakeWorld) {
 }
 
 fn undoing(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
-    scribe.file("/a", b"1");
+    let builder = StepBuilder::new(store, world);
+    builder.file("/a", b"1");
     let first = store.steps(None, None, 1).unwrap()[0].id;
     for undoes in [first, StepId::new(world)] {
-        let mut step = scribe.step("undo", vec![]);
+        let mut step = builder.step("undo", vec![]);
         step.undoes = Some(undoes);
         step.author = Author::Person;
         let steps = [step];
@@ -468,12 +468,12 @@ fn bytes(world: &FakeWorld, size: usize, noise: bool) -> Vec<u8> {
 }
 
 fn contents(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
+    let builder = StepBuilder::new(store, world);
     let sizes = [0, 1, 95, 1024, 1025, 10_000, 300_000, 1 << 20, (1 << 20) + 1, 5_000_000];
     for size in sizes {
         for noise in [false, true] {
             let bytes = bytes(world, size, noise);
-            scribe.append(vec![], &[&bytes]).unwrap();
+            builder.append(vec![], &[&bytes]).unwrap();
             let hash = ContentHash::of(&bytes);
             assert!(store.content(&hash).unwrap() == Some(bytes), "{size} bytes");
             let located = Located { size: size as u64, kept: None };
@@ -483,16 +483,16 @@ fn contents(store: &dyn Store, world: &FakeWorld) {
 }
 
 fn long_chain(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
+    let builder = StepBuilder::new(store, world);
     for size in [200, 10_000, 400_000] {
         let mut versions = vec![bytes(world, size, false)];
-        scribe.append(vec![], &[&versions[0]]).unwrap();
+        builder.append(vec![], &[&versions[0]]).unwrap();
         for n in 1..40u32 {
             let before = versions.last().unwrap();
             let mut after = before.clone();
             let at = world.below(size);
             after.splice(at..at, format!("edit {n}\n").into_bytes());
-            let contents = [scribe.prepared_after(&after, before)];
+            let contents = [builder.prepared_after(&after, before)];
             store.append(store.head().unwrap(), Batch { steps: &[], contents: &contents }).unwrap();
             versions.push(after);
         }
@@ -501,23 +501,23 @@ fn long_chain(store: &dyn Store, world: &FakeWorld) {
             assert!(stored == Some(version), "a version of {size} bytes");
         }
     }
-    let stranger = scribe.prepared_after(b"against what is not stored", &[7; 9000]);
+    let stranger = builder.prepared_after(b"against what is not stored", &[7; 9000]);
     store.append(store.head().unwrap(), Batch { steps: &[], contents: &[stranger] }).unwrap();
     let hash = ContentHash::of(b"against what is not stored");
     assert_eq!(store.content(&hash), Ok(Some(b"against what is not stored".to_vec())));
 }
 
 fn repeated_content(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
-    scribe.append(vec![], &[b"same", b"same"]).unwrap();
-    scribe.append(vec![], &[b"same"]).unwrap();
+    let builder = StepBuilder::new(store, world);
+    builder.append(vec![], &[b"same", b"same"]).unwrap();
+    builder.append(vec![], &[b"same"]).unwrap();
     assert_eq!(store.contents(None, 9), Ok(vec![ContentHash::of(b"same")]));
 }
 
 fn listed_contents(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
+    let builder = StepBuilder::new(store, world);
     let all: Vec<Vec<u8>> = (0..20u8).map(|n| vec![n]).collect();
-    scribe.append(vec![], &all.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap();
+    builder.append(vec![], &all.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap();
     let mut hashes: Vec<_> = all.iter().map(|bytes| ContentHash::of(bytes)).collect();
     hashes.sort();
     let mut listed: Vec<ContentHash> = Vec::new();
@@ -531,17 +531,17 @@ fn listed_contents(store: &dyn Store, world: &FakeWorld) {
     assert_eq!(listed, hashes);
 }
 
-fn purging(scribe: &Scribe<'_>) -> AuditEntry {
-    AuditEntry { actor: "person:local".into(), ..scribe.step("purge", vec![]).audit }
+fn purging(builder: &StepBuilder<'_>) -> AuditEntry {
+    AuditEntry { actor: "person:local".into(), ..builder.step("purge", vec![]).audit }
 }
 
 fn purged(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
-    let id = scribe.file("/a", b"one");
-    scribe.write(id, b"second");
-    scribe.delete(id);
-    let (before, history) = (scribe.node(id), store.file_changes(id, None, 9).unwrap());
-    let entry = purging(&scribe);
+    let builder = StepBuilder::new(store, world);
+    let id = builder.file("/a", b"one");
+    builder.write(id, b"second");
+    builder.delete(id);
+    let (before, history) = (builder.node(id), store.file_changes(id, None, 9).unwrap());
+    let entry = purging(&builder);
     let gone = store.purge(&[id], &entry).unwrap();
     assert_eq!((gone.contents.len(), gone.bytes), (2, 9));
     for bytes in [&b"one"[..], b"second"] {
@@ -559,19 +559,19 @@ fn purged(store: &dyn Store, world: &FakeWorld) {
     let last = store.audit(3, 9).unwrap().remove(0);
     assert_eq!((last.number, last.entry, last.step), (4, entry.clone(), None));
     audited(store);
-    let back = scribe.appear(id, &path("/a"), scribe.node(id).last);
-    assert_misfit(scribe.append(vec![back.clone()], &[]));
+    let back = builder.appear(id, &path("/a"), builder.node(id).last);
+    assert_misfit(builder.append(vec![back.clone()], &[]));
     assert_eq!(store.purge(&[id], &entry).map(|gone| gone.contents), Ok(vec![]));
-    assert_eq!(scribe.append(vec![back], &[b"second"]), Ok(4));
-    assert!(!scribe.node(id).purged);
+    assert_eq!(builder.append(vec![back], &[b"second"]), Ok(4));
+    assert!(!builder.node(id).purged);
 }
 
 fn unfit_purge(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
-    let (living, removed) = (scribe.file("/a", b"a"), scribe.file("/b", b"b"));
-    scribe.delete(removed);
+    let builder = StepBuilder::new(store, world);
+    let (living, removed) = (builder.file("/a", b"a"), builder.file("/b", b"b"));
+    builder.delete(removed);
     for files in [vec![living], vec![removed, living], vec![FileId::new(world)]] {
-        assert_misfit(store.purge(&files, &purging(&scribe)));
+        assert_misfit(store.purge(&files, &purging(&builder)));
     }
     assert_eq!(store.content(&ContentHash::of(b"b")), Ok(Some(b"b".to_vec())));
     assert_eq!(store.removed(0, 9).unwrap().len(), 1);
@@ -579,54 +579,54 @@ fn unfit_purge(store: &dyn Store, world: &FakeWorld) {
 }
 
 fn purged_base(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
+    let builder = StepBuilder::new(store, world);
     let text = |n: usize| -> Vec<u8> {
         (0..300).flat_map(|at| format!("line {at} of {}\n", n * (at / 290)).into_bytes()).collect()
     };
-    let (old, heir) = (scribe.file("/old", &text(0)), scribe.file("/heir", b"-"));
+    let (old, heir) = (builder.file("/old", &text(0)), builder.file("/heir", b"-"));
     for n in 1..40 {
         // The odd ones are the heir's, each made from the other file's content before it.
         let id = if n % 2 == 1 { heir } else { old };
-        let contents = [scribe.prepared_after(&text(n), &text(n - 1))];
-        let steps = [scribe.step("write", vec![scribe.edit(&scribe.node(id), &text(n))])];
+        let contents = [builder.prepared_after(&text(n), &text(n - 1))];
+        let steps = [builder.step("write", vec![builder.edit(&builder.node(id), &text(n))])];
         let head = store.head().unwrap();
         store.append(head, Batch { steps: &steps, contents: &contents }).unwrap();
     }
-    scribe.delete(old);
-    assert_eq!(store.purge(&[old], &purging(&scribe)).unwrap().contents.len(), 20);
+    builder.delete(old);
+    assert_eq!(store.purge(&[old], &purging(&builder)).unwrap().contents.len(), 20);
     for n in 0..40 {
         let bytes = store.content(&ContentHash::of(&text(n))).unwrap();
         assert_eq!(bytes, (n % 2 == 1).then(|| text(n)), "{n}");
     }
-    let contents = [scribe.prepared_after(&text(40), &text(39))];
-    let steps = [scribe.step("write", vec![scribe.edit(&scribe.node(heir), &text(40))])];
+    let contents = [builder.prepared_after(&text(40), &text(39))];
+    let steps = [builder.step("write", vec![builder.edit(&builder.node(heir), &text(40))])];
     store.append(store.head().unwrap(), Batch { steps: &steps, contents: &contents }).unwrap();
     assert_eq!(store.content(&ContentHash::of(&text(40))), Ok(Some(text(40))));
     audited(store);
 }
 
 fn shared_content(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
-    let (a, b) = (scribe.file("/a", b"shared"), scribe.file("/b", b"shared"));
-    scribe.delete(a);
-    assert_eq!(store.purge(&[a], &purging(&scribe)).unwrap().contents, []);
+    let builder = StepBuilder::new(store, world);
+    let (a, b) = (builder.file("/a", b"shared"), builder.file("/b", b"shared"));
+    builder.delete(a);
+    assert_eq!(store.purge(&[a], &purging(&builder)).unwrap().contents, []);
     assert_eq!(store.content(&ContentHash::of(b"shared")), Ok(Some(b"shared".to_vec())));
     assert_eq!(store.removed(0, 9), Ok(vec![]));
-    scribe.delete(b);
-    let gone = store.purge(&[b], &purging(&scribe)).unwrap();
+    builder.delete(b);
+    let gone = store.purge(&[b], &purging(&builder)).unwrap();
     assert_eq!(gone.contents, [ContentHash::of(b"shared")]);
 }
 
 fn brought_again(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
-    let id = scribe.file("/a", b"again");
-    scribe.delete(id);
-    store.purge(&[id], &purging(&scribe)).unwrap();
-    scribe.file("/a", b"again");
+    let builder = StepBuilder::new(store, world);
+    let id = builder.file("/a", b"again");
+    builder.delete(id);
+    store.purge(&[id], &purging(&builder)).unwrap();
+    builder.file("/a", b"again");
     let hash = ContentHash::of(b"again");
     assert_eq!(store.content(&hash), Ok(Some(b"again".to_vec())));
     assert_eq!((store.is_purged(&hash), store.contents(None, 9)), (Ok(false), Ok(vec![hash])));
-    assert!(scribe.node(id).purged);
+    assert!(builder.node(id).purged);
 }
 
 /// Recomputes the whole audit chain from the steps as they read now.
@@ -644,8 +644,8 @@ fn audited(store: &dyn Store) {
 }
 
 fn signatures(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
-    let id = scribe.file("/a", b"1");
+    let builder = StepBuilder::new(store, world);
+    let id = builder.file("/a", b"1");
     let signature = Signature { size: 1, mtime: -5, ctime: i64::MAX, inode: u64::MAX };
     let saw = |file, content: &[u8]| {
         let content = ContentHash::of(content);
@@ -655,30 +655,32 @@ fn signatures(store: &dyn Store, world: &FakeWorld) {
     assert_eq!(saw(id, b"other"), None);
     assert_eq!(saw(FileId::new(world), b"1"), None);
     assert_eq!(saw(id, b"1"), Some(signature));
-    scribe.append(vec![scribe.rename(&scribe.node(id), FileId::ROOT, &path("/b"))], &[]).unwrap();
-    assert_eq!(scribe.node(id).signature, Some(signature), "a move changes no content");
-    scribe.write(id, b"2");
-    assert_eq!(scribe.node(id).signature, None);
-    scribe.write(id, b"1");
-    assert_eq!(scribe.node(id).signature, None);
+    builder
+        .append(vec![builder.rename(&builder.node(id), FileId::ROOT, &path("/b"))], &[])
+        .unwrap();
+    assert_eq!(builder.node(id).signature, Some(signature), "a move changes no content");
+    builder.write(id, b"2");
+    assert_eq!(builder.node(id).signature, None);
+    builder.write(id, b"1");
+    assert_eq!(builder.node(id).signature, None);
     assert_eq!(saw(id, b"1"), Some(signature));
-    scribe.delete(id);
-    assert_eq!(scribe.node(id).signature, None);
+    builder.delete(id);
+    assert_eq!(builder.node(id).signature, None);
     assert_eq!(saw(id, b"1"), None);
 }
 
 fn audit_chain(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
+    let builder = StepBuilder::new(store, world);
     let note = |action: &str| {
         let (actor, detail) = ("person:local".to_owned(), "no".to_owned());
         store.append_audit(&AuditEntry { at: world.now(), actor, action: action.into(), detail })
     };
     note("denied").unwrap();
     note("denied").unwrap();
-    let id = scribe.file("/a", b"1");
-    scribe.write(id, b"2");
+    let id = builder.file("/a", b"1");
+    builder.write(id, b"2");
     note("asked").unwrap();
-    let mut step = scribe.step("remove", vec![scribe.remove(&scribe.node(id))]);
+    let mut step = builder.step("remove", vec![builder.remove(&builder.node(id))]);
     step.audit.at = world.now();
     step.audit.action = "delete".into();
     store.append(2, Batch { steps: std::slice::from_ref(&step), contents: &[] }).unwrap();
@@ -709,12 +711,12 @@ fn audit_chain(store: &dyn Store, world: &FakeWorld) {
 }
 
 fn odd_names(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
+    let builder = StepBuilder::new(store, world);
     for bytes in [&b"caf\xe9"[..], b"a\nb", b"\xff\xfe", b" ", b"A", b"a"] {
         let at = WsPath::root().join(&Name::new(bytes).unwrap()).unwrap();
-        let change = scribe.create(FileId::ROOT, &at, b"x");
+        let change = builder.create(FileId::ROOT, &at, b"x");
         let id = change.file;
-        scribe.append(vec![change], &[b"x"]).unwrap();
+        builder.append(vec![change], &[b"x"]).unwrap();
         assert_eq!(store.lookup(&at).unwrap().map(|node| node.id), Some(id));
         assert_eq!(store.path_of(id), Ok(Some(at)));
     }
@@ -739,10 +741,10 @@ fn racing(store: &dyn Store, world: &FakeWorld) {
 
 /// Appends `each` steps, each when it is first on the head that it saw.
 fn win(store: &dyn Store, world: &FakeWorld, thread: usize, each: u64) {
-    let scribe = Scribe::new(store, world);
+    let builder = StepBuilder::new(store, world);
     for n in 0..each {
         let at = path(&format!("/{thread}-{n}"));
-        let steps = [scribe.step("mkdir", vec![scribe.create_folder(FileId::ROOT, &at)])];
+        let steps = [builder.step("mkdir", vec![builder.create_folder(FileId::ROOT, &at)])];
         loop {
             let expected = store.head().unwrap();
             match store.append(expected, Batch { steps: &steps, contents: &[] }) {

@@ -1,5 +1,5 @@
-//! What tests of every crate share: a world without surprises, the obvious twin of the store, and
-//! the contract that every store keeps. Nothing here is part of the product.
+//! The shared code of tests: a deterministic world, an in-memory model of the store, the contracts that every store
+//! keeps, failure injection and test workspaces. Nothing here is part of the product.
 
 #![allow(
     clippy::unwrap_used,
@@ -9,25 +9,25 @@
     reason = "a crate of tests"
 )]
 
-pub mod alike;
 pub mod contract;
-pub mod desk_contract;
-pub mod failing;
+pub mod failing_store;
+pub mod harness;
 pub mod large_args;
 mod model;
-mod plan;
-pub mod probe;
+pub mod model_comparison;
+mod open_options;
+pub mod records_contract;
 pub mod registry_contract;
-pub mod remains;
 pub mod replay;
-pub mod rival;
-mod scribe;
+mod step_builder;
+pub mod store_equality;
+pub mod text_search;
 mod transcripts;
 mod yard;
 
 pub use model::ModelStore;
-pub use plan::Plan;
-pub use scribe::Scribe;
+pub use open_options::OpenOptions;
+pub use step_builder::StepBuilder;
 pub use transcripts::Transcripts;
 pub use yard::{Folders, Yard};
 pub use yard_fixtures::{Dice, FakeWorld, RealWorld, trees};

@@ -12,10 +12,10 @@ use yard_store::{AuditEntry, Registry};
 use crate::FakeWorld;
 
 /// One promise.
-pub type Case = (&'static str, fn(&dyn Registry, &FakeWorld));
+pub type RegistryCase = (&'static str, fn(&dyn Registry, &FakeWorld));
 
 /// All promises.
-pub const CASES: &[Case] = &[
+pub const CASES: &[RegistryCase] = &[
     ("an empty registry knows nobody", empty),
     ("an address has one account", addresses),
     ("of many who want one address one gets it", addresses_at_once),
@@ -62,9 +62,9 @@ pub fn survives(open: &dyn Fn() -> Box<dyn Registry>) {
     let world = FakeWorld::new(9);
     let registry = open();
     let ada = person(registry.as_ref(), &world, "ada@example.com");
-    let room = workspace(registry.as_ref(), &world, &ada);
+    let workspace = workspace(registry.as_ref(), &world, &ada);
     let login = log_in(registry.as_ref(), &world, &ada, 1);
-    let key = add_key(registry.as_ref(), &world, &room, &ada, 9);
+    let key = add_key(registry.as_ref(), &world, &workspace, &ada, 9);
     let retry = retry("person:ada", "k", 1);
     assert_eq!(registry.claim(retry, world.now(), long_ago()).unwrap(), Claim::New);
     let rows = registry.audit(0, 100).unwrap();
@@ -73,7 +73,7 @@ pub fn survives(open: &dyn Fn() -> Box<dyn Registry>) {
     let again = open();
     let registry = again.as_ref();
     assert_eq!(registry.person(login).unwrap(), Some(ada.clone()));
-    assert_eq!(registry.workspaces_of(ada.id, None, 9).unwrap(), [(room, Role::Owner)]);
+    assert_eq!(registry.workspaces_of(ada.id, None, 9).unwrap(), [(workspace, Role::Owner)]);
     assert_eq!(registry.key_by_secret(&secret(9)).unwrap(), Some(key));
     let known = registry.claim(retry, world.now(), long_ago()).unwrap();
     assert!(matches!(known, Claim::Begun { .. }), "{known:?}");
@@ -146,10 +146,10 @@ fn workspace(registry: &dyn Registry, world: &FakeWorld, owner: &UserRow) -> Wor
     row
 }
 
-fn key_row(world: &FakeWorld, room: &WorkspaceRow, maker: &UserRow) -> KeyRow {
+fn key_row(world: &FakeWorld, workspace: &WorkspaceRow, maker: &UserRow) -> KeyRow {
     KeyRow {
         id: KeyId::new(world),
-        workspace: room.id,
+        workspace: workspace.id,
         name: "agent".to_owned(),
         role: Role::Member,
         chat: Some(ChatId::new(world)),
@@ -162,11 +162,11 @@ fn key_row(world: &FakeWorld, room: &WorkspaceRow, maker: &UserRow) -> KeyRow {
 fn add_key(
     registry: &dyn Registry,
     world: &FakeWorld,
-    room: &WorkspaceRow,
+    workspace: &WorkspaceRow,
     maker: &UserRow,
     byte: u8,
 ) -> KeyRow {
-    let row = key_row(world, room, maker);
+    let row = key_row(world, workspace, maker);
     registry.add_key(&row, &secret(byte), &audit(world, "add key")).unwrap();
     row
 }
@@ -340,88 +340,92 @@ fn other_logins(registry: &dyn Registry, world: &FakeWorld) {
 
 fn workspaces(registry: &dyn Registry, world: &FakeWorld) {
     let ada = person(registry, world, "ada@example.com");
-    let room = workspace(registry, world, &ada);
-    assert_eq!(registry.workspace(room.id).unwrap(), Some(room.clone()));
-    assert_eq!(registry.role_of(room.id, ada.id).unwrap(), Some(Role::Owner));
+    let workspace = workspace(registry, world, &ada);
+    assert_eq!(registry.workspace(workspace.id).unwrap(), Some(workspace.clone()));
+    assert_eq!(registry.role_of(workspace.id, ada.id).unwrap(), Some(Role::Owner));
     let renaming = audit(world, "rename workspace");
-    assert!(registry.rename_workspace(room.id, "Play", &renaming).unwrap());
-    let renamed = WorkspaceRow { name: "Play".to_owned(), updated_at: renaming.at, ..room.clone() };
-    assert_eq!(registry.workspace(room.id).unwrap(), Some(renamed.clone()));
+    assert!(registry.rename_workspace(workspace.id, "Play", &renaming).unwrap());
+    let renamed =
+        WorkspaceRow { name: "Play".to_owned(), updated_at: renaming.at, ..workspace.clone() };
+    assert_eq!(registry.workspace(workspace.id).unwrap(), Some(renamed.clone()));
     assert_eq!(registry.workspaces_of(ada.id, None, 9).unwrap(), [(renamed, Role::Owner)]);
-    assert!(registry.delete_workspace(room.id, &audit(world, "delete workspace")).unwrap());
-    assert!(!registry.delete_workspace(room.id, &audit(world, "delete workspace")).unwrap());
-    assert!(!registry.rename_workspace(room.id, "Back", &audit(world, "rename")).unwrap());
-    assert_eq!(registry.workspace(room.id).unwrap(), None);
+    assert!(registry.delete_workspace(workspace.id, &audit(world, "delete workspace")).unwrap());
+    assert!(!registry.delete_workspace(workspace.id, &audit(world, "delete workspace")).unwrap());
+    assert!(!registry.rename_workspace(workspace.id, "Back", &audit(world, "rename")).unwrap());
+    assert_eq!(registry.workspace(workspace.id).unwrap(), None);
     assert!(registry.workspaces_of(ada.id, None, 9).unwrap().is_empty());
 }
 
 fn deleted_workspaces(registry: &dyn Registry, world: &FakeWorld) {
     let (ada, bob) = (person(registry, world, "a@x"), person(registry, world, "b@x"));
-    let room = workspace(registry, world, &ada);
-    add_key(registry, world, &room, &ada, 1);
-    assert!(registry.delete_workspace(room.id, &audit(world, "delete workspace")).unwrap());
-    assert_eq!(registry.role_of(room.id, ada.id).unwrap(), None);
-    assert!(registry.members(room.id, None, 9).unwrap().is_empty());
-    assert!(registry.keys(room.id, None, 9).unwrap().is_empty());
+    let workspace = workspace(registry, world, &ada);
+    add_key(registry, world, &workspace, &ada, 1);
+    assert!(registry.delete_workspace(workspace.id, &audit(world, "delete workspace")).unwrap());
+    assert_eq!(registry.role_of(workspace.id, ada.id).unwrap(), None);
+    assert!(registry.members(workspace.id, None, 9).unwrap().is_empty());
+    assert!(registry.keys(workspace.id, None, 9).unwrap().is_empty());
     assert_eq!(registry.key_by_secret(&secret(1)).unwrap(), None);
     // Who was let in before it was deleted comes too late.
-    assert!(!registry.add_member(room.id, bob.id, Role::Owner, &audit(world, "add")).unwrap());
-    let change = registry.change_member(room.id, ada.id, None, &audit(world, "remove")).unwrap();
+    assert!(!registry.add_member(workspace.id, bob.id, Role::Owner, &audit(world, "add")).unwrap());
+    let change =
+        registry.change_member(workspace.id, ada.id, None, &audit(world, "remove")).unwrap();
     assert_eq!(change, MemberChange::NoMember);
     assert!(
-        registry.add_key(&key_row(world, &room, &ada), &secret(2), &audit(world, "k")).is_err()
+        registry
+            .add_key(&key_row(world, &workspace, &ada), &secret(2), &audit(world, "k"))
+            .is_err()
     );
     assert_eq!(registry.key_by_secret(&secret(2)).unwrap(), None);
 }
 
 fn members(registry: &dyn Registry, world: &FakeWorld) {
     let (ada, bob) = (person(registry, world, "a@x"), person(registry, world, "b@x"));
-    let (room, other) = (workspace(registry, world, &ada), workspace(registry, world, &ada));
+    let (workspace, other) = (workspace(registry, world, &ada), workspace(registry, world, &ada));
     let adding = audit(world, "add member");
-    assert!(registry.add_member(room.id, bob.id, Role::Viewer, &adding).unwrap());
-    assert!(!registry.add_member(room.id, bob.id, Role::Owner, &audit(world, "add")).unwrap());
-    assert_eq!(registry.role_of(room.id, bob.id).unwrap(), Some(Role::Viewer));
+    assert!(registry.add_member(workspace.id, bob.id, Role::Viewer, &adding).unwrap());
+    assert!(!registry.add_member(workspace.id, bob.id, Role::Owner, &audit(world, "add")).unwrap());
+    assert_eq!(registry.role_of(workspace.id, bob.id).unwrap(), Some(Role::Viewer));
     assert_eq!(registry.role_of(other.id, bob.id).unwrap(), None);
-    let listed = registry.members(room.id, None, 9).unwrap();
+    let listed = registry.members(workspace.id, None, 9).unwrap();
     let bobs = listed.iter().find(|row| row.user == bob.id).unwrap();
     assert_eq!((bobs.email.as_str(), bobs.role, bobs.since), ("b@x", Role::Viewer, adding.at));
     let change =
-        |role| registry.change_member(room.id, bob.id, role, &audit(world, "change")).unwrap();
+        |role| registry.change_member(workspace.id, bob.id, role, &audit(world, "change")).unwrap();
     assert_eq!(change(Some(Role::Member)), MemberChange::Done);
-    assert_eq!(registry.role_of(room.id, bob.id).unwrap(), Some(Role::Member));
+    assert_eq!(registry.role_of(workspace.id, bob.id).unwrap(), Some(Role::Member));
     assert_eq!(change(None), MemberChange::Done);
-    assert_eq!(registry.role_of(room.id, bob.id).unwrap(), None);
+    assert_eq!(registry.role_of(workspace.id, bob.id).unwrap(), None);
     assert_eq!(change(None), MemberChange::NoMember);
     assert_eq!(change(Some(Role::Owner)), MemberChange::NoMember);
-    assert_eq!(registry.role_of(room.id, bob.id).unwrap(), None);
+    assert_eq!(registry.role_of(workspace.id, bob.id).unwrap(), None);
 }
 
 fn strangers(registry: &dyn Registry, world: &FakeWorld) {
     let ada = person(registry, world, "ada@example.com");
-    let room = workspace(registry, world, &ada);
+    let workspace = workspace(registry, world, &ada);
     let rows = registry.audit(0, 99).unwrap().len();
     let (nobody, nowhere) = (UserId::new(world), WorkspaceId::new(world));
     let entry = audit(world, "add member");
-    assert!(registry.add_member(room.id, nobody, Role::Owner, &entry).is_err());
+    assert!(registry.add_member(workspace.id, nobody, Role::Owner, &entry).is_err());
     assert!(!registry.add_member(nowhere, ada.id, Role::Owner, &entry).unwrap());
     assert!(registry.add_login(LoginId::new(world), nobody, fresh(world, 1), &entry).is_err());
-    let homeless = WorkspaceRow { id: nowhere, ..room.clone() };
+    let homeless = WorkspaceRow { id: nowhere, ..workspace.clone() };
     assert!(registry.add_workspace(&homeless, nobody, &entry).is_err());
     assert_eq!(registry.workspace(nowhere).unwrap(), None);
-    assert!(registry.add_workspace(&room, ada.id, &entry).is_err());
+    assert!(registry.add_workspace(&workspace, ada.id, &entry).is_err());
     check_chain(registry, rows);
 }
 
 fn last_owner(registry: &dyn Registry, world: &FakeWorld) {
     let (ada, bob) = (person(registry, world, "a@x"), person(registry, world, "b@x"));
-    let room = workspace(registry, world, &ada);
-    assert!(registry.add_member(room.id, bob.id, Role::Member, &audit(world, "add")).unwrap());
+    let workspace = workspace(registry, world, &ada);
+    assert!(registry.add_member(workspace.id, bob.id, Role::Member, &audit(world, "add")).unwrap());
     let change = |user: &UserRow, role| {
-        registry.change_member(room.id, user.id, role, &audit(world, "change")).unwrap()
+        registry.change_member(workspace.id, user.id, role, &audit(world, "change")).unwrap()
     };
     for role in [None, Some(Role::Member), Some(Role::Viewer)] {
         assert_eq!(change(&ada, role), MemberChange::LastOwner);
-        assert_eq!(registry.role_of(room.id, ada.id).unwrap(), Some(Role::Owner));
+        assert_eq!(registry.role_of(workspace.id, ada.id).unwrap(), Some(Role::Owner));
     }
     assert_eq!(change(&ada, Some(Role::Owner)), MemberChange::Done);
     assert_eq!(change(&bob, Some(Role::Owner)), MemberChange::Done);
@@ -431,31 +435,34 @@ fn last_owner(registry: &dyn Registry, world: &FakeWorld) {
 
 fn last_owner_at_once(registry: &dyn Registry, world: &FakeWorld) {
     let ada = person(registry, world, "ada@example.com");
-    let room = workspace(registry, world, &ada);
+    let workspace = workspace(registry, world, &ada);
     let mut owners = vec![ada];
     for nth in 1..8 {
         let next = person(registry, world, &format!("p{nth}@x"));
-        assert!(registry.add_member(room.id, next.id, Role::Owner, &audit(world, "add")).unwrap());
+        assert!(
+            registry.add_member(workspace.id, next.id, Role::Owner, &audit(world, "add")).unwrap()
+        );
         owners.push(next);
     }
     let left = at_once(8, |nth| {
         let role = if nth % 2 == 0 { None } else { Some(Role::Viewer) };
-        registry.change_member(room.id, owners[nth].id, role, &audit(world, "leave")).unwrap()
+        registry.change_member(workspace.id, owners[nth].id, role, &audit(world, "leave")).unwrap()
     });
     assert_eq!(left.iter().filter(|change| **change == MemberChange::LastOwner).count(), 1);
-    let owns = |row: &&UserRow| registry.role_of(room.id, row.id).unwrap() == Some(Role::Owner);
+    let owns =
+        |row: &&UserRow| registry.role_of(workspace.id, row.id).unwrap() == Some(Role::Owner);
     assert_eq!(owners.iter().filter(owns).count(), 1);
 }
 
 fn keys(registry: &dyn Registry, world: &FakeWorld) {
     let ada = person(registry, world, "ada@example.com");
-    let (room, other) = (workspace(registry, world, &ada), workspace(registry, world, &ada));
-    let key = add_key(registry, world, &room, &ada, 1);
+    let (workspace, other) = (workspace(registry, world, &ada), workspace(registry, world, &ada));
+    let key = add_key(registry, world, &workspace, &ada, 1);
     assert_eq!(registry.key_by_secret(&secret(1)).unwrap(), Some(key.clone()));
-    assert_eq!(registry.keys(room.id, None, 9).unwrap(), std::slice::from_ref(&key));
+    assert_eq!(registry.keys(workspace.id, None, 9).unwrap(), std::slice::from_ref(&key));
     assert!(registry.keys(other.id, None, 9).unwrap().is_empty());
     let elsewhere = add_key(registry, world, &other, &ada, 7);
-    let all = [(key.clone(), room.name.clone()), (elsewhere.clone(), other.name.clone())];
+    let all = [(key.clone(), workspace.name.clone()), (elsewhere.clone(), other.name.clone())];
     assert_eq!(registry.all_keys(None, 9).unwrap(), all);
     assert_eq!(registry.all_keys(Some(key.id), 9).unwrap(), all[1..]);
     assert_eq!(registry.all_keys(None, 1).unwrap(), all[..1]);
@@ -463,28 +470,32 @@ fn keys(registry: &dyn Registry, world: &FakeWorld) {
     assert_eq!(registry.all_keys(None, 9).unwrap(), all[..1]);
     let copy = key_row(world, &other, &ada);
     assert!(registry.add_key(&copy, &secret(1), &audit(world, "add key")).is_err());
-    let revoke =
-        |room: WorkspaceId| registry.revoke_key(room, key.id, &audit(world, "revoke key")).unwrap();
+    let revoke = |workspace: WorkspaceId| {
+        registry.revoke_key(workspace, key.id, &audit(world, "revoke key")).unwrap()
+    };
     assert!(!revoke(other.id));
     assert!(registry.key_by_secret(&secret(1)).unwrap().is_some());
-    assert!(revoke(room.id));
-    assert!(!revoke(room.id));
+    assert!(revoke(workspace.id));
+    assert!(!revoke(workspace.id));
     assert_eq!(registry.key_by_secret(&secret(1)).unwrap(), None);
-    assert!(registry.keys(room.id, None, 9).unwrap().is_empty());
+    assert!(registry.keys(workspace.id, None, 9).unwrap().is_empty());
 }
 
 fn keys_of_former_owners(registry: &dyn Registry, world: &FakeWorld) {
     let (ada, bob) = (person(registry, world, "ada@x"), person(registry, world, "bob@x"));
-    let (room, other) = (workspace(registry, world, &ada), workspace(registry, world, &bob));
-    let added = registry.add_member(room.id, bob.id, Role::Owner, &audit(world, "add member"));
+    let (workspace, other) = (workspace(registry, world, &ada), workspace(registry, world, &bob));
+    let added = registry.add_member(workspace.id, bob.id, Role::Owner, &audit(world, "add member"));
     assert!(added.unwrap());
     let is_good = |byte| registry.key_by_secret(&secret(byte)).unwrap().is_some();
     let change = |role| {
         let entry = audit(world, "change role");
-        assert_eq!(registry.change_member(room.id, bob.id, role, &entry), Ok(MemberChange::Done));
+        assert_eq!(
+            registry.change_member(workspace.id, bob.id, role, &entry),
+            Ok(MemberChange::Done)
+        );
     };
-    add_key(registry, world, &room, &ada, 1);
-    add_key(registry, world, &room, &bob, 2);
+    add_key(registry, world, &workspace, &ada, 1);
+    add_key(registry, world, &workspace, &bob, 2);
     add_key(registry, world, &other, &bob, 3);
     change(Some(Role::Owner));
     assert!(is_good(2), "nothing changed");
@@ -496,17 +507,18 @@ fn keys_of_former_owners(registry: &dyn Registry, world: &FakeWorld) {
     assert_eq!(words, ["change role", "revoke key"]);
     change(Some(Role::Owner));
     assert!(!is_good(2), "what was revoked stays so");
-    add_key(registry, world, &room, &bob, 4);
+    add_key(registry, world, &workspace, &bob, 4);
     change(None);
     assert!(!is_good(4) && is_good(1));
 }
 
 fn forgotten_answers(registry: &dyn Registry, world: &FakeWorld) {
     let ada = person(registry, world, "ada@x");
-    let (room, other) = (workspace(registry, world, &ada), workspace(registry, world, &ada));
+    let (workspace, other) = (workspace(registry, world, &ada), workspace(registry, world, &ada));
     let (now, before) = (world.now(), Timestamp::from_millis(0));
     let about = |key, workspace| Retry { workspace, ..retry("person:1", key, 1) };
-    let asked = [("1", Some(room.id)), ("2", Some(other.id)), ("3", None), ("4", Some(room.id))];
+    let asked =
+        [("1", Some(workspace.id)), ("2", Some(other.id)), ("3", None), ("4", Some(workspace.id))];
     for (key, workspace) in asked {
         let retry = about(key, workspace);
         assert_eq!(registry.claim(retry, now, before), Ok(Claim::New));
@@ -514,7 +526,7 @@ fn forgotten_answers(registry: &dyn Registry, world: &FakeWorld) {
             registry.answer_claim(retry, 200, b"a canary").unwrap();
         }
     }
-    registry.forget_answers(room.id).unwrap();
+    registry.forget_answers(workspace.id).unwrap();
     let claim = |key| registry.claim(about(key, None), now, before).unwrap();
     assert_eq!(claim("1"), Claim::Forgotten);
     assert_eq!(claim("2"), Claim::Answered { status: 200, body: b"a canary".to_vec() });
@@ -524,27 +536,27 @@ fn forgotten_answers(registry: &dyn Registry, world: &FakeWorld) {
 
 fn pages(registry: &dyn Registry, world: &FakeWorld) {
     let ada = person(registry, world, "ada@example.com");
-    let rooms: Vec<_> = (0..5).map(|_| workspace(registry, world, &ada).id).collect();
-    let room = registry.workspace(rooms[0]).unwrap().unwrap();
+    let workspaces: Vec<_> = (0..5).map(|_| workspace(registry, world, &ada).id).collect();
+    let workspace = registry.workspace(workspaces[0]).unwrap().unwrap();
     let mut people = vec![ada.id];
     let mut made = Vec::new();
     for nth in 1..5 {
         let next = person(registry, world, &format!("p{nth}@x"));
-        let added = registry.add_member(room.id, next.id, Role::Viewer, &audit(world, "add"));
+        let added = registry.add_member(workspace.id, next.id, Role::Viewer, &audit(world, "add"));
         assert!(added.unwrap());
         people.push(next.id);
-        made.push(add_key(registry, world, &room, &ada, nth).id);
+        made.push(add_key(registry, world, &workspace, &ada, nth).id);
     }
-    check_pages(&rooms, |after, limit| {
+    check_pages(&workspaces, |after, limit| {
         let page = registry.workspaces_of(ada.id, after, limit).unwrap();
         page.into_iter().map(|(row, _)| row.id).collect()
     });
     check_pages(&people, |after, limit| {
-        let page = registry.members(room.id, after, limit).unwrap();
+        let page = registry.members(workspace.id, after, limit).unwrap();
         page.into_iter().map(|row| row.user).collect()
     });
     check_pages(&made, |after, limit| {
-        let page = registry.keys(room.id, after, limit).unwrap();
+        let page = registry.keys(workspace.id, after, limit).unwrap();
         page.into_iter().map(|row| row.id).collect()
     });
     let numbers: Vec<u64> = registry.audit(0, 999).unwrap().iter().map(|row| row.number).collect();
@@ -642,15 +654,15 @@ fn audited(registry: &dyn Registry, world: &FakeWorld) {
     let ada = person(registry, world, "ada@example.com");
     let login = log_in(registry, world, &ada, 1);
     let bob = person(registry, world, "bob@example.com");
-    let room = workspace(registry, world, &ada);
-    registry.add_member(room.id, bob.id, Role::Viewer, &audit(world, "add member")).unwrap();
+    let workspace = workspace(registry, world, &ada);
+    registry.add_member(workspace.id, bob.id, Role::Viewer, &audit(world, "add member")).unwrap();
     let changed = Some(Role::Member);
-    registry.change_member(room.id, bob.id, changed, &audit(world, "change role")).unwrap();
-    registry.change_member(room.id, bob.id, None, &audit(world, "remove member")).unwrap();
-    let key = add_key(registry, world, &room, &ada, 9);
-    registry.revoke_key(room.id, key.id, &audit(world, "revoke key")).unwrap();
-    registry.rename_workspace(room.id, "Play", &audit(world, "rename workspace")).unwrap();
-    registry.delete_workspace(room.id, &audit(world, "delete workspace")).unwrap();
+    registry.change_member(workspace.id, bob.id, changed, &audit(world, "change role")).unwrap();
+    registry.change_member(workspace.id, bob.id, None, &audit(world, "remove member")).unwrap();
+    let key = add_key(registry, world, &workspace, &ada, 9);
+    registry.revoke_key(workspace.id, key.id, &audit(world, "revoke key")).unwrap();
+    registry.rename_workspace(workspace.id, "Play", &audit(world, "rename workspace")).unwrap();
+    registry.delete_workspace(workspace.id, &audit(world, "delete workspace")).unwrap();
     registry.end_login(login, &audit(world, "logout")).unwrap();
     let rows = registry.audit(0, 99).unwrap();
     let actions: Vec<&str> = rows.iter().map(|row| row.entry.action.as_str()).collect();
@@ -674,13 +686,13 @@ fn audited(registry: &dyn Registry, world: &FakeWorld) {
 
 fn nothing_audited(registry: &dyn Registry, world: &FakeWorld) {
     let ada = person(registry, world, "ada@example.com");
-    let room = workspace(registry, world, &ada);
+    let workspace = workspace(registry, world, &ada);
     let entry = audit(world, "nothing");
     assert!(!registry.add_user(&user(world, "ada@example.com"), &entry).unwrap());
-    assert!(!registry.add_member(room.id, ada.id, Role::Viewer, &entry).unwrap());
-    registry.change_member(room.id, ada.id, None, &entry).unwrap();
-    registry.change_member(room.id, UserId::new(world), None, &entry).unwrap();
-    assert!(!registry.revoke_key(room.id, KeyId::new(world), &entry).unwrap());
+    assert!(!registry.add_member(workspace.id, ada.id, Role::Viewer, &entry).unwrap());
+    registry.change_member(workspace.id, ada.id, None, &entry).unwrap();
+    registry.change_member(workspace.id, UserId::new(world), None, &entry).unwrap();
+    assert!(!registry.revoke_key(workspace.id, KeyId::new(world), &entry).unwrap());
     assert!(!registry.rename_workspace(WorkspaceId::new(world), "x", &entry).unwrap());
     assert!(!registry.delete_workspace(WorkspaceId::new(world), &entry).unwrap());
     check_chain(registry, 2);

@@ -12,7 +12,7 @@ use yard_store::{Change, StepRow, Store};
 
 /// What is at one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Thing {
+pub struct TreeEntry {
     /// File or folder.
     pub kind: FileKind,
     /// Permission bits.
@@ -22,44 +22,51 @@ pub struct Thing {
 }
 
 /// Everything below a root, by path.
-pub type Tree = BTreeMap<String, Thing>;
+pub type ExpectedTree = BTreeMap<String, TreeEntry>;
 
 /// What the disk shows below `root`.
-pub fn on_disk(root: &Path) -> Tree {
-    let mut tree = Tree::new();
-    look(root, "", &mut tree);
+pub fn read_tree(root: &Path) -> ExpectedTree {
+    let mut tree = ExpectedTree::new();
+    read_folder(root, "", &mut tree);
     tree
 }
 
-fn look(folder: &Path, at: &str, tree: &mut Tree) {
+fn read_folder(folder: &Path, at: &str, tree: &mut ExpectedTree) {
     for entry in fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap();
         let path = format!("{at}/{}", entry.file_name().into_string().unwrap());
         let seen = entry.path().symlink_metadata().unwrap();
         let mode = seen.permissions().mode() & 0o7777;
         if seen.is_dir() {
-            tree.insert(path.clone(), Thing { kind: FileKind::Folder, mode, bytes: Vec::new() });
-            look(&entry.path(), &path, tree);
+            tree.insert(
+                path.clone(),
+                TreeEntry { kind: FileKind::Folder, mode, bytes: Vec::new() },
+            );
+            read_folder(&entry.path(), &path, tree);
         } else {
             let bytes = fs::read(entry.path()).unwrap();
-            tree.insert(path, Thing { kind: FileKind::File, mode, bytes });
+            tree.insert(path, TreeEntry { kind: FileKind::File, mode, bytes });
         }
     }
 }
 
 /// Where two trees differ, in words; nothing if they are equal.
-pub fn differences(wanted: &Tree, found: &Tree) -> String {
+pub fn differences(wanted: &ExpectedTree, found: &ExpectedTree) -> String {
     let paths: BTreeSet<&String> = wanted.keys().chain(found.keys()).collect();
     let differing = paths.into_iter().filter(|path| wanted.get(*path) != found.get(*path));
     let shown = differing.map(|path| {
-        format!("{path}\n  wanted {}\n  found  {}", said(wanted.get(path)), said(found.get(path)))
+        format!(
+            "{path}\n  wanted {}\n  found  {}",
+            describe(wanted.get(path)),
+            describe(found.get(path))
+        )
     });
     shown.collect::<Vec<_>>().join("\n")
 }
 
-fn said(thing: Option<&Thing>) -> String {
+fn describe(thing: Option<&TreeEntry>) -> String {
     thing.map_or("nothing".to_owned(), |thing| {
-        let Thing { kind, mode, bytes } = thing;
+        let TreeEntry { kind, mode, bytes } = thing;
         format!("{kind:?} {mode:o} {:?}", String::from_utf8_lossy(bytes))
     })
 }
@@ -69,7 +76,7 @@ fn said(thing: Option<&Thing>) -> String {
 struct Spot {
     parent: FileId,
     name: Name,
-    thing: Thing,
+    thing: TreeEntry,
 }
 
 impl Spot {
@@ -82,7 +89,7 @@ impl Spot {
 type Files = HashMap<FileId, Spot>;
 
 /// Why something cannot be said for certain.
-pub type Doubt = String;
+pub type Ambiguity = String;
 
 /// One recorded step.
 #[derive(Clone, Debug)]
@@ -94,13 +101,13 @@ pub struct Recorded {
 }
 
 /// Everything that a store recorded, oldest first.
-pub struct Past {
+pub struct StepHistory {
     /// The steps.
     pub steps: Vec<Recorded>,
     contents: HashMap<ContentHash, Vec<u8>>,
 }
 
-impl Past {
+impl StepHistory {
     /// Reads all of it.
     pub fn read(store: &dyn Store) -> Self {
         let mut past = Self { steps: Vec::new(), contents: HashMap::new() };
@@ -122,13 +129,17 @@ impl Past {
 
     fn spot(&self, state: &FileState) -> Spot {
         let bytes = state.content.map(|hash| self.contents[&hash].clone()).unwrap_or_default();
-        let thing = Thing { kind: state.kind, mode: state.mode, bytes };
+        let thing = TreeEntry { kind: state.kind, mode: state.mode, bytes };
         Spot { parent: state.parent, name: state.name.clone(), thing }
     }
 
     /// The tree after all steps but `step`; a doubt where a later one does not find what it changed.
     /// `skipped` is the undo itself.
-    pub fn without(&self, step: StepId, skipped: Option<StepId>) -> Result<Tree, Doubt> {
+    pub fn without(
+        &self,
+        step: StepId,
+        skipped: Option<StepId>,
+    ) -> Result<ExpectedTree, Ambiguity> {
         let mut files = Files::new();
         let left_out = |id: StepId| id == step || Some(id) == skipped;
         for step in self.steps.iter().filter(|step| !left_out(step.row.id)) {
@@ -140,7 +151,7 @@ impl Past {
         draw(&files)
     }
 
-    fn replay(&self, files: &mut Files, change: &Change) -> Result<(), Doubt> {
+    fn replay(&self, files: &mut Files, change: &Change) -> Result<(), Ambiguity> {
         let before = change.before.as_ref().map(|state| self.spot(state));
         let after = change.after.as_ref().map(|state| self.spot(state));
         let now = files.get(&change.file).cloned();
@@ -175,14 +186,14 @@ impl Past {
     }
 
     /// The tree as the newest steps left it.
-    pub fn now(&self) -> Result<Tree, Doubt> {
+    pub fn now(&self) -> Result<ExpectedTree, Ambiguity> {
         draw(&self.heads(None))
     }
 
     /// What undoing `step` now must give if it succeeds at all, value by value and line by line. A
     /// doubt where it must be refused. `skipped` is the undo itself. A folder that the step made stays
     /// where it holds something else by now, as long as anything is taken back.
-    pub fn merged(&self, step: StepId, skipped: Option<StepId>) -> Result<Tree, Doubt> {
+    pub fn merged(&self, step: StepId, skipped: Option<StepId>) -> Result<ExpectedTree, Ambiguity> {
         let heads = self.heads(skipped);
         let (mut files, mut made) = (heads.clone(), Vec::new());
         let changes = &self.step(step).changes;
@@ -245,7 +256,7 @@ impl Past {
 }
 
 /// `now`, changed as `before` was to become `after`.
-fn changed(mut now: Spot, before: &Spot, after: Spot) -> Result<Spot, Doubt> {
+fn changed(mut now: Spot, before: &Spot, after: Spot) -> Result<Spot, Ambiguity> {
     if before.place() != after.place() {
         if now.place() != before.place() {
             return Err("it moves from where it is not".to_owned());
@@ -269,14 +280,14 @@ fn changed(mut now: Spot, before: &Spot, after: Spot) -> Result<Spot, Doubt> {
 }
 
 /// Puts an entry where it says, if that is a place.
-fn settle(files: &mut Files, file: FileId, spot: Spot) -> Result<(), Doubt> {
+fn settle(files: &mut Files, file: FileId, spot: Spot) -> Result<(), Ambiguity> {
     files.insert(file, spot);
     draw(files).map(|_| ())
 }
 
 /// The tree that the entries form; a doubt if they form none.
-fn draw(files: &Files) -> Result<Tree, Doubt> {
-    let mut tree = Tree::new();
+fn draw(files: &Files) -> Result<ExpectedTree, Ambiguity> {
+    let mut tree = ExpectedTree::new();
     for spot in files.values() {
         let mut path = format!("/{}", String::from_utf8_lossy(spot.name.as_bytes()));
         let (mut at, mut depth) = (spot.parent, 0);
@@ -330,11 +341,11 @@ struct Hunk {
 }
 
 impl Hunk {
-    /// Whether a later change meets the lines that this one left, or those right beside them.
+    /// Whether a later change meets the lines that this one left, or their direct neighbours.
     fn meets(&self, later: &Self) -> bool {
         let edges = [&self.above, &self.below];
-        let beside = |line: &Vec<u8>| edges.iter().any(|edge| edge.as_ref() == Some(line));
-        let removes = later.old.iter().any(|line| self.new.contains(line) || beside(line));
+        let is_neighbour = |line: &Vec<u8>| edges.iter().any(|edge| edge.as_ref() == Some(line));
+        let removes = later.old.iter().any(|line| self.new.contains(line) || is_neighbour(line));
         let ours = |edge: &Option<Vec<u8>>| edge.as_ref().is_some_and(|at| self.new.contains(at));
         let inserts = !later.new.is_empty()
             && (ours(&later.above)
@@ -344,7 +355,7 @@ impl Hunk {
     }
 }
 
-fn hunks(old: &[&[u8]], new: &[&[u8]]) -> Result<Vec<Hunk>, Doubt> {
+fn hunks(old: &[&[u8]], new: &[&[u8]]) -> Result<Vec<Hunk>, Ambiguity> {
     let (is_old, is_new): (HashSet<_>, HashSet<_>) = (old.iter().collect(), new.iter().collect());
     let kept: Vec<&[u8]> = old.iter().copied().filter(|line| is_new.contains(line)).collect();
     let also: Vec<&[u8]> = new.iter().copied().filter(|line| is_old.contains(line)).collect();
@@ -378,7 +389,7 @@ fn runs(lines: &[&[u8]], kept: &[&[u8]]) -> Vec<Vec<Vec<u8>>> {
 }
 
 /// `now` with what made `new` of `old`, each place found by its lines.
-fn patched(now: &[u8], old: &[u8], new: &[u8]) -> Result<Vec<u8>, Doubt> {
+fn patched(now: &[u8], old: &[u8], new: &[u8]) -> Result<Vec<u8>, Ambiguity> {
     let binary = || "binary content is one value".to_owned();
     let (old, new) = (lines(old).ok_or_else(binary)?, lines(new).ok_or_else(binary)?);
     let mut text: Vec<Vec<u8>> =
@@ -410,7 +421,7 @@ fn gap(text: &[Vec<u8>], hunk: &Hunk) -> Option<usize> {
 }
 
 /// One of three equal-or-not values, as a three-way merge has it.
-fn merge_values<T: PartialEq>(base: T, ours: T, theirs: T) -> Result<T, Doubt> {
+fn merge_values<T: PartialEq>(base: T, ours: T, theirs: T) -> Result<T, Ambiguity> {
     match (base == theirs, ours == base || ours == theirs) {
         (true, _) => Ok(ours),
         (_, true) => Ok(theirs),
@@ -422,7 +433,7 @@ fn merge_spots(
     base: Option<Spot>,
     ours: Option<Spot>,
     theirs: Option<Spot>,
-) -> Result<Option<Spot>, Doubt> {
+) -> Result<Option<Spot>, Ambiguity> {
     let (Some(base), Some(ours), Some(theirs)) = (&base, &ours, &theirs) else {
         return merge_values(base, ours, theirs);
     };
@@ -431,15 +442,15 @@ fn merge_spots(
     let mode = merge_values(base.mode, ours.mode, theirs.mode)?;
     let bytes = merge_values(&base.bytes, &ours.bytes, &theirs.bytes).cloned();
     let bytes = bytes.or_else(|_| merge_lines(&base.bytes, &ours.bytes, &theirs.bytes))?;
-    let thing = Thing { kind: ours.kind, mode, bytes };
+    let thing = TreeEntry { kind: ours.kind, mode, bytes };
     Ok(Some(Spot { parent, name: name.clone(), thing }))
 }
 
 /// Line by line: which are there, and the only order that all sides agree on.
-fn merge_lines(base: &[u8], ours: &[u8], theirs: &[u8]) -> Result<Vec<u8>, Doubt> {
+fn merge_lines(base: &[u8], ours: &[u8], theirs: &[u8]) -> Result<Vec<u8>, Ambiguity> {
     let binary = || "binary content is one value".to_owned();
-    let sides = [base, ours, theirs].map(lines);
-    let [Some(base), Some(ours), Some(theirs)] = sides else { return Err(binary()) };
+    let stores = [base, ours, theirs].map(lines);
+    let [Some(base), Some(ours), Some(theirs)] = stores else { return Err(binary()) };
     let all: HashSet<&[u8]> = [&base, &ours, &theirs].into_iter().flatten().copied().collect();
     let mut left: HashSet<&[u8]> = HashSet::new();
     for line in &all {

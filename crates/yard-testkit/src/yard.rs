@@ -1,5 +1,5 @@
-//! A whole yard for one test: a temporary root and data folder, the real SQLite store, the kernel, the
-//! gate and the catalog, with nothing mocked.
+//! The workspace of one test: a temporary root and data folder, the real SQLite store, the kernel, the gate and the
+//! catalog. Nothing is mocked.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use yard_kernel::{Opening, VirtualFiles, Workspace};
 use yard_store::SqliteStore;
 
 use crate::RealWorld;
-use crate::plan::Plan;
-use crate::probe::Hand;
+use crate::harness::ChildWorkspace;
+use crate::open_options::OpenOptions;
 
-/// A workspace with everything above it, gone when it is dropped.
+/// A test workspace, which is removed when it is dropped.
 pub struct Yard {
     folders: Arc<Folders>,
     open: Arc<OpenWorkspace>,
@@ -28,7 +28,7 @@ pub struct Yard {
     world: Arc<dyn World>,
 }
 
-/// The root and the data folder of a yard; they outlive it while it is opened again.
+/// The root and the data folder of a test workspace. They remain while it is closed and opened again.
 pub struct Folders {
     _home: TempDir,
     root: PathBuf,
@@ -41,13 +41,13 @@ impl Folders {
         Self::within(tempfile::tempdir().expect("a temporary folder"))
     }
 
-    /// The same in memory, where a flush costs nothing: for thousands of histories that need no disk. Where
-    /// memory does not tell when a file was made, they are on disk.
+    /// The same in memory, where a flush costs nothing: for thousands of histories that need no disk. If the memory file
+    /// system has no creation times, they are on disk.
     pub fn in_memory() -> Arc<Self> {
         let home = tempfile::tempdir_in("/dev/shm").ok();
-        let tells_births =
+        let has_creation_times =
             |home: &TempDir| home.path().metadata().is_ok_and(|one| one.created().is_ok());
-        home.filter(tells_births).map_or_else(Self::new, Self::within)
+        home.filter(has_creation_times).map_or_else(Self::new, Self::within)
     }
 
     fn within(home: TempDir) -> Arc<Self> {
@@ -85,9 +85,9 @@ impl Folders {
         yard_kernel::adopt(&opening).unwrap_or_else(|fault| panic!("not adopted: {fault}"));
     }
 
-    /// A hand on them, as another process would have.
-    pub fn hand(&self, plan: Plan) -> Hand {
-        let opened = Hand::open(&self.root, &self.state, plan);
+    /// Opens the workspace as another process does.
+    pub fn hand(&self, plan: OpenOptions) -> ChildWorkspace {
+        let opened = ChildWorkspace::open(&self.root, &self.state, plan);
         opened.unwrap_or_else(|fault| panic!("the yard does not open: {fault}"))
     }
 }
@@ -99,13 +99,13 @@ impl Default for Yard {
 }
 
 impl Yard {
-    /// A fresh yard.
+    /// A new test workspace.
     pub fn new() -> Self {
-        Self::open(&Folders::new(), Plan::default()).expect("a fresh yard opens")
+        Self::open(&Folders::new(), OpenOptions::default()).expect("a fresh yard opens")
     }
 
-    /// A yard on folders that exist, opened as `plan` says.
-    pub fn open(folders: &Arc<Folders>, plan: Plan) -> Result<Self> {
+    /// A test workspace on existing folders.
+    pub fn open(folders: &Arc<Folders>, plan: OpenOptions) -> Result<Self> {
         let store = Arc::new(SqliteStore::open(folders.state()).expect("the store opens"));
         let world = Arc::clone(&plan.world);
         let transcripts = || TranscriptFiles::new(Arc::clone(&store) as _) as Arc<dyn VirtualFiles>;
@@ -128,11 +128,11 @@ impl Yard {
 
     /// Closes it and opens it again, as another process would.
     pub fn reopen(self) -> Self {
-        self.reopen_as(Plan::default())
+        self.reopen_as(OpenOptions::default())
     }
 
-    /// The same, opened as `plan` says.
-    pub fn reopen_as(self, plan: Plan) -> Self {
+    /// The same, with options.
+    pub fn reopen_as(self, plan: OpenOptions) -> Self {
         let folders = Arc::clone(&self.folders);
         drop(self);
         Self::open(&folders, plan).expect("a yard opens again")
@@ -153,7 +153,7 @@ impl Yard {
         &self.open.workspace
     }
 
-    /// The workspace with its desk and its bell.
+    /// The open workspace with its records.
     pub fn opened(&self) -> &Arc<OpenWorkspace> {
         &self.open
     }
@@ -168,7 +168,7 @@ impl Yard {
         self.session_of(Actor::LocalAgent, Policy::Open)
     }
 
-    /// A session of anybody.
+    /// A session of an actor.
     pub fn session_of(&self, actor: Actor, policy: Policy) -> Session {
         Session::new(Arc::clone(&self.open), actor, policy)
     }
@@ -178,7 +178,7 @@ impl Yard {
         self.session_of(Actor::LocalPerson, Policy::Open)
     }
 
-    /// The surroundings of one call.
+    /// The context of one call.
     pub fn surroundings(&self) -> Call {
         Call::new(Arc::clone(&self.world)).within_millis(120_000)
     }
@@ -199,7 +199,7 @@ impl Yard {
         }
     }
 
-    /// Writes a file behind the kernel's back.
+    /// Writes a file as another program would.
     pub fn put(&self, path: &str, bytes: impl AsRef<[u8]>) {
         let path = self.root().join(path.trim_start_matches('/'));
         std::fs::create_dir_all(path.parent().expect("a parent")).expect("its folders");
@@ -212,7 +212,7 @@ impl Yard {
         std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// Whether something is at a path on disk.
+    /// Whether a path exists on disk.
     pub fn has(&self, path: &str) -> bool {
         self.root().join(path.trim_start_matches('/')).symlink_metadata().is_ok()
     }

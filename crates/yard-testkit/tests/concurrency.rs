@@ -21,11 +21,12 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use yard_core::op::{Mkdir, OnExisting, OnMissingFolder, Undo, Write};
 use yard_core::{ContentHash, FaultCode};
-use yard_testkit::failing::{Answer, FailingStore, When};
-use yard_testkit::probe::{
-    Blow, FailingProbe, Fuse, Hand, Reach, at, insert, mv, rm, scaled, soak, staged, tree, write,
+use yard_testkit::failing_store::{FailingStore, FailureOutcome, FailureTime};
+use yard_testkit::harness::{
+    ChildWorkspace, FailingCalls, FailingProbe, FailureTrigger, InjectedFailure, at, insert, mv,
+    rm, scaled, soak, staged, tree, write,
 };
-use yard_testkit::{FakeWorld, Folders, Plan, Yard};
+use yard_testkit::{FakeWorld, Folders, OpenOptions, Yard};
 
 const THREADS: usize = 32;
 const FILES: usize = 10;
@@ -92,7 +93,7 @@ fn r7_of_many_with_the_same_hash_exactly_one_wins() {
 fn of_many_who_create_one_path_exactly_one_wins() {
     within(120, || {
         let place = Folders::new();
-        let hand = place.hand(Plan::default());
+        let hand = place.hand(OpenOptions::default());
         for round in 0..scaled(100) {
             let start = Barrier::new(8);
             let won = AtomicUsize::new(0);
@@ -124,9 +125,11 @@ fn of_many_who_create_one_path_exactly_one_wins() {
 /// A bug in one call is that call's alone: whoever shares its batch or waits behind it gets an answer, and
 /// what was acknowledged is there.
 #[test]
-fn a_writer_that_breaks_off_keeps_nobody_waiting() {
+fn a_panicking_writer_blocks_no_other() {
     let rounds = scaled(400) as u64;
-    for breaks in [Breaks::Store(When::Before), Breaks::Store(When::After), Breaks::Disk] {
+    for breaks in
+        [Breaks::Store(FailureTime::Before), Breaks::Store(FailureTime::After), Breaks::Disk]
+    {
         // They make more calls than this, in another order each time.
         let broke = (0..rounds).filter(|nth| breaks_off(breaks, nth % 60)).count() as u64;
         assert!(broke > rounds / 2, "{broke} of {rounds}: {breaks:?}");
@@ -135,7 +138,7 @@ fn a_writer_that_breaks_off_keeps_nobody_waiting() {
 
 #[derive(Clone, Copy, Debug)]
 enum Breaks {
-    Store(When),
+    Store(FailureTime),
     Disk,
 }
 
@@ -143,20 +146,22 @@ enum Breaks {
 fn breaks_off(breaks: Breaks, nth: u64) -> bool {
     const WRITERS: usize = 6;
     const WRITES: usize = 4;
-    let (fuse, mut plan) = (Fuse::new(), Plan::default());
-    let blows = Arc::clone(&fuse);
+    let (trigger, mut plan) = (FailureTrigger::new(), OpenOptions::default());
+    let fails = Arc::clone(&trigger);
     match breaks {
-        Breaks::Disk => plan.probe = Some(Arc::new(FailingProbe::new(blows, Blow::Panic))),
+        Breaks::Disk => {
+            plan.probe = Some(Arc::new(FailingProbe::new(fails, InjectedFailure::Panic)))
+        }
         Breaks::Store(when) => {
             plan.store = Box::new(move |store| {
-                Arc::new(FailingStore::new(store, Arc::clone(&blows), when, Answer::Panic))
+                Arc::new(FailingStore::new(store, Arc::clone(&fails), when, FailureOutcome::Panic))
             });
         }
     }
     let place = Folders::new();
     let hand = place.hand(plan);
-    fuse.arm(nth, Reach::Once);
-    let armed = Arc::clone(&fuse);
+    trigger.arm(nth, FailingCalls::Once);
+    let plan = Arc::clone(&trigger);
     within(60, move || {
         let path = |writer: usize, nth: usize| format!("/{writer}/{nth}");
         let (start, done) = (Barrier::new(WRITERS), Mutex::new(Vec::new()));
@@ -174,7 +179,7 @@ fn breaks_off(breaks: Breaks, nth: u64) -> bool {
                 });
             }
         });
-        armed.disarm();
+        plan.disarm();
         let done = done.into_inner().unwrap();
         assert!(done.len() >= WRITERS * WRITES - WRITERS, "{done:?}");
         hand.perform(write("/after", "all\n", None)).unwrap();
@@ -184,10 +189,10 @@ fn breaks_off(breaks: Breaks, nth: u64) -> bool {
         }
         assert_eq!(hand.verified(), Vec::<String>::new());
     });
-    fuse.disarm() > 0
+    trigger.disarm() > 0
 }
 
-fn edit_around(hand: &Hand, tag: &str, edits: usize) {
+fn edit_around(hand: &ChildWorkspace, tag: &str, edits: usize) {
     for edit in 0..edits {
         let path = format!(
             "/f{}",
@@ -215,7 +220,7 @@ fn check_lines(root: &Path, tags: &[String], edits: usize) {
     assert!(lines.is_empty(), "{lines:?}");
 }
 
-fn ten_files(hand: &Hand) {
+fn ten_files(hand: &ChildWorkspace) {
     for file in 0..FILES {
         hand.perform(write(&format!("/f{file}"), "END\n", None)).unwrap();
     }
@@ -226,7 +231,7 @@ fn many_edits_on_few_files_none_is_lost() {
     let edits = scaled(100);
     within(600, move || {
         let place = Folders::new();
-        let hand = place.hand(Plan::default());
+        let hand = place.hand(OpenOptions::default());
         ten_files(&hand);
         let tags: Vec<String> = (0..THREADS).map(|thread| format!("t{thread}")).collect();
         let began = Instant::now();
@@ -242,7 +247,7 @@ fn many_edits_on_few_files_none_is_lost() {
         let steps = hand.history(None, usize::MAX).len();
         assert_eq!(steps, FILES + THREADS * edits);
         drop(hand);
-        drop(place.hand(Plan::default()));
+        drop(place.hand(OpenOptions::default()));
         assert_eq!(staged(place.state()), Vec::<String>::new());
     });
 }
@@ -254,7 +259,8 @@ fn child() {
     let order = order.into_string().unwrap();
     let parts: Vec<&str> = order.split('|').collect();
     let [root, state, tag, threads, edits] = parts[..] else { panic!("{order}") };
-    let hand = Hand::open(Path::new(root), Path::new(state), Plan::default()).unwrap();
+    let hand =
+        ChildWorkspace::open(Path::new(root), Path::new(state), OpenOptions::default()).unwrap();
     std::thread::scope(|scope| {
         for thread in 0..threads.parse::<usize>().unwrap() {
             let (hand, edits) = (&hand, edits.parse::<usize>().unwrap());
@@ -268,7 +274,7 @@ fn two_processes_on_one_root_lose_nothing() {
     let edits = scaled(100);
     within(600, move || {
         let place = Folders::new();
-        let hand = place.hand(Plan::default());
+        let hand = place.hand(OpenOptions::default());
         ten_files(&hand);
         let spawn = |tag: &str| {
             let (root, state) = (place.root().display(), place.state().display());
@@ -301,7 +307,7 @@ fn r7_two_processes_with_the_same_hash_exactly_one_wins() {
     within(300, || {
         let place = Folders::new();
         // Two handles with their own locks and connections: what two processes have.
-        let hands = [place.hand(Plan::default()), place.hand(Plan::default())];
+        let hands = [place.hand(OpenOptions::default()), place.hand(OpenOptions::default())];
         for round in 0..scaled(200) {
             let text = format!("start {round}\n");
             hands[0].perform(write("/f", &text, None)).unwrap();
@@ -330,7 +336,7 @@ fn r7_two_processes_with_the_same_hash_exactly_one_wins() {
 fn readers_never_see_half_a_file() {
     within(120, || {
         let place = Folders::new();
-        let hand = place.hand(Plan::default());
+        let hand = place.hand(OpenOptions::default());
         let text = |n: u64| format!("{n}\n").repeat(5_000);
         hand.perform(write("/f", text(0), None)).unwrap();
         let stop = AtomicBool::new(false);
@@ -385,7 +391,7 @@ fn a_storm_on_few_names_ends_whole() {
     let seconds = if soak() { 20 } else { 3 };
     within(seconds + 120, move || {
         let place = Folders::new();
-        let hands = [place.hand(Plan::default()), place.hand(Plan::default())];
+        let hands = [place.hand(OpenOptions::default()), place.hand(OpenOptions::default())];
         let until = Instant::now() + Duration::from_secs(seconds);
         let (done, refused) = (AtomicU64::new(0), AtomicU64::new(0));
         std::thread::scope(|scope| {
@@ -439,7 +445,7 @@ fn a_storm_on_few_names_ends_whole() {
         assert_eq!(hands[0].verified(), Vec::<String>::new());
         let before = tree(place.root());
         drop(hands);
-        let hand = place.hand(Plan::default());
+        let hand = place.hand(OpenOptions::default());
         assert_eq!(tree(place.root()), before, "recovery had something to do after a quiet end");
         assert_eq!(hand.verified(), Vec::<String>::new());
         assert_eq!(staged(place.state()), Vec::<String>::new());
@@ -464,14 +470,14 @@ fn several_open_at_once() {
                     let (place, start) = (&place, &start);
                     scope.spawn(move || {
                         start.wait();
-                        let hand = place.hand(Plan::default());
+                        let hand = place.hand(OpenOptions::default());
                         let path = format!("/d/{thread}");
                         hand.perform(write(&path, "x\n", None))
                             .unwrap_or_else(|fault| panic!("round {round}: {fault}"));
                     });
                 }
             });
-            let hand = place.hand(Plan::default());
+            let hand = place.hand(OpenOptions::default());
             assert_eq!(hand.verified(), Vec::<String>::new());
             assert_eq!(tree(place.root()).len(), 5);
         }

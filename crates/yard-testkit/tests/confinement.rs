@@ -25,15 +25,15 @@ use yard_disk::Resolution;
 use yard_gate::OpenWorkspace;
 use yard_kernel::{Opening, Workspace};
 use yard_store::SqliteStore;
-use yard_testkit::probe::{soak, staged, tree};
-use yard_testkit::{Folders, Plan, RealWorld, Yard};
+use yard_testkit::harness::{soak, staged, tree};
+use yard_testkit::{Folders, OpenOptions, RealWorld, Yard};
 
 const CANARY: &str = "canary-7f3a-do-not-read";
 
 const BOTH: [Resolution; 2] = [Resolution::Auto, Resolution::ByComponent];
 
 fn yard(resolution: Resolution) -> Yard {
-    Yard::open(&Folders::new(), Plan { resolution, ..Plan::default() }).unwrap()
+    Yard::open(&Folders::new(), OpenOptions { resolution, ..OpenOptions::default() }).unwrap()
 }
 
 /// A folder beside the root with a file that nobody may touch.

@@ -18,12 +18,12 @@ use std::sync::Arc;
 use yard_core::op::{ApplyPatch, Import, Mkdir, Move, OnExisting, Restore, Touch, Undo};
 use yard_core::{Limits, Result, StepId};
 use yard_store::StoreError;
-use yard_testkit::failing::{Answer, FailingStore, When};
-use yard_testkit::probe::{
-    Blow, FailingProbe, Fuse, Hand, Reach, Seen, Tree, at, copy_tree, mv, replace, rm, soak,
-    staged, tree, write,
+use yard_testkit::failing_store::{FailingStore, FailureOutcome, FailureTime};
+use yard_testkit::harness::{
+    ChildWorkspace, EntrySnapshot, FailingCalls, FailingProbe, FailureTrigger, FolderSnapshot,
+    InjectedFailure, at, copy_tree, mv, replace, rm, soak, staged, tree, write,
 };
-use yard_testkit::{Folders, Plan};
+use yard_testkit::{Folders, OpenOptions};
 
 const EIO: i32 = 5;
 const EACCES: i32 = 13;
@@ -32,8 +32,8 @@ const ENOSPC: i32 = 28;
 const LOAD_BYTES: u64 = 4_096;
 
 /// One operation, made ready while nothing fails.
-type Ready = Box<dyn FnOnce(&Hand) -> Result<()>>;
-type Act = (&'static str, fn(&Hand) -> Ready);
+type Ready = Box<dyn FnOnce(&ChildWorkspace) -> Result<()>>;
+type Act = (&'static str, fn(&ChildWorkspace) -> Ready);
 
 macro_rules! act {
     ($op:expr) => {
@@ -42,14 +42,14 @@ macro_rules! act {
 }
 
 /// The newest step of that verb that changed that path first.
-fn step(hand: &Hand, verb: &str, path: &str) -> StepId {
+fn step(hand: &ChildWorkspace, verb: &str, path: &str) -> StepId {
     let found = hand.history(None, 100).into_iter().find(|step| {
         step.verb == verb && step.path.as_ref().is_some_and(|first| first.to_string() == path)
     });
     found.unwrap_or_else(|| panic!("no {verb} of {path}")).id
 }
 
-fn undo(hand: &Hand, verb: &str, path: &str) -> Ready {
+fn undo(hand: &ChildWorkspace, verb: &str, path: &str) -> Ready {
     let step = step(hand, verb, path);
     Box::new(move |hand| hand.perform(Undo { step }).map(|_| ()))
 }
@@ -186,8 +186,8 @@ fn limits() -> Limits {
     Limits { load_bytes: LOAD_BYTES, ..Limits::default() }
 }
 
-fn plan() -> Plan {
-    Plan { limits: limits(), ..Plan::default() }
+fn plan() -> OpenOptions {
+    OpenOptions { limits: limits(), ..OpenOptions::default() }
 }
 
 /// Folders with the same in them.
@@ -256,8 +256,8 @@ fn template() -> Arc<Folders> {
 
 /// The tree before an act and the one after it, when nothing fails.
 struct Expected {
-    before: Tree,
-    after: Tree,
+    before: FolderSnapshot,
+    after: FolderSnapshot,
 }
 
 fn expected(template: &Folders, act: &Act) -> Expected {
@@ -278,12 +278,12 @@ fn unsynced(path: &str) -> bool {
 }
 
 /// A large file was to be kept as the version itself, but stayed in its place: nothing is lost.
-fn taken_back(problem: &str, found: &Tree) -> bool {
+fn taken_back(problem: &str, found: &FolderSnapshot) -> bool {
     problem.contains("is kept as")
-        && matches!(found.get("/big.bin"), Some(Seen::File(_, bytes)) if bytes.len() == 10_000)
+        && matches!(found.get("/big.bin"), Some(EntrySnapshot::File(_, bytes)) if bytes.len() == 10_000)
 }
 
-fn differences(a: &Tree, b: &Tree) -> String {
+fn differences(a: &FolderSnapshot, b: &FolderSnapshot) -> String {
     let mut lines = Vec::new();
     for (path, seen) in a {
         match b.get(path) {
@@ -297,15 +297,15 @@ fn differences(a: &Tree, b: &Tree) -> String {
 }
 
 /// What is wrong after a failure, once recovery ran; nothing if all is well.
-fn judge(place: &Folders, expected: &Expected, told: Option<&Result<()>>) -> Vec<String> {
+fn judge(place: &Folders, expected: &Expected, reply: Option<&Result<()>>) -> Vec<String> {
     let mut wrong = Vec::new();
-    let hand = match Hand::open(place.root(), place.state(), plan()) {
+    let hand = match ChildWorkspace::open(place.root(), place.state(), plan()) {
         Ok(hand) => hand,
         Err(fault) => return vec![format!("the yard does not open again: {fault}")],
     };
     let found = tree(place.root());
     let complete = found == expected.after;
-    if matches!(told, Some(Ok(()))) && !complete {
+    if matches!(reply, Some(Ok(()))) && !complete {
         wrong.push(format!("acknowledged, but: {}", differences(&expected.after, &found)));
     } else if !complete && found != expected.before {
         wrong.push(format!(
@@ -315,7 +315,7 @@ fn judge(place: &Folders, expected: &Expected, told: Option<&Result<()>>) -> Vec
         ));
     }
     let happened = complete && expected.before != expected.after;
-    if let Some(Err(fault)) = told.filter(|_| happened)
+    if let Some(Err(fault)) = reply.filter(|_| happened)
         && fault.message().contains("nothing was changed")
     {
         wrong.push(format!("told \"{fault}\", yet it happened"));
@@ -343,7 +343,7 @@ fn judge(place: &Folders, expected: &Expected, told: Option<&Result<()>>) -> Vec
 #[derive(Clone, Copy, Debug)]
 enum Target {
     Disk(i32),
-    Store(When, u8),
+    Store(FailureTime, u8),
 }
 
 fn store_error(kind: u8) -> StoreError {
@@ -355,7 +355,7 @@ fn store_error(kind: u8) -> StoreError {
 }
 
 /// Two changes that leave nothing behind.
-fn come_and_go(hand: &Hand) -> yard_core::Result<()> {
+fn come_and_go(hand: &ChildWorkspace) -> yard_core::Result<()> {
     hand.perform(write("/zz.txt", "next\n", None))?;
     hand.perform(rm("/zz.txt")).map(drop)
 }
@@ -367,23 +367,24 @@ fn run(
     expected: &Expected,
     target: Target,
     nth: u64,
-    reach: Reach,
+    reach: FailingCalls,
 ) -> Option<Vec<String>> {
     let place = copy(template);
-    let fuse = Fuse::new();
+    let trigger = FailureTrigger::new();
     let mut plan = plan();
     let mut probe = None;
     match target {
         Target::Disk(errno) => {
-            let failing = Arc::new(FailingProbe::new(Arc::clone(&fuse), Blow::Errno(errno)));
+            let failing =
+                Arc::new(FailingProbe::new(Arc::clone(&trigger), InjectedFailure::Errno(errno)));
             probe = Some(Arc::clone(&failing));
             plan.probe = Some(failing);
         }
         Target::Store(when, kind) => {
-            let fuse = Arc::clone(&fuse);
+            let trigger = Arc::clone(&trigger);
             plan.store = Box::new(move |store| {
-                let answer = Answer::Error(store_error(kind));
-                Arc::new(FailingStore::new(store, Arc::clone(&fuse), when, answer))
+                let answer = FailureOutcome::Error(store_error(kind));
+                Arc::new(FailingStore::new(store, Arc::clone(&trigger), when, answer))
             });
         }
     }
@@ -396,9 +397,9 @@ fn run(
         come_and_go(survivor).unwrap();
     }
     let ready = act.1(&hand);
-    fuse.arm(nth, reach);
-    let told = ready(&hand);
-    if fuse.disarm() == 0 {
+    trigger.arm(nth, reach);
+    let reply = ready(&hand);
+    if trigger.disarm() == 0 {
         return None;
     }
     let mut wrong = Vec::new();
@@ -410,13 +411,13 @@ fn run(
     }
     drop(other);
     drop(hand);
-    wrong.extend(judge(&place, expected, Some(&told)));
+    wrong.extend(judge(&place, expected, Some(&reply)));
     let call = probe.and_then(|probe| probe.last());
-    let context = format!("{} / {target:?} {call:?} nth {nth} {reach:?} told {told:?}", act.0);
+    let context = format!("{} / {target:?} {call:?} nth {nth} {reach:?} told {reply:?}", act.0);
     Some(wrong.into_iter().map(|line| format!("{context}\n    {line}")).collect())
 }
 
-fn every_call(targets: &[Target], reach: Reach) {
+fn every_call(targets: &[Target], reach: FailingCalls) {
     let template = template();
     let (mut runs, mut wrong) = (0, Vec::new());
     for (first, act) in (0..).zip(ACTS) {
@@ -440,30 +441,41 @@ fn every_call(targets: &[Target], reach: Reach) {
 
 #[test]
 fn the_nth_disk_call_fails() {
-    every_call(&[Target::Disk(EIO), Target::Disk(ENOSPC), Target::Disk(EACCES)], Reach::Once);
+    every_call(
+        &[Target::Disk(EIO), Target::Disk(ENOSPC), Target::Disk(EACCES)],
+        FailingCalls::Once,
+    );
 }
 
 #[test]
 fn the_disk_fails_from_the_nth_call_on() {
-    every_call(&[Target::Disk(EIO), Target::Disk(ENOSPC), Target::Disk(EACCES)], Reach::Onwards);
+    every_call(
+        &[Target::Disk(EIO), Target::Disk(ENOSPC), Target::Disk(EACCES)],
+        FailingCalls::Onwards,
+    );
 }
 
 #[test]
 fn the_nth_store_call_fails_before_it_is_made() {
-    let kinds = [0, 1, 2].map(|kind| Target::Store(When::Before, kind));
-    every_call(&kinds, Reach::Once);
+    let kinds = [0, 1, 2].map(|kind| Target::Store(FailureTime::Before, kind));
+    every_call(&kinds, FailingCalls::Once);
 }
 
 #[test]
 fn the_nth_store_call_fails_after_it_was_made() {
-    let kinds = [0, 1, 2].map(|kind| Target::Store(When::After, kind));
-    every_call(&kinds, Reach::Once);
+    let kinds = [0, 1, 2].map(|kind| Target::Store(FailureTime::After, kind));
+    every_call(&kinds, FailingCalls::Once);
 }
 
 #[test]
 fn the_store_fails_from_the_nth_call_on() {
-    let kinds = [(When::Before, 0), (When::After, 0), (When::Before, 1), (When::After, 2)];
-    every_call(&kinds.map(|(when, kind)| Target::Store(when, kind)), Reach::Onwards);
+    let kinds = [
+        (FailureTime::Before, 0),
+        (FailureTime::After, 0),
+        (FailureTime::Before, 1),
+        (FailureTime::After, 2),
+    ];
+    every_call(&kinds.map(|(when, kind)| Target::Store(when, kind)), FailingCalls::Onwards);
 }
 
 /// In a child process: one act, and the end of the process at the n-th call.
@@ -474,22 +486,23 @@ fn child() {
     let parts: Vec<&str> = order.split('|').collect();
     let [root, state, act, target, nth] = parts[..] else { panic!("{order}") };
     let (act, nth): (usize, u64) = (act.parse().unwrap(), nth.parse().unwrap());
-    let fuse = Fuse::new();
+    let trigger = FailureTrigger::new();
     let mut plan = plan();
     if target == "disk" {
-        plan.probe = Some(Arc::new(FailingProbe::new(Arc::clone(&fuse), Blow::Abort)));
+        plan.probe =
+            Some(Arc::new(FailingProbe::new(Arc::clone(&trigger), InjectedFailure::Abort)));
     } else {
-        let when = if target == "before" { When::Before } else { When::After };
-        let fuse = Arc::clone(&fuse);
+        let when = if target == "before" { FailureTime::Before } else { FailureTime::After };
+        let trigger = Arc::clone(&trigger);
         plan.store = Box::new(move |store| {
-            Arc::new(FailingStore::new(store, Arc::clone(&fuse), when, Answer::Abort))
+            Arc::new(FailingStore::new(store, Arc::clone(&trigger), when, FailureOutcome::Abort))
         });
     }
-    let hand = Hand::open(Path::new(root), Path::new(state), plan).unwrap();
+    let hand = ChildWorkspace::open(Path::new(root), Path::new(state), plan).unwrap();
     let ready = ACTS[act].1(&hand);
-    fuse.arm(nth, Reach::Once);
+    trigger.arm(nth, FailingCalls::Once);
     ready(&hand).unwrap();
-    fuse.disarm();
+    trigger.disarm();
     std::process::exit(0);
 }
 

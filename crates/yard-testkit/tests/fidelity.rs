@@ -253,8 +253,8 @@ fn r5_bytes_that_an_edit_did_not_name_are_identical() {
         return run(&yard, seed.to_str().unwrap().parse().unwrap());
     }
     for seed in 0..cases() {
-        let said = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&yard, seed)));
-        if let Err(panic) = said {
+        let output = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&yard, seed)));
+        if let Err(panic) = output {
             let case = Case::new(seed);
             eprintln!("seed {seed}: {:?} {:?} {:?}", case.encoding, case.ending, case.body());
             std::panic::resume_unwind(panic);

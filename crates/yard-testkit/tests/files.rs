@@ -17,9 +17,9 @@ use yard_core::{ContentHash, FaultCode, FileId, Limits, VersionId, WsPath};
 use yard_disk::{DiskCall, Probe};
 use yard_store::sqlite::Options;
 use yard_store::{SqliteStore, Store};
-use yard_testkit::failing::{Answer, FailingStore, When};
-use yard_testkit::probe::{Fuse, Reach};
-use yard_testkit::{Folders, Plan, Yard};
+use yard_testkit::failing_store::{FailingStore, FailureOutcome, FailureTime};
+use yard_testkit::harness::{FailingCalls, FailureTrigger};
+use yard_testkit::{Folders, OpenOptions, Yard};
 
 fn at(path: &str) -> WsPath {
     WsPath::parse(path).unwrap()
@@ -215,7 +215,8 @@ impl Probe for Reads {
 fn a_settled_fingerprint_reads_nothing() {
     let reads = Arc::new(Reads::default());
     let probe: Option<Arc<dyn Probe>> = Some(reads.clone());
-    let yard = Yard::open(&Folders::new(), Plan { probe, ..Plan::default() }).unwrap();
+    let yard =
+        Yard::open(&Folders::new(), OpenOptions { probe, ..OpenOptions::default() }).unwrap();
     write(&yard, "/a", noise(100_000, 3));
     std::thread::sleep(std::time::Duration::from_millis(2_100));
     let first = yard.perform(Fingerprint { path: at("/a") }).unwrap();
@@ -273,7 +274,8 @@ fn a_version_is_shown_with_its_diff_and_checked_against_its_file() {
 #[test]
 fn versions_of_every_form_are_fetched_in_parts() {
     let limits = Limits { load_bytes: 2 << 20, ..Limits::default() };
-    let yard = Yard::open(&Folders::new(), Plan { limits, ..Plan::default() }).unwrap();
+    let yard =
+        Yard::open(&Folders::new(), OpenOptions { limits, ..OpenOptions::default() }).unwrap();
     let texts: Vec<Vec<u8>> = (0..20).map(|n| format!("{n}\n").repeat(400).into_bytes()).collect();
     let versions: Vec<VersionId> = texts.iter().map(|text| write(&yard, "/t", text).1).collect();
     for (text, version) in texts.iter().zip(versions) {
@@ -342,7 +344,7 @@ fn a_purge_is_only_for_what_was_removed_and_leaves_the_history() {
 fn no_file_of_the_data_folder_holds_a_purged_byte() {
     let limits = Limits { load_bytes: 2 << 20, ..Limits::default() };
     let folders = Folders::new();
-    let yard = Yard::open(&folders, Plan { limits, ..Plan::default() }).unwrap();
+    let yard = Yard::open(&folders, OpenOptions { limits, ..OpenOptions::default() }).unwrap();
     // A raw row that is packed later, a row of its own pages, a blob, and a file that is kept.
     let small = noise(900, 6);
     let packed = [noise(500, 7), vec![b' '; 9_000]].concat();
@@ -439,7 +441,7 @@ fn a_folder_comes_back_without_what_was_purged_of_it() {
 #[test]
 fn steps_go_on_while_files_are_purged() {
     let folders = Folders::new();
-    let yard = Yard::open(&folders, Plan::default()).unwrap();
+    let yard = Yard::open(&folders, OpenOptions::default()).unwrap();
     let victims: Vec<FileId> = (0..12)
         .map(|n| {
             let path = format!("/victim-{n}");
@@ -449,7 +451,7 @@ fn steps_go_on_while_files_are_purged() {
         })
         .collect();
     // Another process on the same folders, with what it remembers of places.
-    let other = Yard::open(&folders, Plan::default()).unwrap();
+    let other = Yard::open(&folders, OpenOptions::default()).unwrap();
     std::thread::scope(|scope| {
         for (thread, yard) in [&yard, &other, &other].into_iter().enumerate() {
             scope.spawn(move || {
@@ -477,34 +479,37 @@ fn steps_go_on_while_files_are_purged() {
 
 #[test]
 fn a_purge_that_fails_at_any_store_call_can_be_made_again() {
-    for when in [When::Before, When::After] {
+    for when in [FailureTime::Before, FailureTime::After] {
         for nth in 0.. {
             let folders = Folders::new();
-            let yard = Yard::open(&folders, Plan::default()).unwrap();
+            let yard = Yard::open(&folders, OpenOptions::default()).unwrap();
             let bytes = noise(400_000, nth);
             let (file, _) = write(&yard, "/a", &bytes);
             remove(&yard, "/a");
             drop(yard);
-            let fuse = Fuse::new();
-            let failing = Arc::clone(&fuse);
+            let trigger = FailureTrigger::new();
+            let failing = Arc::clone(&trigger);
             let store = move |store: Arc<SqliteStore>| -> Arc<dyn Store> {
-                let answer = Answer::Error(yard_store::StoreError::Io("broken".to_owned()));
+                let answer = FailureOutcome::Error(yard_store::StoreError::Io("broken".to_owned()));
                 Arc::new(FailingStore::new(store, Arc::clone(&failing), when, answer))
             };
-            let yard =
-                Yard::open(&folders, Plan { store: Box::new(store), ..Plan::default() }).unwrap();
-            fuse.arm(nth, Reach::Once);
+            let yard = Yard::open(
+                &folders,
+                OpenOptions { store: Box::new(store), ..OpenOptions::default() },
+            )
+            .unwrap();
+            trigger.arm(nth, FailingCalls::Once);
             let first = yard.perform(Purge { file });
-            let blown = fuse.disarm() > 0;
+            let failed = trigger.disarm() > 0;
             drop(yard);
-            let yard = Yard::open(&folders, Plan::default()).unwrap();
+            let yard = Yard::open(&folders, OpenOptions::default()).unwrap();
             sound(&yard);
-            assert!(!blown || first.is_err() || yard.perform(Locate { file }).unwrap().purged);
+            assert!(!failed || first.is_err() || yard.perform(Locate { file }).unwrap().purged);
             yard.perform(Purge { file }).unwrap();
             assert!(yard.perform(Locate { file }).unwrap().purged);
             assert_eq!(holds(folders.state(), &bytes[1_000..1_060]), Vec::<String>::new());
             sound(&yard);
-            if !blown {
+            if !failed {
                 break;
             }
         }
@@ -514,7 +519,7 @@ fn a_purge_that_fails_at_any_store_call_can_be_made_again() {
 #[test]
 fn a_blob_that_a_crash_left_after_a_purge_goes_with_the_next_opening() {
     let folders = Folders::new();
-    let yard = Yard::open(&folders, Plan::default()).unwrap();
+    let yard = Yard::open(&folders, OpenOptions::default()).unwrap();
     let blob = noise(700_000, 11);
     let (file, _) = write(&yard, "/a", &blob);
     remove(&yard, "/a");
@@ -568,7 +573,7 @@ fn r5_a_changed_file_keeps_its_attributes() {
     let kept = || python("print(os.getxattr(path, 'user.origin').decode())", &path);
     let (file, first) = write(&yard, "/a", "two\n");
     assert_eq!(kept().as_deref(), Some("somewhere\n"), "written");
-    let edit = yard_testkit::probe::replace("/a", "two", "three");
+    let edit = yard_testkit::harness::replace("/a", "two", "three");
     yard.perform(edit).unwrap();
     assert_eq!(kept().as_deref(), Some("somewhere\n"), "edited");
     yard.perform(Restore::Version(first)).unwrap();

@@ -32,7 +32,7 @@ const SOAK: u64 = 20_000;
 const MAX_ANSWER: usize = 1 << 20;
 /// No call takes longer: nothing waits, nothing is large.
 const MAX_CALL: Duration = Duration::from_secs(20);
-/// The files are made anew every so many cases.
+/// After this many cases the files are made again.
 const CASES_PER_YARD: u64 = 250;
 
 const PLAN: &str = "/plans/bold-oak-tale.plan";
@@ -406,14 +406,14 @@ fn run(yard: &Yard, seed: u64) -> (&'static str, u16) {
     let tool = tools[fuzz.below(tools.len())];
     let args = fuzz.args(tool.input_schema());
     let begun = Instant::now();
-    let said = catch_unwind(AssertUnwindSafe(|| {
+    let output = catch_unwind(AssertUnwindSafe(|| {
         let answer = yard.call(tool.name(), args.clone());
         judge(&answer);
         answer
     }));
     let took = begun.elapsed();
     let shown = || args.to_string().chars().take(2_000).collect::<String>();
-    match said {
+    match output {
         Ok(answer) => {
             assert!(took < MAX_CALL, "seed {seed}: {} took {took:?}: {}", tool.name(), shown());
             (tool.name(), answer.status)
@@ -515,16 +515,16 @@ fn g8_whatever_is_sent_to_any_tool_the_answer_has_a_bound() {
             for args in large(tool.input_schema()) {
                 let sent = args.to_string().len();
                 let answer = place.catalog().call(dialect.name, tool.name(), args, &session, &call);
-                let told = answer.body.to_string().len();
+                let reply = answer.body.to_string().len();
                 let bound = if answer.ok { MAX_ANSWER + sent } else { MAX_ERROR };
                 let name = format!("{} {}", dialect.name, tool.name());
                 assert!(
-                    told <= bound,
-                    "{name}: {sent} bytes sent, {told} told: {:.300}",
+                    reply <= bound,
+                    "{name}: {sent} bytes sent, {reply} told: {:.300}",
                     answer.body.to_string()
                 );
-                if !answer.ok && told > largest.0 {
-                    largest = (told, name);
+                if !answer.ok && reply > largest.0 {
+                    largest = (reply, name);
                 }
             }
         }

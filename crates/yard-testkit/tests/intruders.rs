@@ -18,12 +18,12 @@ use yard_core::ContentHash;
 use yard_core::op::{History, HistoryOf, Undo};
 use yard_disk::{DiskCall, Probe};
 use yard_store::{SqliteStore, Store};
-use yard_testkit::probe::rm;
-use yard_testkit::{Folders, Plan, Yard};
+use yard_testkit::harness::rm;
+use yard_testkit::{Folders, OpenOptions, Yard};
 
 type Deed = Box<dyn FnOnce() + Send>;
 
-/// Does something right before the first call of a kind, and lets that call fail if it is told to.
+/// Does something right before the first call of a kind, and lets that call fail on request.
 struct Before {
     call: DiskCall,
     fail: bool,
@@ -44,7 +44,7 @@ impl Probe for Before {
 /// A yard with two files in `/d`; right before the call, `deed` is done to the root.
 fn yard(call: DiskCall, fail: bool, deed: impl FnOnce(PathBuf) + Send + 'static) -> Yard {
     let folders = Folders::new();
-    let quiet = Yard::open(&folders, Plan::default()).unwrap();
+    let quiet = Yard::open(&folders, OpenOptions::default()).unwrap();
     for name in ["a", "b"] {
         let args = json!({ "path": format!("/d/{name}"), "content": format!("old {name}\n") });
         assert!(quiet.call("write", args).ok);
@@ -53,7 +53,7 @@ fn yard(call: DiskCall, fail: bool, deed: impl FnOnce(PathBuf) + Send + 'static)
     let root = folders.root().to_owned();
     let deed: Deed = Box::new(move || deed(root));
     let probe = Arc::new(Before { call, fail, deed: Mutex::new(Some(deed)) });
-    Yard::open(&folders, Plan { probe: Some(probe), ..Plan::default() }).unwrap()
+    Yard::open(&folders, OpenOptions { probe: Some(probe), ..OpenOptions::default() }).unwrap()
 }
 
 fn is_stored(yard: Yard, text: &str) -> bool {
@@ -76,7 +76,7 @@ fn a_save_where_a_file_was_taken_from_is_not_written_over_when_the_rest_fails() 
 }
 
 #[test]
-fn what_was_taken_comes_back_where_nobody_saved() {
+fn a_taken_file_comes_back_unless_another_was_saved_there() {
     let yard = yard(DiskCall::RemoveFolder, true, |_| {});
     assert!(yard.perform(rm("/d")).is_err());
     for name in ["a", "b"] {
@@ -88,7 +88,7 @@ fn what_was_taken_comes_back_where_nobody_saved() {
 fn a_save_over_a_file_that_was_just_placed_survives_that_it_is_taken_back() {
     // Undoing the two edits places /d/a, then fails at /d/b; in between somebody saves /d/a.
     let folders = Folders::new();
-    let quiet = Yard::open(&folders, Plan::default()).unwrap();
+    let quiet = Yard::open(&folders, OpenOptions::default()).unwrap();
     for name in ["a", "b"] {
         let args = json!({ "path": format!("/d/{name}"), "content": format!("old {name}\n") });
         assert!(quiet.call("write", args).ok);
@@ -99,7 +99,8 @@ fn a_save_over_a_file_that_was_just_placed_survives_that_it_is_taken_back() {
     let root = folders.root().to_owned();
     let placed = Arc::new(Mutex::new(0));
     let probe = Arc::new(AtSecondPlace { root, placed });
-    let yard = Yard::open(&folders, Plan { probe: Some(probe), ..Plan::default() }).unwrap();
+    let yard =
+        Yard::open(&folders, OpenOptions { probe: Some(probe), ..OpenOptions::default() }).unwrap();
     assert!(yard.perform(Undo { step }).is_err());
     let saved: Vec<&str> =
         ["a", "b"].into_iter().filter(|name| yard.has(&format!("/d/{name}"))).collect();

@@ -11,7 +11,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
-use yard_testkit::{Plan, Yard};
+use yard_testkit::{OpenOptions, Yard};
 
 fn read(yard: &Yard, path: &str) -> Value {
     let answer = yard.call("read", json!({"path": path}));
@@ -139,7 +139,7 @@ fn what_another_process_wrote_is_read() {
     let yard = Yard::new();
     assert!(yard.call("write", json!({"path": "/a.txt", "content": "one\n"})).ok);
     read(&yard, "/a.txt");
-    let other = Yard::open(yard.folders(), Plan::default()).unwrap();
+    let other = Yard::open(yard.folders(), OpenOptions::default()).unwrap();
     for number in 0..20 {
         let content = format!("{number}\n");
         let args = json!({"path": "/a.txt", "content": content, "overwrite": true});

@@ -20,7 +20,7 @@ use yard_core::op::{CodeAnswer, CodeMatch, CodeScope, SearchCode};
 use yard_core::{FaultCode, WsPath};
 use yard_dialects::Answer;
 use yard_gate::{Actor, Mode, Policy, Session};
-use yard_testkit::{FakeWorld, Folders, Plan, Yard};
+use yard_testkit::{FakeWorld, Folders, OpenOptions, Yard};
 
 fn call_as(yard: &Yard, session: &Session, args: Value) -> Answer {
     yard.catalog().call("assistant", "search_code", args, session, &yard.surroundings())
@@ -81,17 +81,17 @@ fn dependency(name: &str) -> PathBuf {
         .output()
         .unwrap();
     assert!(cargo.status.success(), "{}", String::from_utf8_lossy(&cargo.stderr));
-    let told: Value = serde_json::from_slice(&cargo.stdout).unwrap();
-    let packages = told["packages"].as_array().unwrap();
+    let received: Value = serde_json::from_slice(&cargo.stdout).unwrap();
+    let packages = received["packages"].as_array().unwrap();
     let package = packages.iter().find(|package| package["name"] == name).unwrap();
     Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap().to_owned()
 }
 
 /// What the compiler builds for.
 fn host() -> String {
-    let told = Command::new("rustc").arg("-vV").output().unwrap();
-    let told = String::from_utf8(told.stdout).unwrap();
-    told.lines().find_map(|line| line.strip_prefix("host: ")).unwrap().to_owned()
+    let received = Command::new("rustc").arg("-vV").output().unwrap();
+    let received = String::from_utf8(received.stdout).unwrap();
+    received.lines().find_map(|line| line.strip_prefix("host: ")).unwrap().to_owned()
 }
 
 /// Copies the sources below a folder into the yard.
@@ -207,7 +207,7 @@ fn a6_a_name_is_found_in_any_spelling_by_its_parts_and_by_what_it_is_in() {
 }
 
 #[test]
-fn a6_an_edit_is_seen_at_once_whoever_made_it() {
+fn a6_an_edit_of_any_author_is_seen_at_once() {
     let yard = Yard::new();
     yard.put("/src/a.rs", "fn first_name() {}\n");
     assert_eq!(definitions(&yard, "first_name"), ["src/a.rs:1 function first_name"]);
@@ -371,7 +371,7 @@ fn a6_a_search_that_runs_out_of_time_goes_on_at_the_next_call() {
     let world = Arc::new(FakeWorld::new(1));
     // Long after the files: what is younger than two seconds is read again each time.
     world.advance_millis(100 * 365 * 86_400_000);
-    let plan = Plan { world: world.clone(), ..Plan::default() };
+    let plan = OpenOptions { world: world.clone(), ..OpenOptions::default() };
     let yard = Yard::open(&Folders::new(), plan).unwrap();
     for number in 0..400 {
         yard.put(&format!("/f{number}.txt"), format!("word{number}\n"));
@@ -397,7 +397,7 @@ fn a6_a_search_that_runs_out_of_time_goes_on_at_the_next_call() {
 #[test]
 fn a6_searches_at_the_same_time_share_one_build() {
     let counter = Arc::new(Opens::default());
-    let plan = Plan { probe: Some(counter.clone()), ..Plan::default() };
+    let plan = OpenOptions { probe: Some(counter.clone()), ..OpenOptions::default() };
     let yard = Yard::open(&Folders::new(), plan).unwrap();
     for number in 0..300 {
         yard.put(&format!("/f{number}.rs"), format!("fn name{number}() {{}}\n"));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tempfile::TempDir;
 use yard_store::sqlite::Options;
 use yard_store::{SqliteStore, Store};
-use yard_testkit::{ModelStore, contract, desk_contract, rival};
+use yard_testkit::{ModelStore, contract, model_comparison, records_contract};
 
 #[test]
 fn the_model_keeps_the_contract() {
@@ -29,11 +29,11 @@ fn sqlite_keeps_the_contract() {
 fn sqlite_keeps_the_contract_of_a_desk() {
     let folder = TempDir::new().unwrap();
     let count = std::cell::Cell::new(0);
-    desk_contract::suite(&|| {
+    records_contract::suite(&|| {
         count.set(count.get() + 1);
         let dir = folder.path().join(count.get().to_string());
         let store = Arc::new(SqliteStore::open_with(&dir, Options { flush: false }).unwrap());
-        desk_contract::Sides { store: Arc::clone(&store) as _, desk: store }
+        records_contract::RecordStores { store: Arc::clone(&store) as _, records: store }
     });
 }
 
@@ -42,6 +42,6 @@ fn sqlite_answers_as_the_model_does() {
     for seed in 0..12 {
         let folder = TempDir::new().unwrap();
         let store = SqliteStore::open_with(folder.path(), Options { flush: false }).unwrap();
-        rival::run(&store, seed, 120);
+        model_comparison::run(&store, seed, 120);
     }
 }

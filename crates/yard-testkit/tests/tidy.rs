@@ -1,5 +1,5 @@
-//! The house rules, as tests: what must stay absent is looked for, so that it stays absent. A rule
-//! that is broken names the file, the line and what to do instead.
+//! The coding rules, as tests: each test searches the repository for what a rule forbids, and names the file, the line and
+//! what to do instead.
 
 #![allow(
     clippy::unwrap_used,

@@ -21,7 +21,7 @@ use yard_core::op::{
 };
 use yard_core::{FaultCode, FileKind, Result, StepId, WsPath};
 use yard_store::{SqliteStore, Store};
-use yard_testkit::replay::{Past, Tree, differences, on_disk};
+use yard_testkit::replay::{ExpectedTree, StepHistory, differences, read_tree};
 use yard_testkit::{FakeWorld, Yard};
 
 #[path = "undo/by_hand.rs"]
@@ -119,8 +119,8 @@ impl History {
         }
     }
 
-    fn tree(&self) -> Tree {
-        on_disk(self.yard.root())
+    fn tree(&self) -> ExpectedTree {
+        read_tree(self.yard.root())
     }
 
     fn paths(&self, kind: FileKind) -> Vec<String> {
@@ -395,7 +395,7 @@ impl History {
             let result = self.yard.perform(Restore::Removed(entry.file));
             self.did(format!("restore {}", entry.path), result);
         } else {
-            let past = Past::read(&self.store);
+            let past = StepHistory::read(&self.store);
             let changes = past.steps.iter().flat_map(|step| &step.changes);
             let versions: Vec<_> = changes.filter_map(|change| change.version).collect();
             let Some(version) = self.pick(&versions).copied() else { return };
@@ -417,7 +417,7 @@ impl History {
     /// What the store knows is what is on disk, and nothing of it is damaged.
     fn settle(&mut self) {
         self.import();
-        let now = Past::read(&self.store).now().expect("what is recorded is a tree");
+        let now = StepHistory::read(&self.store).now().expect("what is recorded is a tree");
         assert_eq!(differences(&now, &self.tree()), "", "what is recorded is what is there");
         let verified = self.yard.perform(Verify).unwrap();
         assert_eq!((verified.problems, verified.unsynced), (vec![], vec![]));
@@ -433,7 +433,7 @@ impl History {
         let undone = self.did(format!("undo step {seq}"), result).map(|undone| undone.step);
         // What was left unrecorded is a later change too.
         self.import();
-        let past = Past::read(&self.store);
+        let past = StepHistory::read(&self.store);
         let certain = match past.abutting(step, undone) {
             Some(why) => Err(why),
             None => past.without(step, undone),
@@ -579,8 +579,8 @@ impl Told {
         fault.message().to_owned()
     }
 
-    fn tree(&self) -> Tree {
-        on_disk(self.yard.root())
+    fn tree(&self) -> ExpectedTree {
+        read_tree(self.yard.root())
     }
 
     fn text(&self, at: &str) -> String {
@@ -590,208 +590,209 @@ impl Told {
 
 #[test]
 fn an_old_edit_is_undone_and_later_ones_stay() {
-    let told = Told::new();
-    told.write("/a", "one\ntwo\nthree\nfour\nfive\n");
-    let old = told.edit("/a", "one\n", "ONE\n");
-    told.edit("/a", "three\n", "THREE\nthree and a half\n");
-    told.edit("/a", "five\n", "");
-    let undo = told.undo(old);
-    assert_eq!(told.text("/a"), "one\ntwo\nTHREE\nthree and a half\nfour\n");
-    told.undo(undo);
-    assert_eq!(told.text("/a"), "ONE\ntwo\nTHREE\nthree and a half\nfour\n");
+    let reply = Told::new();
+    reply.write("/a", "one\ntwo\nthree\nfour\nfive\n");
+    let old = reply.edit("/a", "one\n", "ONE\n");
+    reply.edit("/a", "three\n", "THREE\nthree and a half\n");
+    reply.edit("/a", "five\n", "");
+    let undo = reply.undo(old);
+    assert_eq!(reply.text("/a"), "one\ntwo\nTHREE\nthree and a half\nfour\n");
+    reply.undo(undo);
+    assert_eq!(reply.text("/a"), "ONE\ntwo\nTHREE\nthree and a half\nfour\n");
 }
 
 #[test]
 fn a_conflict_names_the_later_step_and_changes_nothing() {
-    let told = Told::new();
-    told.write("/a", "one\ntwo\nthree\n");
-    let old = told.edit("/a", "two\n", "TWO\n");
-    let later = told.edit("/a", "TWO\n", "2\n");
-    let message = told.refusal(old);
+    let reply = Told::new();
+    reply.write("/a", "one\ntwo\nthree\n");
+    let old = reply.edit("/a", "two\n", "TWO\n");
+    let later = reply.edit("/a", "TWO\n", "2\n");
+    let message = reply.refusal(old);
     assert!(message.contains(&later.to_string()), "{message}");
     assert!(message.contains("/a"), "{message}");
-    told.undo(later);
-    told.undo(old);
-    assert_eq!(told.text("/a"), "one\ntwo\nthree\n");
+    reply.undo(later);
+    reply.undo(old);
+    assert_eq!(reply.text("/a"), "one\ntwo\nthree\n");
     // Abutting is touching.
-    let old = told.edit("/a", "two\n", "TWO\n");
-    told.edit("/a", "three\n", "THREE\n");
-    told.refusal(old);
+    let old = reply.edit("/a", "two\n", "TWO\n");
+    reply.edit("/a", "three\n", "THREE\n");
+    reply.refusal(old);
 }
 
 #[test]
 fn a_moved_folder_goes_back_with_what_was_made_in_it_since() {
-    let told = Told::new();
-    told.write("/a/x", "x\n");
-    let moved = told.relocate("/a", "/b");
-    told.write("/b/new", "new\n");
-    told.edit("/b/x", "x", "y");
-    told.yard.put("/b/behind", "our back\n");
-    let undo = told.undo(moved);
-    let paths: Vec<String> = told.tree().into_keys().collect();
+    let reply = Told::new();
+    reply.write("/a/x", "x\n");
+    let moved = reply.relocate("/a", "/b");
+    reply.write("/b/new", "new\n");
+    reply.edit("/b/x", "x", "y");
+    reply.yard.put("/b/behind", "our back\n");
+    let undo = reply.undo(moved);
+    let paths: Vec<String> = reply.tree().into_keys().collect();
     assert_eq!(paths, ["/a", "/a/behind", "/a/new", "/a/x"]);
-    assert_eq!(told.text("/a/x"), "y\n");
-    told.undo(undo);
-    assert_eq!(told.text("/b/new"), "new\n");
-    assert_eq!(told.text("/b/behind"), "our back\n");
-    assert!(!told.yard.has("/a"));
+    assert_eq!(reply.text("/a/x"), "y\n");
+    reply.undo(undo);
+    assert_eq!(reply.text("/b/new"), "new\n");
+    assert_eq!(reply.text("/b/behind"), "our back\n");
+    assert!(!reply.yard.has("/a"));
 }
 
 #[test]
 fn fifty_removed_files_come_back() {
-    let told = Told::new();
+    let reply = Told::new();
     for number in 0..50 {
-        told.write(&format!("/a/{}/{number}", number % 7), &format!("{number}\n"));
+        reply.write(&format!("/a/{}/{number}", number % 7), &format!("{number}\n"));
     }
-    fs::set_permissions(told.yard.root().join("a/3"), fs::Permissions::from_mode(0o700)).unwrap();
-    fs::set_permissions(told.yard.root().join("a/3/3"), fs::Permissions::from_mode(0o755)).unwrap();
-    let before = told.tree();
+    fs::set_permissions(reply.yard.root().join("a/3"), fs::Permissions::from_mode(0o700)).unwrap();
+    fs::set_permissions(reply.yard.root().join("a/3/3"), fs::Permissions::from_mode(0o755))
+        .unwrap();
+    let before = reply.tree();
     assert_eq!(before.len(), 58);
-    let removed = told.remove("/a");
-    assert_eq!(told.tree(), Tree::new());
-    told.write("/b", "later\n");
-    let undo = told.undo(removed);
-    fs::remove_file(told.yard.root().join("b")).unwrap();
-    assert_eq!(differences(&before, &told.tree()), "");
-    told.undo(undo);
-    assert_eq!(told.tree(), Tree::new());
+    let removed = reply.remove("/a");
+    assert_eq!(reply.tree(), ExpectedTree::new());
+    reply.write("/b", "later\n");
+    let undo = reply.undo(removed);
+    fs::remove_file(reply.yard.root().join("b")).unwrap();
+    assert_eq!(differences(&before, &reply.tree()), "");
+    reply.undo(undo);
+    assert_eq!(reply.tree(), ExpectedTree::new());
 }
 
 #[test]
 fn an_external_change_is_undone_like_any_other() {
-    let told = Told::new();
-    told.write("/a", "one\ntwo\nthree\n");
-    told.yard.put("/a", "one\ntwo\nthree\nfour\n");
-    fs::set_permissions(told.yard.root().join("a"), fs::Permissions::from_mode(0o755)).unwrap();
-    told.yard.put("/b/c", "new\n");
-    let external = told.import();
-    told.edit("/a", "one", "1");
-    let undo = told.undo(external);
-    assert_eq!(told.text("/a"), "1\ntwo\nthree\n");
-    let tree = told.tree();
+    let reply = Told::new();
+    reply.write("/a", "one\ntwo\nthree\n");
+    reply.yard.put("/a", "one\ntwo\nthree\nfour\n");
+    fs::set_permissions(reply.yard.root().join("a"), fs::Permissions::from_mode(0o755)).unwrap();
+    reply.yard.put("/b/c", "new\n");
+    let external = reply.import();
+    reply.edit("/a", "one", "1");
+    let undo = reply.undo(external);
+    assert_eq!(reply.text("/a"), "1\ntwo\nthree\n");
+    let tree = reply.tree();
     assert_eq!((tree.len(), tree["/a"].mode & 0o111), (1, 0));
-    told.undo(undo);
-    assert_eq!(told.text("/a"), "1\ntwo\nthree\nfour\n");
-    assert_eq!((told.text("/b/c").as_str(), told.tree()["/a"].mode), ("new\n", 0o755));
+    reply.undo(undo);
+    assert_eq!(reply.text("/a"), "1\ntwo\nthree\nfour\n");
+    assert_eq!((reply.text("/b/c").as_str(), reply.tree()["/a"].mode), ("new\n", 0o755));
 }
 
 #[test]
 fn what_was_not_recorded_yet_is_a_later_change() {
-    let told = Told::new();
-    told.write("/a", "one\ntwo\nthree\n");
-    let edit = told.edit("/a", "one\n", "ONE\n");
-    told.yard.put("/a", "1\ntwo\nthree\n");
-    told.refusal(edit);
-    told.yard.put("/a", "ONE\ntwo\n3\n");
-    told.undo(edit);
-    assert_eq!(told.text("/a"), "one\ntwo\n3\n");
+    let reply = Told::new();
+    reply.write("/a", "one\ntwo\nthree\n");
+    let edit = reply.edit("/a", "one\n", "ONE\n");
+    reply.yard.put("/a", "1\ntwo\nthree\n");
+    reply.refusal(edit);
+    reply.yard.put("/a", "ONE\ntwo\n3\n");
+    reply.undo(edit);
+    assert_eq!(reply.text("/a"), "one\ntwo\n3\n");
 }
 
 #[test]
 fn a_folder_in_a_files_place_is_undone_and_the_reverse() {
-    let told = Told::new();
-    told.write("/a", "a file\n");
-    told.write("/b/c/d", "in folders\n");
-    let before = told.tree();
-    fs::remove_file(told.yard.root().join("a")).unwrap();
-    told.yard.put("/a/b/c", "inside\n");
-    fs::remove_dir_all(told.yard.root().join("b")).unwrap();
-    told.yard.put("/b", "was a folder\n");
-    let after = told.tree();
-    let swapped = told.import();
-    let undo = told.undo(swapped);
-    assert_eq!(differences(&before, &told.tree()), "");
-    let undo = told.undo(undo);
-    assert_eq!(differences(&after, &told.tree()), "");
-    told.yard.put("/a/new", "later\n");
-    told.refusal(undo);
-    told.refusal(swapped);
+    let reply = Told::new();
+    reply.write("/a", "a file\n");
+    reply.write("/b/c/d", "in folders\n");
+    let before = reply.tree();
+    fs::remove_file(reply.yard.root().join("a")).unwrap();
+    reply.yard.put("/a/b/c", "inside\n");
+    fs::remove_dir_all(reply.yard.root().join("b")).unwrap();
+    reply.yard.put("/b", "was a folder\n");
+    let after = reply.tree();
+    let swapped = reply.import();
+    let undo = reply.undo(swapped);
+    assert_eq!(differences(&before, &reply.tree()), "");
+    let undo = reply.undo(undo);
+    assert_eq!(differences(&after, &reply.tree()), "");
+    reply.yard.put("/a/new", "later\n");
+    reply.refusal(undo);
+    reply.refusal(swapped);
 }
 
 #[test]
 fn undo_works_after_a_restart() {
-    let mut told = Told::new();
-    told.write("/a", "one\ntwo\nthree\n");
-    let edit = told.edit("/a", "one", "ONE");
-    told.edit("/a", "three", "THREE");
-    told.yard = told.yard.reopen();
-    let undo = told.undo(edit);
-    assert_eq!(told.text("/a"), "one\ntwo\nTHREE\n");
-    told.yard = told.yard.reopen();
-    told.undo(undo);
-    assert_eq!(told.text("/a"), "ONE\ntwo\nTHREE\n");
+    let mut reply = Told::new();
+    reply.write("/a", "one\ntwo\nthree\n");
+    let edit = reply.edit("/a", "one", "ONE");
+    reply.edit("/a", "three", "THREE");
+    reply.yard = reply.yard.reopen();
+    let undo = reply.undo(edit);
+    assert_eq!(reply.text("/a"), "one\ntwo\nTHREE\n");
+    reply.yard = reply.yard.reopen();
+    reply.undo(undo);
+    assert_eq!(reply.text("/a"), "ONE\ntwo\nTHREE\n");
 }
 
 /// What a step changed can be taken back again and again, which changes nothing; what it made can
 /// go, and what it removed can come back, only once.
 #[test]
 fn undoing_twice() {
-    let told = Told::new();
-    let made = told.write("/a", "one\ntwo\n");
-    let edit = told.edit("/a", "one", "ONE");
+    let reply = Told::new();
+    let made = reply.write("/a", "one\ntwo\n");
+    let edit = reply.edit("/a", "one", "ONE");
     for _ in 0..2 {
-        told.undo(edit);
-        assert_eq!(told.text("/a"), "one\ntwo\n");
+        reply.undo(edit);
+        assert_eq!(reply.text("/a"), "one\ntwo\n");
     }
-    let moved = told.relocate("/a", "/b");
+    let moved = reply.relocate("/a", "/b");
     for _ in 0..2 {
-        told.undo(moved);
-        assert!(told.yard.has("/a") && !told.yard.has("/b"));
+        reply.undo(moved);
+        assert!(reply.yard.has("/a") && !reply.yard.has("/b"));
     }
-    let removed = told.remove("/a");
+    let removed = reply.remove("/a");
     for _ in 0..2 {
-        told.undo(removed);
-        assert!(told.yard.has("/a"));
+        reply.undo(removed);
+        assert!(reply.yard.has("/a"));
     }
-    let undo = told.undo(made);
-    assert!(told.refusal(made).contains("removed since"));
-    told.undo(undo);
-    told.undo(made);
-    assert!(!told.yard.has("/a"));
+    let undo = reply.undo(made);
+    assert!(reply.refusal(made).contains("removed since"));
+    reply.undo(undo);
+    reply.undo(made);
+    assert!(!reply.yard.has("/a"));
 }
 
 #[test]
 fn a_touch_leaves_nothing_to_undo() {
-    let told = Told::new();
-    told.write("/a", "one\n");
-    told.yard.perform(Touch { path: path("/a") }).unwrap();
-    told.undo(told.newest());
-    assert_eq!(told.text("/a"), "one\n");
+    let reply = Told::new();
+    reply.write("/a", "one\n");
+    reply.yard.perform(Touch { path: path("/a") }).unwrap();
+    reply.undo(reply.newest());
+    assert_eq!(reply.text("/a"), "one\n");
 }
 
 /// What is missing from a folder that an undo removes goes to the trash, and does not live on
 /// nowhere.
 #[test]
 fn a_made_folder_goes_with_what_was_removed_from_it_behind_our_back() {
-    let told = Told::new();
-    told.yard.perform(Mkdir { path: path("/a") }).unwrap();
-    let made = told.newest();
-    told.write("/a/b/c", "text\n");
-    fs::remove_dir_all(told.yard.root().join("a/b")).unwrap();
-    told.undo(made);
-    assert_eq!(told.tree(), Tree::new());
-    let trash = told.yard.perform(Trash { limit: 9, skip: 0 }).unwrap().entries;
+    let reply = Told::new();
+    reply.yard.perform(Mkdir { path: path("/a") }).unwrap();
+    let made = reply.newest();
+    reply.write("/a/b/c", "text\n");
+    fs::remove_dir_all(reply.yard.root().join("a/b")).unwrap();
+    reply.undo(made);
+    assert_eq!(reply.tree(), ExpectedTree::new());
+    let trash = reply.yard.perform(Trash { limit: 9, skip: 0 }).unwrap().entries;
     let gone: Vec<String> = trash.iter().map(|entry| entry.path.to_string()).collect();
     assert!(["/a", "/a/b", "/a/b/c"].iter().all(|at| gone.contains(&(*at).to_owned())), "{gone:?}");
-    told.yard.perform(Restore::RemovedAt(path("/a/b/c"))).unwrap();
-    assert_eq!(told.text("/a/b/c"), "text\n");
+    reply.yard.perform(Restore::RemovedAt(path("/a/b/c"))).unwrap();
+    assert_eq!(reply.text("/a/b/c"), "text\n");
 }
 
 /// A byte order mark belongs to no line: the first line is as good as any other.
 #[test]
 fn the_first_line_after_a_mark_is_a_line_like_any_other() {
-    let told = Told::new();
+    let reply = Told::new();
     for wide in [false, true] {
         let text = |text: &str| match wide {
             true => in_utf16(text),
             false => format!("\u{feff}{text}").into_bytes(),
         };
-        told.yard.put("/a", text("one\ntwo\nthree\nfour\n"));
-        let cut = told.edit("/a", "one\n", "");
-        told.edit("/a", "three\n", "THREE\n");
-        let undo = told.undo(cut);
-        assert_eq!(told.yard.bytes("/a"), text("one\ntwo\nTHREE\nfour\n"), "wide {wide}");
-        told.undo(undo);
-        assert_eq!(told.yard.bytes("/a"), text("two\nTHREE\nfour\n"), "wide {wide}");
+        reply.yard.put("/a", text("one\ntwo\nthree\nfour\n"));
+        let cut = reply.edit("/a", "one\n", "");
+        reply.edit("/a", "three\n", "THREE\n");
+        let undo = reply.undo(cut);
+        assert_eq!(reply.yard.bytes("/a"), text("one\ntwo\nTHREE\nfour\n"), "wide {wide}");
+        reply.undo(undo);
+        assert_eq!(reply.yard.bytes("/a"), text("two\nTHREE\nfour\n"), "wide {wide}");
     }
 }

@@ -15,9 +15,9 @@ use yard_core::op::{
 use yard_core::{ContentHash, FaultCode, Limits, VersionId, WsPath};
 use yard_gate::Uploaded;
 use yard_store::{SqliteStore, Store, StoreError};
-use yard_testkit::failing::{Answer, FailingStore, When};
-use yard_testkit::probe::{Fuse, Reach};
-use yard_testkit::{Folders, Plan, Yard};
+use yard_testkit::failing_store::{FailingStore, FailureOutcome, FailureTime};
+use yard_testkit::harness::{FailingCalls, FailureTrigger};
+use yard_testkit::{Folders, OpenOptions, Yard};
 
 const LOADABLE: u64 = 1 << 20;
 
@@ -25,8 +25,11 @@ fn at(path: &str) -> WsPath {
     WsPath::parse(path).unwrap()
 }
 
-fn plan() -> Plan {
-    Plan { limits: Limits { load_bytes: LOADABLE, ..Limits::default() }, ..Plan::default() }
+fn plan() -> OpenOptions {
+    OpenOptions {
+        limits: Limits { load_bytes: LOADABLE, ..Limits::default() },
+        ..OpenOptions::default()
+    }
 }
 
 fn yard() -> Yard {
@@ -168,20 +171,21 @@ fn nothing_is_left_of_an_upload_that_nobody_placed() {
 
 #[test]
 fn a_place_that_fails_at_any_store_call_changes_nothing_or_everything() {
-    for when in [When::Before, When::After] {
+    for when in [FailureTime::Before, FailureTime::After] {
         for nth in 0.. {
             let folders = Folders::new();
-            let fuse = Fuse::new();
-            let failing = Arc::clone(&fuse);
+            let trigger = FailureTrigger::new();
+            let failing = Arc::clone(&trigger);
             let store = move |store: Arc<SqliteStore>| -> Arc<dyn Store> {
-                let answer = Answer::Error(StoreError::Io("broken".to_owned()));
+                let answer = FailureOutcome::Error(StoreError::Io("broken".to_owned()));
                 Arc::new(FailingStore::new(store, Arc::clone(&failing), when, answer))
             };
-            let yard = Yard::open(&folders, Plan { store: Box::new(store), ..plan() }).unwrap();
+            let yard =
+                Yard::open(&folders, OpenOptions { store: Box::new(store), ..plan() }).unwrap();
             let upload = upload(&yard, 1, 40);
-            fuse.arm(nth, Reach::Once);
+            trigger.arm(nth, FailingCalls::Once);
             let placed = yard.perform(placing("/a", &upload));
-            let blown = fuse.disarm() > 0;
+            let failed = trigger.disarm() > 0;
             drop((upload, yard));
             let yard = Yard::open(&folders, plan()).unwrap();
             sound(&yard);
@@ -191,7 +195,7 @@ fn a_place_that_fails_at_any_store_call_changes_nothing_or_everything() {
             } else {
                 assert_eq!(names(&yard, "kept"), Vec::<String>::new());
             }
-            if !blown {
+            if !failed {
                 break;
             }
         }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use yard_core::op;
 use yard_core::{ContentHash, FaultCode, WsPath};
-use yard_testkit::{Folders, Plan, Transcripts, Yard};
+use yard_testkit::{Folders, OpenOptions, Transcripts, Yard};
 
 const TEXT: &str = "user: where is the needle?\nassistant: in the haystack\n";
 
@@ -21,7 +21,7 @@ fn with_chats(names: &[&str]) -> (Yard, Arc<Transcripts>) {
     let chats = Arc::new(Transcripts::default());
     names.iter().for_each(|name| chats.put(name, TEXT));
     let virtual_files: Arc<dyn yard_kernel::VirtualFiles> = chats.clone();
-    let plan = Plan { virtual_files: Some(virtual_files), ..Plan::default() };
+    let plan = OpenOptions { virtual_files: Some(virtual_files), ..OpenOptions::default() };
     (Yard::open(&Folders::new(), plan).unwrap(), chats)
 }
 
@@ -137,7 +137,7 @@ fn h10_listing_the_root_does_not_list_every_chat() {
     let chats = Transcripts::default();
     chats.put("a.chat", TEXT);
     let virtual_files: Arc<dyn yard_kernel::VirtualFiles> = Arc::new(Innumerable(chats));
-    let plan = Plan { virtual_files: Some(virtual_files), ..Plan::default() };
+    let plan = OpenOptions { virtual_files: Some(virtual_files), ..OpenOptions::default() };
     let yard = Yard::open(&Folders::new(), plan).unwrap();
     yard.put("/a.txt", "a");
     assert_eq!(paths(&result(&yard, "ls", json!({"path": "/"}))["entries"]), ["/chats", "/a.txt"]);

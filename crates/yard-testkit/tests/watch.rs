@@ -27,30 +27,30 @@ const SILENCE: Duration = Duration::from_millis(500);
 
 struct Listener {
     yard: Yard,
-    told: Arc<Mutex<Vec<Outside>>>,
+    reports: Arc<Mutex<Vec<Outside>>>,
     _watch: Watch,
 }
 
 impl Listener {
     fn on(yard: Yard) -> Self {
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let ear = Arc::clone(&told);
+        let reports = Arc::new(Mutex::new(Vec::new()));
+        let ear = Arc::clone(&reports);
         let hear = Arc::new(move |outside| ear.lock().unwrap().push(outside));
         let watch = yard.workspace().watch(Arc::new(RealWorld), hear).unwrap();
-        Self { yard, told, _watch: watch }
+        Self { yard, reports, _watch: watch }
     }
 
-    fn told(&self) -> Vec<Outside> {
-        self.told.lock().unwrap().clone()
+    fn reports(&self) -> Vec<Outside> {
+        self.reports.lock().unwrap().clone()
     }
 
     fn paths(&self) -> BTreeSet<String> {
-        let told = self.told();
-        told.iter().flat_map(|outside| &outside.changed).map(ToString::to_string).collect()
+        let reports = self.reports();
+        reports.iter().flat_map(|outside| &outside.changed).map(ToString::to_string).collect()
     }
 
     fn forget(&self) {
-        self.told.lock().unwrap().clear();
+        self.reports.lock().unwrap().clear();
     }
 
     /// Waits until a path was told.
@@ -64,9 +64,9 @@ impl Listener {
         panic!("{path} was never told; {:?} was", self.paths());
     }
 
-    /// Everything that is told of what happened until now: somebody else's file marks the end.
+    /// All changes reported until now: a file made by another process marks the end.
     fn all(&self) -> BTreeSet<String> {
-        self.yard.put("/the.end", format!("{:?}", self.told().len()));
+        self.yard.put("/the.end", format!("{:?}", self.reports().len()));
         self.wait_for("/the.end");
         sleep(SILENCE);
         let mut paths = self.paths();
@@ -91,7 +91,7 @@ fn set(paths: &[&str]) -> BTreeSet<String> {
 }
 
 #[test]
-fn an_editors_save_is_told_once_and_its_temporary_file_is_not() {
+fn an_editors_save_is_reported_once_and_its_temporary_file_is_not() {
     let listener = Listener::on(Yard::new());
     listener.call("write", json!({"path": "/src/a.rs", "content": "one\n"}));
     assert_eq!(listener.all(), set(&[]));
@@ -101,7 +101,7 @@ fn an_editors_save_is_told_once_and_its_temporary_file_is_not() {
 }
 
 #[test]
-fn files_in_folders_that_just_came_are_told() {
+fn files_in_new_folders_are_reported() {
     let listener = Listener::on(Yard::new());
     listener.shell("mkdir -p a/b/c && echo x > a/b/c/f");
     listener.wait_for("/a/b/c/f");
@@ -112,7 +112,7 @@ fn files_in_folders_that_just_came_are_told() {
 }
 
 #[test]
-fn what_others_delete_and_rename_is_told() {
+fn deletions_and_renames_of_other_programs_are_reported() {
     let yard = Yard::new();
     yard.put("/unknown.txt", "u");
     yard.put("/old/x.txt", "x");
@@ -128,7 +128,7 @@ fn what_others_delete_and_rename_is_told() {
 }
 
 #[test]
-fn our_own_steps_are_not_told() {
+fn our_own_steps_are_not_reported() {
     let yard = Yard::new();
     yard.put("/disk/only.txt", "nobody recorded this");
     yard.put("/doomed.txt", "nor this");
@@ -155,7 +155,7 @@ fn our_own_steps_are_not_told() {
 }
 
 #[test]
-fn others_are_told_apart_from_writers_that_never_rest() {
+fn changes_of_others_are_distinguished_from_those_of_busy_writers() {
     let listener = Listener::on(Yard::new());
     std::thread::scope(|scope| {
         for writer in 0..3 {
@@ -183,7 +183,7 @@ fn others_are_told_apart_from_writers_that_never_rest() {
 #[test]
 fn another_process_on_the_same_root_is_one_of_us() {
     let listener = Listener::on(Yard::new());
-    let other = listener.yard.folders().hand(yard_testkit::Plan::default());
+    let other = listener.yard.folders().hand(yard_testkit::OpenOptions::default());
     let path = yard_core::WsPath::parse("/from/there.txt").unwrap();
     other
         .perform(op::Write {
@@ -201,7 +201,7 @@ fn another_process_on_the_same_root_is_one_of_us() {
 }
 
 #[test]
-fn what_others_do_to_a_place_that_we_emptied_is_told() {
+fn changes_of_others_at_a_path_that_we_emptied_are_reported() {
     let listener = Listener::on(Yard::new());
     listener.call("write", json!({"path": "/f/a.txt", "content": "a"}));
     listener.call("rm", json!({"path": "/f/a.txt"}));
@@ -214,7 +214,7 @@ fn what_others_do_to_a_place_that_we_emptied_is_told() {
 }
 
 #[test]
-fn nothing_is_told_of_git_and_links_are_not_followed() {
+fn changes_below_git_are_not_reported_and_links_are_not_followed() {
     let yard = Yard::new();
     let elsewhere = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(elsewhere.path(), yard.root().join("way")).unwrap();
@@ -226,25 +226,25 @@ fn nothing_is_told_of_git_and_links_are_not_followed() {
 }
 
 #[test]
-fn thousands_of_files_are_told_in_bounded_batches() {
+fn thousands_of_files_are_reported_in_bounded_batches() {
     let listener = Listener::on(Yard::new());
     listener.shell("mkdir many && for i in $(seq 2000); do echo x > many/$i.txt; done");
     listener.wait_for("/many/2000.txt");
     let paths = listener.all();
-    let told = listener.told();
-    assert!(told.iter().all(|outside| outside.changed.len() <= 256));
-    let more = told.iter().any(|outside| outside.more);
+    let reports = listener.reports();
+    assert!(reports.iter().all(|outside| outside.changed.len() <= 256));
+    let more = reports.iter().any(|outside| outside.more);
     assert!(more || paths.len() == 2001, "{} of 2001 were told", paths.len());
 }
 
 #[test]
-fn reading_is_not_told() {
+fn reads_are_not_reported() {
     let yard = Yard::new();
     (0..3_000).for_each(|number| yard.put(&format!("/{}/{number}.txt", number % 10), "hay\n"));
     let listener = Listener::on(yard);
     listener.call("grep", json!({"pattern": "needle"}));
     assert_eq!(listener.all(), set(&[]));
-    assert!(listener.told().iter().all(|outside| !outside.more));
+    assert!(listener.reports().iter().all(|outside| !outside.more));
 }
 
 /// Runs this test again where the system watches three folders and no more.
@@ -284,18 +284,18 @@ fn a_system_that_watches_no_more_is_a_clear_fault() {
     let growing = Listener::on(Yard::new());
     growing.shell("mkdir a b c d");
     growing.wait_for("/d");
-    assert!(growing.told().iter().any(|outside| outside.more), "not all of it is watched");
+    assert!(growing.reports().iter().any(|outside| outside.more), "not all of it is watched");
     assert!(growing.all().contains("/a"), "what was watched still is");
 }
 
 #[test]
 fn a_watch_that_is_dropped_tells_nothing() {
     let yard = Yard::new();
-    let told = Arc::new(Mutex::new(0));
-    let count = Arc::clone(&told);
+    let reports = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&reports);
     let hear = Arc::new(move |_| *count.lock().unwrap() += 1);
     drop(yard.workspace().watch(Arc::new(RealWorld), hear).unwrap());
     yard.put("/a.txt", "a");
     sleep(SILENCE);
-    assert_eq!(*told.lock().unwrap(), 0);
+    assert_eq!(*reports.lock().unwrap(), 0);
 }

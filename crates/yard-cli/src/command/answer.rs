@@ -4,7 +4,9 @@ use std::io::{self, BufRead, IsTerminal as _, Write};
 
 use serde_json::{Map, Value, json};
 use yard_core::FaultCode;
-use yard_gate::{Actor, AskedQuestion, Choice, Item, ListPage, QuestionFilter, QuestionForm, Via};
+use yard_gate::{
+    Actor, AskedQuestion, Choice, FormQuestion, ListPage, QuestionFilter, QuestionForm, Via,
+};
 
 use crate::context::{CommandContext, LocalSession};
 use crate::failure::Failure;
@@ -56,13 +58,13 @@ impl Options {
                     return interview(&local, &[question]);
                 }
                 if self.answers.is_empty() {
-                    return Ok(self.shown(&question));
+                    return Ok(self.details(&question));
                 }
-                let given = parsed(&self.answers, question.form.items())?;
+                let given = parse_answers(&self.answers, question.form.questions())?;
                 let via = if self.button { Via::Button } else { Via::Text };
                 let answered =
                     local.session.questions().answer(&local.call(), question.id, &given, via)?;
-                Ok(self.shown(&answered))
+                Ok(self.details(&answered))
             }
         }
     }
@@ -83,13 +85,13 @@ impl Options {
         Ok(Reply::either(self.json, || page_json(&page), || to_text(&page, terminal)))
     }
 
-    fn shown(&self, question: &AskedQuestion) -> Reply {
+    fn details(&self, question: &AskedQuestion) -> Reply {
         if self.json {
             return Reply::json(to_json(question));
         }
         let mut text = format!("question {}\n", question.id);
         let given = question.answer.as_ref().map(|answer| &answer.answers);
-        for item in question.form.items() {
+        for item in question.form.questions() {
             let answer = given.and_then(|given| given.get(&item.name));
             let answer = answer.map_or_else(|| "(not answered)".to_owned(), Value::to_string);
             let line = format!("  {}: {} {answer}", item.name, item.question);
@@ -101,7 +103,10 @@ impl Options {
 }
 
 /// `NAME=VALUE`, each value as its question wants it.
-fn parsed(answers: &[String], items: &[Item]) -> Result<Map<String, Value>, Failure> {
+fn parse_answers(
+    answers: &[String],
+    items: &[FormQuestion],
+) -> Result<Map<String, Value>, Failure> {
     let mut given = Map::new();
     for answer in answers {
         let Some((name, value)) = answer.split_once('=') else {
@@ -109,7 +114,7 @@ fn parsed(answers: &[String], items: &[Item]) -> Result<Map<String, Value>, Fail
             return Err(Failure::misuse(FaultCode::BadArgument, message));
         };
         let item = items.iter().find(|item| item.name == name);
-        given.insert(name.to_owned(), item.map_or(json!(value), |item| item.read(value)));
+        given.insert(name.to_owned(), item.map_or(json!(value), |item| item.parse_answer(value)));
     }
     Ok(given)
 }
@@ -121,9 +126,10 @@ fn interview(local: &LocalSession, questions: &[AskedQuestion]) -> Result<Reply,
     for question in questions {
         let about = format!("{} asks ({}):", question.asked_by, local_time(question.at));
         let _ = writeln!(output, "{}", visible_cell(&about));
-        let asked = ask(&question.form, &mut input, &mut output);
-        let asked = asked.map_err(|error| Failure::io("the terminal could not be used", &error))?;
-        let Some((answers, via)) = asked else { break };
+        let answered_form = ask(&question.form, &mut input, &mut output);
+        let answered_form =
+            answered_form.map_err(|error| Failure::io("the terminal could not be used", &error))?;
+        let Some((answers, via)) = answered_form else { break };
         match local.session.questions().answer(&local.call(), question.id, &answers, via) {
             Ok(_) => answered += 1,
             Err(fault) => {
@@ -143,7 +149,7 @@ fn ask(
 ) -> io::Result<Option<(Map<String, Value>, Via)>> {
     let mut answers = Map::new();
     let mut via = Via::Button;
-    for item in form.items() {
+    for item in form.questions() {
         writeln!(output, "  {}", visible(&item.question))?;
         let choices = item.choices();
         for (at, choice) in choices.iter().enumerate() {
@@ -161,7 +167,7 @@ fn ask(
             Some(choice) => json!(choice.answer),
             None => {
                 via = Via::Text;
-                item.read(typed)
+                item.parse_answer(typed)
             }
         };
         answers.insert(item.name.clone(), value);
@@ -196,7 +202,7 @@ fn to_text(page: &ListPage<AskedQuestion>, terminal: Terminal) -> String {
     }
     let mut table = Table::new(&["QUESTION", "TIME", "BY", "NAME", "CHOICES", "TEXT"]);
     for question in &page.rows {
-        for item in question.form.items() {
+        for item in question.form.questions() {
             let choices: Vec<String> = item.choices().iter().map(Choice::to_string).collect();
             table.push(vec![
                 question.id.to_string(),
@@ -219,7 +225,7 @@ fn to_text(page: &ListPage<AskedQuestion>, terminal: Terminal) -> String {
 mod tests {
     use super::*;
 
-    fn items() -> Vec<Item> {
+    fn items() -> Vec<FormQuestion> {
         serde_json::from_value(json!([
             {"name": "pick", "question": "Which?", "schema": {"type": "string", "enum": ["a", "b"]}},
             {"name": "count", "question": "How many?", "schema": {"type": "integer"}}
@@ -229,19 +235,19 @@ mod tests {
 
     #[test]
     fn w15_values_are_read_as_the_schema_wants_them() {
-        let given = parsed(&["pick=1".to_owned(), "count=3".to_owned()], &items()).unwrap();
+        let given = parse_answers(&["pick=1".to_owned(), "count=3".to_owned()], &items()).unwrap();
         assert_eq!(Value::Object(given), json!({"pick": "1", "count": 3}));
-        assert!(parsed(&["pick".to_owned()], &items()).is_err());
+        assert!(parse_answers(&["pick".to_owned()], &items()).is_err());
     }
 
     #[test]
     fn w15_a_number_is_a_click_and_anything_else_is_text() {
         let form = QuestionForm::check(items()[..1].to_vec()).unwrap();
         let ask_one = |typed: &str| {
-            let mut shown = Vec::new();
-            let asked = ask(&form, &mut typed.as_bytes(), &mut shown).unwrap();
-            assert!(String::from_utf8(shown).unwrap().contains("2. b"));
-            asked.map(|(answers, via)| (answers["pick"].clone(), via))
+            let mut details = Vec::new();
+            let answered_form = ask(&form, &mut typed.as_bytes(), &mut details).unwrap();
+            assert!(String::from_utf8(details).unwrap().contains("2. b"));
+            answered_form.map(|(answers, via)| (answers["pick"].clone(), via))
         };
         assert_eq!(ask_one("2\n"), Some((json!("b"), Via::Button)));
         assert_eq!(ask_one("b\r\n"), Some((json!("b"), Via::Text)));
@@ -256,10 +262,10 @@ mod tests {
             "buttons": [{"label": "The second", "value": "b"}]
         }));
         let form = QuestionForm::check(vec![item.unwrap()]).unwrap();
-        let mut shown = Vec::new();
-        let asked = ask(&form, &mut "1\n".as_bytes(), &mut shown).unwrap();
-        assert!(String::from_utf8(shown).unwrap().contains("1. The second (b)"));
-        let (answers, via) = asked.unwrap();
+        let mut details = Vec::new();
+        let answered_form = ask(&form, &mut "1\n".as_bytes(), &mut details).unwrap();
+        assert!(String::from_utf8(details).unwrap().contains("1. The second (b)"));
+        let (answers, via) = answered_form.unwrap();
         assert_eq!((&answers["pick"], via), (&json!("b"), Via::Button));
     }
 }

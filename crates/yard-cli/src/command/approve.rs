@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use yard_core::{ApprovalId, ContentHash, FaultCode};
 use yard_dialects::Catalog;
 use yard_gate::{
-    Actor, Approval, ApprovalFilter, ApprovalStatus, ListPage, Ruling, Scope, effect_value,
-    effect_words, is_for_host,
+    Actor, Approval, ApprovalFilter, ApprovalStatus, DecisionInput, ListPage, Scope, effect_lines,
+    effect_value, is_for_host,
 };
 
 use crate::context::{CommandContext, LocalSession};
@@ -33,9 +33,9 @@ files changed meanwhile, you are asked again. A terminal is opened by the proces
 
 /// How often a decision checks whether the process that serves the answer has executed it. With the pause between two
 /// checks, that is ten seconds in all.
-const LOOKS: u32 = 200;
-const LOOKS_FOR_HOST: u32 = 20;
-const LOOK: Duration = Duration::from_millis(50);
+const CHECKS: u32 = 200;
+const CHECKS_FOR_HOST: u32 = 20;
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Decide what agents may not do by themselves
 #[derive(clap::Args)]
@@ -105,8 +105,8 @@ impl Options {
         };
         let id = parse_id(text, "request", "approve")?;
         let args = self.other_args()?;
-        let approval = match (self.ruling(id, args.clone())?, &args) {
-            (Some(ruling), _) => session.decide(id, &ruling)?,
+        let approval = match (self.decision(id, args.clone())?, &args) {
+            (Some(decision), _) => session.decide(id, &decision)?,
             (None, Some(args)) => session.with_args(id, args)?,
             (None, None) => session.get(id)?,
         };
@@ -114,13 +114,13 @@ impl Options {
         if asks && is_open && args.is_none() {
             return interview(&session, &[approval], context.terminal);
         }
-        Ok(Reply::either(self.json, || to_json(&approval), || shown(&approval, context.terminal)))
+        Ok(Reply::either(self.json, || to_json(&approval), || details(&approval, context.terminal)))
     }
 
     fn other_args(&self) -> Result<Option<Value>, Failure> {
         let wrong = |why: String| {
             Failure::misuse(FaultCode::BadArgument, format!("--args is {why}"))
-                .hinting("give one JSON object; nothing was decided")
+                .with_hint("give one JSON object; nothing was decided")
         };
         let Some(text) = &self.args else { return Ok(None) };
         let args: Value = serde_json::from_str(text)
@@ -131,21 +131,25 @@ impl Options {
         }
     }
 
-    fn ruling(&self, id: ApprovalId, args: Option<Value>) -> Result<Option<Ruling>, Failure> {
+    fn decision(
+        &self,
+        id: ApprovalId,
+        args: Option<Value>,
+    ) -> Result<Option<DecisionInput>, Failure> {
         if !self.yes && !self.no {
             return Ok(None);
         }
         let advice = format!("`toolyard approve {id}` shows the request and its state");
         let state = self.state.as_deref().ok_or_else(|| {
             let message = "a decision needs the state that you were shown: --state STATE";
-            Failure::misuse(FaultCode::BadArgument, message).hinting(advice.clone())
+            Failure::misuse(FaultCode::BadArgument, message).with_hint(advice.clone())
         })?;
         let state = state.parse().map_err(|_| {
             let message = format!("{state:?} is no state of a request");
-            Failure::misuse(FaultCode::BadArgument, message).hinting(advice)
+            Failure::misuse(FaultCode::BadArgument, message).with_hint(advice)
         })?;
         let (scope, reason) = (self.scope.scope(), self.reason.clone());
-        Ok(Some(Ruling { approves: self.yes, scope, reason, args, state }))
+        Ok(Some(DecisionInput { approves: self.yes, scope, reason, args, state }))
     }
 
     fn pending(
@@ -170,7 +174,7 @@ impl Options {
                 let approvals: Vec<Value> = page.rows.iter().map(to_json).collect();
                 Reply::json(json!({"approvals": approvals, "truncated": page.truncated}))
             }
-            false => Reply::text(listed(&page, terminal)),
+            false => Reply::text(list_text(&page, terminal)),
         })
     }
 }
@@ -209,25 +213,25 @@ impl ApprovalSession {
         let approval = self.get(id)?;
         let call = self.local.call();
         let revision = self.catalog.revise(&approval, args, &self.local.session, &call)?;
-        let mut shown = approval;
-        shown.edited_args = Some(revision.args);
-        (shown.request.effect, shown.request.diff) = (revision.effect, revision.diff);
-        Ok(shown)
+        let mut details = approval;
+        details.edited_args = Some(revision.args);
+        (details.request.effect, details.request.diff) = (revision.effect, revision.diff);
+        Ok(details)
     }
 
     /// Decides a request. If another process serves the answer, this waits a while for it.
-    fn decide(&self, id: ApprovalId, ruling: &Ruling) -> Result<Approval, Failure> {
+    fn decide(&self, id: ApprovalId, decision: &DecisionInput) -> Result<Approval, Failure> {
         let session = &self.local.session;
-        let mut approval = self.catalog.decide(id, ruling, session, &self.local.call())?;
+        let mut approval = self.catalog.decide(id, decision, session, &self.local.call())?;
         // A running command that waits for a host sees the approval soon. If none runs, the next command uses it.
-        let looks = if is_for_host(&approval) { LOOKS_FOR_HOST } else { LOOKS };
-        for _ in 0..looks {
+        let checks = if is_for_host(&approval) { CHECKS_FOR_HOST } else { CHECKS };
+        for _ in 0..checks {
             let is_served = approval.status == ApprovalStatus::Approved
                 && session.approvals().asker_is_alive(&approval);
             if !is_served {
                 break;
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(CHECK_INTERVAL);
             approval = self.get(id)?;
         }
         Ok(approval)
@@ -243,15 +247,15 @@ fn interview(
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
     let mut decided = 0;
     for request in requests {
-        let _ = writeln!(output, "{}", shown(request, terminal));
-        let word = ask(&mut input, &mut output, request.request.state);
-        let word = word.map_err(|error| Failure::io("the terminal could not be used", &error))?;
-        let ruling = match word {
-            Word::Ruling(ruling) => ruling,
-            Word::Later => continue,
-            Word::End => break,
+        let _ = writeln!(output, "{}", details(request, terminal));
+        let typed = ask(&mut input, &mut output, request.request.state);
+        let typed = typed.map_err(|error| Failure::io("the terminal could not be used", &error))?;
+        let decision = match typed {
+            Typed::Decision(decision) => decision,
+            Typed::Later => continue,
+            Typed::End => break,
         };
-        match session.decide(request.id, &ruling) {
+        match session.decide(request.id, &decision) {
             Ok(approval) => {
                 decided += 1;
                 let _ = writeln!(output, "{}\n", outcome(&approval));
@@ -267,33 +271,33 @@ fn interview(
 
 /// The decision of a person about one request.
 #[derive(Debug, PartialEq)]
-enum Word {
-    Ruling(Ruling),
+enum Typed {
+    Decision(DecisionInput),
     Later,
     End,
 }
 
 /// Asks for a decision on a request that was shown in this state.
-fn ask(input: &mut dyn BufRead, output: &mut dyn Write, state: ContentHash) -> io::Result<Word> {
+fn ask(input: &mut dyn BufRead, output: &mut dyn Write, state: ContentHash) -> io::Result<Typed> {
     loop {
         write!(output, "[y]es  yes for this [c]hat  yes by [r]ule  [n]o  [s]kip  [q]uit > ")?;
         output.flush()?;
         let mut line = String::new();
         if input.read_line(&mut line)? == 0 {
-            return Ok(Word::End);
+            return Ok(Typed::End);
         }
-        let (word, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
+        let (typed, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
         let reason = Some(rest.trim().to_owned()).filter(|reason| !reason.is_empty());
-        let said = |approves, scope, reason| {
-            Word::Ruling(Ruling { approves, scope, reason, args: None, state })
+        let decision = |approves, scope, reason| {
+            Typed::Decision(DecisionInput { approves, scope, reason, args: None, state })
         };
-        return Ok(match word {
-            "y" | "yes" => said(true, Scope::Once, None),
-            "c" | "chat" => said(true, Scope::Chat, None),
-            "r" | "rule" => said(true, Scope::Rule, None),
-            "n" | "no" => said(false, Scope::Once, reason),
-            "s" | "skip" => Word::Later,
-            "q" | "quit" => Word::End,
+        return Ok(match typed {
+            "y" | "yes" => decision(true, Scope::Once, None),
+            "c" | "chat" => decision(true, Scope::Chat, None),
+            "r" | "rule" => decision(true, Scope::Rule, None),
+            "n" | "no" => decision(false, Scope::Once, reason),
+            "s" | "skip" => Typed::Later,
+            "q" | "quit" => Typed::End,
             _ => continue,
         });
     }
@@ -325,7 +329,7 @@ fn outcome(approval: &Approval) -> String {
 }
 
 /// One request with its diff.
-fn shown(approval: &Approval, terminal: Terminal) -> String {
+fn details(approval: &Approval, terminal: Terminal) -> String {
     let request = &approval.request;
     let mut text = String::new();
     let mut line = |style, line: &str| {
@@ -335,7 +339,7 @@ fn shown(approval: &Approval, terminal: Terminal) -> String {
     line(BOLD, &format!("{}.{}", request.toolset, request.tool));
     line(FAINT, &format!("{}, {}", approval.asked_by, local_time(approval.at)));
     line(anstyle::Style::new(), &request.reason);
-    for (kind, path) in effect_words(approval) {
+    for (kind, path) in effect_lines(approval) {
         line(anstyle::Style::new(), &format!("  {kind} {path}"));
     }
     if request.diff.is_empty() {
@@ -356,13 +360,13 @@ fn shown(approval: &Approval, terminal: Terminal) -> String {
     text
 }
 
-fn listed(page: &ListPage<Approval>, terminal: Terminal) -> String {
+fn list_text(page: &ListPage<Approval>, terminal: Terminal) -> String {
     if page.rows.is_empty() {
         return "nothing waits for approval\n".to_owned();
     }
     let mut table = Table::new(&["APPROVAL", "TIME", "BY", "STATUS", "TOOL", "EFFECT"]);
     for approval in &page.rows {
-        let effects = effect_words(approval);
+        let effects = effect_lines(approval);
         let first = effects.first().map(|(kind, path)| format!("{kind} {path}"));
         let rest = effects.len().saturating_sub(1);
         let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
@@ -384,7 +388,7 @@ fn listed(page: &ListPage<Approval>, terminal: Terminal) -> String {
 
 fn to_json(approval: &Approval) -> Value {
     let json = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
-    let (request, said) = (&approval.request, approval.decision.as_ref());
+    let (request, decision) = (&approval.request, approval.decision.as_ref());
     let answer = approval.answer.as_deref().map(json).map(|mut kept| kept["body"].take());
     json!({
         "id": approval.id.to_string(),
@@ -399,12 +403,12 @@ fn to_json(approval: &Approval) -> Value {
         "effect": effect_value(approval),
         "diff": request.diff,
         "state_hash": request.state.to_string(),
-        "decision": said.map(|said| if said.approves { "approve" } else { "deny" }),
-        "scope": said.map(|said| said.scope.word()),
-        "decision_reason": said.and_then(|said| said.reason.clone()),
+        "decision": decision.map(|decision| if decision.approves { "approve" } else { "deny" }),
+        "scope": decision.map(|decision| decision.scope.word()),
+        "decision_reason": decision.and_then(|decision| decision.reason.clone()),
         "decision_args": approval.edited_args.as_deref().map(json),
-        "decided_by": said.map(|said| &said.by),
-        "decided_at": said.map(|said| said.at.to_string()),
+        "decided_by": decision.map(|decision| &decision.by),
+        "decided_at": decision.map(|decision| decision.at.to_string()),
         "step_id": approval.step.map(|step| step.to_string()),
         "answer": answer,
     })
@@ -415,18 +419,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_person_s_word_is_a_letter_or_a_word_and_a_no_takes_a_reason() {
+    fn the_prompt_accepts_a_letter_or_a_word_and_a_denial_takes_a_reason() {
         let state = ContentHash::of(b"shown");
-        let said = |typed: &str| ask(&mut typed.as_bytes(), &mut Vec::new(), state).unwrap();
-        let yes =
-            |scope| Word::Ruling(Ruling { approves: true, scope, reason: None, args: None, state });
-        assert_eq!(said("y\n"), yes(Scope::Once));
-        assert_eq!(said("what\nchat\n"), yes(Scope::Chat));
-        assert_eq!(said("r\n"), yes(Scope::Rule));
-        let Word::Ruling(no) = said("n not now\n") else { panic!("a ruling") };
+        let decision = |typed: &str| ask(&mut typed.as_bytes(), &mut Vec::new(), state).unwrap();
+        let yes = |scope| {
+            Typed::Decision(DecisionInput {
+                approves: true,
+                scope,
+                reason: None,
+                args: None,
+                state,
+            })
+        };
+        assert_eq!(decision("y\n"), yes(Scope::Once));
+        assert_eq!(decision("what\nchat\n"), yes(Scope::Chat));
+        assert_eq!(decision("r\n"), yes(Scope::Rule));
+        let Typed::Decision(no) = decision("n not now\n") else { panic!("a ruling") };
         assert_eq!((no.approves, no.reason.as_deref()), (false, Some("not now")));
-        assert_eq!(said("s\n"), Word::Later);
-        assert_eq!(said("q\n"), Word::End);
-        assert_eq!(said(""), Word::End, "the input ended");
+        assert_eq!(decision("s\n"), Typed::Later);
+        assert_eq!(decision("q\n"), Typed::End);
+        assert_eq!(decision(""), Typed::End, "the input ended");
     }
 }

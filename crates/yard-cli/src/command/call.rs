@@ -25,7 +25,7 @@ JSON that does not parse: exit code 2. Waits for a person, who has not decided y
 /// How long `--wait` waits if it names no time.
 const WAIT_SECONDS: &str = "30";
 /// How often a waiting call checks whether a person has decided in another process.
-const LOOKS_PER_SECOND: u64 = 4;
+const CHECKS_PER_SECOND: u64 = 4;
 /// The exit code of a call that still waits for a person.
 const STILL_PENDING: u8 = 3;
 
@@ -70,7 +70,7 @@ impl Options {
             Some(pending) => self.wait_for_person(first, &pending, &catalog, &session, &local),
             None => first,
         };
-        if session.leave() > 0 {
+        if session.stop_all_terminals() > 0 {
             // Its output and its changes are kept, but this process cannot send it input any more.
             advise(
                 "hint: the terminal ended with this command; `toolyard serve` keeps terminals running",
@@ -99,8 +99,8 @@ impl Options {
         session: &Session,
         local: &LocalSession,
     ) -> Answer {
-        let looks = self.wait.unwrap_or_default().saturating_mul(LOOKS_PER_SECOND);
-        if looks > 0 {
+        let checks = self.wait.unwrap_or_default().saturating_mul(CHECKS_PER_SECOND);
+        if checks > 0 {
             let (command, id) = match &pending.awaited {
                 Awaited::Approval(id) => ("approve", id.to_string()),
                 Awaited::Question(id) => ("answer", id.to_string()),
@@ -108,8 +108,8 @@ impl Options {
             advise(&format!("waiting for a person: toolyard {command} {id}"));
         }
         let mut answer = first;
-        for _ in 0..looks {
-            std::thread::sleep(Duration::from_millis(1_000 / LOOKS_PER_SECOND));
+        for _ in 0..checks {
+            std::thread::sleep(Duration::from_millis(1_000 / CHECKS_PER_SECOND));
             let call = local.call_of(catalog.get(&self.toolset, &self.tool));
             answer = catalog.resume(&self.toolset, &self.tool, pending, session, &call);
             if answer.pending.is_none() {
@@ -140,7 +140,7 @@ fn parse(text: &[u8]) -> Result<Value, Failure> {
         return Ok(json!({}));
     }
     serde_json::from_slice(text).map_err(|error| {
-        let wrong = if error.is_eof() {
+        let reason = if error.is_eof() {
             "they end before every bracket and quote is closed".to_owned()
         } else {
             format!(
@@ -151,9 +151,9 @@ fn parse(text: &[u8]) -> Result<Value, Failure> {
         };
         Failure::misuse(
             FaultCode::BadArgument,
-            format!("the arguments are not valid JSON: {wrong}"),
+            format!("the arguments are not valid JSON: {reason}"),
         )
-        .hinting(
+        .with_hint(
             "give one JSON object, in single quotes on a shell, such as '{\"path\": \"/a.txt\"}', or on standard \
              input",
         )

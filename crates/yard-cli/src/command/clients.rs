@@ -1,4 +1,4 @@
-//! The clients of `toolyard mcp`: one table of how each is told about a server, from which
+//! The clients of `toolyard mcp`: one table of how each is configured to start a server, from which
 //! `--print-config` and docs/clients.md are rendered. Pure: it opens no file of any client and knows
 //! nothing of what the server does.
 

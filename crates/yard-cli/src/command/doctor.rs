@@ -9,22 +9,22 @@ use yard_sandbox::{Finding, Level, Limits, Sandbox, Wish};
 
 use crate::config::{self, Config};
 use crate::context::CommandContext;
+use crate::crash_leftovers;
 use crate::failure::Failure;
-use crate::leftovers;
 use crate::location::{self, DataFolder};
 use crate::overlap::overlap;
 use crate::reply::Reply;
 use crate::terminal::{ADDED, BOLD, FAINT, REMOVED, Terminal, visible_cell};
 use crate::toolchains::FoundPrograms;
 use crate::user_environment::UserEnvironment;
-use crate::{box_page, boxes, storage};
+use crate::{box_config, box_page, storage};
 
 use super::storage::size;
 
 /// The name of the finding about the folder itself.
 const THIS_FOLDER: &str = "this folder";
 /// How many homes and how many caches are listed.
-const MOST_KEPT: usize = 10;
+const MAX_LISTED: usize = 10;
 
 /// See what the box around commands can do on this machine
 #[derive(clap::Args)]
@@ -49,21 +49,21 @@ impl Options {
         let helper = std::env::current_exe()
             .map_err(|error| Failure::io("this program cannot be found", &error))?;
         let (config, scratch) = (configuration(context), scratch(context));
-        let found = boxes::find_programs(&UserEnvironment::of_this_process());
+        let found = box_config::find_programs(&UserEnvironment::of_this_process());
         let shown = config.as_ref().map(|config| config.commands.show.clone()).unwrap_or_default();
-        let about_served = about_served_programs(&config, &shown);
+        let about_server_programs = about_served_programs(&config, &shown);
         let about_programs = about_programs("your programs", &found, &shown);
         let programs = found.programs;
         let sandbox = Sandbox::probe(helper, Wish { scratch, programs, shown, ..Wish::default() });
         let mut findings = sandbox.findings().to_vec();
         findings.push(about_programs);
-        findings.extend(about_served);
+        findings.extend(about_server_programs);
         findings.push(about_masked(&sandbox.masked()));
         findings.extend(about_configuration(&config));
-        findings.extend(about_kept(context, &config));
+        findings.extend(about_stored(context, &config));
         findings.extend(about_root(&sandbox, context));
-        let is_unfit = |finding: &Finding| finding.name == THIS_FOLDER && !finding.ok;
-        let runs = sandbox.level() == Level::Full && !findings.iter().any(is_unfit);
+        let is_root_unfit = |finding: &Finding| finding.name == THIS_FOLDER && !finding.ok;
+        let runs = sandbox.level() == Level::Full && !findings.iter().any(is_root_unfit);
         let workspace = about_workspace(context, &mut findings);
         let opens = workspace.as_ref().is_ok_and(Vec::is_empty);
         let exit = u8::from(!runs || !opens);
@@ -74,7 +74,7 @@ impl Options {
                 "level": sandbox.level().name(),
                 "findings": findings,
                 "workspace": match &workspace {
-                    Ok(leftovers) => json!({"leftovers": leftovers::to_json(leftovers)}),
+                    Ok(leftovers) => json!({"leftovers": crash_leftovers::to_json(leftovers)}),
                     Err(failure) => json!({"error": failure.message()}),
                 },
             })
@@ -82,7 +82,7 @@ impl Options {
         let text = || {
             let mut text = to_text(&findings, sandbox.level(), context.terminal);
             text.push_str(&match &workspace {
-                Ok(leftovers) => leftovers::to_text(leftovers, context.terminal),
+                Ok(leftovers) => crash_leftovers::to_text(leftovers, context.terminal),
                 Err(failure) => {
                     let mark = context.terminal.paint(REMOVED, "✗");
                     format!("{mark} this workspace does not open: {}\n", failure.message())
@@ -98,7 +98,7 @@ impl Options {
 fn about_served_programs(config: &Result<Config, Failure>, shown: &[PathBuf]) -> Option<Finding> {
     let commands = &config.as_ref().ok()?.commands;
     commands.path.as_ref()?;
-    let found = boxes::find_programs(&boxes::served_user(commands));
+    let found = box_config::find_programs(&box_config::server_user(commands));
     Some(about_programs("programs of `serve`", &found, shown))
 }
 
@@ -149,35 +149,35 @@ fn about_configuration(config: &Result<Config, Failure>) -> Vec<Finding> {
         [] => "none is allowed without asking".to_owned(),
         hosts => format!("allowed without asking: {}", hosts.join(", ")),
     };
-    let limits = limits(&boxes::limits(&config.commands));
+    let limits = limits(&box_config::limits(&config.commands));
     vec![fact("hosts", hosts), fact("limits of a command", limits)]
 }
 
 /// The homes of chats and the caches of packages, workspace by workspace.
-fn about_kept(context: &CommandContext, config: &Result<Config, Failure>) -> Vec<Finding> {
+fn about_stored(context: &CommandContext, config: &Result<Config, Failure>) -> Vec<Finding> {
     let Some(data) = location::existing_data_folder(context.data_dir()) else { return Vec::new() };
-    let keeping = config.as_ref().map(|config| boxes::keeping(&config.commands));
-    let keeping = keeping.unwrap_or_default();
-    let kept = storage::kept_for_commands(&data);
-    let homes = kept.iter().flat_map(|kept| {
+    let retention = config.as_ref().map(|config| box_config::retention(&config.commands));
+    let retention = retention.unwrap_or_default();
+    let stored = storage::command_storage(&data);
+    let homes = stored.iter().flat_map(|stored| {
         let of_one = |(chat, bytes): &(String, u64)| {
-            format!("{} of chat {chat} in {}", size(*bytes), kept.name)
+            format!("{} of chat {chat} in {}", size(*bytes), stored.name)
         };
-        kept.homes.iter().map(of_one)
+        stored.homes.iter().map(of_one)
     });
-    let caches = kept.iter().filter(|kept| kept.caches > 0);
-    let caches = caches.map(|kept| format!("{} of {}", size(kept.caches), kept.name));
-    let finding = |name, kept: Vec<String>, most: u64, whose: &str| {
-        let some = kept.iter().take(MOST_KEPT).cloned().collect::<Vec<_>>().join(", ");
-        let more = and_more(kept.len(), MOST_KEPT);
+    let caches = stored.iter().filter(|stored| stored.caches > 0);
+    let caches = caches.map(|stored| format!("{} of {}", size(stored.caches), stored.name));
+    let finding = |name, stored: Vec<String>, most: u64, whose: &str| {
+        let some = stored.iter().take(MAX_LISTED).cloned().collect::<Vec<_>>().join(", ");
+        let more = and_more(stored.len(), MAX_LISTED);
         let some = if some.is_empty() { "none".to_owned() } else { some };
         let most = size(most);
         let advice = "(`toolyard storage` shows all that is kept)";
         fact(name, format!("{some}{more}; at most {most} {whose} {advice}"))
     };
     vec![
-        finding("homes of chats", homes.collect(), keeping.home_bytes, "each"),
-        finding("caches of packages", caches.collect(), keeping.caches_bytes, "of a workspace"),
+        finding("homes of chats", homes.collect(), retention.home_bytes, "each"),
+        finding("caches of packages", caches.collect(), retention.caches_bytes, "of a workspace"),
     ]
 }
 
@@ -247,7 +247,7 @@ fn scratch(context: &CommandContext) -> PathBuf {
 /// Findings about the folder that commands work on: the one that the command line names, or the current one.
 fn about_root(sandbox: &Sandbox, context: &CommandContext) -> Vec<Finding> {
     let named = context.roots().first().cloned();
-    let Ok(root) = location::spelled_out(named.as_deref().unwrap_or(Path::new("."))) else {
+    let Ok(root) = location::canonical_text(named.as_deref().unwrap_or(Path::new("."))) else {
         return Vec::new();
     };
     let root = PathBuf::from(root);
@@ -301,11 +301,11 @@ fn to_text(findings: &[Finding], level: Level, terminal: Terminal) -> String {
             text.push_str(&terminal.line(FAINT, &remedy));
         }
     }
-    text.push_str(&format!("\n{} {}\n", terminal.paint(BOLD, level.name()), means(level)));
+    text.push_str(&format!("\n{} {}\n", terminal.paint(BOLD, level.name()), level_meaning(level)));
     text
 }
 
-fn means(level: Level) -> &'static str {
+fn level_meaning(level: Level) -> &'static str {
     match level {
         Level::Full => "- commands run in a box, on a layer over the workspace",
         Level::Walls => {

@@ -10,7 +10,7 @@ use crate::context::CommandContext;
 use crate::failure::Failure;
 use crate::location;
 use crate::reply::Reply;
-use crate::step_name;
+use crate::step_id;
 use crate::table::Table;
 use crate::terminal::Terminal;
 
@@ -38,15 +38,15 @@ impl Options {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
         let data = location::data_folder_of_server(context.data_dir()).ok_or_else(|| {
             Failure::new(FaultCode::NotFound, "no server keeps people and keys in this data folder")
-                .hinting("name the server's data folder with --data-dir or TOOLYARD_DATA_DIR")
+                .with_hint("name the server's data folder with --data-dir or TOOLYARD_DATA_DIR")
         })?;
         let registry = SqliteRegistry::open(&data)?;
-        let keys = all(&registry)?;
+        let keys = all_keys(&registry)?;
         let Some(name) = &self.revoke else {
             let text = || to_text(&keys, context.terminal);
             return Ok(Reply::either(self.json, || to_json(&keys), text));
         };
-        let (key, _) = named(&keys, name)?;
+        let (key, _) = find_key(&keys, name)?;
         let audit = AuditEntry {
             at: context.world().now(),
             actor: Actor::LocalPerson.name(),
@@ -64,7 +64,7 @@ impl Options {
 }
 
 /// Every key that was not revoked, with the name of its workspace.
-fn all(registry: &SqliteRegistry) -> Result<Vec<(KeyRow, String)>, Failure> {
+fn all_keys(registry: &SqliteRegistry) -> Result<Vec<(KeyRow, String)>, Failure> {
     let mut keys: Vec<(KeyRow, String)> = Vec::new();
     loop {
         let after = keys.last().map(|(key, _)| key.id);
@@ -78,20 +78,20 @@ fn all(registry: &SqliteRegistry) -> Result<Vec<(KeyRow, String)>, Failure> {
 }
 
 /// Finds the key that a person names.
-fn named<'a>(keys: &'a [(KeyRow, String)], name: &str) -> Result<&'a (KeyRow, String), Failure> {
-    let digits = step_name::id_digits(name.trim()).ok_or_else(|| {
+fn find_key<'a>(keys: &'a [(KeyRow, String)], name: &str) -> Result<&'a (KeyRow, String), Failure> {
+    let digits = step_id::id_digits(name.trim()).ok_or_else(|| {
         Failure::misuse(FaultCode::BadArgument, format!("not the id of a key: {name}"))
-            .hinting("toolyard keys lists them")
+            .with_hint("toolyard keys lists them")
     })?;
-    let fits = |(key, _): &&(KeyRow, String)| step_name::begins_with(&key.id.to_string(), &digits);
+    let fits = |(key, _): &&(KeyRow, String)| step_id::begins_with(&key.id.to_string(), &digits);
     let matching: Vec<_> = keys.iter().filter(fits).collect();
     match matching[..] {
         [key] => Ok(key),
         [] => Err(Failure::new(FaultCode::NotFound, format!("no key begins with {name}"))
-            .hinting("toolyard keys lists them; those that were revoked are gone")),
+            .with_hint("toolyard keys lists them; those that were revoked are gone")),
         _ => {
             Err(Failure::misuse(FaultCode::BadArgument, format!("several keys begin with {name}"))
-                .hinting("give more digits of it"))
+                .with_hint("give more digits of it"))
         }
     }
 }
@@ -117,7 +117,7 @@ fn to_text(keys: &[(KeyRow, String)], terminal: Terminal) -> String {
         return "there are no keys\n".to_owned();
     }
     let ids: Vec<String> = keys.iter().map(|(key, _)| key.id.to_string()).collect();
-    let length = step_name::short_length(&ids);
+    let length = step_id::short_length(&ids);
     let mut table = Table::new(&["ID", "NAME", "ROLE", "TOOLSETS", "CREATED", "WORKSPACE"]);
     for ((key, workspace), id) in keys.iter().zip(&ids) {
         let toolsets = key.toolsets.as_ref().map(|names| names.join(","));

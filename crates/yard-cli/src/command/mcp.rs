@@ -82,11 +82,13 @@ impl Options {
         let policy = self.policy()?;
         let roots = self.roots(context);
         // A missing root is an error now. Everything else is opened while the client sends its first message.
-        roots.iter().try_for_each(|root| location::spelled_out(root).map(drop))?;
+        roots.iter().try_for_each(|root| location::canonical_text(root).map(drop))?;
         refuse_overlap(&roots)?;
         let (context, options) = (context.clone(), self.clone());
         let open = move || {
-            options.opened(&context, &roots, policy).map_err(|failure| failure.message().to_owned())
+            options
+                .open_workspaces(&context, &roots, policy)
+                .map_err(|failure| failure.message().to_owned())
         };
         serve_stdio(open, stop_signal)
             .map_err(|error| Failure::io("the connection cannot be served", &error))?;
@@ -94,13 +96,14 @@ impl Options {
     }
 
     /// Opens the workspaces, and makes the server and its callers.
-    fn opened(
+    fn open_workspaces(
         &self,
         context: &CommandContext,
         roots: &[PathBuf],
         policy: Policy,
     ) -> Result<(McpServer, LocalCallers), Failure> {
-        let links: Vec<_> = roots.iter().filter_map(|root| location::given_by_link(root)).collect();
+        let links: Vec<_> =
+            roots.iter().filter_map(|root| location::link_and_target(root)).collect();
         let mut roots: Vec<LocalRoot> =
             roots.iter().map(|root| self.open(context, root, policy)).collect::<Result<_, _>>()?;
         for root in &mut roots {
@@ -116,10 +119,10 @@ impl Options {
         let call = Call::new(Arc::clone(&world));
         let dialect = catalog.dialects().find(|dialect| dialect.name == self.toolset);
         let dialect = dialect.ok_or_else(|| self.no_toolset())?;
-        let seats =
-            LocalCallers::new(roots, dialect, !self.no_elicitation, call, location::resolved);
-        let door = McpServer::new(catalog, world, secret, Duration::from_secs(self.wait));
-        Ok((door, seats))
+        let callers =
+            LocalCallers::new(roots, dialect, !self.no_elicitation, call, location::resolve_links);
+        let server = McpServer::new(catalog, world, secret, Duration::from_secs(self.wait));
+        Ok((server, callers))
     }
 
     /// Opens the workspace at one root, with a session for its agent and one for its person.
@@ -145,14 +148,14 @@ impl Options {
         let client = clients::find(word).ok_or_else(|| {
             let known: Vec<_> = clients::CLIENTS.iter().map(|client| client.word).collect();
             Failure::misuse(FaultCode::BadArgument, format!("there is no client {word:?}"))
-                .hinting(format!("choose one of {}, or {EVERY_CLIENT}", known.join(", ")))
+                .with_hint(format!("choose one of {}, or {EVERY_CLIENT}", known.join(", ")))
         })?;
         let mut arguments = vec!["mcp".to_owned()];
         for root in self.roots(context) {
-            arguments.extend(["--root".to_owned(), location::spelled_out(&root)?]);
+            arguments.extend(["--root".to_owned(), location::canonical_text(&root)?]);
         }
-        let mut option = |name: &str, value: &str, usual: &str| {
-            if value != usual {
+        let mut option = |name: &str, value: &str, default: &str| {
+            if value != default {
                 arguments.extend([name.to_owned(), value.to_owned()]);
             }
         };
@@ -181,14 +184,14 @@ impl Options {
     fn no_toolset(&self) -> Failure {
         let message = format!("there is no toolset {:?}", self.toolset);
         Failure::misuse(FaultCode::BadArgument, message)
-            .hinting(format!("choose one of {}", Catalog::toolset_names().join(", ")))
+            .with_hint(format!("choose one of {}", Catalog::toolset_names().join(", ")))
     }
 
     fn policy(&self) -> Result<Policy, Failure> {
         let preset = Preset::from_word(&self.policy).ok_or_else(|| {
             let message = format!("there is no policy {:?}", self.policy);
             Failure::misuse(FaultCode::BadArgument, message)
-                .hinting("choose one of open, guarded, strict")
+                .with_hint("choose one of open, guarded, strict")
         })?;
         Ok(match preset {
             _ if self.read_only => Policy::ReadOnly,
@@ -207,5 +210,5 @@ fn refuse_overlap(roots: &[PathBuf]) -> Result<(), Failure> {
     let message =
         format!("the roots {one} and {other} are the same folder, or one lies in the other");
     Err(Failure::misuse(FaultCode::BadArgument, message)
-        .hinting("name the upper one alone, or serve each from a process of its own"))
+        .with_hint("name the upper one alone, or serve each from a process of its own"))
 }

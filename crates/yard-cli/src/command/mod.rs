@@ -149,7 +149,7 @@ impl Command {
             }
             _ => return self.perform(context),
         };
-        self.perform(context).map_err(|failure| failure.hinting_if(FaultCode::NotFound, hint))
+        self.perform(context).map_err(|failure| failure.with_hint_if(FaultCode::NotFound, hint))
     }
 
     /// What it prints on standard output when it fails.

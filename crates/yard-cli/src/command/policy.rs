@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 use yard_core::FaultCode;
 use yard_dialects::Catalog;
-use yard_gate::{Actor, Explained, PolicySettings, Verdict};
+use yard_gate::{Actor, ExplainedEffect, PolicySettings, Verdict};
 
 use crate::context::CommandContext;
 use crate::failure::Failure;
@@ -93,8 +93,8 @@ impl Options {
         };
         let catalog = Catalog::standard();
         match catalog.explain(toolset, tool, args, &session, &local.call()) {
-            Ok(notes) if self.json => Ok(Reply::json(notes.iter().map(note_json).collect())),
-            Ok(notes) => Ok(Reply::text(explained(&notes, context.terminal))),
+            Ok(effects) if self.json => Ok(Reply::json(effects.iter().map(effect_json).collect())),
+            Ok(effects) => Ok(Reply::text(explained_text(&effects, context.terminal))),
             // It would not come to a decision: what the call would answer instead.
             Err(answer) => Ok(Reply { body: Body::Json(answer.body.into_value()), exit: 1 }),
         }
@@ -104,7 +104,7 @@ impl Options {
 /// Reads the text of a file. If the argument is a policy in place of a path, the failure says how to pass it.
 fn text_of(file: &Path) -> Result<String, Failure> {
     let hint = "name a file that holds the policy, or `-` to give it on standard input";
-    location::text_of(file).map_err(|failure| failure.hinting_if(FaultCode::NotFound, hint))
+    location::read_text(file).map_err(|failure| failure.with_hint_if(FaultCode::NotFound, hint))
 }
 
 fn set(context: &CommandContext, wanted: Value) -> Result<PolicySettings, Failure> {
@@ -112,11 +112,11 @@ fn set(context: &CommandContext, wanted: Value) -> Result<PolicySettings, Failur
         return Err(misuse("expected an object with `preset` and `rules`"));
     };
     let local = context.open(Actor::LocalPerson)?;
-    Ok(local.session.change_settings(&local.call(), &known(wanted))?)
+    Ok(local.session.change_settings(&local.call(), &without_derived(wanted))?)
 }
 
 /// What `policy --json` prints can be set again.
-fn known(mut wanted: Map<String, Value>) -> Map<String, Value> {
+fn without_derived(mut wanted: Map<String, Value>) -> Map<String, Value> {
     wanted.shift_remove("effective_preset");
     if let Some(Value::Array(saved)) = wanted.get_mut("saved") {
         for entry in saved {
@@ -158,7 +158,7 @@ fn to_text(settings: &PolicySettings, terminal: Terminal) -> String {
     let mut any = false;
     for (name, rule) in rules.chain(saved) {
         any = true;
-        let cell = |member: &str| words(&rule[member]);
+        let cell = |member: &str| cell_text(&rule[member]);
         let why = rule["why"].as_str().unwrap_or_default().to_owned();
         let (path, host) = (cell("path"), cell("host"));
         table.push(vec![name, cell("then"), cell("effect"), path, host, cell("tool"), why]);
@@ -172,12 +172,12 @@ fn to_text(settings: &PolicySettings, terminal: Terminal) -> String {
 }
 
 /// One or several values, in one cell.
-fn words(value: &Value) -> String {
+fn cell_text(value: &Value) -> String {
     match value {
         Value::Null => "any".to_owned(),
         Value::String(word) => word.clone(),
-        Value::Array(words) => {
-            words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+        Value::Array(cell_text) => {
+            cell_text.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
         }
         other => other.to_string(),
     }
@@ -191,35 +191,35 @@ fn verdict(verdict: &Verdict) -> (&'static str, &str) {
     }
 }
 
-fn note_json(note: &Explained) -> Value {
-    let (word, reason) = verdict(&note.verdict);
-    let paths = note.effect.paths.iter();
+fn effect_json(explained: &ExplainedEffect) -> Value {
+    let (word, reason) = verdict(&explained.verdict);
+    let paths = explained.effect.paths.iter();
     let effects =
         paths.map(|effect| json!({"kind": effect.kind.word(), "path": effect.path.to_string()}));
-    let dials = note.effect.dials.iter();
+    let dials = explained.effect.dials.iter();
     let effects =
         effects.chain(dials.map(|dial| json!({"kind": dial.kind.word(), "asked": dial.asked})));
     json!({
         "verdict": word,
-        "because": note.because,
+        "because": explained.because,
         "reason": Some(reason).filter(|reason| !reason.is_empty()),
         "effect": effects.collect::<Vec<_>>(),
     })
 }
 
-fn explained(notes: &[Explained], terminal: Terminal) -> String {
+fn explained_text(effects: &[ExplainedEffect], terminal: Terminal) -> String {
     let mut text = String::new();
-    for note in notes {
-        let (word, _) = verdict(&note.verdict);
-        let paths = note.effect.paths.iter();
+    for explained in effects {
+        let (word, _) = verdict(&explained.verdict);
+        let paths = explained.effect.paths.iter();
         let paths = paths.map(|effect| format!("{} {}", effect.kind.word(), effect.path));
-        let dials = note.effect.dials.iter();
+        let dials = explained.effect.dials.iter();
         for line in paths.chain(dials.map(|dial| format!("{} {}", dial.kind.word(), dial.asked))) {
             text.push_str(&terminal.line(BOLD, &visible_cell(&line)));
         }
-        text.push_str(&format!("  {word}: {}\n", visible_cell(&note.because)));
+        text.push_str(&format!("  {word}: {}\n", visible_cell(&explained.because)));
     }
-    if notes.is_empty() {
+    if effects.is_empty() {
         text.push_str(&terminal.line(FAINT, "nothing happens, so nothing decides"));
     }
     text

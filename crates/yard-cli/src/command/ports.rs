@@ -18,7 +18,7 @@ use crate::table::Table;
 use crate::terminal::{ADDED, FAINT, REMOVED, Terminal};
 
 /// The time between two checks for new and closed ports.
-const LOOK: Duration = Duration::from_millis(300);
+const CHECK_INTERVAL: Duration = Duration::from_millis(300);
 
 /// Open ports that programs in agents' terminals listen on, for your browser
 #[derive(clap::Args)]
@@ -44,44 +44,44 @@ pub(crate) struct Options {
 impl Options {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
         if self.json {
-            let rows: Vec<Value> = self.found(context)?.ports.iter().map(to_json).collect();
+            let rows: Vec<Value> = self.find_ports(context)?.ports.iter().map(to_json).collect();
             return Ok(Reply::json(json!({"ports": rows})));
         }
         if self.list {
-            return Ok(to_text(&self.found(context)?.ports, context.terminal));
+            return Ok(to_text(&self.find_ports(context)?.ports, context.terminal));
         }
         self.open_until_stopped(context)
     }
 
     /// The ports that are there now.
-    fn found(&self, context: &CommandContext) -> Result<Listing, Failure> {
-        let mut found = Listing::default();
+    fn find_ports(&self, context: &CommandContext) -> Result<Listing, Failure> {
+        let mut listing = Listing::default();
         for state in states(context)? {
             let Listing { ports, silent } = terminal_ports(&state)?;
-            found.ports.extend(ports);
-            found.silent.extend(silent);
+            listing.ports.extend(ports);
+            listing.silent.extend(silent);
         }
-        found.ports.retain(|port| self.ports.is_empty() || self.ports.contains(&port.port));
-        Ok(found)
+        listing.ports.retain(|port| self.ports.is_empty() || self.ports.contains(&port.port));
+        Ok(listing)
     }
 
     /// Opens the ports that programs listen on now and later, until the process ends or its output is closed.
     fn open_until_stopped(&self, context: &CommandContext) -> Result<Reply, Failure> {
         let terminal = context.terminal;
         let mut forwards = Forwards::new(context.world());
-        let mut said = said(&[], &[], terminal);
+        let mut message = change_message(&[], &[], terminal);
         loop {
-            let (opened, closed) = forwards.follow(&self.found(context)?);
+            let (opened, closed) = forwards.update(&self.find_ports(context)?);
             if !opened.is_empty() || !closed.is_empty() {
-                said = self::said(&opened, &closed, terminal);
+                message = change_message(&opened, &closed, terminal);
             }
-            if let Some(text) = std::mem::take(&mut said) {
+            if let Some(text) = std::mem::take(&mut message) {
                 let mut out = io::stdout().lock();
                 if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() {
                     return Ok(Reply::text(String::new()));
                 }
             }
-            thread::sleep(LOOK);
+            thread::sleep(CHECK_INTERVAL);
         }
     }
 }
@@ -92,7 +92,7 @@ fn states(context: &CommandContext) -> Result<Vec<PathBuf>, Failure> {
         Failure::new(FaultCode::NotFound, "there is no data folder yet: no agent worked here")
     })?;
     let roots: Result<Vec<String>, Failure> =
-        context.roots().iter().map(|root| location::spelled_out(root)).collect();
+        context.roots().iter().map(|root| location::canonical_text(root)).collect();
     let roots = roots?;
     let states = location::state_folders(&data).into_iter();
     let is_named = |name: &String| roots.is_empty() || roots.contains(name);
@@ -100,7 +100,7 @@ fn states(context: &CommandContext) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// The message about ports that were opened or closed, or at the start that there is none yet.
-fn said(opened: &[Forward], closed: &[Forward], terminal: Terminal) -> Option<String> {
+fn change_message(opened: &[Forward], closed: &[Forward], terminal: Terminal) -> Option<String> {
     let mut lines: Vec<String> = Vec::new();
     for forward in opened {
         let line = match &forward.address {
@@ -112,42 +112,42 @@ fn said(opened: &[Forward], closed: &[Forward], terminal: Terminal) -> Option<St
     let closed = closed.iter().map(|forward| format!("closed: {}", program_name(&forward.port)));
     lines.extend(closed.map(|line| terminal.paint(REMOVED, &line)));
     if lines.is_empty() {
-        let words = "No program in a terminal listens on a port yet. Waiting; Ctrl-C ends this.";
-        lines.push(terminal.paint(FAINT, words));
+        let hint = "No program in a terminal listens on a port yet. Waiting; Ctrl-C ends this.";
+        lines.push(terminal.paint(FAINT, hint));
     }
     Some(lines.join("\n") + "\n")
 }
 
 fn program_name(port: &TerminalPort) -> String {
-    let (name, command) = words_of(port);
+    let (name, command) = name_and_command(port);
     let text = format!("port {} of terminal {name} ({command})", port.port);
     crate::terminal::visible(&text).into_owned()
 }
 
 /// The name of a terminal in its chat, and what runs on it.
-fn words_of(port: &TerminalPort) -> (String, String) {
+fn name_and_command(port: &TerminalPort) -> (String, String) {
     let note: Value = serde_json::from_slice(&port.note).unwrap_or_default();
     let text = |name: &str| note[name].as_str().unwrap_or("?").to_owned();
     (text("name"), text("command"))
 }
 
 fn to_json(port: &TerminalPort) -> Value {
-    let (name, command) = words_of(port);
+    let (name, command) = name_and_command(port);
     json!({
         "port": port.port, "terminal": name, "command": command, "chat": port.chat.to_string(),
         "run": port.run.to_string(),
     })
 }
 
-fn to_text(found: &[TerminalPort], terminal: Terminal) -> Reply {
-    if found.is_empty() {
+fn to_text(ports: &[TerminalPort], terminal: Terminal) -> Reply {
+    if ports.is_empty() {
         return Reply::text("no program in a terminal listens on a port\n".to_owned());
     }
     let mut table = Table::new(&["PORT", "TERMINAL", "CHAT", "COMMAND"]);
-    for port in found {
-        let (name, command) = words_of(port);
+    for port in ports {
+        let (name, command) = name_and_command(port);
         table.push(vec![port.port.to_string(), name, port.chat.to_string(), command]);
     }
-    let words = "`toolyard ports` opens them for your browser";
-    Reply::text(table.render(terminal) + &terminal.line(FAINT, words))
+    let hint = "`toolyard ports` opens them for your browser";
+    Reply::text(table.render(terminal) + &terminal.line(FAINT, hint))
 }

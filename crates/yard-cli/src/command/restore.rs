@@ -8,11 +8,11 @@ use yard_gate::Actor;
 use crate::context::{CommandContext, LocalSession};
 use crate::failure::Failure;
 use crate::reply::Reply;
-use crate::step_name::{begins_with, id_digits};
+use crate::step_id::{begins_with, id_digits};
 use crate::terminal::visible_cell;
 
 /// How many removed files are searched for an id that begins as given.
-const LOOKED_THROUGH: usize = 10_000;
+const MAX_SEARCHED: usize = 10_000;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -54,7 +54,7 @@ impl Options {
         if let Some(version) = &self.version {
             let id = version.parse().map_err(|_| {
                 Failure::new(FaultCode::BadArgument, format!("not the id of a version: {version}"))
-                    .hinting("toolyard history PATH --json has them as version_id")
+                    .with_hint("toolyard history PATH --json has them as version_id")
             })?;
             return Ok(Restore::Version(id));
         }
@@ -72,15 +72,15 @@ fn trashed(local: &LocalSession, target: &str) -> Result<Option<FileId>, Failure
         return Ok(Some(id));
     }
     let Some(digits) = id_digits(target) else { return Ok(None) };
-    let trash = local.perform(Trash { limit: LOOKED_THROUGH, skip: 0 })?;
-    let mut fitting =
+    let trash = local.perform(Trash { limit: MAX_SEARCHED, skip: 0 })?;
+    let mut matching =
         trash.entries.iter().filter(|entry| begins_with(&entry.file.to_string(), &digits));
-    match (fitting.next(), fitting.next()) {
+    match (matching.next(), matching.next()) {
         (Some(_), Some(_)) => Err(Failure::new(
             FaultCode::BadArgument,
             format!("several removed files have an id that begins with {target}"),
         )
-        .hinting("give more digits of it, or the path with its leading slash")),
+        .with_hint("give more digits of it, or the path with its leading slash")),
         (only, _) => Ok(only.map(|entry| entry.file)),
     }
 }

@@ -14,7 +14,7 @@ use yard_sandbox::Level;
 use yard_server::{App, BoundServer, ServerSettings};
 use yard_store::SqliteRegistry;
 
-use crate::boxes;
+use crate::box_config;
 use crate::config::{self, Config};
 use crate::context::CommandContext;
 use crate::failure::Failure;
@@ -38,7 +38,7 @@ Configuration: DATA-DIR/toolyard.toml (or --config), and over it variables TOOLY
                   or ranges, whose X-Forwarded-For says who asks)
   [jwt]           secret (32 characters or more), access_token_expiration_minutes (15),
                   refresh_token_expiration_days (30)
-  [registration]  open (on a loopback address it is, unless this says otherwise)
+  [registration]  open (on a loopback address without trusted_proxies it is, unless this says otherwise)
   [workspaces]    folders (of this machine, below which people may place workspaces)
   [commands]      network (true), reach (host:port pairs of this machine or its network that commands
                   reach once a person allows it), show (folders that every box shows, read-only),
@@ -83,11 +83,11 @@ impl Options {
         let files = raise_open_files();
         let listening = BoundServer::at(self.address(&config)).map_err(|error| {
             Failure::io("the address cannot be listened on", &error)
-                .hinting("choose another with --listen, as in --listen 127.0.0.1:3001")
+                .with_hint("choose another with --listen, as in --listen 127.0.0.1:3001")
         })?;
         let address = listening.address;
         let (app, level) = app(context, data.clone(), config, address, files)?;
-        welcome(address, &data, level);
+        print_welcome(address, &data, level);
         yard_server::serve(listening, app, stop_signal);
         if let Some(exporter) = exporter {
             exporter.finish();
@@ -108,7 +108,7 @@ fn app(
     files: Option<u64>,
 ) -> Result<(Arc<App>, Level), Failure> {
     let world = context.world();
-    let web = config.way_out()?;
+    let (web, open_registration) = (config.web_access()?, is_registration_open(&config, address));
     let secret = match config.jwt.secret {
         Some(secret) => secret,
         None => data.token_secret(|| {
@@ -119,19 +119,19 @@ fn app(
         secret: secret.into_bytes(),
         access_minutes: config.jwt.access_token_expiration_minutes,
         refresh_days: config.jwt.refresh_token_expiration_days,
-        open_registration: config.registration.open.unwrap_or(address.ip().is_loopback()),
+        open_registration,
     };
     let (registry, sandbox) = std::thread::scope(|scope| {
         // Making a box takes longer than opening a registry, so both are done at once.
-        let probing = scope.spawn(|| boxes::probe_served(data.path(), &config.commands));
+        let probing = scope.spawn(|| box_config::probe_for_server(data.path(), &config.commands));
         (SqliteRegistry::open(data.path()), probing.join())
     });
     let (registry, sandbox) = (registry?, sandbox.unwrap_or_else(|panic| resume_unwind(panic)));
     let level = sandbox.level();
-    let boxes = boxes::ServerBoxes { sandbox, commands: config.commands };
+    let boxes = box_config::ServerBoxes { sandbox, commands: config.commands };
     let (folders, workspaces_world) = (config.workspaces.folders, Arc::clone(&world));
     let workspaces = ServerWorkspaces { data, folders, boxes, web, world: workspaces_world };
-    let house =
+    let server =
         Server::new(Arc::new(registry), Box::new(workspaces), world, rules).map_err(|refusal| {
             let why = match refusal {
                 Refusal::Fields(fields) => {
@@ -140,7 +140,7 @@ fn app(
                 other => format!("{other:?}"),
             };
             Failure::misuse(FaultCode::BadArgument, format!("the token secret {why}"))
-                .hinting("it is jwt.secret in the data folder, or TOOLYARD__JWT__SECRET")
+                .with_hint("it is jwt.secret in the data folder, or TOOLYARD__JWT__SECRET")
         })?;
     let settings = ServerSettings {
         trusted_proxies: config.server.proxies()?,
@@ -149,22 +149,29 @@ fn app(
         secure_cookies: config.server.secure_cookies,
         public_metrics: config.server.public_metrics,
         commands: level,
-        connections: files.map(|files| most(files / 4)),
+        connections: files.map(|files| to_usize(files / 4)),
         continue_trace: config.otel.endpoint.as_ref().map(|_| telemetry::continue_trace as _),
     };
-    let house = match files {
-        Some(files) => house.with_open_workspaces(most(files / 2 / FILES_OF_A_WORKSPACE)),
-        None => house,
+    let server = match files {
+        Some(files) => server.with_open_workspaces(to_usize(files / 2 / FILES_OF_A_WORKSPACE)),
+        None => server,
     };
-    Ok((App::new(house, Catalog::standard(), settings), level))
+    Ok((App::new(server, Catalog::standard(), settings), level))
 }
 
-fn most(count: u64) -> usize {
+/// Whether a person without an account may register. By default only people on this machine may: not if other machines
+/// reach the server, at its address or through a proxy.
+fn is_registration_open(config: &Config, address: SocketAddr) -> bool {
+    let is_local = address.ip().is_loopback() && config.server.trusted_proxies.is_empty();
+    config.registration.open.unwrap_or(is_local)
+}
+
+fn to_usize(count: u64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }
 
 /// Prints the address and the first steps, for people who start a server by hand.
-fn welcome(address: SocketAddr, data: &DataFolder, level: Level) {
+fn print_welcome(address: SocketAddr, data: &DataFolder, level: Level) {
     let commands = match level {
         Level::Full => "Commands run in boxes (level full)".to_owned(),
         Level::Unconfined => "Commands run UNCONFINED, as configured".to_owned(),
@@ -214,7 +221,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_that_nobody_chose_is_the_default() {
+    fn registration_is_closed_by_default_where_other_machines_reach_the_server() {
+        let (loopback, public) = (DEFAULT_LISTEN, SocketAddr::from(([10, 0, 0, 1], 3000)));
+        let behind_proxy = || {
+            let mut config = Config::default();
+            config.server.trusted_proxies = vec!["127.0.0.1".to_owned()];
+            config
+        };
+        assert!(is_registration_open(&Config::default(), loopback));
+        assert!(!is_registration_open(&Config::default(), public));
+        assert!(!is_registration_open(&behind_proxy(), loopback));
+        let mut opened = behind_proxy();
+        opened.registration.open = Some(true);
+        assert!(is_registration_open(&opened, loopback));
+    }
+
+    #[test]
+    fn without_a_configured_address_the_default_one_is_used() {
         let chosen = Options { listen: None, config: None }.address(&Config::default());
         assert_eq!(chosen.to_string(), "127.0.0.1:3000");
     }

@@ -4,13 +4,13 @@ use serde_json::{Map, Value, json};
 use yard_core::FaultCode;
 use yard_disk::Keeping;
 
-use crate::boxes;
+use crate::box_config;
 use crate::config::Config;
 use crate::context::CommandContext;
 use crate::failure::Failure;
 use crate::location::{self, DataFolder};
 use crate::reply::Reply;
-use crate::storage::{self, Measured, PARTS};
+use crate::storage::{self, PARTS, WorkspaceUsage};
 use crate::table::Table;
 use crate::terminal::{FAINT, Terminal};
 
@@ -41,55 +41,56 @@ impl Options {
             )
         })?;
         let file = DataFolder::prepare(context.data_dir())?.config(None)?;
-        let keeping = boxes::keeping(&Config::read_for_local_command(file.as_deref())?.commands);
-        let mut measured = storage::measure(&data);
+        let retention =
+            box_config::retention(&Config::read_for_local_command(file.as_deref())?.commands);
+        let mut usage = storage::measure(&data);
         if self.clear {
-            let freed: Result<Vec<u64>, Failure> = measured.iter().map(storage::clear).collect();
+            let freed: Result<Vec<u64>, Failure> = usage.iter().map(storage::clear).collect();
             let freed: u64 = freed?.iter().sum();
             let value = || json!({"freed": freed});
             let text = || format!("{} given back\n", size(freed));
             return Ok(Reply::either(self.json, value, text));
         }
-        measured.sort_by_key(|one| std::cmp::Reverse(one.bytes.iter().sum::<u64>()));
-        let value = || to_json(&measured, &keeping);
-        Ok(Reply::either(self.json, value, || to_text(&measured, &keeping, context.terminal)))
+        usage.sort_by_key(|one| std::cmp::Reverse(one.bytes.iter().sum::<u64>()));
+        let value = || to_json(&usage, &retention);
+        Ok(Reply::either(self.json, value, || to_text(&usage, &retention, context.terminal)))
     }
 }
 
-fn to_json(measured: &[Measured], keeping: &Keeping) -> Value {
-    let workspace = |one: &Measured| {
+fn to_json(usage: &[WorkspaceUsage], retention: &Keeping) -> Value {
+    let workspace = |one: &WorkspaceUsage| {
         let parts = PARTS.iter().zip(&one.bytes);
         let parts: Map<String, Value> =
             parts.map(|(part, bytes)| (part.name.to_owned(), json!(bytes))).collect();
         json!({"workspace": one.state.name, "bytes": parts})
     };
     let budgets: Map<String, Value> = { PARTS.iter() }
-        .filter_map(|part| Some((part.name.to_owned(), json!(storage::budget(part, keeping)?))))
+        .filter_map(|part| Some((part.name.to_owned(), json!(storage::budget(part, retention)?))))
         .collect();
-    let workspaces: Vec<Value> = measured.iter().map(workspace).collect();
+    let workspaces: Vec<Value> = usage.iter().map(workspace).collect();
     json!({"workspaces": workspaces, "budgets": budgets})
 }
 
-fn to_text(measured: &[Measured], keeping: &Keeping, terminal: Terminal) -> String {
-    if measured.is_empty() {
+fn to_text(usage: &[WorkspaceUsage], retention: &Keeping, terminal: Terminal) -> String {
+    if usage.is_empty() {
         return "nothing is kept\n".to_owned();
     }
     let names = PARTS.iter().map(|part| part.name.to_uppercase());
     let headings: Vec<String> = names.chain(["TOTAL".to_owned(), "WORKSPACE".to_owned()]).collect();
     let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
     let mut table = Table::new(&headings);
-    for one in measured {
+    for one in usage {
         let total = one.bytes.iter().sum();
         let sizes = one.bytes.iter().chain(std::iter::once(&total)).map(|bytes| size(*bytes));
         table.push(sizes.chain(std::iter::once(one.state.name.clone())).collect());
     }
     let text = table.render(terminal);
     let budgets = PARTS.iter().filter_map(|part| {
-        Some(format!("{} {}", part.name, size(storage::budget(part, keeping)?)))
+        Some(format!("{} {}", part.name, size(storage::budget(part, retention)?)))
     });
     let budgets = budgets.collect::<Vec<_>>().join(", ");
-    let words = format!("at most, of each workspace: {budgets}; --clear removes these");
-    text + &terminal.line(FAINT, &words)
+    let hint = format!("at most, of each workspace: {budgets}; --clear removes these");
+    text + &terminal.line(FAINT, &hint)
 }
 
 /// Bytes as people count them.
@@ -107,7 +108,7 @@ mod tests {
 
     #[test]
     fn sizes_are_short() {
-        let told: Vec<String> = [0, 1_023, 1_536, 3 << 20, 5 << 30].map(size).to_vec();
-        assert_eq!(told, ["0 B", "1023 B", "1.5 KiB", "3.0 MiB", "5.0 GiB"]);
+        let sizes: Vec<String> = [0, 1_023, 1_536, 3 << 20, 5 << 30].map(size).to_vec();
+        assert_eq!(sizes, ["0 B", "1023 B", "1.5 KiB", "3.0 MiB", "5.0 GiB"]);
     }
 }

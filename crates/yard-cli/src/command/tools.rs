@@ -21,7 +21,7 @@ Examples:
 pub(crate) struct Options {
     /// Print definitions instead of a table
     #[arg(long, value_name = "FORMAT")]
-    format: Option<Wanted>,
+    format: Option<DefinitionFormat>,
     /// Dialect whose tools are listed
     #[arg(long, value_name = "NAME", default_value = "workspace")]
     toolset: String,
@@ -29,7 +29,7 @@ pub(crate) struct Options {
 
 /// The format of the definitions.
 #[derive(Clone, Copy, clap::ValueEnum)]
-enum Wanted {
+enum DefinitionFormat {
     /// With input and output schemas
     Json,
     /// Name, description and parameters, and no more
@@ -56,14 +56,14 @@ impl Options {
         }
         let format = match self.format {
             None => return Ok(Reply::text(self.table(&catalog).render(context.terminal))),
-            Some(Wanted::Markdown) => return Ok(Reply::text(docs::markdown(&catalog))),
-            Some(Wanted::Openapi) => return Ok(openapi(&catalog)),
-            Some(Wanted::Json) => Format::Json,
-            Some(Wanted::Functions) => Format::Functions,
-            Some(Wanted::Openai) => Format::OpenAi,
-            Some(Wanted::OpenaiChat) => Format::OpenAiChat,
-            Some(Wanted::Anthropic) => Format::Anthropic,
-            Some(Wanted::Gemini) => Format::Gemini,
+            Some(DefinitionFormat::Markdown) => return Ok(Reply::text(docs::markdown(&catalog))),
+            Some(DefinitionFormat::Openapi) => return Ok(openapi(&catalog)),
+            Some(DefinitionFormat::Json) => Format::Json,
+            Some(DefinitionFormat::Functions) => Format::Functions,
+            Some(DefinitionFormat::Openai) => Format::OpenAi,
+            Some(DefinitionFormat::OpenaiChat) => Format::OpenAiChat,
+            Some(DefinitionFormat::Anthropic) => Format::Anthropic,
+            Some(DefinitionFormat::Gemini) => Format::Gemini,
         };
         Ok(Reply::json(catalog.definitions(&self.toolset, format)))
     }
@@ -90,5 +90,5 @@ fn first_sentence(text: &str) -> &str {
 fn no_toolset(name: &str, catalog: &Catalog) -> Failure {
     let known: Vec<&str> = catalog.dialects().map(|dialect| dialect.name).collect();
     Failure::new(FaultCode::NotFound, format!("no such toolset: {name}"))
-        .hinting(format!("known toolsets: {}", known.join(", ")))
+        .with_hint(format!("known toolsets: {}", known.join(", ")))
 }

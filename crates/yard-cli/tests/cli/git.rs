@@ -100,8 +100,8 @@ fn git(yard: &Yard, arguments: &[&str]) -> String {
     // What is looked at here is not changed by looking.
     git.env("GIT_OPTIONAL_LOCKS", "0");
     let output = git.output().unwrap();
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{arguments:?}: {told}");
+    let answer = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{arguments:?}: {answer}");
     String::from_utf8(output.stdout).unwrap()
 }
 

@@ -34,7 +34,7 @@ fn shell_in(yard: &Yard, chat: Option<&str>, command: &str) -> Value {
 }
 
 /// What a command in the agent's own chat says.
-fn said(yard: &Yard, command: &str) -> String {
+fn printed(yard: &Yard, command: &str) -> String {
     let result = shell_in(yard, None, command);
     format!("{}{}", result["stdout"].as_str().unwrap(), result["stderr"].as_str().unwrap())
 }
@@ -66,11 +66,11 @@ fn picture(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 #[test]
 fn home_and_tmp_are_there_for_the_next_command_of_the_chat_and_in_no_step() {
     let yard = Yard::new();
-    said(
+    printed(
         &yard,
         "echo one > /tmp/a; echo two > ~/b; mkdir -p ~/.config/tool; echo 3 > ~/.config/tool/c",
     );
-    assert_eq!(said(&yard, "cat /tmp/a ~/b ~/.config/tool/c"), "one\ntwo\n3\n");
+    assert_eq!(printed(&yard, "cat /tmp/a ~/b ~/.config/tool/c"), "one\ntwo\n3\n");
     assert_eq!(yard.run(&["history"]).stdout, "no steps\n");
     let code = json!({"language": "python", "code": "print(open('/tmp/a').read())"});
     let ran = yard.run(&["call", "--toolset", "assistant", "run_code", &code.to_string()]);
@@ -80,11 +80,11 @@ fn home_and_tmp_are_there_for_the_next_command_of_the_chat_and_in_no_step() {
 #[test]
 fn no_other_chat_sees_them() {
     let yard = Yard::new();
-    said(&yard, "echo mine > /tmp/a; echo mine > ~/b");
+    printed(&yard, "echo mine > /tmp/a; echo mine > ~/b");
     let other = yard.json(&["chats", "--new", "Other"])["id"].as_str().unwrap().to_owned();
     let seen = shell_in(&yard, Some(&other), "ls /tmp ~; echo theirs > /tmp/a");
     assert_eq!(seen["stdout"], "/tmp:\nhome\n\n/tmp/home:\n", "{seen}");
-    assert_eq!(said(&yard, "cat /tmp/a"), "mine\n");
+    assert_eq!(printed(&yard, "cat /tmp/a"), "mine\n");
 }
 
 #[test]
@@ -112,13 +112,13 @@ fn what_an_agent_puts_in_the_way_of_the_workspace_leads_nowhere() {
         "rm -rf /tmp/home; echo a file > /tmp/home".to_owned(),
         "rm -rf /tmp/home; ln -s /etc /tmp/home".to_owned(),
     ] {
-        said(&yard, &way);
+        printed(&yard, &way);
         assert_eq!(
-            said(&yard, "cat here; ls -A .toolyard 2>/dev/null"),
+            printed(&yard, "cat here; ls -A .toolyard 2>/dev/null"),
             "the workspace\n",
             "{way}"
         );
-        assert_eq!(said(&yard, "cd && pwd -P"), "/tmp/home\n", "{way}");
+        assert_eq!(printed(&yard, "cd && pwd -P"), "/tmp/home\n", "{way}");
         assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0, "{way}");
     }
 }
@@ -134,8 +134,8 @@ fn a_full_home_ends_a_command_that_fills_it_and_lets_the_next_make_room() {
          home and /tmp of this chat are full: remove what is not needed there (`home_mib` of `[commands]` is their \
          size)"
     );
-    assert_eq!(said(&yard, "sleep 0.5; rm ~/big; echo made room"), "made room\n");
-    assert_eq!(said(&yard, "echo small > ~/a; sleep 0.5; cat ~/a"), "small\n");
+    assert_eq!(printed(&yard, "sleep 0.5; rm ~/big; echo made room"), "made room\n");
+    assert_eq!(printed(&yard, "echo small > ~/a; sleep 0.5; cat ~/a"), "small\n");
 }
 
 #[test]
@@ -150,8 +150,8 @@ fn the_persons_packages_are_read_and_never_changed_and_what_is_added_stays() {
     }
     fs::write(home(&yard).join(".cargo/credentials.toml"), "a-secret").unwrap();
     let before = picture(&home(&yard));
-    assert_eq!(said(&yard, "cat $CARGO_HOME/registry/src/old/lib.rs"), "old");
-    said(
+    assert_eq!(printed(&yard, "cat $CARGO_HOME/registry/src/old/lib.rs"), "old");
+    printed(
         &yard,
         "cd $CARGO_HOME && rm registry/src/old/other.rs && echo second > registry/index && \
          mkdir -p registry/src/new bin && echo new > registry/src/new/lib.rs && chmod 555 registry/src/new && \
@@ -160,21 +160,21 @@ fn the_persons_packages_are_read_and_never_changed_and_what_is_added_stays() {
     let seen = "cd $CARGO_HOME && cat registry/index registry/src/new/lib.rs bin/tool .package-cache && \
                 ls registry/src/old && ls -A";
     let expected = "second\nnew\ntool\nlock\nlib.rs\n.package-cache\nbin\nregistry\n";
-    assert_eq!(said(&yard, seen), expected);
+    assert_eq!(printed(&yard, seen), expected);
     let other = yard.json(&["chats", "--new", "Other"])["id"].as_str().unwrap().to_owned();
     let theirs = shell_in(&yard, Some(&other), "cat $CARGO_HOME/registry/src/new/lib.rs");
     assert_eq!(theirs["stdout"], "new\n", "other chats of the workspace have it, too");
     // A folder that may not be written to is merged into, replaced and removed all the same.
-    said(
+    printed(
         &yard,
         "cd $CARGO_HOME/registry/src && chmod 755 new && echo more > new/more && chmod 555 new",
     );
-    assert_eq!(said(&yard, "cat $CARGO_HOME/registry/src/new/*"), "new\nmore\n");
-    said(&yard, "cd $CARGO_HOME/registry/src && chmod 755 new && rm -rf new old");
-    assert_eq!(said(&yard, "ls $CARGO_HOME/registry/src"), "");
-    said(&yard, "cd $CARGO_HOME/registry/src && mkdir old && echo again > old/lib.rs");
+    assert_eq!(printed(&yard, "cat $CARGO_HOME/registry/src/new/*"), "new\nmore\n");
+    printed(&yard, "cd $CARGO_HOME/registry/src && chmod 755 new && rm -rf new old");
+    assert_eq!(printed(&yard, "ls $CARGO_HOME/registry/src"), "");
+    printed(&yard, "cd $CARGO_HOME/registry/src && mkdir old && echo again > old/lib.rs");
     assert_eq!(
-        said(&yard, "cd $CARGO_HOME/registry/src && cat old/lib.rs; ls old"),
+        printed(&yard, "cd $CARGO_HOME/registry/src && cat old/lib.rs; ls old"),
         "again\nlib.rs\n"
     );
     assert_eq!(picture(&home(&yard)), before, "the person's own is what it was");
@@ -191,12 +191,12 @@ fn what_an_agent_puts_in_the_way_of_a_cache_leads_nowhere() {
     fs::create_dir(&outside).unwrap();
     for way in ["ln -s /etc cargo", "echo a file > cargo", "ln -s /nowhere cargo"] {
         // The mount keeps its place while the command runs: the folder above it can be moved.
-        said(&yard, &format!("cd $CARGO_HOME/.. && mv cargo aside-$$; {way}; true"));
-        assert_eq!(said(&yard, "cat $CARGO_HOME/registry/index"), "first", "{way}");
+        printed(&yard, &format!("cd $CARGO_HOME/.. && mv cargo aside-$$; {way}; true"));
+        assert_eq!(printed(&yard, "cat $CARGO_HOME/registry/index"), "first", "{way}");
     }
     let hostile = format!("cd $CARGO_HOME && ln -s {} git-link", outside.display());
-    said(&yard, &hostile);
-    said(&yard, "echo x > $CARGO_HOME/git-link/y 2>/dev/null");
+    printed(&yard, &hostile);
+    printed(&yard, "echo x > $CARGO_HOME/git-link/y 2>/dev/null");
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
 }
 
@@ -204,21 +204,21 @@ fn what_an_agent_puts_in_the_way_of_a_cache_leads_nowhere() {
 fn caches_that_are_full_say_so_and_keep_what_they_had() {
     let yard = Yard::new();
     configure(&yard, "[commands]\ncaches_mib = 1\n");
-    said(&yard, "mkdir -p $PIP_CACHE_DIR && echo kept > $PIP_CACHE_DIR/small");
+    printed(&yard, "mkdir -p $PIP_CACHE_DIR && echo kept > $PIP_CACHE_DIR/small");
     let full = shell_in(&yard, None, "head -c 3000000 /dev/urandom > $PIP_CACHE_DIR/large");
     assert_eq!(
         full["message"],
         "the package caches of this workspace are full, so that what the command downloaded is not kept for the \
          next one (`toolyard storage` shows them; `caches_mib` of `[commands]` is their size)"
     );
-    assert_eq!(said(&yard, "cat $PIP_CACHE_DIR/small; ls $PIP_CACHE_DIR"), "kept\nsmall\n");
+    assert_eq!(printed(&yard, "cat $PIP_CACHE_DIR/small; ls $PIP_CACHE_DIR"), "kept\nsmall\n");
 }
 
 #[test]
 fn commands_at_the_same_time_add_to_one_cache() {
     let yard = Yard::new();
     fs::create_dir_all(home(&yard).join(".cache/pip")).unwrap();
-    said(&yard, "true");
+    printed(&yard, "true");
     thread::scope(|scope| {
         for number in 0..6 {
             let yard = &yard;
@@ -226,11 +226,11 @@ fn commands_at_the_same_time_add_to_one_cache() {
                 let add = format!(
                     "mkdir -p $PIP_CACHE_DIR/common && echo {number} > $PIP_CACHE_DIR/common/{number}; sleep 0.2"
                 );
-                said(yard, &add);
+                printed(yard, &add);
             });
         }
     });
-    assert_eq!(said(&yard, "cat $PIP_CACHE_DIR/common/*"), "0\n1\n2\n3\n4\n5\n");
+    assert_eq!(printed(&yard, "cat $PIP_CACHE_DIR/common/*"), "0\n1\n2\n3\n4\n5\n");
     assert_eq!(fs::read_dir(home(&yard).join(".cache/pip")).unwrap().count(), 0);
 }
 
@@ -240,5 +240,5 @@ fn a_cache_that_leads_to_the_home_is_none() {
     fs::create_dir_all(home(&yard).join(".cache")).unwrap();
     fs::write(home(&yard).join("secret"), "a-secret").unwrap();
     symlink(home(&yard), home(&yard).join(".cache/pip")).unwrap();
-    assert_eq!(said(&yard, "ls $PIP_CACHE_DIR 2>/dev/null; echo"), "\n");
+    assert_eq!(printed(&yard, "ls $PIP_CACHE_DIR 2>/dev/null; echo"), "\n");
 }

@@ -41,7 +41,7 @@ fn shell(yard: &Yard, folders: &[&str], command: &str) -> Value {
     ran.json()["result"].clone()
 }
 
-fn said(result: &Value) -> String {
+fn printed(result: &Value) -> String {
     result["stdout"].as_str().unwrap_or_else(|| panic!("{result}")).to_owned()
 }
 
@@ -55,7 +55,7 @@ fn what_the_person_runs_runs_in_the_box() {
     symlink(home(&yard).join("elsewhere/third"), home(&yard).join(".local/bin/third")).unwrap();
     let command = "first; third; $RUSTUP_HOME/toolchains/stable/bin/second";
     let result = shell(&yard, &[".cargo/bin", ".local/bin"], command);
-    assert_eq!(said(&result), "first\nthird\nsecond\n");
+    assert_eq!(printed(&result), "first\nthird\nsecond\n");
 }
 
 #[test]
@@ -80,9 +80,9 @@ fn what_is_the_persons_own_business_is_not_in_the_box() {
     let home = home(&yard);
     let search = format!("grep -rsl {SECRET} {} $HOME /run /root /home; true", home.display());
     let found = shell(&yard, &[".cargo/bin", "miniconda3/bin", "."], &search);
-    assert_eq!(said(&found), "", "{found}");
+    assert_eq!(printed(&found), "", "{found}");
     let named = shell(&yard, &[".cargo/bin"], &format!("cd {}; echo *; env", home.display()));
-    assert!(!said(&named).contains("other-project"), "{named}");
+    assert!(!printed(&named).contains("other-project"), "{named}");
 }
 
 #[test]
@@ -93,14 +93,14 @@ fn the_box_takes_packages_from_where_the_person_does() {
     let cargo = "[source.crates-io]\nreplace-with = 'mirror'\n[source.mirror]\n\
                  registry = 'sparse+http://crates.example/'\n[registry]\ntoken = 'canary'\n";
     put(&yard, ".cargo/config.toml", cargo);
-    let told =
+    let answer =
         shell(&yard, &[], "echo $PIP_INDEX_URL $npm_config_registry; cat /.cargo/config.toml");
-    let said = said(&told);
-    assert!(said.starts_with("http://mirror.example/simple http://npm.example/\n"), "{said}");
-    assert!(said.contains("sparse+http://crates.example/"), "{said}");
-    assert!(!said.contains("canary"), "{said}");
-    let told = shell(&yard, &[], "echo x > /.cargo/config.toml; rm -r /.cargo");
-    assert!(told.to_string().contains("Read-only file system"), "{told}");
+    let printed = printed(&answer);
+    assert!(printed.starts_with("http://mirror.example/simple http://npm.example/\n"), "{printed}");
+    assert!(printed.contains("sparse+http://crates.example/"), "{printed}");
+    assert!(!printed.contains("canary"), "{printed}");
+    let answer = shell(&yard, &[], "echo x > /.cargo/config.toml; rm -r /.cargo");
+    assert!(answer.to_string().contains("Read-only file system"), "{answer}");
 }
 
 fn git(yard: &Yard, arguments: &[&str]) {
@@ -119,11 +119,11 @@ fn a_commit_in_the_box_has_the_persons_name_and_nothing_else_of_their_configurat
     let command =
         "git commit -q --allow-empty -m one; git log -1 --format='%an <%ae>'; git config --list";
     let result = shell(&yard, &[], command);
-    assert!(said(&result).starts_with("Ada <ada@example.com>\n"), "{result}");
-    assert!(!said(&result).contains(SECRET), "{result}");
+    assert!(printed(&result).starts_with("Ada <ada@example.com>\n"), "{result}");
+    assert!(!printed(&result).contains(SECRET), "{result}");
     let own =
         "git config user.name Own; git commit -q --allow-empty -m two; git log -1 --format=%an";
-    assert_eq!(said(&shell(&yard, &[], own)), "Own\n", "a repository's own name comes first");
+    assert_eq!(printed(&shell(&yard, &[], own)), "Own\n", "a repository's own name comes first");
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn a_program_that_the_box_does_not_show_is_named_with_its_folder() {
 }
 
 #[test]
-fn a_terminal_is_told_of_a_program_that_the_box_does_not_show() {
+fn a_terminal_reports_a_program_that_the_box_does_not_show() {
     let yard = Yard::new();
     program(&yard, "bin/hidden-tool", "hidden");
     let folder = home(&yard).join("bin");
@@ -165,14 +165,14 @@ fn a_terminal_is_told_of_a_program_that_the_box_does_not_show() {
         let args = json!({"session_id": "t", "cmd": command, "workdir": null}).to_string();
         let mut call = yard.command(&["call", "--toolset", "codex", "exec_command", &args]);
         let ran = Ran::from(call.env("PATH", "/usr/bin:/bin").output().unwrap());
-        let told = ran.json()["result"].clone();
+        let answer = ran.json()["result"].clone();
         let words = format!(
             "hidden-tool is in a folder that the box does not show: {}; name it in `show` of `[commands]`, and \
              start the program by its path there",
             folder.display()
         );
         let expected = if is_hidden { json!(words) } else { Value::Null };
-        assert_eq!(told["message"], expected, "{told}");
+        assert_eq!(answer["message"], expected, "{answer}");
     }
 }
 
@@ -182,18 +182,22 @@ fn x5_a_terminal_of_one_call_promises_nothing_that_ends_with_the_call() {
     for command in ["cat", "python3 -m http.server 8765", "sleep 30"] {
         let args = json!({"session_id": "t", "cmd": command, "workdir": null}).to_string();
         let ran = yard.run(&["call", "--toolset", "codex", "exec_command", &args]);
-        let told = ran.json()["result"].clone();
-        assert_eq!((&told["state"], &told["exit_code"]), (&json!("ended"), &Value::Null), "{told}");
-        assert!(told["because"].as_str().unwrap().contains("ends with this call"), "{told}");
-        assert!(!told.to_string().contains("listens on port"), "{told}");
+        let answer = ran.json()["result"].clone();
+        assert_eq!(
+            (&answer["state"], &answer["exit_code"]),
+            (&json!("ended"), &Value::Null),
+            "{answer}"
+        );
+        assert!(answer["because"].as_str().unwrap().contains("ends with this call"), "{answer}");
+        assert!(!answer.to_string().contains("listens on port"), "{answer}");
     }
     let args = json!({"session_id": "t", "cmd": "echo done", "workdir": null}).to_string();
-    let told =
+    let answer =
         yard.run(&["call", "--toolset", "codex", "exec_command", &args]).json()["result"].clone();
     assert_eq!(
-        (&told["because"], &told["exit_code"]),
+        (&answer["because"], &answer["exit_code"]),
         (&json!("the program ended"), &json!(0)),
-        "{told}"
+        "{answer}"
     );
 }
 
@@ -206,20 +210,20 @@ fn doctor_lists_homes_and_caches_and_what_the_configuration_shows() {
     let mut doctor = yard.command(&["doctor", "--json"]);
     doctor.env("TOOLYARD__COMMANDS__SHOW", format!("[{more:?}]"));
     doctor.env("TOOLYARD__COMMANDS__HOME_MIB", "64");
-    let told = Ran::from(doctor.output().unwrap()).json();
+    let answer = Ran::from(doctor.output().unwrap()).json();
     let found = |name: &str| {
-        let mut findings = told["findings"].as_array().unwrap().iter();
+        let mut findings = answer["findings"].as_array().unwrap().iter();
         let finding = findings.find(|finding| finding["name"] == name);
-        finding.unwrap_or_else(|| panic!("{name}: {told}"))["found"].as_str().unwrap().to_owned()
+        finding.unwrap_or_else(|| panic!("{name}: {answer}"))["found"].as_str().unwrap().to_owned()
     };
     let homes = found("homes of chats");
     assert!(homes.starts_with("3.0 MiB of chat "), "{homes}");
     let root = yard.root().canonicalize().unwrap();
     assert!(homes.contains(&format!(" in {};", root.display())), "{homes}");
     assert!(homes.contains("at most 64.0 MiB each"), "{homes}");
-    assert!(found("caches of packages").contains("at most 16.0 GiB of a workspace"), "{told}");
-    assert!(found("your programs").contains(&more), "{told}");
-    assert!(!told.to_string().contains("programs of `serve`"), "{told}");
+    assert!(found("caches of packages").contains("at most 16.0 GiB of a workspace"), "{answer}");
+    assert!(found("your programs").contains(&more), "{answer}");
+    assert!(!answer.to_string().contains("programs of `serve`"), "{answer}");
 }
 
 #[test]
@@ -229,10 +233,10 @@ fn doctor_shows_what_a_server_shows_of_the_folders_on_its_path() {
     let folder = home(&yard).join("only-for-serve").display().to_string();
     let mut doctor = yard.command(&["doctor"]);
     doctor.env("TOOLYARD__COMMANDS__PATH", format!("[{folder:?}]"));
-    let told = Ran::from(doctor.output().unwrap()).stdout;
-    let line = |name: &str| told.lines().find(|line| line.contains(name)).unwrap_or_default();
-    assert!(line("programs of `serve`").contains(&folder), "{told}");
-    assert!(!line("your programs").contains(&folder), "{told}");
+    let answer = Ran::from(doctor.output().unwrap()).stdout;
+    let line = |name: &str| answer.lines().find(|line| line.contains(name)).unwrap_or_default();
+    assert!(line("programs of `serve`").contains(&folder), "{answer}");
+    assert!(!line("your programs").contains(&folder), "{answer}");
 }
 
 #[test]
@@ -241,11 +245,11 @@ fn doctor_says_what_the_box_sees() {
     let mut doctor = yard.command(&["doctor", "--json"]);
     doctor.env("TOOLYARD__WEB__ALLOW", "['packages.example']");
     doctor.env("TOOLYARD__COMMANDS__MEMORY_MIB", "3072");
-    let told = Ran::from(doctor.output().unwrap()).json();
+    let answer = Ran::from(doctor.output().unwrap()).json();
     let found = |name: &str| {
-        let mut findings = told["findings"].as_array().unwrap().iter();
+        let mut findings = answer["findings"].as_array().unwrap().iter();
         let finding = findings.find(|finding| finding["name"] == name);
-        finding.unwrap_or_else(|| panic!("{name}: {told}"))["found"].as_str().unwrap().to_owned()
+        finding.unwrap_or_else(|| panic!("{name}: {answer}"))["found"].as_str().unwrap().to_owned()
     };
     let version = run_on_machine("bash", "--version");
     let version = version.split("version ").nth(1).unwrap().split('(').next().unwrap();

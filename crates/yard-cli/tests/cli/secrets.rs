@@ -84,8 +84,8 @@ fn nobody_outside_answers_on_a_socket_of_the_persons() {
         home(&yard).join("bin/agent.sock").display()
     );
     let result = shell(&yard, &dial);
-    let said = result["stdout"].as_str().unwrap();
-    assert!(said.contains("Error") && !said.contains("SSH_AUTH_SOCK"), "{result}");
+    let text = result["stdout"].as_str().unwrap();
+    assert!(text.contains("Error") && !text.contains("SSH_AUTH_SOCK"), "{result}");
 }
 
 #[test]
@@ -94,17 +94,17 @@ fn a_terminal_finds_none_of_them_and_nothing_that_is_kept_holds_one() {
     // The search is in a file, so that the terminal does not show its words.
     fs::write(yard.file("search.sh"), SEARCH).unwrap();
     // A look at a terminal ends after ten seconds, and with it this call: on a machine that is busy it is made again.
-    let told = (0..6).map(|_| {
+    let answer = (0..6).map(|_| {
         let args = json!({"session_id": "t", "cmd": "sh search.sh 2>/dev/null", "workdir": null});
         call(&yard, "exec_command", &args)
     });
-    let told = told.into_iter().find(|told| told["state"] == "ended").unwrap();
-    assert_eq!(told["output"], "searched\r\n", "{told}");
+    let answer = answer.into_iter().find(|answer| answer["state"] == "ended").unwrap();
+    assert_eq!(answer["output"], "searched\r\n", "{answer}");
     // The same in what was kept: history, audit chain, outputs, homes and caches.
     assert_eq!(shell(&yard, SEARCH)["stdout"], "searched\n");
     let long = format!("seq 200000; {SEARCH}; env");
-    let told = shell(&yard, &long);
-    assert_eq!(told["stdout_truncated"], true, "{told}");
+    let answer = shell(&yard, &long);
+    assert_eq!(answer["stdout_truncated"], true, "{answer}");
     let state = yard.state();
     assert_eq!(files_with_canary(&state), Vec::<String>::new());
     let log = yard.json(&["verify"]);

@@ -21,19 +21,19 @@ fn storage_is_measured_by_part_and_what_can_be_made_again_is_cleared() {
     shell(&yard, big);
     let added = "mkdir -p $GOMODCACHE/a && head -c 1000000 /dev/urandom > $GOMODCACHE/a/b && chmod 555 $GOMODCACHE/a";
     shell(&yard, &format!("{added}; echo mine > ~/a; rm -rf target"));
-    let told = yard.json(&["storage"]);
-    let bytes = told["workspaces"][0]["bytes"].clone();
+    let answer = yard.json(&["storage"]);
+    let bytes = answer["workspaces"][0]["bytes"].clone();
     assert_eq!(
-        told["workspaces"][0]["workspace"],
+        answer["workspaces"][0]["workspace"],
         yard.root().canonicalize().unwrap().to_str().unwrap()
     );
-    assert!(bytes["journal"].as_u64().unwrap() > 0, "{told}");
-    assert!(bytes["output"].as_u64().unwrap() >= 1_900_000, "{told}");
-    assert!(bytes["builds"].as_u64().unwrap() >= 2_900_000, "{told}");
-    assert!(bytes["caches"].as_u64().unwrap() >= 900_000, "{told}");
-    assert!(bytes["homes"].as_u64().unwrap() > 0, "{told}");
+    assert!(bytes["journal"].as_u64().unwrap() > 0, "{answer}");
+    assert!(bytes["output"].as_u64().unwrap() >= 1_900_000, "{answer}");
+    assert!(bytes["builds"].as_u64().unwrap() >= 2_900_000, "{answer}");
+    assert!(bytes["caches"].as_u64().unwrap() >= 900_000, "{answer}");
+    assert!(bytes["homes"].as_u64().unwrap() > 0, "{answer}");
     let budgets = json!({"output": 2_u64 << 30, "builds": 2_u64 << 30, "caches": 16_u64 << 30});
-    assert_eq!(told["budgets"], budgets);
+    assert_eq!(answer["budgets"], budgets);
     let table = yard.run(&["storage"]).stdout;
     let lines: Vec<&str> = table.lines().collect();
     let at = lines[0].find("WORKSPACE").unwrap();

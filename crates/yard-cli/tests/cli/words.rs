@@ -1,5 +1,5 @@
-//! What the binary says to the most common mistakes on its command line. `words.txt` has each with all that is printed;
-//! `YARD_RENEW=1 cargo nextest run -p yard-cli --test cli words` writes it anew.
+//! What the binary prints for the most common mistakes on its command line. `words.txt` has each command line with its
+//! output; `YARD_RENEW=1 cargo nextest run -p yard-cli --test cli words` renews it.
 
 use std::fs;
 
@@ -7,10 +7,10 @@ use serde_json::json;
 
 use super::support::Yard;
 
-/// Where the words are kept.
+/// The file with the expected output.
 const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/words.txt");
 
-/// The id of nothing.
+/// An id that nothing has.
 const NO_ID: &str = "01890000-0000-7000-8000-000000000000";
 
 /// Command lines with a mistake in them.
@@ -45,8 +45,8 @@ const MISTAKES: &[&[&str]] = &[
     &["policy", "set", "{\"preset\": \"strict\"}"],
 ];
 
-/// All that a command line comes to.
-fn said(yard: &Yard, arguments: &[&str]) -> String {
+/// The arguments of a command line, its exit code and its output.
+fn printed(yard: &Yard, arguments: &[&str]) -> String {
     let root = yard.root().to_str().unwrap().to_owned();
     let arguments: Vec<String> = arguments.iter().map(|one| one.replace("$root", &root)).collect();
     let ran = match arguments[0].as_str() {
@@ -75,7 +75,7 @@ fn said(yard: &Yard, arguments: &[&str]) -> String {
 fn the_words_for_the_most_common_mistakes_are_those_of_the_table() {
     let yard = Yard::new();
     fs::write(yard.file("a.txt"), "one\n").unwrap();
-    let all: Vec<String> = MISTAKES.iter().map(|arguments| said(&yard, arguments)).collect();
+    let all: Vec<String> = MISTAKES.iter().map(|arguments| printed(&yard, arguments)).collect();
     let written = all.join("\n");
     if std::env::var_os("YARD_RENEW").is_some() {
         fs::write(TABLE, &written).unwrap();
@@ -89,15 +89,15 @@ fn the_words_for_mistakes_are_no_parser_s_and_say_what_to_do() {
     let yard = Yard::new();
     fs::write(yard.file("a.txt"), "one\n").unwrap();
     for arguments in MISTAKES {
-        let said = said(&yard, arguments);
+        let printed = printed(&yard, arguments);
         for word in ["expected value at line", "EOF while", "key must be", "Fault", "::"] {
             let is_sent = arguments.iter().any(|sent| sent.contains(word));
-            assert!(is_sent || !said.contains(word), "{word}: {said}");
+            assert!(is_sent || !printed.contains(word), "{word}: {printed}");
         }
         let ways =
             ["hint: ", "tip: ", "did you mean", "Did you mean", "--help", "lists", "expected"];
-        assert!(ways.iter().any(|way| said.contains(way)), "no way on in: {said}");
-        assert!(!said.ends_with("exit code 0\n"), "{said}");
+        assert!(ways.iter().any(|way| printed.contains(way)), "no way on in: {printed}");
+        assert!(!printed.ends_with("exit code 0\n"), "{printed}");
     }
 }
 

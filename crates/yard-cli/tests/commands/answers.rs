@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use yard_testkit::Yard;
 
-use crate::ground::{shell, yard};
+use crate::box_setup::{shell, yard};
 
 fn run_code(yard: &Yard, args: Value) -> Value {
     let (session, call) = (yard.session(), yard.surroundings());
@@ -14,14 +14,14 @@ fn run_code(yard: &Yard, args: Value) -> Value {
 }
 
 #[test]
-fn x4_streams_and_codes_are_told_apart() {
+fn x4_streams_and_codes_are_distinguished() {
     let yard = yard();
-    let told = shell(&yard, "echo out; echo err >&2; exit 3");
+    let reply = shell(&yard, "echo out; echo err >&2; exit 3");
     let expected = json!({
         "stdout": "out\n", "stderr": "err\n", "returncode": 3, "stdout_truncated": false,
         "stderr_truncated": false, "timeout": false, "message": null,
     });
-    assert_eq!(told, expected);
+    assert_eq!(reply, expected);
     assert_eq!(shell(&yard, "kill -9 $$")["returncode"], 137);
     assert_eq!(shell(&yard, "echo $BASH_VERSION")["returncode"], 0);
 }
@@ -29,9 +29,9 @@ fn x4_streams_and_codes_are_told_apart() {
 #[test]
 fn x4_of_much_output_head_and_tail_are_kept_and_the_rest_is_counted() {
     let yard = yard();
-    let told = shell(&yard, "echo first; head -c 3000000 /dev/zero | tr '\\0' x; echo; echo last");
-    let text = told["stdout"].as_str().unwrap();
-    assert_eq!(told["stdout_truncated"], true);
+    let reply = shell(&yard, "echo first; head -c 3000000 /dev/zero | tr '\\0' x; echo; echo last");
+    let text = reply["stdout"].as_str().unwrap();
+    assert_eq!(reply["stdout_truncated"], true);
     assert!(text.starts_with("first\nxxx") && text.ends_with("x\nlast\n"));
     assert!(text.len() < 70_000);
     let shown: usize = text.matches('x').count();
@@ -47,8 +47,12 @@ fn x4_a_command_that_takes_too_long_ends_with_everything_it_started() {
     });
     let started = Instant::now();
     let answer = yard.catalog().call("codex", "shell", args, &yard.session(), &yard.surroundings());
-    let told = &answer.body["result"];
-    assert_eq!((&told["timeout"], &told["stdout"]), (&json!(true), &json!("before\n")), "{told}");
+    let reply = &answer.body["result"];
+    assert_eq!(
+        (&reply["timeout"], &reply["stdout"]),
+        (&json!(true), &json!("before\n")),
+        "{reply}"
+    );
     assert!(started.elapsed() < Duration::from_secs(20));
     assert!(!is_alive("sleep\x00424"), "what called setsid is gone too");
 }
@@ -66,34 +70,39 @@ fn a3_python_and_bash_run_with_arguments_and_environment() {
     let yard = yard();
     let code =
         "import os, sys\nprint(sys.argv[1:], os.environ['WORD'])\nopen('made.txt', 'w').write('x')";
-    let told = run_code(
+    let reply = run_code(
         &yard,
         json!({"language": "python", "code": code, "args": ["a b", "c"], "env": {"WORD": "w"}}),
     );
-    assert_eq!((&told["ok"], &told["value"]["exitCode"]), (&json!(true), &json!(0)), "{told}");
-    assert_eq!(told["value"]["stdout"], "['a b', 'c'] w\n");
-    assert!(told["value"]["duration"].is_u64());
+    assert_eq!((&reply["ok"], &reply["value"]["exitCode"]), (&json!(true), &json!(0)), "{reply}");
+    assert_eq!(reply["value"]["stdout"], "['a b', 'c'] w\n");
+    assert!(reply["value"]["duration"].is_u64());
     assert_eq!(yard.bytes("/made.txt"), b"x");
-    let told = run_code(
+    let reply = run_code(
         &yard,
         json!({"language": "bash", "code": "echo $1 $WORD; exit 7", "args": ["a"]}),
     );
-    assert_eq!((&told["ok"], &told["value"]["exitCode"]), (&json!(true), &json!(7)), "A3: {told}");
-    let told = run_code(&yard, json!({"language": "perl", "code": ""}));
-    assert_eq!(told["error"]["code"], "INVALID_ARGUMENTS");
+    assert_eq!(
+        (&reply["ok"], &reply["value"]["exitCode"]),
+        (&json!(true), &json!(7)),
+        "A3: {reply}"
+    );
+    let reply = run_code(&yard, json!({"language": "perl", "code": ""}));
+    assert_eq!(reply["error"]["code"], "INVALID_ARGUMENTS");
 }
 
 #[test]
-fn a3_a_timeout_keeps_what_was_said() {
+fn a3_a_timeout_keeps_the_output_so_far() {
     let yard = yard();
     let code = "echo so far; echo more >&2; sleep 4244";
-    let told = run_code(&yard, json!({"language": "bash", "code": code, "timeout": 0.6}));
-    assert_eq!(told["error"]["code"], "TIMEOUT", "{told}");
-    assert_eq!(told["error"]["details"]["stdout"], "so far\n");
-    assert_eq!(told["error"]["details"]["stderr"], "more\n");
+    let reply = run_code(&yard, json!({"language": "bash", "code": code, "timeout": 0.6}));
+    assert_eq!(reply["error"]["code"], "TIMEOUT", "{reply}");
+    assert_eq!(reply["error"]["details"]["stdout"], "so far\n");
+    assert_eq!(reply["error"]["details"]["stderr"], "more\n");
     for timeout in [json!(0), json!(-1), json!(1e9)] {
-        let told = run_code(&yard, json!({"language": "bash", "code": "true", "timeout": timeout}));
-        assert_eq!(told["error"]["code"], "INVALID_ARGUMENTS", "{timeout}");
+        let reply =
+            run_code(&yard, json!({"language": "bash", "code": "true", "timeout": timeout}));
+        assert_eq!(reply["error"]["code"], "INVALID_ARGUMENTS", "{timeout}");
     }
 }
 
@@ -110,8 +119,8 @@ fn a3_there_is_no_network_and_nothing_outside_the_workspace() {
         secret.path(),
         listener.local_addr().unwrap().port()
     );
-    let told = run_code(&yard, json!({"language": "python", "code": code}));
-    let text = told["value"]["stdout"].as_str().unwrap();
-    assert!(text.contains("no file") && text.contains("no network"), "{told}");
-    assert!(!text.contains("SECRET-WORD") && !text.contains("CONNECTED"), "{told}");
+    let reply = run_code(&yard, json!({"language": "python", "code": code}));
+    let text = reply["value"]["stdout"].as_str().unwrap();
+    assert!(text.contains("no file") && text.contains("no network"), "{reply}");
+    assert!(!text.contains("SECRET-WORD") && !text.contains("CONNECTED"), "{reply}");
 }

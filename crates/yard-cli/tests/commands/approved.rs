@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 use yard_core::ContentHash;
-use yard_gate::{Actor, ApprovalStatus, Awaited, Pending, Policy, Ruling, Scope};
+use yard_gate::{Actor, ApprovalStatus, Awaited, DecisionInput, Pending, Policy, Scope};
 use yard_testkit::Yard;
 
-use crate::ground::{asked, decide, guarded, picture, plan, shell_as, shown, yard};
+use crate::box_setup::{asked, decide, guarded, picture, plan, shell_as, shown, yard};
 
 fn answer_of(approval: &yard_gate::Approval) -> Value {
     let kept: Value = serde_json::from_str(approval.answer.as_deref().unwrap()).unwrap();
@@ -29,9 +29,9 @@ fn a_yes_lands_what_was_shown_and_runs_nothing_again() {
     assert!(shown.diff.contains("-one\n+"), "{}", shown.diff);
     let done = decide(&yard, id, true);
     assert_eq!(done.status, ApprovalStatus::Executed);
-    let told = answer_of(&done);
-    assert_eq!(told["stdout"].as_str().unwrap().as_bytes(), yard.bytes("/a.txt"));
-    assert!(shown.diff.contains(told["stdout"].as_str().unwrap()), "what landed was shown");
+    let reply = answer_of(&done);
+    assert_eq!(reply["stdout"].as_str().unwrap().as_bytes(), yard.bytes("/a.txt"));
+    assert!(shown.diff.contains(reply["stdout"].as_str().unwrap()), "what landed was shown");
     assert_eq!(layers(&yard), 0, "nothing is left of the run");
 }
 
@@ -90,7 +90,7 @@ fn under_strict_a_start_asks_and_its_effect_asks_again() {
     let done = decide(&yard, id, true);
     assert_eq!((done.status, yard.bytes("/log")), (ApprovalStatus::Executed, b"once\n".to_vec()));
     yard.put("/kept", "x");
-    let ruling = Ruling {
+    let ruling = DecisionInput {
         approves: true,
         scope: Scope::Once,
         reason: None,
@@ -98,7 +98,7 @@ fn under_strict_a_start_asks_and_its_effect_asks_again() {
         state: ContentHash::of(b""),
     };
     let id = asked(&shell_as(&yard, &guarded(&yard), "rm kept"));
-    let ruling = Ruling { state: shown(&yard, id), ..ruling };
+    let ruling = DecisionInput { state: shown(&yard, id), ..ruling };
     let refused = yard.catalog().decide(id, &ruling, &yard.person(), &yard.surroundings());
     assert!(refused.unwrap_err().message().contains("the command is over"));
 }
@@ -110,7 +110,8 @@ fn an_agent_cannot_land_what_waits() {
     let session = guarded(&yard);
     let id = asked(&shell_as(&yard, &session, "echo two > a.txt"));
     let state = shown(&yard, id);
-    let ruling = Ruling { approves: true, scope: Scope::Once, reason: None, args: None, state };
+    let ruling =
+        DecisionInput { approves: true, scope: Scope::Once, reason: None, args: None, state };
     assert!(yard.catalog().decide(id, &ruling, &session, &yard.surroundings()).is_err());
     assert_eq!(yard.bytes("/a.txt"), b"one\n");
 }
@@ -153,7 +154,7 @@ fn b7_a_denied_command_keeps_its_output_in_the_answer() {
 }
 
 #[test]
-fn b7_a_landing_that_conflicts_by_now_is_not_told_as_executed() {
+fn b7_a_landing_that_conflicts_by_now_is_not_reported_as_executed() {
     let yard = yard();
     yard.put("/a.txt", "one\n");
     let id = asked(&shell_as(&yard, &guarded(&yard), "echo said; echo two > a.txt"));
@@ -205,5 +206,5 @@ fn a2_a_terminal_whose_process_is_gone_waits_for_the_next_identical_call() {
     assert!(answer.ok && answer.pending.is_none(), "{}", answer.body);
     assert_eq!(second.person().approvals().get(id).unwrap().status, ApprovalStatus::Executed);
     let session = guarded(&second);
-    assert_eq!(session.leave(), 1, "it runs in the process that called");
+    assert_eq!(session.stop_all_terminals(), 1, "it runs in the process that called");
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use yard_gate::{Actor, Policy, Session};
 use yard_testkit::Yard;
 
-use crate::ground::{guarded, yard};
+use crate::box_setup::{guarded, yard};
 use crate::programs::{error, value};
 
 fn codex(yard: &Yard, tool: &str, args: Value) -> Value {
@@ -33,14 +33,18 @@ fn x4_shell_answers_the_example_of_its_document() {
 fn x5_terminals_answer_the_examples_of_their_document() {
     let yard = yard();
     let args = json!({"session_id": "sess-1", "cmd": "bash", "workdir": "."});
-    let told = codex(&yard, "exec_command", args);
-    assert!(told["output"].is_string(), "{told}");
-    assert_eq!((&told["truncated"], &told["state"]), (&json!(false), &json!("waiting")), "{told}");
-    let told = codex(&yard, "write_stdin", json!({"session_id": "sess-1", "chars": "echo hi\n"}));
-    let output = told["output"].as_str().unwrap().replace('\r', "");
-    let (_, after) = output.split_once("echo hi\n").unwrap_or_else(|| panic!("{told}"));
-    assert!(after.contains("hi\n"), "{told}");
-    assert_eq!(told["truncated"], false, "{told}");
+    let reply = codex(&yard, "exec_command", args);
+    assert!(reply["output"].is_string(), "{reply}");
+    assert_eq!(
+        (&reply["truncated"], &reply["state"]),
+        (&json!(false), &json!("waiting")),
+        "{reply}"
+    );
+    let reply = codex(&yard, "write_stdin", json!({"session_id": "sess-1", "chars": "echo hi\n"}));
+    let output = reply["output"].as_str().unwrap().replace('\r', "");
+    let (_, after) = output.split_once("echo hi\n").unwrap_or_else(|| panic!("{reply}"));
+    assert!(after.contains("hi\n"), "{reply}");
+    assert_eq!(reply["truncated"], false, "{reply}");
     codex(&yard, "kill_session", json!({"session_id": "sess-1"}));
 }
 
@@ -100,12 +104,12 @@ fn r3_no_command_starts_where_a_link_leaves_the_workspace() {
                 _ => json!({}),
             };
             args[argument] = json!(workdir);
-            let (told, message) = error(&yard, tool, args);
-            assert_eq!(told, code, "{tool} {workdir}: {message}");
+            let (reply, message) = error(&yard, tool, args);
+            assert_eq!(reply, code, "{tool} {workdir}: {message}");
         }
     }
-    let (told, message) = error(&yard, "format_code", json!({"paths": ["src", "out"]}));
-    assert_eq!(told, "INVALID_PATH", "{message}");
+    let (reply, message) = error(&yard, "format_code", json!({"paths": ["src", "out"]}));
+    assert_eq!(reply, "INVALID_PATH", "{message}");
     let args = json!({"command": "cat a.txt", "workdir": "inside"});
     assert_eq!(codex(&yard, "shell", args)["stdout"], "x\n");
 }
@@ -137,14 +141,14 @@ fn x6_nothing_runs_where_the_policy_says_no() {
 }
 
 #[test]
-fn x5_a_terminal_is_told_of_nothing_outside_the_workspace() {
+fn x5_a_terminal_reveals_nothing_outside_the_workspace() {
     let yard = yard();
     let secret = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(secret.path(), "SECRET-WORD").unwrap();
     let cmd = format!("cat {}", secret.path().display());
-    let told = codex(&yard, "exec_command", json!({"session_id": "s", "cmd": cmd}));
-    assert!(told["output"].as_str().unwrap().contains("No such file"), "{told}");
-    assert_eq!((&told["state"], &told["exit_code"]), (&json!("ended"), &json!(1)), "{told}");
+    let reply = codex(&yard, "exec_command", json!({"session_id": "s", "cmd": cmd}));
+    assert!(reply["output"].as_str().unwrap().contains("No such file"), "{reply}");
+    assert_eq!((&reply["state"], &reply["exit_code"]), (&json!("ended"), &json!(1)), "{reply}");
 }
 
 /// R2: what an error says can be sent back.
@@ -153,7 +157,7 @@ fn r2_an_error_about_a_terminal_names_its_log_as_it_is_read() {
     let yard = yard();
     codex(&yard, "exec_command", json!({"session_id": "over", "cmd": "echo said"}));
     yard.opened().stop_all_terminals();
-    let yard = yard.reopen_as(crate::ground::plan());
+    let yard = yard.reopen_as(crate::box_setup::plan());
     for (tool, args) in [
         ("write_stdin", json!({"session_id": "over", "chars": "x"})),
         ("kill_session", json!({"session_id": "over"})),
@@ -179,12 +183,12 @@ fn x5_a_dev_server_is_answered_as_soon_as_it_listens() {
     let yard = yard();
     let cmd = "python3 -u -m http.server 8123 --bind 127.0.0.1";
     let until = Instant::now() + Duration::from_secs(60);
-    let mut told = codex(&yard, "exec_command", json!({"session_id": "dev", "cmd": cmd}));
-    while !told["because"].as_str().unwrap().starts_with("it listens on a port") {
-        assert!(Instant::now() < until && told["state"] == "running", "{told}");
-        told = codex(&yard, "write_stdin", json!({"session_id": "dev", "chars": ""}));
+    let mut reply = codex(&yard, "exec_command", json!({"session_id": "dev", "cmd": cmd}));
+    while !reply["because"].as_str().unwrap().starts_with("it listens on a port") {
+        assert!(Instant::now() < until && reply["state"] == "running", "{reply}");
+        reply = codex(&yard, "write_stdin", json!({"session_id": "dev", "chars": ""}));
     }
-    assert_eq!(told["state"], "running", "{told}");
+    assert_eq!(reply["state"], "running", "{reply}");
     let cmd = "curl -sS -o /dev/null -w '%{http_code}' http://127.0.0.1:8123/";
     let second = codex(&yard, "exec_command", json!({"session_id": "two", "cmd": cmd}));
     assert!(second["output"].as_str().unwrap().contains("200"), "{second}");
@@ -203,16 +207,16 @@ fn a3_code_that_cannot_be_started_is_an_execution_error() {
 }
 
 #[test]
-fn a3_code_is_approved_by_itself_and_its_time_is_told_in_milliseconds() {
+fn a3_code_is_approved_by_itself_and_its_time_is_in_milliseconds() {
     let yard = yard();
     let args = json!({"language": "bash", "code": "sleep 0.3; echo x > new.txt; echo said"});
     let (catalog, session, call) = (yard.catalog(), guarded(&yard), yard.surroundings());
     let answer = catalog.call("assistant", "run_code", args, &session, &call);
     assert!(answer.pending.is_none(), "{}", answer.body);
-    let told = &answer.body["result"]["value"];
-    assert_eq!((&told["stdout"], &told["exitCode"]), (&json!("said\n"), &json!(0)), "{told}");
-    let millis = told["duration"].as_u64().unwrap();
-    assert!((300..60_000).contains(&millis), "{told}");
+    let reply = &answer.body["result"]["value"];
+    assert_eq!((&reply["stdout"], &reply["exitCode"]), (&json!("said\n"), &json!(0)), "{reply}");
+    let millis = reply["duration"].as_u64().unwrap();
+    assert!((300..60_000).contains(&millis), "{reply}");
     assert_eq!(yard.bytes("new.txt"), b"x\n");
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use yard_testkit::{Dice, Folders, Yard};
 
-use crate::ground::{plan, shell, times};
+use crate::box_setup::{plan, shell, times};
 
 /// Changes many files at once, so that a landing takes a while.
 const SCRIPT: &str = "for i in $(seq 60); do echo $0 > f$i; done; rm -f gone-*; echo x > gone-$$; \
@@ -116,7 +116,7 @@ fn assert_nothing_is_left(home: &std::path::Path) {
 }
 
 #[test]
-fn an_interrupted_command_is_told_and_not_run_again() {
+fn an_interrupted_command_is_reported_and_not_run_again() {
     let yard = Yard::open(&Folders::new(), plan()).unwrap();
     let runs = yard.folders().state().join("runs");
     let run = yard_core::RunId::new(&yard_testkit::RealWorld);

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::ground::{shell_as, yard};
+use crate::box_setup::{shell_as, yard};
 
 #[test]
 fn a_hundred_commands_at_once_lose_nothing() {

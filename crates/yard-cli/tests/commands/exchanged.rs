@@ -11,9 +11,9 @@ use std::thread;
 use serde_json::json;
 use yard_kernel::{Boxed, Ground};
 use yard_sandbox::{Sandbox, Walls, Wish};
-use yard_testkit::{Folders, Plan, Yard};
+use yard_testkit::{Folders, OpenOptions, Yard};
 
-use crate::ground::{plan, shell_as, times};
+use crate::box_setup::{plan, shell_as, times};
 
 const CANARY: &str = "a secret of the host";
 
@@ -35,11 +35,14 @@ fn is_untouched(outside: &Path) -> bool {
     names == 1 && fs::read_to_string(outside.join("inside.txt")).unwrap() == CANARY
 }
 
-fn walled() -> Plan {
+fn walled() -> OpenOptions {
     let helper = PathBuf::from(env!("CARGO_BIN_EXE_toolyard"));
     let walls = Walls { namespaces: false, ..Walls::default() };
     let wish = Wish { walls, ..Wish::default() };
-    Plan { boxed: Some(Boxed::new(move || Sandbox::probe(helper, wish))), ..Plan::default() }
+    OpenOptions {
+        boxed: Some(Boxed::new(move || Sandbox::probe(helper, wish))),
+        ..OpenOptions::default()
+    }
 }
 
 #[test]
@@ -87,9 +90,9 @@ fn g1_a_root_that_is_a_link_to_elsewhere_by_now_is_refused_by_everything() {
 
 #[test]
 fn g1_exchanges_of_the_root_while_commands_run_lead_none_of_them_outside() {
-    for (plan, ground) in [(plan(), Ground::Layer), (walled(), Ground::Place)] {
+    for (plan, setup) in [(plan(), Ground::Layer), (walled(), Ground::Place)] {
         let yard = Yard::open(&Folders::new(), plan).unwrap();
-        assert_eq!(yard.workspace().ground().unwrap(), ground);
+        assert_eq!(yard.workspace().ground().unwrap(), setup);
         yard.put("/inside.txt", "ours\n");
         let outside = outside(&yard);
         let (root, moved) = (yard.root().to_owned(), beside(&yard, "moved"));

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use yard_core::op::Undo;
 use yard_testkit::Yard;
 
-use crate::ground::{newest, picture, yard};
+use crate::box_setup::{newest, picture, yard};
 use crate::programs::{
     bare_path, error, prettier, python, repository, run, rust, value, yard_showing,
 };
@@ -85,8 +85,8 @@ fn a6_what_is_formatted_is_what_the_formatter_makes() {
     let yard = yard_showing(vec![toolchain.clone()]);
     let source = "fn  main( ){println!( \"{}\" ,1 );\n if true {return}}\n";
     yard.put("a.rs", source);
-    let told = value(&yard, "format_code", json!({"paths": ["a.rs"], "env": {"PATH": path}}));
-    assert_eq!(paths(&told["changed"]), ["a.rs"]);
+    let answer = value(&yard, "format_code", json!({"paths": ["a.rs"], "env": {"PATH": path}}));
+    assert_eq!(paths(&answer["changed"]), ["a.rs"]);
     let alone = tempfile::tempdir().unwrap();
     std::fs::write(alone.path().join("a.rs"), source).unwrap();
     run(Command::new(toolchain.join("bin/rustfmt")).arg(alone.path().join("a.rs")));
@@ -100,13 +100,13 @@ fn a6_a_missing_formatter_says_what_to_install() {
     for name in ["a.rs", "b.py", "c.go", "d.ts", "e.md", "f.xyz"] {
         yard.put(name, "x\n");
     }
-    let told = value(&yard, "format_code", json!({"paths": ["."], "env": env}));
-    let missing: Vec<&str> = { told["missing"].as_array().unwrap().iter() }
+    let answer = value(&yard, "format_code", json!({"paths": ["."], "env": env}));
+    let missing: Vec<&str> = { answer["missing"].as_array().unwrap().iter() }
         .map(|missing| missing["formatter"].as_str().unwrap())
         .collect();
-    assert_eq!(missing, ["gofmt", "prettier", "ruff", "rustfmt"], "{told}");
-    assert!(told["missing"][2]["install"].as_str().unwrap().contains("pip install ruff"));
-    assert_eq!((&told["changedCount"], &told["missing"][1]["files"]), (&json!(0), &json!(1)));
+    assert_eq!(missing, ["gofmt", "prettier", "ruff", "rustfmt"], "{answer}");
+    assert!(answer["missing"][2]["install"].as_str().unwrap().contains("pip install ruff"));
+    assert_eq!((&answer["changedCount"], &answer["missing"][1]["files"]), (&json!(0), &json!(1)));
     let named = value(&yard, "format_code", json!({"paths": ["e.md", "f.xyz"], "env": env}));
     assert_eq!(named["missing"][0]["formatter"], "prettier");
     assert_eq!(named["unknown"], json!(["f.xyz"]));
@@ -125,12 +125,13 @@ fn a6_what_the_project_is_set_up_for_is_the_only_formatter() {
     yard.put("lib/a.py", "x=1\n");
     yard.put("web/package.json", "{\"devDependencies\": {\"prettier\": \"3\"}}\n");
     yard.put("web/a.js", "a( )\n");
-    let told = value(&yard, "format_code", json!({"paths": ["app/a.py", "lib/a.py", "web/a.js"]}));
-    assert_eq!(paths(&told["changed"]), ["lib/a.py"], "{told}");
-    let missing: Vec<&str> = { told["missing"].as_array().unwrap().iter() }
+    let answer =
+        value(&yard, "format_code", json!({"paths": ["app/a.py", "lib/a.py", "web/a.js"]}));
+    assert_eq!(paths(&answer["changed"]), ["lib/a.py"], "{answer}");
+    let missing: Vec<&str> = { answer["missing"].as_array().unwrap().iter() }
         .map(|missing| missing["formatter"].as_str().unwrap())
         .collect();
-    assert_eq!(missing, ["black", "prettier"], "{told}");
-    let install = told["missing"][0]["install"].as_str().unwrap();
+    assert_eq!(missing, ["black", "prettier"], "{answer}");
+    let install = answer["missing"][0]["install"].as_str().unwrap();
     assert!(install.contains("`install_package`") && install.contains("[\"black\"]"), "{install}");
 }

@@ -8,8 +8,8 @@ use yard_core::Author;
 use yard_core::op::Undo;
 use yard_testkit::Yard;
 
+use crate::box_setup::{asked, decide, guarded, newest, yard};
 use crate::git_looks::conflict;
-use crate::ground::{asked, decide, guarded, newest, yard};
 use crate::programs::{error, git, repository, value};
 
 fn one_commit(yard: &Yard) {

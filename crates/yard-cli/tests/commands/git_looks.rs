@@ -9,7 +9,7 @@ use yard_core::op::{History, HistoryOf};
 use yard_gate::{Actor, Policy};
 use yard_testkit::Yard;
 
-use crate::ground::{picture, yard};
+use crate::box_setup::{picture, yard};
 use crate::programs::{call, error, git, git_in, repository, run, value};
 
 fn steps(yard: &Yard) -> usize {
@@ -18,8 +18,8 @@ fn steps(yard: &Yard) -> usize {
 }
 
 /// A list of `git_status`, as `status path` words.
-fn told(list: &Value) -> Vec<String> {
-    let mut told: Vec<String> = { list.as_array().unwrap().iter() }
+fn changed_paths(list: &Value) -> Vec<String> {
+    let mut changed_paths: Vec<String> = { list.as_array().unwrap().iter() }
         .map(|entry| match entry.as_str() {
             Some(path) => path.to_owned(),
             None => {
@@ -28,8 +28,8 @@ fn told(list: &Value) -> Vec<String> {
             }
         })
         .collect();
-    told.sort();
-    told
+    changed_paths.sort();
+    changed_paths
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn a6_git_status_knows_every_state_and_every_name() {
     assert_eq!((&status["branch"], &status["clean"]), (&json!("main"), &json!(false)));
     assert_eq!(status["head"], git(&yard, &["rev-parse", "HEAD"]).trim());
     let staged = ["modified both", "modified staged", "renamed renamed\tname old name"];
-    assert_eq!(told(&status["staged"]), staged);
+    assert_eq!(changed_paths(&status["staged"]), staged);
     let unstaged = [
         "deleted gone",
         "modified both",
@@ -70,12 +70,12 @@ fn a6_git_status_knows_every_state_and_every_name() {
         "modified with space",
         "modified ünï",
     ];
-    assert_eq!(told(&status["unstaged"]), unstaged);
-    assert_eq!(told(&status["untracked"]), ["-dash", "folder/", "odd\\xff"]);
+    assert_eq!(changed_paths(&status["unstaged"]), unstaged);
+    assert_eq!(changed_paths(&status["untracked"]), ["-dash", "folder/", "odd\\xff"]);
     assert_eq!(status["counts"]["unstaged"], 6);
     assert_eq!((&status["upstream"], &status["ahead"]), (&Value::Null, &Value::Null));
     let one = value(&yard, "git_status", json!({"path": "with space"}));
-    assert_eq!(told(&one["unstaged"]), ["modified with space"]);
+    assert_eq!(changed_paths(&one["unstaged"]), ["modified with space"]);
     assert_eq!(one["counts"]["staged"], 0);
     assert_eq!(picture(yard.root()), before, "looking changes nothing");
     assert_eq!(steps(&yard), history, "and leaves no step");
@@ -97,7 +97,7 @@ fn a6_git_status_comes_in_parts() {
         }
         let part = value(&yard, "git_status", args);
         assert_eq!(part["counts"]["untracked"], 25);
-        seen.extend(told(&part["untracked"]));
+        seen.extend(changed_paths(&part["untracked"]));
         cursor = part["next"].clone();
         assert_eq!(part["truncated"], !cursor.is_null());
         if cursor.is_null() {
@@ -151,11 +151,11 @@ fn a6_without_commits_without_a_branch_and_with_an_upstream() {
 }
 
 #[test]
-fn a6_a_conflict_is_told() {
+fn a6_a_conflict_is_reported() {
     let yard = yard();
     conflict(&yard);
     let status = value(&yard, "git_status", json!({}));
-    assert_eq!(told(&status["conflicted"]), ["both modified a"]);
+    assert_eq!(changed_paths(&status["conflicted"]), ["both modified a"]);
     let diff = value(&yard, "git_diff", json!({}));
     assert_eq!(diff["files"][0]["status"], "conflicted");
     assert!(diff["diff"].as_str().unwrap().contains("<<<<<<<"), "{diff}");
@@ -295,7 +295,7 @@ fn a6_git_is_neither_misled_nor_given_options() {
     }
     yard.put(":(top)b", "x");
     let status = value(&yard, "git_status", json!({"path": ":(top)b"}));
-    assert_eq!(told(&status["untracked"]), [":(top)b"], "a path is a path");
+    assert_eq!(changed_paths(&status["untracked"]), [":(top)b"], "a path is a path");
     let (code, message) = error(&yard, "git_log", json!({"ref": "nowhere"}));
     assert!(code == "INVALID_ARGUMENTS" && message.contains("git_log lists"), "{message}");
 }
@@ -326,7 +326,7 @@ fn a6_looking_asks_nobody_under_guarded_and_everybody_under_strict() {
     };
     assert!(as_agent(Policy::Guarded).ok);
     let asked = as_agent(Policy::Strict);
-    let approval = crate::ground::decide(&yard, crate::ground::asked(&asked), true);
+    let approval = crate::box_setup::decide(&yard, crate::box_setup::asked(&asked), true);
     let result = approval.answer.unwrap_or_default();
     assert!(result.contains("\"branch\":\"main\""), "{result}");
     assert!(call(&yard, "git_status", json!({})).ok);

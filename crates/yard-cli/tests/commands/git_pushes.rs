@@ -5,10 +5,10 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 use yard_dialects::Answer;
-use yard_gate::{Actor, Policy, Ruling, Scope};
+use yard_gate::{Actor, DecisionInput, Policy, Scope};
 use yard_testkit::Yard;
 
-use crate::ground::{asked, decide, shown, yard};
+use crate::box_setup::{asked, decide, shown, yard};
 use crate::programs::{call, git, git_in, repository, run};
 
 /// A repository with one commit, and a bare one beside it that is its `origin`.
@@ -55,9 +55,9 @@ fn a6_a_push_asks_under_every_policy_and_happens_after_a_yes() {
             yard.catalog().call("assistant", "git_push", json!({}), &session, &yard.surroundings());
         assert!(answer.pending.is_some(), "{policy:?}: {}", answer.body);
         assert_eq!(at_remote(&yard, "main"), "", "not yet");
-        let told = approved(&yard, &answer);
-        assert_eq!(told["ok"], true, "{policy:?}: {told}");
-        let pushed = &told["value"]["refs"][0];
+        let reply = approved(&yard, &answer);
+        assert_eq!(reply["ok"], true, "{policy:?}: {reply}");
+        let pushed = &reply["value"]["refs"][0];
         assert_eq!(
             (&pushed["status"], &pushed["remote"]),
             (&json!("new"), &json!("refs/heads/main"))
@@ -72,14 +72,14 @@ fn a6_a_push_asks_under_every_policy_and_happens_after_a_yes() {
 fn a6_an_upstream_that_is_set_stays_and_a_remote_without_a_name_is_none() {
     let yard = two();
     git(&yard, &["config", "branch.main.remote", "elsewhere"]);
-    let told = approved(&yard, &call(&yard, "git_push", json!({})));
-    assert_eq!(told["ok"], true, "{told}");
+    let reply = approved(&yard, &call(&yard, "git_push", json!({})));
+    assert_eq!(reply["ok"], true, "{reply}");
     assert_eq!(git(&yard, &["config", "branch.main.remote"]).trim(), "elsewhere");
     git(&yard, &["config", "--unset", "branch.main.remote"]);
     git(&yard, &["branch", "other"]);
     let args = json!({"remote": "./remote.git", "branch": "other"});
-    let told = approved(&yard, &call(&yard, "git_push", args));
-    assert_eq!(told["ok"], true, "{told}");
+    let reply = approved(&yard, &call(&yard, "git_push", args));
+    assert_eq!(reply["ok"], true, "{reply}");
     let configuration = git(&yard, &["config", "--list", "--local"]);
     assert!(!configuration.contains("branch."), "{configuration}");
 }
@@ -96,7 +96,7 @@ fn a6_a_no_is_a_no_and_no_rule_stands_for_a_person() {
     let answer = call(&yard, "git_push", json!({}));
     let scope = Scope::Chat;
     let state = shown(&yard, asked(&answer));
-    let ruling = Ruling { approves: true, scope, reason: None, args: None, state };
+    let ruling = DecisionInput { approves: true, scope, reason: None, args: None, state };
     let fault =
         yard.catalog().decide(asked(&answer), &ruling, &yard.person(), &yard.surroundings());
     assert!(fault.is_err(), "a yes is for one push");
@@ -108,14 +108,14 @@ fn a6_a_no_is_a_no_and_no_rule_stands_for_a_person() {
 fn a6_what_the_remote_has_is_replaced_only_if_the_caller_says_so() {
     let yard = two();
     approved(&yard, &call(&yard, "git_push", json!({"branch": "main"})));
-    let told = approved(&yard, &call(&yard, "git_push", json!({})));
-    assert_eq!(told["value"]["refs"][0]["status"], "up to date", "{told}");
+    let reply = approved(&yard, &call(&yard, "git_push", json!({})));
+    assert_eq!(reply["value"]["refs"][0]["status"], "up to date", "{reply}");
     git(&yard, &["commit", "-q", "--amend", "-m", "another"]);
-    let told = refused(&call(&yard, "git_push", json!({})));
-    assert_eq!(told["error"]["code"], "CONFLICT", "{told}");
-    assert!(told["error"]["message"].as_str().unwrap().contains("forceWithLease"), "{told}");
-    let told = approved(&yard, &call(&yard, "git_push", json!({"forceWithLease": true})));
-    assert_eq!(told["value"]["refs"][0]["status"], "forced", "{told}");
+    let reply = refused(&call(&yard, "git_push", json!({})));
+    assert_eq!(reply["error"]["code"], "CONFLICT", "{reply}");
+    assert!(reply["error"]["message"].as_str().unwrap().contains("forceWithLease"), "{reply}");
+    let reply = approved(&yard, &call(&yard, "git_push", json!({"forceWithLease": true})));
+    assert_eq!(reply["value"]["refs"][0]["status"], "forced", "{reply}");
     assert_eq!(at_remote(&yard, "main"), git(&yard, &["rev-parse", "HEAD"]));
 }
 
@@ -130,8 +130,8 @@ fn a6_no_hook_runs_at_either_end() {
     }
     run(&mut git_in(&yard.root().join("remote.git"), &["config", "core.hooksPath", "hooks"]));
     git(&yard, &["config", "remote.origin.receivepack", "false"]);
-    let told = approved(&yard, &call(&yard, "git_push", json!({})));
-    assert_eq!(told["ok"], true, "{told}");
+    let reply = approved(&yard, &call(&yard, "git_push", json!({})));
+    assert_eq!(reply["ok"], true, "{reply}");
 }
 
 #[test]
@@ -139,14 +139,14 @@ fn a6_a_remote_that_cannot_be_reached_says_why() {
     let yard = two();
     // Git refuses these by their scheme, before a name is looked up.
     for remote in ["ssh://git.invalid/x.git", "git@git.invalid:x.git"] {
-        let told = refused(&call(&yard, "git_push", json!({"remote": remote})));
-        assert_eq!(told["error"]["code"], "UNAVAILABLE", "{told}");
-        assert!(told["error"]["message"].as_str().unwrap().contains("network"), "{told}");
+        let reply = refused(&call(&yard, "git_push", json!({"remote": remote})));
+        assert_eq!(reply["error"]["code"], "UNAVAILABLE", "{reply}");
+        assert!(reply["error"]["message"].as_str().unwrap().contains("network"), "{reply}");
     }
-    let told = refused(&call(&yard, "git_push", json!({"remote": "ext::sh -c true"})));
-    assert_eq!(told["error"]["code"], "UNAVAILABLE", "{told}");
-    let told = refused(&call(&yard, "git_push", json!({"remote": "nowhere"})));
-    assert_eq!(told["error"]["code"], "FILE_NOT_FOUND", "{told}");
+    let reply = refused(&call(&yard, "git_push", json!({"remote": "ext::sh -c true"})));
+    assert_eq!(reply["error"]["code"], "UNAVAILABLE", "{reply}");
+    let reply = refused(&call(&yard, "git_push", json!({"remote": "nowhere"})));
+    assert_eq!(reply["error"]["code"], "FILE_NOT_FOUND", "{reply}");
     // Nobody is asked about what cannot be pushed.
     for wrong in
         [json!({"remote": "--all"}), json!({"branch": "+main"}), json!({"branch": "nowhere"})]
@@ -157,8 +157,8 @@ fn a6_a_remote_that_cannot_be_reached_says_why() {
     // What the repository itself says about transports counts for nothing.
     for (key, value) in [("protocol.ext.allow", "always"), ("protocol.allow", "always")] {
         git(&yard, &["config", key, value]);
-        let told = refused(&call(&yard, "git_push", json!({"remote": "ext::touch ran"})));
-        assert_eq!(told["error"]["code"], "UNAVAILABLE", "{told}");
+        let reply = refused(&call(&yard, "git_push", json!({"remote": "ext::touch ran"})));
+        assert_eq!(reply["error"]["code"], "UNAVAILABLE", "{reply}");
         assert!(!yard.has("/ran"));
     }
 }

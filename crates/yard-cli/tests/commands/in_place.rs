@@ -11,15 +11,18 @@ use yard_core::op::Undo;
 use yard_gate::ApprovalStatus;
 use yard_kernel::Boxed;
 use yard_sandbox::{Level, Sandbox, Walls, Wish};
-use yard_testkit::{Folders, Plan, Yard};
+use yard_testkit::{Folders, OpenOptions, Yard};
 
-use crate::ground::{asked, decide, differences, guarded, newest, picture, shell, shell_as};
+use crate::box_setup::{asked, decide, differences, guarded, newest, picture, shell, shell_as};
 
-fn plan() -> Plan {
+fn plan() -> OpenOptions {
     let helper = PathBuf::from(env!("CARGO_BIN_EXE_toolyard"));
     let walls = Walls { namespaces: false, ..Walls::default() };
     let wish = Wish { walls, ..Wish::default() };
-    Plan { boxed: Some(Boxed::new(move || Sandbox::probe(helper, wish))), ..Plan::default() }
+    OpenOptions {
+        boxed: Some(Boxed::new(move || Sandbox::probe(helper, wish))),
+        ..OpenOptions::default()
+    }
 }
 
 fn yard() -> Yard {
@@ -38,12 +41,12 @@ fn what_it_changed_is_a_step_of_its_callers_and_can_be_undone() {
     fs::set_permissions(root.join("src/deep/tool"), fs::Permissions::from_mode(0o755)).unwrap();
     std::os::unix::fs::symlink("a.txt", root.join("src/link")).unwrap();
     let before = picture(root);
-    let told = shell(
+    let reply = shell(
         &yard,
         "echo two > src/a.txt; chmod 600 src/deep/tool; rm src/link; mkdir -p new/er; \
          echo x > new/er/file; ln -s er new/link; mv src/deep src/deeper; echo $HOME $TMPDIR",
     );
-    assert!(told["message"].as_str().unwrap().contains("can be undone"), "{told}");
+    assert!(reply["message"].as_str().unwrap().contains("can be undone"), "{reply}");
     let after = picture(root);
     assert_ne!(before, after);
     let (step, author) = newest(&yard);
@@ -63,8 +66,8 @@ fn what_was_there_before_is_nobodys_doing_but_others() {
     yard.put("/known.txt", "one\n");
     fs::write(root.join("known.txt"), "by an editor\n").unwrap();
     fs::write(root.join("strange.txt"), "by an editor\n").unwrap();
-    let told = shell(&yard, "echo x > mine.txt");
-    assert!(told["message"].as_str().unwrap().contains("1 created ("), "{told}");
+    let reply = shell(&yard, "echo x > mine.txt");
+    assert!(reply["message"].as_str().unwrap().contains("1 created ("), "{reply}");
     yard.perform(Undo { step: newest(&yard).0 }).unwrap();
     assert_eq!(yard.bytes("/known.txt"), b"by an editor\n");
     assert_eq!(yard.bytes("/strange.txt"), b"by an editor\n");
@@ -76,8 +79,8 @@ fn a_command_that_changes_nothing_leaves_no_step() {
     let yard = yard();
     shell(&yard, "echo one > a.txt");
     let step = newest(&yard).0;
-    let told = shell(&yard, "cat a.txt");
-    assert_eq!((&told["stdout"], &told["message"]), (&json!("one\n"), &Value::Null));
+    let reply = shell(&yard, "cat a.txt");
+    assert_eq!((&reply["stdout"], &reply["message"]), (&json!("one\n"), &Value::Null));
     assert_eq!(newest(&yard).0, step);
 }
 
@@ -114,13 +117,14 @@ fn w16_in_plan_mode_it_can_only_read() {
     let yard = yard();
     yard.put("/a.txt", "one\n");
     let call = yard.surroundings();
-    let chat = yard.person().chats().make(&call, "Plan", Some(yard_gate::Mode::Plan)).unwrap();
+    let chat =
+        yard.person().chats().make(&call, "OpenOptions", Some(yard_gate::Mode::Plan)).unwrap();
     let session = yard.session().in_chat(chat.id).unwrap();
     let command = "cat a.txt; echo two > a.txt; echo x > b.txt; rm -f a.txt; ls";
     let answer = shell_as(&yard, &session, command);
-    let told = &answer.body["result"];
-    assert_eq!(told["stdout"], "one\na.txt\n", "{}", answer.body);
-    assert!(told["message"].as_str().unwrap().contains("plan mode"), "{told}");
+    let reply = &answer.body["result"];
+    assert_eq!(reply["stdout"], "one\na.txt\n", "{}", answer.body);
+    assert!(reply["message"].as_str().unwrap().contains("plan mode"), "{reply}");
     assert_eq!(yard.bytes("/a.txt"), b"one\n");
 }
 

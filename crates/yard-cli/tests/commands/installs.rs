@@ -13,11 +13,11 @@ use std::thread;
 use serde_json::{Value, json};
 use yard_core::op::Undo;
 use yard_dialects::Answer;
-use yard_gate::{Actor, Policy, Ruling, Scope, Web};
+use yard_gate::{Actor, DecisionInput, Policy, Scope, Web};
 use yard_net::Net;
-use yard_testkit::{Folders, Plan, Yard};
+use yard_testkit::{Folders, OpenOptions, Yard};
 
-use crate::ground::{asked, decide, guarded, newest, plan};
+use crate::box_setup::{asked, decide, guarded, newest, plan};
 use crate::network::{Host, page, way_to, yard_with};
 use crate::programs::run;
 
@@ -78,7 +78,7 @@ fn answer(
 }
 
 fn yard(web: Web) -> Yard {
-    Yard::open(&Folders::new(), Plan { web, ..plan() }).unwrap()
+    Yard::open(&Folders::new(), OpenOptions { web, ..plan() }).unwrap()
 }
 
 /// A call of `assistant`, as an agent makes it under the guarded policy.
@@ -122,9 +122,9 @@ fn a6_pip_installs_into_the_project_and_that_is_undone() {
     let web = Web::new(Net::default()).exempting(&index.place).unwrap();
     let yard = yard(web.installing_from("pip", &index.url("/simple/")).unwrap());
     yard.put(".gitignore", ".venv\n");
-    let (told, shown) = installed(&yard, json!({"manager": "pip", "packages": ["tiny-yard"]}));
+    let (reply, shown) = installed(&yard, json!({"manager": "pip", "packages": ["tiny-yard"]}));
     assert!(shown.contains("pip installs in /") && shown.contains("tiny-yard"), "{shown}");
-    assert_eq!(told["ok"], true, "{told}");
+    assert_eq!(reply["ok"], true, "{reply}");
     let found = run(Command::new("find").arg(yard.root()).args(["-name", "tiny_yard.py"]));
     assert!(found.contains("/.venv/lib/"), "{found}");
     assert!(index.asked.lock().unwrap().iter().any(|path| path == "/simple/tiny-yard/"));
@@ -147,8 +147,8 @@ fn a6_npm_installs_and_its_step_is_undone() {
     let web = Web::new(Net::default()).exempting(&index.place).unwrap();
     let yard = yard(web.installing_from("npm", &index.url("/")).unwrap());
     yard.put(".gitignore", "node_modules\n");
-    let (told, _) = installed(&yard, json!({"manager": "npm", "packages": ["tiny-yard"]}));
-    assert_eq!(told["ok"], true, "{told}");
+    let (reply, _) = installed(&yard, json!({"manager": "npm", "packages": ["tiny-yard"]}));
+    assert_eq!(reply["ok"], true, "{reply}");
     let manifest = fs::read_to_string(yard.root().join("package.json")).unwrap();
     assert!(manifest.contains("tiny-yard"), "{manifest}");
     assert!(yard.root().join("node_modules/tiny-yard/index.js").exists());
@@ -159,7 +159,7 @@ fn a6_npm_installs_and_its_step_is_undone() {
 }
 
 #[test]
-fn a6_an_install_reaches_nothing_of_this_machine_that_nobody_named() {
+fn a6_an_install_reaches_no_unnamed_host_of_this_machine() {
     let (index, other) = (Index::serve(), Index::serve());
     index.has("/simple/x/", "<a href=\"/files/none\">none</a>");
     let web = Web::new(Net::default()).exempting(&index.place).unwrap();
@@ -169,8 +169,8 @@ fn a6_an_install_reaches_nothing_of_this_machine_that_nobody_named() {
     yard.put(".venv/bin/python", "#!/bin/sh\nexec curl -sS --noproxy '' \"$9\"\n");
     fs::set_permissions(yard.root().join(".venv/bin/python"), fs::Permissions::from_mode(0o755))
         .unwrap();
-    let (told, _) = installed(&yard, json!({"manager": "pip", "packages": [url]}));
-    assert_eq!(*other.asked.lock().unwrap(), Vec::<String>::new(), "{told}");
+    let (reply, _) = installed(&yard, json!({"manager": "pip", "packages": [url]}));
+    assert_eq!(*other.asked.lock().unwrap(), Vec::<String>::new(), "{reply}");
 }
 
 /// A project whose "pip" fetches from two hosts, as an index and its files are on two.
@@ -192,7 +192,8 @@ fn a6_a_yes_to_an_install_covers_its_hosts_and_by_a_rule_every_install() {
     let row = yard.person().approvals().get(id).unwrap();
     assert!(row.request.diff.contains("may reach every public host"), "{}", row.request.diff);
     let state = row.request.state;
-    let ruling = Ruling { approves: true, scope: Scope::Rule, reason: None, args: None, state };
+    let ruling =
+        DecisionInput { approves: true, scope: Scope::Rule, reason: None, args: None, state };
     let done = yard.catalog().decide(id, &ruling, &yard.person(), &yard.surroundings()).unwrap();
     assert!(done.answer.unwrap().contains("saidsaid"), "both hosts, and nobody was asked again");
     let saved = yard.person().settings().unwrap().saved;
@@ -204,10 +205,10 @@ fn a6_a_yes_to_an_install_covers_its_hosts_and_by_a_rule_every_install() {
     let deny = json!({"rules": [{"host": "files.example", "then": "deny"}]});
     yard.person().change_settings(&yard.surroundings(), deny.as_object().unwrap()).unwrap();
     let open = yard.session_of(Actor::LocalAgent, Policy::Open);
-    let told =
+    let reply =
         yard.catalog().call("assistant", "install_package", args, &open, &yard.surroundings());
-    let error = &told.body["result"]["error"];
-    let message = error["message"].as_str().unwrap_or_else(|| panic!("{}", told.body));
+    let error = &reply.body["result"]["error"];
+    let message = error["message"].as_str().unwrap_or_else(|| panic!("{}", reply.body));
     assert!(message.contains(&format!("files.example:{}", host.port)), "{message}");
     assert_eq!(error["details"]["refusedHosts"], json!([format!("files.example:{}", host.port)]));
 }
@@ -219,8 +220,8 @@ fn a6_an_install_does_not_cover_what_only_commands_can_reach() {
     let web = way_to(&[]).reaching(&place).unwrap();
     let yard = yard_with(web.holding_for(std::time::Duration::from_millis(200)));
     fetching(&yard, &[format!("http://{place}/")]);
-    let (told, _) = installed(&yard, json!({"manager": "pip", "packages": ["left"]}));
-    let message = told["error"]["message"].as_str().unwrap_or_else(|| panic!("{told}"));
+    let (reply, _) = installed(&yard, json!({"manager": "pip", "packages": ["left"]}));
+    let message = reply["error"]["message"].as_str().unwrap_or_else(|| panic!("{reply}"));
     assert!(message.contains("wait for a person's approval"), "{message}");
     assert!(message.contains(&place), "{message}");
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 use yard_testkit::Yard;
 
-use crate::ground::{differences, guarded, picture, shell_as, yard};
+use crate::box_setup::{differences, guarded, picture, shell_as, yard};
 
 /// Files that the agent's chat did not make.
 fn with_others_files() -> Yard {
@@ -254,8 +254,8 @@ fn plan_mode_drops_every_effect() {
         assert!(message.contains("plan mode"), "{message}");
         assert_eq!(differences(&before, &picture(yard.root())), [""; 0], "{command}");
     }
-    let told = shell_as(&yard, &session, "echo x > new; cat new");
-    assert_eq!(told.body["result"]["stdout"], "x\n", "what it wrote is there while it runs");
+    let reply = shell_as(&yard, &session, "echo x > new; cat new");
+    assert_eq!(reply.body["result"]["stdout"], "x\n", "what it wrote is there while it runs");
 }
 
 #[test]

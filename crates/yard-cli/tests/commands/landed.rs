@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::json;
 use yard_testkit::{Dice, Yard};
 
-use crate::ground::{differences, picture, shell, shell_as, times, yard};
+use crate::box_setup::{differences, picture, shell, shell_as, times, yard};
 use crate::scripts;
 
 fn bare(folder: &Path, script: &str) {
@@ -44,9 +44,9 @@ fn a_command_lands_as_it_ran_and_is_undone_exactly() {
         let before = picture(yard.root());
         assert_eq!(before, picture(copy.path()));
         bare(copy.path(), &script);
-        let told = shell(&yard, &script);
+        let reply = shell(&yard, &script);
         let (landed, expected) = (picture(yard.root()), picture(copy.path()));
-        let shown = || format!("seed {seed}\n{tree}---\n{script}{told}");
+        let shown = || format!("seed {seed}\n{tree}---\n{script}{reply}");
         assert_eq!(differences(&landed, &expected), [""; 0], "{}", shown());
         if landed == before {
             continue;
@@ -68,8 +68,8 @@ fn a_moved_file_keeps_its_history_and_its_time() {
         yard.root().join(name).metadata().unwrap().modified().unwrap()
     };
     let before = modified();
-    let told = shell(&yard, "mkdir far && mv old.txt far/new.txt");
-    assert!(told["message"].as_str().unwrap().contains("1 created, 1 moved"), "{told}");
+    let reply = shell(&yard, "mkdir far && mv old.txt far/new.txt");
+    assert!(reply["message"].as_str().unwrap().contains("1 created, 1 moved"), "{reply}");
     assert_eq!(modified(), before);
     let versions = yard.perform(yard_core::op::History {
         of: yard_core::op::HistoryOf::Path(yard_core::WsPath::parse("/far/new.txt").unwrap()),
@@ -144,8 +144,8 @@ fn sockets_of_others_stay_where_they_are_and_hold_nothing_up() {
     yard.put("/away/b.txt", "one\n");
     let _socket =
         std::os::unix::net::UnixListener::bind(yard.root().join("away/deep/socket")).unwrap();
-    let told = shell(&yard, "rm -rf away; echo x > new.txt");
-    assert!(told["message"].as_str().unwrap().contains(": away/deep/socket"), "{told}");
+    let reply = shell(&yard, "rm -rf away; echo x > new.txt");
+    assert!(reply["message"].as_str().unwrap().contains(": away/deep/socket"), "{reply}");
     let left: Vec<_> = picture_names(&yard);
     assert_eq!(left, ["away", "away/deep", "away/deep/socket", "new.txt"]);
 }
@@ -167,7 +167,7 @@ fn picture_names(yard: &yard_testkit::Yard) -> Vec<String> {
 }
 
 #[test]
-fn what_somebody_removed_meanwhile_does_not_come_back() {
+fn files_that_were_removed_meanwhile_do_not_come_back() {
     let yard = yard();
     shell(&yard, "echo one > a.txt");
     std::thread::scope(|scope| {
@@ -189,7 +189,7 @@ fn what_changed_just_before_a_command_began_is_what_it_began_with() {
     for round in 0..times(300) {
         // Within the tick of the file system's clock in which the command begins, and known to nobody.
         yard.put("log", format!("{round}\n"));
-        let told = shell(&yard, "echo more >> log");
-        assert_eq!(yard.bytes("log"), format!("{round}\nmore\n").as_bytes(), "{told}");
+        let reply = shell(&yard, "echo more >> log");
+        assert_eq!(yard.bytes("log"), format!("{round}\nmore\n").as_bytes(), "{reply}");
     }
 }

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use serde_json::json;
 use yard_kernel::Boxed;
 use yard_sandbox::{Limits, Sandbox, Wish};
-use yard_testkit::{Folders, Plan, Yard};
+use yard_testkit::{Folders, OpenOptions, Yard};
 
-use crate::ground::shell;
+use crate::box_setup::shell;
 use crate::programs::{call, value};
 
 const MEGA: u64 = 1 << 20;
@@ -16,7 +16,8 @@ fn yard_with(limits: Limits) -> Yard {
     let helper = PathBuf::from(env!("CARGO_BIN_EXE_toolyard"));
     let mut boxed = Boxed::new(move || Sandbox::probe(helper, Wish::default()));
     boxed.limits = limits;
-    Yard::open(&Folders::new(), Plan { boxed: Some(boxed), ..Plan::default() }).unwrap()
+    Yard::open(&Folders::new(), OpenOptions { boxed: Some(boxed), ..OpenOptions::default() })
+        .unwrap()
 }
 
 #[test]
@@ -62,9 +63,9 @@ fn a_limit_that_ends_a_command_is_named_with_its_setting() {
              `[commands]`)",
         ),
     ] {
-        let told = shell(&yard, command);
-        let message = told["message"].as_str().unwrap();
-        assert!(message.starts_with(words), "{command}: {told}");
+        let reply = shell(&yard, command);
+        let message = reply["message"].as_str().unwrap();
+        assert!(message.starts_with(words), "{command}: {reply}");
     }
 }
 

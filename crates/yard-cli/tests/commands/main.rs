@@ -14,6 +14,7 @@ mod answers;
 mod approved;
 #[path = "../support/attempts.rs"]
 mod attempts;
+mod box_setup;
 mod conformance;
 mod crashes;
 mod crowd;
@@ -24,7 +25,6 @@ mod formatting;
 mod git_commits;
 mod git_looks;
 mod git_pushes;
-mod ground;
 mod in_place;
 mod installs;
 mod judged;

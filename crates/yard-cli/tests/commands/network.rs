@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use yard_core::{ApprovalId, ChatId};
 use yard_gate::{
-    Actor, Approval, ApprovalFilter, ApprovalStatus, Mode, Net, Policy, Resolve, Ruling, Scope,
-    Session, Web,
+    Actor, Approval, ApprovalFilter, ApprovalStatus, DecisionInput, Mode, Net, Policy, Resolve,
+    Scope, Session, Web,
 };
 use yard_store::{SqliteStore, Store as _};
-use yard_testkit::{Folders, Plan, Yard};
+use yard_testkit::{Folders, OpenOptions, Yard};
 
-use crate::ground::{guarded, plan, shell_as, shown, times};
+use crate::box_setup::{guarded, plan, shell_as, shown, times};
 
 /// A server that answers what a test wants to a path, and counts what it was asked for.
 pub(crate) struct Host {
@@ -90,7 +90,7 @@ pub(crate) fn way_to(places: &[(&str, u16)]) -> Web {
 }
 
 pub(crate) fn yard_with(web: Web) -> Yard {
-    let yard = Yard::open(&Folders::new(), Plan { web, ..plan() }).unwrap();
+    let yard = Yard::open(&Folders::new(), OpenOptions { web, ..plan() }).unwrap();
     let level = yard.workspace().box_level().unwrap();
     assert_eq!(level, yard_sandbox::Level::Full, "these tests need a machine with boxes");
     yard
@@ -109,12 +109,12 @@ fn curl(yard: &Yard, session: &Session, url: &str) -> Value {
     run(yard, session, &format!("{CURL} {url}"))
 }
 
-fn message(told: &Value) -> String {
-    told["message"].as_str().unwrap_or_else(|| panic!("no message: {told}")).to_owned()
+fn message(reply: &Value) -> String {
+    reply["message"].as_str().unwrap_or_else(|| panic!("no message: {reply}")).to_owned()
 }
 
-fn stdout(told: &Value) -> String {
-    told["stdout"].as_str().unwrap_or_else(|| panic!("no stdout: {told}")).to_owned()
+fn stdout(reply: &Value) -> String {
+    reply["stdout"].as_str().unwrap_or_else(|| panic!("no stdout: {reply}")).to_owned()
 }
 
 pub(crate) fn requests(yard: &Yard, status: ApprovalStatus) -> Vec<Approval> {
@@ -135,7 +135,8 @@ pub(crate) fn awaited(yard: &Yard) -> Approval {
 }
 
 pub(crate) fn decide(yard: &Yard, id: ApprovalId, approves: bool, scope: Scope) -> Approval {
-    let ruling = Ruling { approves, scope, reason: None, args: None, state: shown(yard, id) };
+    let ruling =
+        DecisionInput { approves, scope, reason: None, args: None, state: shown(yard, id) };
     yard.catalog().decide(id, &ruling, &yard.person(), &yard.surroundings()).unwrap()
 }
 
@@ -155,7 +156,7 @@ fn a_host_is_held_until_a_person_says_yes_and_goes_through() {
     let yard = yard_with(way_to(&[("site.example", host.port)]));
     let url = host.url("site.example");
     thread::scope(|scope| {
-        let told = scope.spawn(|| curl(&yard, &guarded(&yard), &url));
+        let reply = scope.spawn(|| curl(&yard, &guarded(&yard), &url));
         let row = awaited(&yard);
         assert_eq!(host.count(), 0, "nothing is sent before the word");
         let args: Value = serde_json::from_str(&row.request.args).unwrap();
@@ -172,13 +173,13 @@ fn a_host_is_held_until_a_person_says_yes_and_goes_through() {
         let decided = decide(&yard, row.id, true, Scope::Once);
         let may_connect = [ApprovalStatus::Approved, ApprovalStatus::Executed];
         assert!(may_connect.contains(&decided.status), "{decided:?}");
-        let told = told.join().unwrap();
-        assert_eq!(stdout(&told), "the page", "{told}");
-        assert_eq!(told["message"], Value::Null, "{told}");
+        let reply = reply.join().unwrap();
+        assert_eq!(stdout(&reply), "the page", "{reply}");
+        assert_eq!(reply["message"], Value::Null, "{reply}");
         assert_eq!(yard.person().approvals().get(row.id).unwrap().status, ApprovalStatus::Executed);
-        let told = audit(&yard);
-        let line = told.lines().find(|line| line.starts_with("connected: codex.shell run "));
-        let line = line.unwrap_or_else(|| panic!("{told}"));
+        let reply = audit(&yard);
+        let line = reply.lines().find(|line| line.starts_with("connected: codex.shell run "));
+        let line = line.unwrap_or_else(|| panic!("{reply}"));
         assert!(line.contains(&format!(": {place} tries 1 up ")), "{line}");
         let down: u64 = line.rsplit(' ').next().unwrap().parse().unwrap();
         assert_eq!(down, page("the page").len() as u64);
@@ -194,13 +195,13 @@ fn a_host_that_a_person_denies_is_refused_and_the_answer_says_so() {
     // The second try of the same command asks nobody again.
     let twice = format!("{CURL} {url}; {CURL} {url}");
     thread::scope(|scope| {
-        let told = scope.spawn(|| run(&yard, &guarded(&yard), &twice));
+        let reply = scope.spawn(|| run(&yard, &guarded(&yard), &twice));
         let row = awaited(&yard);
         decide(&yard, row.id, false, Scope::Once);
-        let told = told.join().unwrap();
+        let reply = reply.join().unwrap();
         let place = format!("site.example:{}", host.port);
         assert_eq!(
-            message(&told),
+            message(&reply),
             format!("hosts that were refused: {place} (a person said no to this host)")
         );
         assert_eq!(requests(&yard, ApprovalStatus::Pending).len(), 0);
@@ -214,11 +215,11 @@ fn a_host_that_nobody_decides_about_waits_and_a_later_yes_is_for_the_next_try() 
     let web = way_to(&[("site.example", host.port)]).holding_for(Duration::from_millis(300));
     let yard = yard_with(web);
     let (agent, url) = (guarded(&yard), host.url("site.example"));
-    let told = curl(&yard, &agent, &url);
+    let reply = curl(&yard, &agent, &url);
     let row = awaited(&yard);
     let place = format!("site.example:{}", host.port);
     assert_eq!(
-        message(&told),
+        message(&reply),
         format!(
             "hosts that wait for a person's approval: {place} (approval {}). Tell the person; once it is \
              approved, run the command again",
@@ -226,8 +227,8 @@ fn a_host_that_nobody_decides_about_waits_and_a_later_yes_is_for_the_next_try() 
         )
     );
     assert!(
-        stdout(&told).contains(&format!("(approval {})", row.id)),
-        "the page says so too: {told}"
+        stdout(&reply).contains(&format!("(approval {})", row.id)),
+        "the page says so too: {reply}"
     );
     assert_eq!(host.count(), 0);
     // Another command asks for the same: there is one request.
@@ -315,8 +316,8 @@ fn a_redirect_to_another_host_asks_again() {
     let web = way_to(&places).allowing("site.example").unwrap();
     let yard = yard_with(web.holding_for(Duration::from_millis(300)));
     let command = format!("{CURL} -L {}", host.url("site.example"));
-    let told = run(&yard, &guarded(&yard), &command);
-    assert!(message(&told).contains(&format!("other.example:{port} (approval ")), "{told}");
+    let reply = run(&yard, &guarded(&yard), &command);
+    assert!(message(&reply).contains(&format!("other.example:{port} (approval ")), "{reply}");
     assert_eq!((host.count(), other.count()), (1, 0));
     decide(&yard, awaited(&yard).id, true, Scope::Once);
     assert_eq!(stdout(&run(&yard, &guarded(&yard), &command)), "the other page");
@@ -338,12 +339,12 @@ fn presets_lists_rules_modes_and_roles_decide_as_they_do_for_the_web_tools() {
     // A rule about what is fetched is one about what a command could fetch.
     let deny = json!({"rules": [{"effect": "fetch", "host": "*.example", "then": "deny", "why": "not ours"}]});
     yard.person().change_settings(&yard.surroundings(), deny.as_object().unwrap()).unwrap();
-    let told = message(&curl(&yard, &open, &url));
+    let reply = message(&curl(&yard, &open, &url));
     assert!(
-        told.starts_with(&format!("hosts that were refused: site.example:{} (rule 1", host.port)),
-        "{told}"
+        reply.starts_with(&format!("hosts that were refused: site.example:{} (rule 1", host.port)),
+        "{reply}"
     );
-    assert!(told.contains("not ours"), "{told}");
+    assert!(reply.contains("not ours"), "{reply}");
     assert!(
         audit(&yard)
             .contains(&format!("deny reach: codex.shell connect site.example:{}", host.port))
@@ -359,8 +360,8 @@ fn a_port_that_the_person_named_is_reached_once_they_agree_and_by_commands_alone
     let yard = yard_with(web);
     // The box has the port, too, so that also programs that know no proxy reach it.
     let command = format!("{CURL} --noproxy '*' http://{place}/");
-    let told = run(&yard, &guarded(&yard), &command);
-    assert!(message(&told).contains(&format!("{place} (approval ")), "{told}");
+    let reply = run(&yard, &guarded(&yard), &command);
+    assert!(message(&reply).contains(&format!("{place} (approval ")), "{reply}");
     assert_eq!(host.count(), 0);
     decide(&yard, awaited(&yard).id, true, Scope::Once);
     assert_eq!(stdout(&run(&yard, &guarded(&yard), &command)), "the page");
@@ -372,7 +373,7 @@ fn a_port_that_the_person_named_is_reached_once_they_agree_and_by_commands_alone
 }
 
 #[test]
-fn what_is_not_public_is_refused_and_nobody_is_asked() {
+fn addresses_that_are_not_public_are_refused_without_asking() {
     let host = Host::saying("never");
     let yard = yard_with(way_to(&[]));
     let port = host.port;
@@ -380,8 +381,8 @@ fn what_is_not_public_is_refused_and_nobody_is_asked() {
         [format!("127.0.0.1:{port}"), format!("2130706433:{port}"), format!("[::1]:{port}")]
     {
         let command = format!("{CURL} --noproxy '' http://{place}/");
-        let told = run(&yard, &guarded(&yard), &command);
-        let message = message(&told);
+        let reply = run(&yard, &guarded(&yard), &command);
+        let message = message(&reply);
         assert!(message.starts_with("hosts that were refused: "), "{message}");
         assert!(message.contains("`[commands] reach`"), "{message}");
     }
@@ -409,9 +410,13 @@ fn plain_sockets_and_datagrams_go_nowhere() {
         host.port, host.port
     );
     yard.put("try.py", &script);
-    let told = run(&yard, &yard.session(), "/usr/bin/python3 try.py");
+    let reply = run(&yard, &yard.session(), "/usr/bin/python3 try.py");
     let expected = "tcp 111\n127.128.0.1\nnamed 111\nno name\n";
-    assert_eq!(stdout(&told), expected, "a name leads to the proxy, and only at two ports: {told}");
+    assert_eq!(
+        stdout(&reply),
+        expected,
+        "a name leads to the proxy, and only at two ports: {reply}"
+    );
     assert!(datagrams.recv(&mut [0; 8]).is_err(), "the datagram stayed in the box");
     assert_eq!(host.count(), 0);
 }
@@ -432,18 +437,18 @@ fn a_program_that_ignores_the_proxy_is_held_and_let_through_by_the_name_of_its_h
     let net = Net::default().resolving_by(Arc::new(Port80(host.port)));
     let yard = yard_with(Web::new(net.exempting("site.example:80").unwrap()));
     let command = format!("{CURL} --noproxy '*' http://site.example/");
-    let told = thread::scope(|scope| {
+    let reply = thread::scope(|scope| {
         let waiting = scope.spawn(|| run(&yard, &guarded(&yard), &command));
         let row = awaited(&yard);
         assert_eq!(host.count(), 0, "nothing goes out before the yes");
         decide(&yard, row.id, true, Scope::Once);
         waiting.join().unwrap()
     });
-    assert_eq!((stdout(&told).as_str(), host.count()), ("by its name", 1), "{told}");
+    assert_eq!((stdout(&reply).as_str(), host.count()), ("by its name", 1), "{reply}");
 }
 
 #[test]
-fn a_program_that_ignores_the_proxy_reaches_no_host_that_nobody_allowed() {
+fn a_program_that_ignores_the_proxy_reaches_no_host() {
     let host = Host::saying("never");
     let net = Net::default().resolving_by(Arc::new(Port80(host.port)));
     let net = net.exempting("site.example:80").unwrap();
@@ -452,14 +457,14 @@ fn a_program_that_ignores_the_proxy_reaches_no_host_that_nobody_allowed() {
         "getent hosts secret.of.the.project.example; \
          {CURL} --noproxy '*' http://site.example/; {CURL} --noproxy '*' https://other.example/"
     );
-    let told = run(&yard, &guarded(&yard), &command);
-    assert!(stdout(&told).starts_with("127.128.0.1 "), "no question leaves the box: {told}");
+    let reply = run(&yard, &guarded(&yard), &command);
+    assert!(stdout(&reply).starts_with("127.128.0.1 "), "no question leaves the box: {reply}");
     for place in ["site.example:80", "other.example:443"] {
-        assert!(message(&told).contains(&format!("{place} (approval ")), "{told}");
+        assert!(message(&reply).contains(&format!("{place} (approval ")), "{reply}");
     }
     assert!(
-        stdout(&told).contains("a person is asked whether site.example:80"),
-        "a page says so on port 80: {told}"
+        stdout(&reply).contains("a person is asked whether site.example:80"),
+        "a page says so on port 80: {reply}"
     );
     assert_eq!(host.count(), 0);
 }
@@ -468,12 +473,12 @@ fn a_program_that_ignores_the_proxy_reaches_no_host_that_nobody_allowed() {
 fn commands_have_no_way_out_where_the_operator_closed_it() {
     let host = Host::saying("never");
     let yard = yard_with(way_to(&[("site.example", host.port)]).without_commands());
-    let told = run(
+    let reply = run(
         &yard,
         &yard.session(),
         &format!("env | grep -i proxy; {CURL} {}", host.url("site.example")),
     );
-    assert_eq!(stdout(&told), "", "{told}");
+    assert_eq!(stdout(&reply), "", "{reply}");
     assert_eq!(host.count(), 0);
 }
 
@@ -497,8 +502,8 @@ fn many_connections_of_a_command_are_served_a_few_at_a_time() {
     let args =
         json!({"command": "/usr/bin/python3 crowd.py", "workdir": null, "timeout_ms": 110_000});
     let answer = yard.catalog().call("codex", "shell", args, &yard.session(), &yard.surroundings());
-    let told = answer.body["result"].clone();
-    assert_eq!(stdout(&told), format!("{count}\n"), "{told}");
+    let reply = answer.body["result"].clone();
+    assert_eq!(stdout(&reply), format!("{count}\n"), "{reply}");
     assert_eq!(host.count(), count);
 }
 
@@ -559,18 +564,18 @@ fn a_terminal_asks_as_a_command_does_and_says_what_waits() {
     };
     let opened =
         call("exec_command", json!({"session_id": "t", "cmd": "bash --norc", "workdir": null}));
-    let start = crate::ground::asked(&opened);
+    let start = crate::box_setup::asked(&opened);
     decide(&yard, start, true, Scope::Once);
     let types = |text: String| {
         let answer = call("write_stdin", json!({"session_id": "t", "chars": text}));
         answer.body["result"].clone()
     };
-    let told = types(format!("{CURL} {url}; echo\n"));
+    let reply = types(format!("{CURL} {url}; echo\n"));
     let row = awaited(&yard);
-    assert!(message(&told).contains(&format!("(approval {})", row.id)), "{told}");
+    assert!(message(&reply).contains(&format!("(approval {})", row.id)), "{reply}");
     decide(&yard, row.id, true, Scope::Once);
-    let told = types(format!("{CURL} {url}; echo\n"));
-    assert!(told.to_string().contains("the page"), "{told}");
+    let reply = types(format!("{CURL} {url}; echo\n"));
+    assert!(reply.to_string().contains("the page"), "{reply}");
     call("kill_session", json!({"session_id": "t"}));
     assert!(audit(&yard).contains("connected: codex.exec_command run "), "{}", audit(&yard));
     assert_eq!(host.count(), 1);

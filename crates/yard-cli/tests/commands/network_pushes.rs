@@ -14,7 +14,7 @@ use yard_dialects::Answer;
 use yard_gate::ApprovalStatus;
 use yard_testkit::Yard;
 
-use crate::ground::{asked, decide, guarded};
+use crate::box_setup::{asked, decide, guarded};
 use crate::network::{requests, way_to, yard_with};
 use crate::programs::{git, git_in, repository, run};
 
@@ -80,9 +80,9 @@ fn answer(mut stream: TcpStream, root: PathBuf) -> std::io::Result<()> {
     git.env("CONTENT_LENGTH", length.to_string());
     let mut child = git.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     child.stdin.take().unwrap().write_all(&body)?;
-    let said = child.wait_with_output()?.stdout;
+    let printed = child.wait_with_output()?.stdout;
     stream.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\n")?;
-    stream.write_all(&said)
+    stream.write_all(&printed)
 }
 
 /// A repository with one commit, whose `origin` is a place of the test.
@@ -119,9 +119,9 @@ fn a6_a_yes_to_a_push_covers_the_host_of_the_remote() {
     let shown = yard.person().approvals().get(asked(&answer)).unwrap().request.diff;
     let place = format!("push to origin (http://git.example:{}/x.git), branch main", server.port);
     assert!(shown.contains(&place) && !shown.contains("secret"), "{shown}");
-    let told = after_a_yes(&yard, &answer);
-    assert_eq!(told["ok"], true, "{told}");
-    assert_eq!(told["value"]["refs"][0]["status"], "new", "{told}");
+    let reply = after_a_yes(&yard, &answer);
+    assert_eq!(reply["ok"], true, "{reply}");
+    assert_eq!(reply["value"]["refs"][0]["status"], "new", "{reply}");
     assert_eq!(server.head(), git(&yard, &["rev-parse", "HEAD"]));
     assert_eq!(requests(&yard, ApprovalStatus::Pending).len(), 0, "nobody was asked again");
 }
@@ -134,14 +134,14 @@ fn a6_a_push_that_is_led_to_another_host_asks_for_that_one() {
     let (shown, real) = ("http://shown.example/", format!("http://git.example:{}/", server.port));
     git(&yard, &["config", &format!("url.{real}.pushInsteadOf"), shown]);
     let answer = push(&yard, json!({"remote": format!("{shown}x.git")}));
-    let told = after_a_yes(&yard, &answer);
+    let reply = after_a_yes(&yard, &answer);
     let waiting = requests(&yard, ApprovalStatus::Pending);
     let message = format!(
         "git could not reach the remote; hosts that wait for a person's approval: git.example:{} (approval {}). \
          Tell the person; once it is approved, run the command again",
         server.port, waiting[0].id
     );
-    assert_eq!(told["error"]["message"], json!(message), "{told}");
+    assert_eq!(reply["error"]["message"], json!(message), "{reply}");
     assert_eq!(server.head(), "");
 }
 
@@ -149,12 +149,12 @@ fn a6_a_push_that_is_led_to_another_host_asks_for_that_one() {
 fn a6_a_remote_that_wants_a_password_is_the_persons_to_push_to() {
     let server = GitServer::serve();
     let yard = pushing_to(&format!("http://git.example:{}/closed.git", server.port), server.port);
-    let told = after_a_yes(&yard, &push(&yard, json!({})));
+    let reply = after_a_yes(&yard, &push(&yard, json!({})));
     assert_eq!(
-        told["error"]["message"],
+        reply["error"]["message"],
         "the remote asks for a name and a password, and those of the person are not in the box: ask the person to \
          push",
-        "{told}"
+        "{reply}"
     );
 }
 

@@ -7,7 +7,7 @@ use yard_core::op::{Undo, Verify};
 use yard_gate::{Actor, Policy};
 use yard_testkit::{Folders, Yard};
 
-use crate::ground::{guarded, newest, plan, shell, shell_as};
+use crate::box_setup::{guarded, newest, plan, shell, shell_as};
 
 /// Random bytes, so that nothing is made small by chance.
 const BUILD: &str = "mkdir -p target/debug; head -c 3000000 /dev/urandom > target/debug/app; \

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use yard_gate::{Mode, Session};
 use yard_testkit::Yard;
 
-use crate::ground::{shell_as, yard};
+use crate::box_setup::{shell_as, yard};
 
 /// Python's own server of files, on a port.
 fn file_server(port: u16) -> String {
@@ -34,22 +34,22 @@ fn kill(yard: &Yard, session: &Session, name: &str) {
 }
 
 /// Looks at a terminal until its answer names something.
-fn look_for(yard: &Yard, session: &Session, name: &str, mut told: Value, wanted: &str) -> String {
+fn look_for(yard: &Yard, session: &Session, name: &str, mut reply: Value, wanted: &str) -> String {
     let until = Instant::now() + Duration::from_secs(20);
     loop {
-        let message = told["message"].as_str().unwrap_or_default().to_owned();
+        let message = reply["message"].as_str().unwrap_or_default().to_owned();
         if message.contains(wanted) {
             return message;
         }
-        assert!(Instant::now() < until, "{wanted} is not named: {told}");
-        told = types(yard, session, name, "");
+        assert!(Instant::now() < until, "{wanted} is not named: {reply}");
+        reply = types(yard, session, name, "");
     }
 }
 
 /// A server of files in a terminal, once it listens.
 fn serves(yard: &Yard, session: &Session, name: &str, port: u16) -> String {
-    let told = open(yard, session, name, &file_server(port));
-    look_for(yard, session, name, told, &format!("port {port}"))
+    let reply = open(yard, session, name, &file_server(port));
+    look_for(yard, session, name, reply, &format!("port {port}"))
 }
 
 /// What a page has, for a command that is run now; without the server, what curl complains of.
@@ -69,13 +69,13 @@ fn yard_with_page() -> Yard {
 fn a_port_is_named_and_answers_to_another_command_of_the_chat() {
     let yard = yard_with_page();
     let session = yard.session();
-    let said = serves(&yard, &session, "dev", 5_173);
-    assert!(said.contains("other commands of this chat reach it as 127.0.0.1:5173"), "{said}");
-    assert!(said.contains("`toolyard ports`"), "{said}");
+    let text = serves(&yard, &session, "dev", 5_173);
+    assert!(text.contains("other commands of this chat reach it as 127.0.0.1:5173"), "{text}");
+    assert!(text.contains("`toolyard ports`"), "{text}");
     assert_eq!(fetched(&yard, &session, 5_173), "the page\n");
-    // It is told once, and listed for as long as it is there.
-    let told = types(&yard, &session, "dev", "");
-    assert!(!told["message"].as_str().unwrap_or_default().contains("5173"), "{told}");
+    // It is reported once, and listed for as long as it exists.
+    let reply = types(&yard, &session, "dev", "");
+    assert!(!reply["message"].as_str().unwrap_or_default().contains("5173"), "{reply}");
     assert_eq!(session.terminals().list().unwrap()[0].ports, [5_173]);
     kill(&yard, &session, "dev");
     assert!(
@@ -91,12 +91,12 @@ fn a_terminal_that_was_there_before_reaches_the_port_and_has_it_back_afterwards(
     let session = yard.session();
     open(&yard, &session, "shell", "sh -i");
     serves(&yard, &session, "dev", 8_000);
-    let told = types(&yard, &session, "shell", "curl -sS http://127.0.0.1:8000/page.txt\n");
-    assert!(told["output"].as_str().unwrap().contains("the page"), "{told}");
+    let reply = types(&yard, &session, "shell", "curl -sS http://127.0.0.1:8000/page.txt\n");
+    assert!(reply["output"].as_str().unwrap().contains("the page"), "{reply}");
     kill(&yard, &session, "dev");
     // The port is free in that box, once something is typed there again.
-    let told = types(&yard, &session, "shell", &format!("{}\n", file_server(8_000)));
-    look_for(&yard, &session, "shell", told, "port 8000");
+    let reply = types(&yard, &session, "shell", &format!("{}\n", file_server(8_000)));
+    look_for(&yard, &session, "shell", reply, "port 8000");
     assert_eq!(fetched(&yard, &session, 8_000), "the page\n");
     kill(&yard, &session, "shell");
 }
@@ -132,13 +132,13 @@ fn a_program_that_listens_by_ipv6_or_on_every_address_is_reached() {
         [("all", "0.0.0.0", 8_002), ("six", "::1", 8_003), ("any", "::", 8_004)]
     {
         let command = format!("python3 -u -m http.server {port} --bind {address}");
-        let told = open(&yard, &session, name, &command);
-        look_for(&yard, &session, name, told, &format!("port {port}"));
+        let reply = open(&yard, &session, name, &command);
+        look_for(&yard, &session, name, reply, &format!("port {port}"));
         assert_eq!(fetched(&yard, &session, port), "the page\n", "{address}");
     }
     // Two terminals of a chat may each have a program at the same port of the other kind of address.
-    let told = open(&yard, &session, "again", "python3 -u -m http.server 8003 --bind ::1");
-    look_for(&yard, &session, "again", told, "port 8003");
+    let reply = open(&yard, &session, "again", "python3 -u -m http.server 8003 --bind ::1");
+    look_for(&yard, &session, "again", reply, "port 8003");
     ["all", "six", "any", "again"].iter().for_each(|name| kill(&yard, &session, name));
 }
 
@@ -154,8 +154,8 @@ fn much_is_passed_on_both_ways_and_many_at_once() {
                 socketserver.ThreadingTCPServer.request_queue_size = 128\n\
                 socketserver.ThreadingTCPServer(('127.0.0.1', 8005), Echo).serve_forever()\n";
     std::fs::write(yard.root().join("echo.py"), echo).unwrap();
-    let told = open(&yard, &session, "echo", "python3 echo.py");
-    look_for(&yard, &session, "echo", told, "port 8005");
+    let reply = open(&yard, &session, "echo", "python3 echo.py");
+    look_for(&yard, &session, "echo", reply, "port 8005");
     let client = "import hashlib, os, socket, threading\n\
                   sent = os.urandom(1_000_000)\n\
                   def once():\n\

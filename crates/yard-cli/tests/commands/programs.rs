@@ -10,7 +10,7 @@ use yard_dialects::Answer;
 use yard_gate::Web;
 use yard_kernel::Boxed;
 use yard_sandbox::{Sandbox, Wish};
-use yard_testkit::{Folders, Plan, Yard};
+use yard_testkit::{Folders, OpenOptions, Yard};
 
 const PYTHON_PACKAGES: [&str; 2] = ["pytest==9.2.0", "ruff==0.17.4"];
 /// Programs that manage projects and that pip installs.
@@ -28,7 +28,7 @@ pub(crate) fn yard_showing_with(shown: Vec<PathBuf>, web: Web) -> Yard {
     let helper = PathBuf::from(env!("CARGO_BIN_EXE_toolyard"));
     let wish = Wish { shown, ..Wish::default() };
     let boxed = Some(Boxed::new(move || Sandbox::probe(helper, wish)));
-    Yard::open(&Folders::new(), Plan { boxed, web, ..Plan::default() }).unwrap()
+    Yard::open(&Folders::new(), OpenOptions { boxed, web, ..OpenOptions::default() }).unwrap()
 }
 
 /// A call of `assistant`, as an agent makes it under the open policy.
@@ -58,10 +58,10 @@ pub(crate) fn error(yard: &Yard, tool: &str, args: Value) -> (String, String) {
 #[track_caller]
 pub(crate) fn run(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     let complained = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}\n{said}\n{complained}");
-    said
+    assert!(output.status.success(), "{command:?}\n{printed}\n{complained}");
+    printed
 }
 
 /// Git on this machine, in a folder of the workspace, as somebody.

@@ -10,10 +10,10 @@ use yard_dialects::{Answer, Catalog};
 use yard_gate::{Scope, Session};
 use yard_kernel::Boxed;
 use yard_sandbox::{Level, Sandbox, Wish};
-use yard_testkit::{Folders, Plan, Yard};
+use yard_testkit::{Folders, OpenOptions, Yard};
 
 use crate::attempts::{ATTEMPTS, CANARIES, Dice, args_for};
-use crate::ground::{picture, plan, shell, shell_as, times, yard};
+use crate::box_setup::{picture, plan, shell, shell_as, times, yard};
 
 fn rules(yard: &Yard, then: &str) {
     let rules = json!({"rules": [
@@ -41,9 +41,9 @@ fn furnished() -> Yard {
     yard
 }
 
-fn check_no_canary(what: &str, told: &str) {
+fn check_no_canary(what: &str, answer: &str) {
     for canary in CANARIES {
-        assert!(!told.contains(canary), "{what} told {canary}: {told}");
+        assert!(!answer.contains(canary), "{what} told {canary}: {answer}");
     }
 }
 
@@ -58,9 +58,9 @@ fn no_command_reads_what_its_caller_may_not_under_deny_and_ask() {
         let before = picture(yard.root());
         rules(&yard, then);
         for attempt in ATTEMPTS {
-            let told = shell_as(&yard, &yard.session(), attempt);
-            check_no_canary(attempt, &told.body.to_string());
-            check_no_canary(attempt, &format!("{:?}", told.pending));
+            let answer = shell_as(&yard, &yard.session(), attempt);
+            check_no_canary(attempt, &answer.body.to_string());
+            check_no_canary(attempt, &format!("{:?}", answer.pending));
         }
         // Whatever was allowed to land is on disk now: nothing of it holds a canary either.
         let after = picture(yard.root());
@@ -80,20 +80,21 @@ fn no_command_reads_what_its_caller_may_not_under_deny_and_ask() {
 fn names_stay_the_rest_works_and_the_answer_counts_what_is_masked() {
     let yard = furnished();
     rules(&yard, "deny");
-    let told = shell(&yard, "ls secrets secrets/sub; cat conf/plain.txt; echo new > conf/new.txt");
-    let text = told.to_string();
+    let answer =
+        shell(&yard, "ls secrets secrets/sub; cat conf/plain.txt; echo new > conf/new.txt");
+    let text = answer.to_string();
     for name in ["k.txt", "other.txt", "plain"] {
-        assert!(text.contains(name), "{name}: {told}");
+        assert!(text.contains(name), "{name}: {answer}");
     }
-    let message = told["message"].as_str().unwrap();
+    let message = answer["message"].as_str().unwrap();
     assert!(message.contains("5 files may not be read"), "{message}");
     assert!(message.contains("1 created"), "{message}");
     assert_eq!(yard.bytes("/conf/new.txt"), b"new\n");
     // Where nothing is withheld nothing is said.
     set(&yard, &json!({"rules": []}));
-    let told = shell(&yard, "cat secrets/k.txt");
-    assert!(told.to_string().contains(CANARIES[0]), "{told}");
-    assert!(!told.to_string().contains("may not be read"), "{told}");
+    let answer = shell(&yard, "cat secrets/k.txt");
+    assert!(answer.to_string().contains(CANARIES[0]), "{answer}");
+    assert!(!answer.to_string().contains("may not be read"), "{answer}");
 }
 
 #[test]
@@ -101,9 +102,9 @@ fn a_mask_is_no_change_when_the_command_lands() {
     let yard = furnished();
     let before = picture(yard.root());
     rules(&yard, "deny");
-    let told =
+    let answer =
         shell(&yard, "stat secrets/k.txt .env >/dev/null; touch secrets/k.txt; ls -lR >/dev/null");
-    assert!(!told["message"].as_str().unwrap().contains("files:"), "{told}");
+    assert!(!answer["message"].as_str().unwrap().contains("files:"), "{answer}");
     assert_eq!(picture(yard.root()), before);
 }
 
@@ -131,9 +132,9 @@ fn a_thousand_masked_files_cost_a_command_little() {
     };
     let without = median();
     set(&yard, &json!({"rules": [{"effect": "read", "path": "**/*.pem", "then": "deny"}]}));
-    let told = shell(&yard, "cat src/*/*.pem | wc -c");
-    assert_eq!(told["stdout"], "0\n", "{told}");
-    let message = told["message"].as_str().unwrap();
+    let answer = shell(&yard, "cat src/*/*.pem | wc -c");
+    assert_eq!(answer["stdout"], "0\n", "{answer}");
+    let message = answer["message"].as_str().unwrap();
     assert!(message.contains("1000 files may not be read"), "{message}");
     let with = median();
     println!("a boxed `true`: {without:?}, with a thousand masks {with:?}");
@@ -169,11 +170,11 @@ fn every_tool_that_runs_in_a_box_is_masked() {
         ),
     ];
     for (toolset, tool, args) in calls {
-        let told = call(&yard, &session, toolset, tool, args.clone());
-        check_no_canary(&format!("{tool} {args}"), &told.body.to_string());
+        let answer = call(&yard, &session, toolset, tool, args.clone());
+        check_no_canary(&format!("{tool} {args}"), &answer.body.to_string());
     }
-    let told = call(&yard, &session, "assistant", "git_diff", json!({}));
-    assert!(told.body.to_string().contains("src/main.py"), "{}", told.body);
+    let answer = call(&yard, &session, "assistant", "git_diff", json!({}));
+    assert!(answer.body.to_string().contains("src/main.py"), "{}", answer.body);
 }
 
 #[test]
@@ -185,8 +186,8 @@ fn git_diff_does_not_show_a_tracked_file_that_may_not_be_read() {
     assert!(done.unwrap().success());
     yard.put("/secrets/k.txt", format!("{}\n", CANARIES[3]));
     rules(&yard, "deny");
-    let told = call(&yard, &yard.session(), "assistant", "git_diff", json!({}));
-    assert!(!told.body.to_string().contains(CANARIES[3]), "{}", told.body);
+    let answer = call(&yard, &yard.session(), "assistant", "git_diff", json!({}));
+    assert!(!answer.body.to_string().contains(CANARIES[3]), "{}", answer.body);
 }
 
 fn exec(yard: &Yard, name: &str, cmd: &str) -> String {
@@ -204,15 +205,15 @@ fn terminals_are_masked_and_their_folders_cannot_be_moved_away() {
     let yard = furnished();
     rules(&yard, "deny");
     let before = picture(yard.root());
-    let told = exec(&yard, "t", "sh");
-    check_no_canary("opening", &told);
+    let answer = exec(&yard, "t", "sh");
+    check_no_canary("opening", &answer);
     for (number, attempt) in ATTEMPTS.iter().enumerate().filter(|(_, line)| !line.contains("git "))
     {
-        let told = types(&yard, "t", &format!("{attempt}; echo over-{number}\n"));
-        check_no_canary(attempt, &told.to_string());
+        let answer = types(&yard, "t", &format!("{attempt}; echo over-{number}\n"));
+        check_no_canary(attempt, &answer.to_string());
     }
-    let told = types(&yard, "t", "ls secrets; mv conf c9; mv secrets s9; mv app a9; exit\n");
-    check_no_canary("the end", &told.to_string());
+    let answer = types(&yard, "t", "ls secrets; mv conf c9; mv secrets s9; mv app a9; exit\n");
+    check_no_canary("the end", &answer.to_string());
     let after = picture(yard.root());
     let is_withheld = |path: &std::path::Path| {
         let named = path.to_string_lossy();
@@ -228,23 +229,26 @@ fn terminals_are_masked_and_their_folders_cannot_be_moved_away() {
 fn a_new_rule_ends_the_terminals_that_it_touches_and_no_others() {
     let yard = furnished();
     exec(&yard, "t", "sh");
-    let told = types(&yard, "t", "cat secrets/k.txt\n");
-    assert!(told.to_string().contains(CANARIES[0]), "{told}");
+    let answer = types(&yard, "t", "cat secrets/k.txt\n");
+    assert!(answer.to_string().contains(CANARIES[0]), "{answer}");
     // A rule on what is not there touches nothing.
     set(&yard, &json!({"rules": [{"effect": "read", "path": "nowhere/**", "then": "deny"}]}));
-    let told = types(&yard, "t", "echo still-$((20+22))\n");
-    assert!(told.to_string().contains("still-42"), "{told}");
+    let answer = types(&yard, "t", "echo still-$((20+22))\n");
+    assert!(answer.to_string().contains("still-42"), "{answer}");
     set(&yard, &json!({"rules": [{"effect": "read", "path": "conf/deep/**", "then": "deny"}]}));
-    let told = types(&yard, "t", "cat conf/deep/key.pem\n");
-    check_no_canary("after the rule", &told.to_string());
-    let told = told.to_string();
-    assert!(told.contains("/conf/deep") && told.contains("may not be read any more"), "{told}");
+    let answer = types(&yard, "t", "cat conf/deep/key.pem\n");
+    check_no_canary("after the rule", &answer.to_string());
+    let answer = answer.to_string();
+    assert!(
+        answer.contains("/conf/deep") && answer.contains("may not be read any more"),
+        "{answer}"
+    );
     // A rule against changing ends what changes in place.
     set(&yard, &json!({"rules": []}));
     exec(&yard, "u", "sh");
     set(&yard, &json!({"rules": [{"effect": "change", "path": "src/**", "then": "deny"}]}));
-    let told = types(&yard, "u", "echo x > src/main.py\n").to_string();
-    assert!(told.contains("forbids") && told.contains("src"), "{told}");
+    let answer = types(&yard, "u", "echo x > src/main.py\n").to_string();
+    assert!(answer.contains("forbids") && answer.contains("src"), "{answer}");
     assert_eq!(yard.bytes("/src/main.py"), b"print('hello')\n");
 }
 
@@ -254,15 +258,15 @@ fn without_namespaces_no_command_runs_where_something_may_not_be_read() {
     let walls = yard_sandbox::Walls { namespaces: false, ..Default::default() };
     let wish = Wish { walls, ..Wish::default() };
     let boxed = Some(Boxed::new(move || Sandbox::probe(helper, wish)));
-    let yard = Yard::open(&Folders::new(), Plan { boxed, ..plan() }).unwrap();
+    let yard = Yard::open(&Folders::new(), OpenOptions { boxed, ..plan() }).unwrap();
     if yard.workspace().box_level() != Some(Level::Walls) {
         return;
     }
     yard.put("/secrets/k.txt", CANARIES[0]);
     rules(&yard, "deny");
-    let told = shell_as(&yard, &yard.session(), "cat secrets/k.txt");
-    assert!(!told.ok, "{}", told.body);
-    check_no_canary("walls", &told.body.to_string());
+    let answer = shell_as(&yard, &yard.session(), "cat secrets/k.txt");
+    assert!(!answer.ok, "{}", answer.body);
+    check_no_canary("walls", &answer.body.to_string());
 }
 
 /// A session of an agent in a chat of its own.
@@ -278,13 +282,13 @@ fn w18_what_one_chat_was_allowed_to_read_is_shown_in_no_other() {
     let (reader, chat) = in_chat(&yard, "Reader");
     let (other, _) = in_chat(&yard, "Other");
     let asked = call(&yard, &reader, "workspace", "read", json!({"path": "/secrets/k.txt"}));
-    let id = crate::ground::asked(&asked);
-    let ruling = yard_gate::Ruling {
+    let id = crate::box_setup::asked(&asked);
+    let ruling = yard_gate::DecisionInput {
         approves: true,
         scope: Scope::Chat,
         reason: None,
         args: None,
-        state: crate::ground::shown(&yard, id),
+        state: crate::box_setup::shown(&yard, id),
     };
     yard.catalog().decide(id, &ruling, &yard.person(), &yard.surroundings()).unwrap();
     let read = call(&yard, &reader, "workspace", "read", json!({"path": "/secrets/k.txt"}));
@@ -304,8 +308,8 @@ fn w18_what_one_chat_was_allowed_to_read_is_shown_in_no_other() {
         ),
     ];
     for (toolset, tool, args) in ways {
-        let told = call(&yard, &other, toolset, tool, args.clone());
-        check_no_canary(&format!("{tool} {args}"), &told.body.to_string());
+        let answer = call(&yard, &other, toolset, tool, args.clone());
+        check_no_canary(&format!("{tool} {args}"), &answer.body.to_string());
     }
     let turns = other.chats().turns(&yard.surroundings(), chat, None, 0, 99).unwrap();
     for turn in &turns.rows {
@@ -319,7 +323,7 @@ fn w18_what_one_chat_was_allowed_to_read_is_shown_in_no_other() {
 }
 
 #[test]
-fn kept_output_is_shown_to_nobody_who_may_read_less_than_the_command_could() {
+fn stored_output_is_hidden_from_callers_who_may_read_less_than_the_command() {
     let yard = furnished();
     // Tools of `codex` may read what those of `workspace` may not.
     set(
@@ -328,8 +332,8 @@ fn kept_output_is_shown_to_nobody_who_may_read_less_than_the_command_could() {
             {"effect": "read", "path": "secrets/**", "tool": "workspace.*", "then": "deny"},
         ]}),
     );
-    let told = shell(&yard, "yes \"$(cat secrets/k.txt)\" | head -40000");
-    assert!(told.to_string().contains(CANARIES[0]), "{told}");
+    let answer = shell(&yard, "yes \"$(cat secrets/k.txt)\" | head -40000");
+    assert!(answer.to_string().contains(CANARIES[0]), "{answer}");
     let listed = yard.call("ls", json!({"path": "/.toolyard-output"}));
     let listed: Value = serde_json::from_str(&listed.body.to_string()).unwrap();
     let kept = listed["result"]["entries"].as_array().or(listed["result"]["files"].as_array());
@@ -347,8 +351,8 @@ fn kept_output_is_shown_to_nobody_who_may_read_less_than_the_command_could() {
     }
     let args =
         json!({"pattern": "canary", "path": ".toolyard-output", "include": null, "limit": 9});
-    let told = call(&yard, &yard.session(), "codex", "grep_files", args);
-    assert!(told.body.to_string().contains(CANARIES[0]), "{}", told.body);
+    let answer = call(&yard, &yard.session(), "codex", "grep_files", args);
+    assert!(answer.body.to_string().contains(CANARIES[0]), "{}", answer.body);
 }
 
 /// No answer of any tool, no transcript, event or kept output holds a byte of what may not be read, whatever
@@ -372,16 +376,16 @@ fn no_tool_tells_what_may_not_be_read_whatever_it_is_sent() {
         for _ in 0..times(10_000) {
             let (toolset, tool, schema) = dice.pick(&tools);
             let args = args_for(&mut dice, schema, yard.root());
-            let told = call(&yard, &session, toolset, tool, args.clone());
-            check_no_canary(&format!("{toolset}.{tool} {args}"), &told.body.to_string());
+            let answer = call(&yard, &session, toolset, tool, args.clone());
+            check_no_canary(&format!("{toolset}.{tool} {args}"), &answer.body.to_string());
         }
-        let events = session.events(0, 200).unwrap();
+        let events = session.events(&yard.surroundings(), 0, 200).unwrap();
         check_no_canary("events", &format!("{events:?}"));
         // What the agent sent is its own text; only whole lines of the files count in the transcript.
         let chat = call(&yard, &session, "workspace", "read", json!({"path": "/chats/Agent.chat"}));
         for canary in [CANARIES[0], CANARIES[1], CANARIES[2]] {
             assert!(!chat.body.to_string().contains(canary), "{canary} in the transcript");
         }
-        session.leave();
+        session.stop_all_terminals();
     }
 }

@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 use yard_core::World as _;
 use yard_store::{SqliteStore, Store as _};
-use yard_testkit::failing::FailingStore;
-use yard_testkit::probe::{Seen, Tree, mv, rm, soak, tree, write};
-use yard_testkit::{FakeWorld, Folders, Plan, Yard};
+use yard_testkit::failing_store::FailingStore;
+use yard_testkit::harness::{EntrySnapshot, FolderSnapshot, mv, rm, soak, tree, write};
+use yard_testkit::{FakeWorld, Folders, OpenOptions, Yard};
 
-use crate::ground::{plan, shell};
+use crate::box_setup::{plan, shell};
 
 const PLAIN: u64 = 12;
 const SOAK: u64 = 1_000;
@@ -29,7 +29,7 @@ struct Machine {
 
 impl Machine {
     fn open(&self) -> Yard {
-        let plan = Plan {
+        let plan = OpenOptions {
             world: Arc::clone(&self.world) as _,
             store: Box::new(|store| Arc::new(FailingStore::never_flushed(store))),
             ..plan()
@@ -45,7 +45,7 @@ impl Machine {
         self.folders.root().join(path.trim_start_matches('/'))
     }
 
-    fn tree(&self) -> Tree {
+    fn tree(&self) -> FolderSnapshot {
         tree(self.folders.root())
     }
 
@@ -119,7 +119,7 @@ impl Machine {
     fn lose_bytes(&self, persons: &BTreeSet<String>) -> BTreeSet<String> {
         let mut lost = BTreeSet::new();
         for (name, seen) in self.tree() {
-            let Seen::File(_, bytes) = seen else { continue };
+            let EntrySnapshot::File(_, bytes) = seen else { continue };
             if persons.contains(&name) || self.world.below(3) != 0 || bytes.is_empty() {
                 continue;
             }

@@ -10,7 +10,7 @@ use serde_json::json;
 use yard_core::op::Undo;
 use yard_testkit::Yard;
 
-use crate::ground::{newest, shell, yard};
+use crate::box_setup::{newest, shell, yard};
 
 /// Every entry below a folder that has such bits, or is a device.
 fn privileged(root: &Path) -> Vec<String> {
@@ -78,9 +78,9 @@ attempt(lambda: os.setxattr('plain', 'security.capability', bytes(20)))
 fn g2_no_way_of_making_a_set_id_file_or_a_device_lands() {
     let yard = yard();
     fs::write(yard.root().join("ways.py"), WAYS).unwrap();
-    let told =
+    let reply =
         shell(&yard, "python3 ways.py; cp -p /usr/bin/su mine; install -m 4755 ways.py made; ls");
-    assert!(told["stdout"].as_str().unwrap().contains("ways.py"), "{told}");
+    assert!(reply["stdout"].as_str().unwrap().contains("ways.py"), "{reply}");
     assert_eq!(privileged(yard.root()), Vec::<String>::new());
 }
 
@@ -92,7 +92,7 @@ fn g2_no_way_of_making_one_works_in_place_on_a_terminal() {
     let session = yard.session();
     let answer = yard.catalog().call("codex", "exec_command", args, &session, &yard.surroundings());
     assert!(answer.ok, "{}", answer.body);
-    session.leave();
+    session.stop_all_terminals();
     assert!(yard.root().join("plain").exists() || yard.root().join("renamed").exists());
     assert_eq!(privileged(yard.root()), Vec::<String>::new());
 }
@@ -167,14 +167,17 @@ fn g2_a_removed_set_id_file_comes_back_without_the_bits() {
 fn g13_what_a_command_wrote_beyond_its_limit_does_not_land_and_holes_stay_holes() {
     use std::os::unix::fs::MetadataExt as _;
     let yard = yard();
-    let told = shell(&yard, "truncate -s 200M hollow; printf x >> hollow");
-    assert!(told["message"].as_str().is_some_and(|message| message.contains("created")), "{told}");
+    let reply = shell(&yard, "truncate -s 200M hollow; printf x >> hollow");
+    assert!(
+        reply["message"].as_str().is_some_and(|message| message.contains("created")),
+        "{reply}"
+    );
     let about = fs::metadata(yard.root().join("hollow")).unwrap();
     assert_eq!(about.size(), (200 << 20) + 1);
     assert!(about.blocks() * 512 < 8 << 20, "{} bytes on disk", about.blocks() * 512);
     let command = "for n in 1 2 3; do truncate -s 4G big$n; done; echo x > small";
     let session = yard.session();
-    let answer = crate::ground::shell_as(&yard, &session, command);
+    let answer = crate::box_setup::shell_as(&yard, &session, command);
     let text = answer.body.to_string();
     assert!(text.contains("nothing of it was kept"), "{text}");
     assert!(!yard.root().join("small").exists() && !yard.root().join("big1").exists());

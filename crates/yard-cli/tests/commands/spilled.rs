@@ -11,14 +11,14 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use yard_dialects::Answer;
 use yard_disk::Keeping;
-use yard_testkit::{Folders, Plan, Yard};
+use yard_testkit::{Folders, OpenOptions, Yard};
 
-use crate::ground::{plan, shell};
+use crate::box_setup::{plan, shell};
 
 /// Where they are, for tools without a leading slash.
 const FOLDER: &str = ".toolyard-output";
 
-fn plan_keeping(keeping: Keeping) -> Plan {
+fn plan_keeping(keeping: Keeping) -> OpenOptions {
     let mut plan = plan();
     plan.boxed.as_mut().unwrap().keeping = keeping;
     plan
@@ -50,8 +50,8 @@ fn say_lines(bytes: usize) -> String {
 }
 
 /// An answer without most of its words, for a message.
-fn brief(told: &Value) -> String {
-    let text = told.to_string();
+fn brief(reply: &Value) -> String {
+    let text = reply.to_string();
     format!(
         "{:.300} ... {}",
         text,
@@ -61,9 +61,9 @@ fn brief(told: &Value) -> String {
 
 /// Where the whole of a stream is.
 #[track_caller]
-fn path_of(told: &Value, stream: &str) -> String {
-    let path = told[format!("{stream}_path")].as_str();
-    path.unwrap_or_else(|| panic!("no path of {stream}: {}", brief(told))).to_owned()
+fn path_of(reply: &Value, stream: &str) -> String {
+    let path = reply[format!("{stream}_path")].as_str();
+    path.unwrap_or_else(|| panic!("no path of {stream}: {}", brief(reply))).to_owned()
 }
 
 #[track_caller]

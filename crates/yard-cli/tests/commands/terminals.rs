@@ -11,7 +11,7 @@ use yard_gate::{Actor, Mode, Policy, Session};
 use yard_kernel::TerminalLimits;
 use yard_testkit::{Folders, Yard};
 
-use crate::ground::{asked, decide, guarded, newest, plan, times, yard};
+use crate::box_setup::{asked, decide, guarded, newest, plan, times, yard};
 
 fn call_as(yard: &Yard, session: &Session, tool: &str, args: Value) -> Answer {
     yard.catalog().call("codex", tool, args, session, &yard.surroundings())
@@ -35,16 +35,16 @@ fn kill(yard: &Yard, name: &str) -> Value {
     call(yard, "kill_session", json!({"session_id": name}))
 }
 
-fn text(told: &Value, field: &str) -> String {
-    told[field].as_str().unwrap_or_else(|| panic!("{field}: {told}")).to_owned()
+fn text(reply: &Value, field: &str) -> String {
+    reply[field].as_str().unwrap_or_else(|| panic!("{field}: {reply}")).to_owned()
 }
 
-fn state(told: &Value) -> String {
-    text(told, "state")
+fn state(reply: &Value) -> String {
+    text(reply, "state")
 }
 
-fn screen(told: &Value) -> String {
-    told["screen"]["text"].as_str().unwrap_or_else(|| panic!("no screen: {told}")).to_owned()
+fn screen(reply: &Value) -> String {
+    reply["screen"]["text"].as_str().unwrap_or_else(|| panic!("no screen: {reply}")).to_owned()
 }
 
 /// Processes of this machine that have a word among their arguments.
@@ -65,19 +65,19 @@ fn gone(word: &str) {
 #[test]
 fn x5_a_python_prompt_is_talked_to() {
     let yard = yard();
-    let told = open(&yard, "py", "python3 -q -i");
-    assert_eq!((state(&told).as_str(), &told["exit_code"]), ("waiting", &Value::Null), "{told}");
-    assert!(text(&told, "output").ends_with(">>> "), "{told}");
+    let reply = open(&yard, "py", "python3 -q -i");
+    assert_eq!((state(&reply).as_str(), &reply["exit_code"]), ("waiting", &Value::Null), "{reply}");
+    assert!(text(&reply, "output").ends_with(">>> "), "{reply}");
     for (typed, expected) in [("6 * 7\n", "42"), ("print('a' * 3)\n", "aaa"), ("", "")] {
-        let told = types(&yard, "py", typed);
-        assert_eq!(state(&told), "waiting", "{told}");
-        assert!(text(&told, "output").contains(expected), "{typed}: {told}");
-        assert!(text(&told, "because").contains("reads from the terminal"), "{told}");
+        let reply = types(&yard, "py", typed);
+        assert_eq!(state(&reply), "waiting", "{reply}");
+        assert!(text(&reply, "output").contains(expected), "{typed}: {reply}");
+        assert!(text(&reply, "because").contains("reads from the terminal"), "{reply}");
     }
-    let told = types(&yard, "py", "exit(3)\n");
-    assert_eq!((state(&told).as_str(), &told["exit_code"]), ("ended", &json!(3)), "{told}");
-    let told = types(&yard, "py", "");
-    assert_eq!((state(&told).as_str(), text(&told, "output").as_str()), ("ended", ""), "{told}");
+    let reply = types(&yard, "py", "exit(3)\n");
+    assert_eq!((state(&reply).as_str(), &reply["exit_code"]), ("ended", &json!(3)), "{reply}");
+    let reply = types(&yard, "py", "");
+    assert_eq!((state(&reply).as_str(), text(&reply, "output").as_str()), ("ended", ""), "{reply}");
 }
 
 #[test]
@@ -85,34 +85,37 @@ fn x5_a_pager_shows_its_pages() {
     let yard = yard();
     let lines: Vec<String> = (1..=100).map(|n| format!("line {n}")).collect();
     fs::write(yard.root().join("long.txt"), lines.join("\n")).unwrap();
-    let told = open(&yard, "pager", "less long.txt");
-    assert_eq!(state(&told), "waiting", "{told}");
-    assert_eq!(told["screen"]["full_screen"], true, "{told}");
-    assert!(screen(&told).starts_with("line 1\nline 2\n"), "{told}");
-    assert!(!screen(&told).contains("line 30"), "{told}");
-    let told = types(&yard, "pager", " ");
-    assert!(screen(&told).contains("line 30") && !screen(&told).contains("line 2\n"), "{told}");
+    let reply = open(&yard, "pager", "less long.txt");
+    assert_eq!(state(&reply), "waiting", "{reply}");
+    assert_eq!(reply["screen"]["full_screen"], true, "{reply}");
+    assert!(screen(&reply).starts_with("line 1\nline 2\n"), "{reply}");
+    assert!(!screen(&reply).contains("line 30"), "{reply}");
+    let reply = types(&yard, "pager", " ");
+    assert!(screen(&reply).contains("line 30") && !screen(&reply).contains("line 2\n"), "{reply}");
     call(&yard, "resize_session", json!({"session_id": "pager", "rows": 50, "columns": 100}));
-    let told = types(&yard, "pager", "g");
-    assert!(screen(&told).contains("line 49"), "{told}");
-    let told = types(&yard, "pager", "q");
-    assert_eq!((state(&told).as_str(), &told["exit_code"]), ("ended", &json!(0)), "{told}");
+    let reply = types(&yard, "pager", "g");
+    assert!(screen(&reply).contains("line 49"), "{reply}");
+    let reply = types(&yard, "pager", "q");
+    assert_eq!((state(&reply).as_str(), &reply["exit_code"]), ("ended", &json!(0)), "{reply}");
 }
 
 #[test]
 fn x5_an_editor_changes_a_file_and_that_is_undone() {
     let yard = yard();
     fs::write(yard.root().join("a.txt"), "before\n").unwrap();
-    let told = open(&yard, "vi", "vim -u NONE -i NONE -n a.txt");
-    assert_eq!((state(&told).as_str(), &told["screen"]["full_screen"]), ("waiting", &json!(true)));
-    assert!(screen(&told).starts_with("before\n~"), "{told}");
-    let told = types(&yard, "vi", "ohello\u{1b}");
-    assert!(screen(&told).starts_with("before\nhello\n~"), "{told}");
-    let told = types(&yard, "vi", ":wq\r");
-    assert_eq!(state(&told), "ended", "{told}");
+    let reply = open(&yard, "vi", "vim -u NONE -i NONE -n a.txt");
+    assert_eq!(
+        (state(&reply).as_str(), &reply["screen"]["full_screen"]),
+        ("waiting", &json!(true))
+    );
+    assert!(screen(&reply).starts_with("before\n~"), "{reply}");
+    let reply = types(&yard, "vi", "ohello\u{1b}");
+    assert!(screen(&reply).starts_with("before\nhello\n~"), "{reply}");
+    let reply = types(&yard, "vi", ":wq\r");
+    assert_eq!(state(&reply), "ended", "{reply}");
     assert_eq!(fs::read_to_string(yard.root().join("a.txt")).unwrap(), "before\nhello\n");
     let (step, _) = newest(&yard);
-    assert!(text(&told, "message").contains(&step.to_string()), "{told}");
+    assert!(text(&reply, "message").contains(&step.to_string()), "{reply}");
     yard.perform(Undo { step }).unwrap();
     assert_eq!(fs::read_to_string(yard.root().join("a.txt")).unwrap(), "before\n");
 }
@@ -124,24 +127,24 @@ fn x5_what_is_typed_before_an_escape_is_on_the_screen_and_an_editor_that_ends_ha
     let yard = yard();
     for round in 0..3 {
         let name = format!("vi{round}");
-        let told = open(&yard, &name, &format!("vim -i NONE -n new{round}.txt"));
-        assert_eq!(state(&told), "waiting", "{told}");
-        assert!(!text(&told, "because").contains("not shown"), "an editor shows it: {told}");
-        let told = types(&yard, &name, "ihello\u{1b}");
-        assert!(screen(&told).starts_with("hello\n~"), "{told}");
-        let told = types(&yard, &name, "oworld\u{1b}");
-        assert!(screen(&told).starts_with("hello\nworld\n~"), "{told}");
-        assert!(!screen(&told).contains("INSERT"), "the escape has happened: {told}");
-        let told = types(&yard, &name, ":wq\r");
-        assert_eq!((state(&told).as_str(), &told["exit_code"]), ("ended", &json!(0)), "{told}");
-        assert_eq!(text(&told, "because"), "the program ended");
+        let reply = open(&yard, &name, &format!("vim -i NONE -n new{round}.txt"));
+        assert_eq!(state(&reply), "waiting", "{reply}");
+        assert!(!text(&reply, "because").contains("not shown"), "an editor shows it: {reply}");
+        let reply = types(&yard, &name, "ihello\u{1b}");
+        assert!(screen(&reply).starts_with("hello\n~"), "{reply}");
+        let reply = types(&yard, &name, "oworld\u{1b}");
+        assert!(screen(&reply).starts_with("hello\nworld\n~"), "{reply}");
+        assert!(!screen(&reply).contains("INSERT"), "the escape has happened: {reply}");
+        let reply = types(&yard, &name, ":wq\r");
+        assert_eq!((state(&reply).as_str(), &reply["exit_code"]), ("ended", &json!(0)), "{reply}");
+        assert_eq!(text(&reply, "because"), "the program ended");
         let path = format!("new{round}.txt");
         assert_eq!(yard.bytes(&path), b"hello\nworld\n");
     }
-    let told = open(&yard, "at once", "vim -i NONE -n once.txt");
-    assert_eq!(state(&told), "waiting", "{told}");
-    let told = types(&yard, "at once", "itext\u{1b}:wq\r");
-    assert_eq!((state(&told).as_str(), &told["exit_code"]), ("ended", &json!(0)), "{told}");
+    let reply = open(&yard, "at once", "vim -i NONE -n once.txt");
+    assert_eq!(state(&reply), "waiting", "{reply}");
+    let reply = types(&yard, "at once", "itext\u{1b}:wq\r");
+    assert_eq!((state(&reply).as_str(), &reply["exit_code"]), ("ended", &json!(0)), "{reply}");
     assert_eq!(yard.bytes("once.txt"), b"text\n");
 }
 
@@ -151,14 +154,14 @@ fn x5_a_program_that_waits_for_moments_again_and_again_waits_for_input() {
     let code = "import select, sys\nprint('ready', flush=True)\nwhile not select.select([0], [], [], 0.05)[0]:\n    pass\n\
                 print('got', sys.stdin.readline())";
     fs::write(yard.root().join("wait.py"), code).unwrap();
-    let told = open(&yard, "moments", "python3 wait.py");
-    assert_eq!(state(&told), "waiting", "{told}");
-    assert!(text(&told, "output").contains("ready"), "{told}");
-    let told = types(&yard, "moments", "line\n");
-    assert!(text(&told, "output").contains("got line"), "{told}");
-    let told = open(&yard, "sleeper", "sleep 60");
+    let reply = open(&yard, "moments", "python3 wait.py");
+    assert_eq!(state(&reply), "waiting", "{reply}");
+    assert!(text(&reply, "output").contains("ready"), "{reply}");
+    let reply = types(&yard, "moments", "line\n");
+    assert!(text(&reply, "output").contains("got line"), "{reply}");
+    let reply = open(&yard, "sleeper", "sleep 60");
     assert_eq!(
-        text(&told, "because"),
+        text(&reply, "because"),
         "it still runs, and does not wait for input; poll with empty chars"
     );
     kill(&yard, "sleeper");
@@ -203,22 +206,22 @@ fn x4_a_folder_to_start_in_that_is_not_there_is_a_file_that_is_not_found() {
 fn x5_a_password_is_asked_for_without_echo() {
     let yard = yard();
     let code = "import getpass; print(len(getpass.getpass('Word: ')))";
-    let told = open(&yard, "pw", &format!("python3 -c \"{code}\""));
-    assert_eq!(text(&told, "output"), "Word: ", "{told}");
-    assert!(text(&told, "because").contains("not shown"), "{told}");
-    let told = types(&yard, "pw", "hunter2\n");
-    assert_eq!(text(&told, "output").trim(), "7", "{told}");
-    assert_eq!(told["exit_code"], 0, "{told}");
+    let reply = open(&yard, "pw", &format!("python3 -c \"{code}\""));
+    assert_eq!(text(&reply, "output"), "Word: ", "{reply}");
+    assert!(text(&reply, "because").contains("not shown"), "{reply}");
+    let reply = types(&yard, "pw", "hunter2\n");
+    assert_eq!(text(&reply, "output").trim(), "7", "{reply}");
+    assert_eq!(reply["exit_code"], 0, "{reply}");
 }
 
 #[test]
 fn x5_a_progress_bar_is_seen_where_it_stands() {
     let yard = yard();
-    let told =
+    let reply =
         open(&yard, "bar", "for i in $(seq 100); do printf '\\r%3d%% done' $i; done; read x");
-    assert_eq!(state(&told), "waiting", "{told}");
-    assert_eq!(screen(&told), "100% done");
-    assert_eq!(told["screen"]["cursor_column"], 10, "{told}");
+    assert_eq!(state(&reply), "waiting", "{reply}");
+    assert_eq!(screen(&reply), "100% done");
+    assert_eq!(reply["screen"]["cursor_column"], 10, "{reply}");
     kill(&yard, "bar");
 }
 
@@ -226,13 +229,13 @@ fn x5_a_progress_bar_is_seen_where_it_stands() {
 fn x5_what_ignores_its_end_is_ended() {
     let yard = yard();
     let cmd = "trap '' TERM HUP INT; echo ready; while :; do read x; done #stubborn-7131";
-    let told = open(&yard, "s", cmd);
-    assert_eq!(state(&told), "waiting", "{told}");
+    let reply = open(&yard, "s", cmd);
+    assert_eq!(state(&reply), "waiting", "{reply}");
     assert!(running_with(cmd) > 0);
-    let told = types(&yard, "s", "\u{3}");
-    assert_eq!(state(&told), "waiting", "{told}");
-    let told = kill(&yard, "s");
-    assert_eq!((state(&told).as_str(), &told["exit_code"]), ("ended", &json!(137)), "{told}");
+    let reply = types(&yard, "s", "\u{3}");
+    assert_eq!(state(&reply), "waiting", "{reply}");
+    let reply = kill(&yard, "s");
+    assert_eq!((state(&reply).as_str(), &reply["exit_code"]), ("ended", &json!(137)), "{reply}");
     gone(cmd);
 }
 
@@ -240,9 +243,9 @@ fn x5_what_ignores_its_end_is_ended() {
 fn x5_what_forks_and_exits_leaves_nothing_behind() {
     let yard = yard();
     let cmd = "setsid sleep 7132.25 & nohup sleep 7132.5 >/dev/null & (sleep 7132.75 &); echo done";
-    let told = open(&yard, "f", cmd);
-    assert_eq!((state(&told).as_str(), &told["exit_code"]), ("ended", &json!(0)), "{told}");
-    assert!(text(&told, "output").contains("done"), "{told}");
+    let reply = open(&yard, "f", cmd);
+    assert_eq!((state(&reply).as_str(), &reply["exit_code"]), ("ended", &json!(0)), "{reply}");
+    assert!(text(&reply, "output").contains("done"), "{reply}");
     ["7132.25", "7132.5", "7132.75"].into_iter().for_each(gone);
 }
 
@@ -254,24 +257,24 @@ fn x5_a_flood_is_counted_to_the_last_byte() {
     let cmd = format!(
         "yes 1234567890123456789012345678901234567890123456789 | head -n {lines}; echo end"
     );
-    let mut told = open(&yard, "flood", &cmd);
+    let mut reply = open(&yard, "flood", &cmd);
     let (mut seen, mut left_out) = (0, 0);
     loop {
-        let output = text(&told, "output");
+        let output = text(&reply, "output");
         let mark = "bytes are left out here";
         let cut = output.split("[... ").nth(1).filter(|rest| rest.contains(mark));
         let note = output.find("\n[... ").zip(output.find(" ...]\n"));
         left_out += cut.map_or(0, |rest| rest.split(' ').next().unwrap().parse().unwrap());
         seen += output.len() - note.map_or(0, |(from, to)| to + 6 - from);
-        assert_eq!(told["truncated"], cut.is_some());
-        if state(&told) == "ended" {
+        assert_eq!(reply["truncated"], cut.is_some());
+        if state(&reply) == "ended" {
             break;
         }
-        told = types(&yard, "flood", "");
+        reply = types(&yard, "flood", "");
     }
     assert_eq!(seen + left_out, lines * 51 + 5);
-    assert!(text(&told, "output").ends_with("end\r\n"));
-    let log = text(&told, "log_path");
+    assert!(text(&reply, "output").ends_with("end\r\n"));
+    let log = text(&reply, "log_path");
     let args = json!({"path": log, "offset": lines, "limit": 2});
     let read =
         yard.catalog().call("codex", "read_file", args, &yard.session(), &yard.surroundings());
@@ -283,34 +286,34 @@ fn x5_nothing_that_is_printed_is_ever_typed() {
     let yard = yard();
     let code = "import fcntl,errno\ntry:\n fcntl.ioctl(0, 0x5412, b'x')\n print('typed')\nexcept OSError as e:\n print(errno.errorcode[e.errno])";
     fs::write(yard.root().join("sti.py"), code).unwrap();
-    let told = open(&yard, "sti", "python3 sti.py");
-    assert_eq!(text(&told, "output").trim(), "EPERM", "{told}");
+    let reply = open(&yard, "sti", "python3 sti.py");
+    assert_eq!(text(&reply, "output").trim(), "EPERM", "{reply}");
     // Asks for the cursor, the kind of terminal, its title, its colours and its settings.
     let asking = "printf '\\033[6n\\033[c\\033[>c\\033[21t\\033]11;?\\007\\033P$qm\\033\\\\\\005'";
-    let mut told = open(&yard, "ask", &format!("{asking}; read -t 1 -n 1 x; echo \"got:$x:\""));
-    while state(&told) != "ended" {
-        told = types(&yard, "ask", "");
+    let mut reply = open(&yard, "ask", &format!("{asking}; read -t 1 -n 1 x; echo \"got:$x:\""));
+    while state(&reply) != "ended" {
+        reply = types(&yard, "ask", "");
     }
-    assert!(text(&told, "output").contains("got::"), "{told}");
+    assert!(text(&reply, "output").contains("got::"), "{reply}");
 }
 
 #[test]
 fn x5_keys_reach_who_is_in_front() {
     let yard = yard();
-    let told = open(&yard, "sh", "bash --norc --noprofile");
-    assert_eq!(state(&told), "waiting", "{told}");
-    let told = types(&yard, "sh", "cat\n");
-    assert_eq!(state(&told), "waiting", "{told}");
-    let told = types(&yard, "sh", "echoed\n");
-    assert_eq!(text(&told, "output").matches("echoed").count(), 2, "{told}");
+    let reply = open(&yard, "sh", "bash --norc --noprofile");
+    assert_eq!(state(&reply), "waiting", "{reply}");
+    let reply = types(&yard, "sh", "cat\n");
+    assert_eq!(state(&reply), "waiting", "{reply}");
+    let reply = types(&yard, "sh", "echoed\n");
+    assert_eq!(text(&reply, "output").matches("echoed").count(), 2, "{reply}");
     types(&yard, "sh", "\u{3}");
-    let told = types(&yard, "sh", "echo $?\n");
-    assert!(text(&told, "output").contains("130"), "{told}");
-    let told =
+    let reply = types(&yard, "sh", "echo $?\n");
+    assert!(text(&reply, "output").contains("130"), "{reply}");
+    let reply =
         types(&yard, "sh", "tty < /dev/tty >/dev/null; test -t 0 && stty size && ls -d /dev/pts\n");
-    assert!(text(&told, "output").contains("24 80"), "{told}");
-    let told = types(&yard, "sh", "\u{4}");
-    assert_eq!(state(&told), "ended", "{told}");
+    assert!(text(&reply, "output").contains("24 80"), "{reply}");
+    let reply = types(&yard, "sh", "\u{4}");
+    assert_eq!(state(&reply), "ended", "{reply}");
     let answer =
         call_as(&yard, &yard.session(), "write_stdin", json!({"session_id": "sh", "chars": "x"}));
     assert!(!answer.ok && answer.body.to_string().contains("is over"), "{}", answer.body);
@@ -430,12 +433,12 @@ fn x5_a_session_of_build_mode_ends_when_its_chat_only_plans() {
     let typed = json!({"session_id": "b", "chars": "x\n"});
     let answer = call_as(&yard, &session, "write_stdin", typed);
     assert!(!answer.ok && answer.body.to_string().contains("plan mode"), "{}", answer.body);
-    let told = call_as(&yard, &session, "write_stdin", json!({"session_id": "b", "chars": ""}));
-    assert_eq!(told.body["result"]["state"], "ended", "{}", told.body);
+    let reply = call_as(&yard, &session, "write_stdin", json!({"session_id": "b", "chars": ""}));
+    assert_eq!(reply.body["result"]["state"], "ended", "{}", reply.body);
 }
 
 #[test]
-fn x5_a_terminal_ends_when_nobody_uses_it_and_when_its_time_is_up() {
+fn x5_an_unused_terminal_ends_and_so_does_one_whose_time_is_up() {
     for (limits, why) in [
         (
             TerminalLimits { idle: Duration::from_millis(300), ..TerminalLimits::default() },
@@ -451,13 +454,13 @@ fn x5_a_terminal_ends_when_nobody_uses_it_and_when_its_time_is_up() {
         let yard = Yard::open(&Folders::new(), plan).unwrap();
         open(&yard, "t", "cat");
         let until = Instant::now() + Duration::from_secs(20);
-        let mut told = types(&yard, "t", "");
-        while state(&told) != "ended" {
-            assert!(Instant::now() < until, "{told}");
+        let mut reply = types(&yard, "t", "");
+        while state(&reply) != "ended" {
+            assert!(Instant::now() < until, "{reply}");
             thread::sleep(Duration::from_millis(100));
-            told = types(&yard, "t", "");
+            reply = types(&yard, "t", "");
         }
-        assert!(text(&told, "because").contains(why), "{told}");
+        assert!(text(&reply, "because").contains(why), "{reply}");
     }
 }
 
@@ -472,12 +475,12 @@ fn x5_a_sequence_without_an_end_is_not_kept() {
     let before = resident();
     let cmd = "printf '\\033]0;'; head -c 60000000 /dev/zero | tr '\\0' x; printf '\\033P'; \
                head -c 60000000 /dev/zero | tr '\\0' y; printf '\\033\\\\over'";
-    let mut told = open(&yard, "osc", cmd);
-    while state(&told) != "ended" {
-        told = types(&yard, "osc", "");
+    let mut reply = open(&yard, "osc", cmd);
+    while state(&reply) != "ended" {
+        reply = types(&yard, "osc", "");
     }
     assert!(resident() < before + 40_000, "{before} kB, then {} kB", resident());
-    assert!(text(&told, "output").ends_with("over"), "{told}");
+    assert!(text(&reply, "output").ends_with("over"), "{reply}");
 }
 
 #[test]
@@ -511,17 +514,17 @@ fn x5_a_line_that_does_not_fit_is_refused_whole() {
 fn x5_work_goes_on_in_the_background_and_its_log_pages() {
     let yard = yard();
     let begun = Instant::now();
-    let told = open(&yard, "bg", "for i in $(seq 1 100); do echo tick $i; sleep 0.13; done");
-    assert_eq!(state(&told), "running", "{told}");
+    let reply = open(&yard, "bg", "for i in $(seq 1 100); do echo tick $i; sleep 0.13; done");
+    assert_eq!(state(&reply), "running", "{reply}");
     assert!(begun.elapsed() > Duration::from_secs(9), "{:?}", begun.elapsed());
-    let log = text(&told, "log_path");
+    let log = text(&reply, "log_path");
     let args = json!({"path": log, "offset": 10, "limit": 2});
     let read =
         yard.catalog().call("codex", "read_file", args, &yard.session(), &yard.surroundings());
     assert!(read.body.to_string().contains("tick 11"), "{}", read.body);
-    let mut told = types(&yard, "bg", "");
-    while state(&told) != "ended" {
-        told = types(&yard, "bg", "");
+    let mut reply = types(&yard, "bg", "");
+    while state(&reply) != "ended" {
+        reply = types(&yard, "bg", "");
     }
-    assert!(text(&told, "output").contains("tick 100"), "{told}");
+    assert!(text(&reply, "output").contains("tick 100"), "{reply}");
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use yard_gate::{Net, Web};
 use yard_testkit::Yard;
 
-use crate::ground::{guarded, yard};
+use crate::box_setup::{guarded, yard};
 use crate::network::awaited;
 use crate::programs::{
     bare_path, call, error, managers, pnpm, python, run, rust, value, yard_showing,
@@ -17,16 +17,16 @@ use crate::programs::{
 };
 
 #[track_caller]
-fn check_counts(told: &Value, passed: u64, failed: u64, skipped: u64) {
+fn check_counts(reply: &Value, passed: u64, failed: u64, skipped: u64) {
     let expected = json!([passed, failed, skipped, passed + failed + skipped]);
-    let counts = ["passed", "failed", "skipped", "total"].map(|name| told[name].clone());
-    assert_eq!(json!(counts), expected, "{told}");
+    let counts = ["passed", "failed", "skipped", "total"].map(|name| reply[name].clone());
+    assert_eq!(json!(counts), expected, "{reply}");
 }
 
 #[track_caller]
-fn failure<'a>(told: &'a Value, name: &str) -> &'a Value {
-    let mut failures = told["failures"].as_array().unwrap().iter();
-    failures.find(|failure| failure["name"] == name).unwrap_or_else(|| panic!("{name}: {told}"))
+fn failure<'a>(reply: &'a Value, name: &str) -> &'a Value {
+    let mut failures = reply["failures"].as_array().unwrap().iter();
+    failures.find(|failure| failure["name"] == name).unwrap_or_else(|| panic!("{name}: {reply}"))
 }
 
 fn put_crate(yard: &Yard) {
@@ -44,9 +44,9 @@ fn put_crate(yard: &Yard) {
     );
 }
 
-/// The one test of that crate that fails is told with where and why.
-fn check_bad(told: &Value) {
-    let bad = failure(told, "tests::bad");
+/// The one failing test of that crate is reported with its place and reason.
+fn check_bad(reply: &Value) {
+    let bad = failure(reply, "tests::bad");
     assert_eq!((&bad["file"], &bad["line"]), (&json!("src/lib.rs"), &json!(15)), "{bad}");
     let message = bad["message"].as_str().unwrap();
     assert!(message.contains("two is\nnot three") && message.contains("right: 3"), "{bad}");
@@ -58,20 +58,20 @@ fn a6_cargo() {
     let path = format!("{}:/usr/bin:/bin", toolchain.join("bin").display());
     let yard = yard_showing(vec![toolchain]);
     put_crate(&yard);
-    let told = value(&yard, "run_tests", json!({"env": {"PATH": path}}));
-    check_counts(&told, 2, 1, 1);
-    assert_eq!((&told["framework"], &told["exitCode"]), (&json!("cargo"), &json!(101)));
-    check_bad(&told);
-    assert!(told["output"].as_str().unwrap().contains("test tests::good ... ok"), "{told}");
+    let reply = value(&yard, "run_tests", json!({"env": {"PATH": path}}));
+    check_counts(&reply, 2, 1, 1);
+    assert_eq!((&reply["framework"], &reply["exitCode"]), (&json!("cargo"), &json!(101)));
+    check_bad(&reply);
+    assert!(reply["output"].as_str().unwrap().contains("test tests::good ... ok"), "{reply}");
     let one = json!({"filter": "good", "path": "src/lib.rs", "env": {"PATH": path}});
-    let told = value(&yard, "run_tests", one);
-    check_counts(&told, 1, 0, 0);
-    assert_eq!(told["exitCode"], 0);
+    let reply = value(&yard, "run_tests", one);
+    check_counts(&reply, 1, 0, 0);
+    assert_eq!(reply["exitCode"], 0);
     yard.put("src/lib.rs", "fn broken( {\n");
-    let told = value(&yard, "run_tests", json!({"env": {"PATH": path}}));
-    assert_eq!((&told["passed"], &told["failures"]), (&Value::Null, &json!([])), "{told}");
-    assert!(told["message"].as_str().unwrap().contains("`output` says why"));
-    assert!(told["output"].as_str().unwrap().contains("error"), "{told}");
+    let reply = value(&yard, "run_tests", json!({"env": {"PATH": path}}));
+    assert_eq!((&reply["passed"], &reply["failures"]), (&Value::Null, &json!([])), "{reply}");
+    assert!(reply["message"].as_str().unwrap().contains("`output` says why"));
+    assert!(reply["output"].as_str().unwrap().contains("error"), "{reply}");
 }
 
 #[test]
@@ -89,16 +89,16 @@ fn a6_a_dependency_that_is_missing_is_asked_for_and_the_answer_names_the_request
     let args = json!({"env": {"PATH": path}});
     let agent = guarded(&yard);
     let answer = yard.catalog().call("assistant", "run_tests", args, &agent, &yard.surroundings());
-    let told = &answer.body["result"]["value"];
+    let reply = &answer.body["result"]["value"];
     let row = awaited(&yard);
     let words = format!(
         "the tests did not run to their end: `output` says why; hosts that wait for a person's approval: \
          index.invalid:443 (approval {}). Tell the person; once it is approved, run the command again",
         row.id
     );
-    let message = told["message"].as_str().unwrap_or_else(|| panic!("{}", answer.body));
+    let message = reply["message"].as_str().unwrap_or_else(|| panic!("{}", answer.body));
     assert!(message.contains(&words), "{message}");
-    assert!(told["output"].as_str().unwrap().contains("index.invalid"), "{told}");
+    assert!(reply["output"].as_str().unwrap().contains("index.invalid"), "{reply}");
 }
 
 /// Where cargo-nextest is in a folder that every box shows.
@@ -114,18 +114,18 @@ fn a6_cargo_with_nextest_counts_as_cargo_does() {
     let path = format!("{}:{folder}:/usr/bin:/bin", toolchain.join("bin").display());
     let yard = yard_showing(vec![toolchain]);
     put_crate(&yard);
-    let told = value(&yard, "run_tests", json!({"env": {"PATH": path}}));
-    check_counts(&told, 2, 1, 1);
-    assert_eq!((&told["framework"], &told["exitCode"]), (&json!("cargo"), &json!(100)));
-    assert!(told["command"].as_str().unwrap().starts_with("cargo nextest run"), "{told}");
-    check_bad(&told);
+    let reply = value(&yard, "run_tests", json!({"env": {"PATH": path}}));
+    check_counts(&reply, 2, 1, 1);
+    assert_eq!((&reply["framework"], &reply["exitCode"]), (&json!("cargo"), &json!(100)));
+    assert!(reply["command"].as_str().unwrap().starts_with("cargo nextest run"), "{reply}");
+    check_bad(&reply);
     let one = json!({"filter": "good", "env": {"PATH": path}});
-    let told = value(&yard, "run_tests", one);
-    check_counts(&told, 1, 0, 0);
-    assert_eq!(told["exitCode"], 0);
+    let reply = value(&yard, "run_tests", one);
+    check_counts(&reply, 1, 0, 0);
+    assert_eq!(reply["exitCode"], 0);
     yard.put("src/lib.rs", "fn broken( {\n");
-    let told = value(&yard, "run_tests", json!({"env": {"PATH": path}}));
-    assert_eq!((&told["passed"], &told["failures"]), (&Value::Null, &json!([])), "{told}");
+    let reply = value(&yard, "run_tests", json!({"env": {"PATH": path}}));
+    assert_eq!((&reply["passed"], &reply["failures"]), (&Value::Null, &json!([])), "{reply}");
 }
 
 const PYTEST: &str = "\
@@ -167,24 +167,24 @@ fn a6_pytest() {
     yard.put("project/pyproject.toml", "[project]\nname = \"x\"\n");
     yard.put("project/tests/test_it.py", PYTEST);
     symlink(yard.root().join(".venv"), yard.root().join("project/.venv")).unwrap();
-    let told = value(&yard, "run_tests", json!({"path": "project"}));
-    check_counts(&told, 2, 3, 2);
-    assert_eq!((&told["framework"], &told["exitCode"]), (&json!("pytest"), &json!(1)));
-    let bad = failure(&told, "tests/test_it.py::test_bad");
+    let reply = value(&yard, "run_tests", json!({"path": "project"}));
+    check_counts(&reply, 2, 3, 2);
+    assert_eq!((&reply["framework"], &reply["exitCode"]), (&json!("pytest"), &json!(1)));
+    let bad = failure(&reply, "tests/test_it.py::test_bad");
     let place = (&bad["file"], &bad["line"]);
     assert_eq!(place, (&json!("project/tests/test_it.py"), &json!(9)), "{bad}");
     assert!(bad["message"].as_str().unwrap().contains("lists differ"), "{bad}");
-    failure(&told, "tests/test_it.py::test_each[2]");
-    let broken = failure(&told, "tests/test_it.py::test_error");
+    failure(&reply, "tests/test_it.py::test_each[2]");
+    let broken = failure(&reply, "tests/test_it.py::test_error");
     assert!(broken["message"].as_str().unwrap().contains("no fixture"), "{broken}");
-    assert!(told["output"].as_str().unwrap().contains("2 passed"), "{told}");
-    assert_eq!(told["message"], Value::Null, "it wrote nothing: {told}");
+    assert!(reply["output"].as_str().unwrap().contains("2 passed"), "{reply}");
+    assert_eq!(reply["message"], Value::Null, "it wrote nothing: {reply}");
     let one = json!({"path": "project/tests/test_it.py", "filter": "good"});
     check_counts(&value(&yard, "run_tests", one), 1, 0, 0);
     yard.put("project/tests/test_it.py", "import nothing_of_the_kind\n");
-    let told = value(&yard, "run_tests", json!({"path": "project"}));
-    check_counts(&told, 0, 1, 0);
-    assert!(told["failures"][0]["message"].as_str().unwrap().contains("nothing_of_the_kind"));
+    let reply = value(&yard, "run_tests", json!({"path": "project"}));
+    check_counts(&reply, 0, 1, 0);
+    assert!(reply["failures"][0]["message"].as_str().unwrap().contains("nothing_of_the_kind"));
 }
 
 #[test]
@@ -223,13 +223,13 @@ fn a6_a_project_of_uv_is_run_by_uv() {
     symlink(with_pytest, project.join(".venv")).unwrap();
     let path = format!("{}:/usr/bin:/bin", home.join("bin").display());
     let env = json!({"PATH": path, "UV_NO_SYNC": "1", "UV_OFFLINE": "1"});
-    let told = value(&yard, "run_tests", json!({"path": "app", "env": env}));
-    check_counts(&told, 1, 0, 0);
-    assert_eq!(told["command"], "uv run --frozen python -m pytest");
+    let reply = value(&yard, "run_tests", json!({"path": "app", "env": env}));
+    check_counts(&reply, 1, 0, 0);
+    assert_eq!(reply["command"], "uv run --frozen python -m pytest");
     // Where uv is not installed, the environment that it made is.
-    let told = value(&yard, "run_tests", json!({"path": "app", "env": {"PATH": "/usr/bin:/bin"}}));
-    check_counts(&told, 1, 0, 0);
-    assert_eq!(told["command"], ".venv/bin/python -m pytest");
+    let reply = value(&yard, "run_tests", json!({"path": "app", "env": {"PATH": "/usr/bin:/bin"}}));
+    check_counts(&reply, 1, 0, 0);
+    assert_eq!(reply["command"], ".venv/bin/python -m pytest");
     std::fs::remove_file(project.join(".venv")).unwrap();
     let args = json!({"path": "app", "env": {"PATH": "/usr/bin:/bin"}});
     let (code, message) = error(&yard, "run_tests", args);
@@ -248,12 +248,12 @@ fn a6_unittest() {
          def test_parts(self):\n        for n in range(3):\n            with self.subTest(n=n):\n                \
          self.assertNotEqual(n, 1)\n",
     );
-    let told = value(&yard, "run_tests", json!({"framework": "unittest"}));
-    check_counts(&told, 1, 3, 1);
-    let bad = failure(&told, "test_it.T.test_bad");
+    let reply = value(&yard, "run_tests", json!({"framework": "unittest"}));
+    check_counts(&reply, 1, 3, 1);
+    let bad = failure(&reply, "test_it.T.test_bad");
     assert_eq!((&bad["file"], &bad["line"]), (&json!("tests/test_it.py"), &json!(8)), "{bad}");
     assert!(bad["message"].as_str().unwrap().contains("not alike"), "{bad}");
-    assert_eq!(failure(&told, "test_it.T.test_error")["message"], "KeyError: 'k'");
+    assert_eq!(failure(&reply, "test_it.T.test_error")["message"], "KeyError: 'k'");
     let (code, message) = error(&yard, "run_tests", json!({"framework": "pytest"}));
     assert_eq!(code, "UNAVAILABLE");
     assert!(message.contains("no pytest") && message.contains(".venv"), "{message}");
@@ -283,8 +283,8 @@ fn a6_a_file_or_folder_of_tests_runs_as_it_does_with_the_project() {
         for path in
             ["app".to_owned(), format!("app/{folder}"), format!("app/{folder}/test_sums.py")]
         {
-            let told = value(&yard, "run_tests", json!({"framework": "unittest", "path": path}));
-            check_counts(&told, 1, 0, 0);
+            let reply = value(&yard, "run_tests", json!({"framework": "unittest", "path": path}));
+            check_counts(&reply, 1, 0, 0);
         }
     }
     let (tools, shown) = python();
@@ -297,9 +297,9 @@ fn a6_a_file_or_folder_of_tests_runs_as_it_does_with_the_project() {
         "from sums import add\n\ndef test_add():\n    assert add(1, 2) == 3\n",
     );
     for path in [".", "tests", "tests/test_sums.py"] {
-        let told = value(&yard, "run_tests", json!({"path": path}));
-        assert_eq!(told["framework"], "pytest", "{told}");
-        check_counts(&told, 1, 0, 0);
+        let reply = value(&yard, "run_tests", json!({"path": path}));
+        assert_eq!(reply["framework"], "pytest", "{reply}");
+        check_counts(&reply, 1, 0, 0);
     }
 }
 
@@ -321,21 +321,21 @@ fn a3_python_code_imports_the_workspaces_modules_and_what_its_environment_has() 
     yard.put("more/extra.py", "NAME = 'extra'\n");
     let code =
         "import os, sums, pkg; os.chdir('/'); import pkg as again; print(sums.add(1, 2), pkg.NAME)";
-    let told = value(&yard, "run_code", json!({"language": "python", "code": code}));
-    assert_eq!(told["stdout"], "3 pkg\n", "{told}");
-    assert_eq!(told["message"], Value::Null, "importing changes nothing: {told}");
+    let reply = value(&yard, "run_code", json!({"language": "python", "code": code}));
+    assert_eq!(reply["stdout"], "3 pkg\n", "{reply}");
+    assert_eq!(reply["message"], Value::Null, "importing changes nothing: {reply}");
     let code = "import sums, extra; print(extra.NAME)";
     let args = json!({"language": "python", "code": code, "env": {"PYTHONPATH": "more"}});
     assert_eq!(value(&yard, "run_code", args)["stdout"], "extra\n");
     // The environment into which install_package installs.
     symlink(&tools, yard.root().join(".venv")).unwrap();
     let code = "import pytest, sums; print(pytest.__name__)";
-    let told = value(&yard, "run_code", json!({"language": "python", "code": code}));
-    assert_eq!(told["stdout"], "pytest\n", "{told}");
+    let reply = value(&yard, "run_code", json!({"language": "python", "code": code}));
+    assert_eq!(reply["stdout"], "pytest\n", "{reply}");
     std::fs::remove_file(yard.root().join(".venv")).unwrap();
     yard.put(".venv/pyvenv.cfg", "");
-    let told = value(&yard, "run_code", json!({"language": "python", "code": "print('still')"}));
-    assert_eq!(told["stdout"], "still\n", "an environment without a Python is none: {told}");
+    let reply = value(&yard, "run_code", json!({"language": "python", "code": "print('still')"}));
+    assert_eq!(reply["stdout"], "still\n", "an environment without a Python is none: {reply}");
 }
 
 const NODE: &str = "\
@@ -357,16 +357,16 @@ fn a6_node() {
     let yard = yard();
     yard.put("web/package.json", r#"{"name": "x", "scripts": {"test": "node --test"}}"#);
     yard.put("web/a.test.js", NODE);
-    let told = value(&yard, "run_tests", json!({"path": "web"}));
-    check_counts(&told, 3, 2, 2);
-    assert_eq!((&told["framework"], &told["exitCode"]), (&json!("npm"), &json!(1)));
-    let broken = failure(&told, "breaks # here");
+    let reply = value(&yard, "run_tests", json!({"path": "web"}));
+    check_counts(&reply, 3, 2, 2);
+    assert_eq!((&reply["framework"], &reply["exitCode"]), (&json!("npm"), &json!(1)));
+    let broken = failure(&reply, "breaks # here");
     assert_eq!(broken["message"], "one is not two");
     assert_eq!((&broken["file"], &broken["line"]), (&json!("web/a.test.js"), &json!(4)));
-    assert_eq!(failure(&told, "inner bad")["message"], "boom\nsecond line");
-    assert_eq!(told["failures"].as_array().unwrap().len(), 2);
-    let told = value(&yard, "run_tests", json!({"path": "web", "filter": "adds"}));
-    assert_eq!((&told["failed"], &told["exitCode"]), (&json!(0), &json!(0)), "{told}");
+    assert_eq!(failure(&reply, "inner bad")["message"], "boom\nsecond line");
+    assert_eq!(reply["failures"].as_array().unwrap().len(), 2);
+    let reply = value(&yard, "run_tests", json!({"path": "web", "filter": "adds"}));
+    assert_eq!((&reply["failed"], &reply["exitCode"]), (&json!(0), &json!(0)), "{reply}");
 }
 
 #[test]
@@ -378,9 +378,9 @@ fn a6_scripts_are_run_by_the_manager_that_the_project_names() {
     yard.put("pnpm-lock.yaml", "lockfileVersion: '9.0'\n");
     let bin = home.join("node_modules/.bin");
     let env = json!({"PATH": format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display())});
-    let told = value(&yard, "run_tests", json!({"path": "web", "env": env}));
-    check_counts(&told, 3, 2, 2);
-    assert_eq!(told["command"], "pnpm --silent run test");
+    let reply = value(&yard, "run_tests", json!({"path": "web", "env": env}));
+    check_counts(&reply, 3, 2, 2);
+    assert_eq!(reply["command"], "pnpm --silent run test");
     let (code, message) = error(&yard, "run_tests", json!({"path": "web"}));
     assert_eq!(code, "UNAVAILABLE");
     assert!(message.starts_with("there is no pnpm where commands run"), "{message}");
@@ -409,12 +409,12 @@ fn a6_cmake_is_built_and_tested() {
          set_tests_properties(later PROPERTIES SKIP_RETURN_CODE 77)\n",
     );
     let env = json!({"PATH": format!("{}:/usr/bin:/bin", home.join("bin").display())});
-    let told = value(&yard, "run_tests", json!({"env": env}));
-    check_counts(&told, 1, 1, 1);
-    assert_eq!((&told["framework"], &told["exitCode"]), (&json!("ctest"), &json!(8)));
-    assert!(failure(&told, "bad")["message"].as_str().unwrap().contains("two is not three"));
-    let told = value(&yard, "run_tests", json!({"env": env, "filter": "good"}));
-    check_counts(&told, 1, 0, 0);
+    let reply = value(&yard, "run_tests", json!({"env": env}));
+    check_counts(&reply, 1, 1, 1);
+    assert_eq!((&reply["framework"], &reply["exitCode"]), (&json!("ctest"), &json!(8)));
+    assert!(failure(&reply, "bad")["message"].as_str().unwrap().contains("two is not three"));
+    let reply = value(&yard, "run_tests", json!({"env": env, "filter": "good"}));
+    check_counts(&reply, 1, 0, 0);
     // The machine may have one: with this PATH there is a shell and nothing else.
     let few = yard.root().join("few");
     std::fs::create_dir(&few).unwrap();
@@ -428,24 +428,24 @@ fn a6_cmake_is_built_and_tested() {
 fn a6_make_and_scripts_that_say_little() {
     let yard = yard();
     yard.put("Makefile", "test:\n\t@echo '2 passed, 1 failed'; exit 3\n");
-    let told = value(&yard, "run_tests", json!({}));
-    check_counts(&told, 2, 1, 0);
-    assert_eq!((&told["framework"], &told["exitCode"]), (&json!("make"), &json!(2)));
-    let told = value(&yard, "run_tests", json!({"filter": "x"}));
+    let reply = value(&yard, "run_tests", json!({}));
+    check_counts(&reply, 2, 1, 0);
+    assert_eq!((&reply["framework"], &reply["exitCode"]), (&json!("make"), &json!(2)));
+    let reply = value(&yard, "run_tests", json!({"filter": "x"}));
     assert_eq!(
-        told["message"],
+        reply["message"],
         "all tests ran: make has no way to choose some of them by `filter`"
     );
     yard.put("Makefile", "test:\n\t@echo fine; echo made > made\n");
-    let told = value(&yard, "run_tests", json!({}));
-    assert_eq!((&told["passed"], &told["exitCode"]), (&Value::Null, &json!(0)), "{told}");
-    assert_eq!(told["output"], "fine\n");
-    assert!(told["message"].as_str().unwrap().contains("1 created"), "{told}");
+    let reply = value(&yard, "run_tests", json!({}));
+    assert_eq!((&reply["passed"], &reply["exitCode"]), (&Value::Null, &json!(0)), "{reply}");
+    assert_eq!(reply["output"], "fine\n");
+    assert!(reply["message"].as_str().unwrap().contains("1 created"), "{reply}");
     assert!(yard.has("made"));
 }
 
 #[test]
-fn a6_what_is_not_there_is_said() {
+fn a6_missing_things_are_reported() {
     let yard = yard();
     yard.put("notes.txt", "x");
     let (code, message) = error(&yard, "run_tests", json!({}));
@@ -470,7 +470,7 @@ fn a6_what_is_not_there_is_said() {
 }
 
 #[test]
-fn a6_tests_that_take_too_long_end_with_what_was_said() {
+fn a6_tests_that_take_too_long_end_with_their_output() {
     let yard = yard();
     yard.put("Makefile", "test:\n\t@echo begun; sleep 4245\n");
     let answer = call(&yard, "run_tests", json!({"timeout": 1}));

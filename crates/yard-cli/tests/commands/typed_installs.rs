@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use yard_gate::{Approval, ApprovalStatus, Scope};
 use yard_testkit::Yard;
 
-use crate::ground::{guarded, shell_as};
+use crate::box_setup::{guarded, shell_as};
 use crate::network::{Host, awaited, decide, page, requests, way_to, yard_with};
 
 const INSTALL: &str = ".venv/bin/python -m pip install left";
@@ -44,7 +44,7 @@ fn one_yes_is_for_every_public_host_of_the_install() {
         let yard = project(&host, Duration::from_secs(12));
         let before = host.count();
         thread::scope(|threads| {
-            let told = threads.spawn(|| run(&yard, INSTALL));
+            let reply = threads.spawn(|| run(&yard, INSTALL));
             let row = awaited(&yard);
             assert_eq!(host.count(), before, "nothing is sent before the yes");
             let place = format!("index.example:{}", host.port);
@@ -63,9 +63,9 @@ fn one_yes_is_for_every_public_host_of_the_install() {
                 })
             );
             decide(&yard, row.id, true, scope);
-            let told = told.join().unwrap();
-            assert_eq!(told["stdout"], "saidsaid", "{told}");
-            assert_eq!(told["message"], Value::Null, "{told}");
+            let reply = reply.join().unwrap();
+            assert_eq!(reply["stdout"], "saidsaid", "{reply}");
+            assert_eq!(reply["message"], Value::Null, "{reply}");
         });
         assert_eq!(requests(&yard, ApprovalStatus::Pending).len(), 0, "nobody was asked again");
         assert_eq!(host.count(), before + 2);
@@ -77,12 +77,12 @@ fn a_no_is_for_all_of_them() {
     let host = Host::serve(|_| page("never"));
     let yard = project(&host, Duration::from_secs(12));
     thread::scope(|threads| {
-        let told = threads.spawn(|| run(&yard, INSTALL));
+        let reply = threads.spawn(|| run(&yard, INSTALL));
         decide(&yard, awaited(&yard).id, false, Scope::Once);
-        let told = told.join().unwrap();
+        let reply = reply.join().unwrap();
         let refused = HOSTS.map(|name| format!("{name}:{} (a person said no", host.port));
-        let message = told["message"].as_str().unwrap();
-        assert!(refused.iter().all(|place| message.contains(place)), "{told}");
+        let message = reply["message"].as_str().unwrap();
+        assert!(refused.iter().all(|place| message.contains(place)), "{reply}");
     });
     assert_eq!(requests(&yard, ApprovalStatus::Pending).len(), 0);
     assert_eq!(host.count(), 0);
@@ -92,9 +92,9 @@ fn a_no_is_for_all_of_them() {
 fn a_later_yes_is_for_the_next_run_of_the_same_install_and_for_nothing_else() {
     let host = Host::serve(|_| page("said"));
     let yard = project(&host, Duration::from_millis(200));
-    let told = run(&yard, INSTALL);
+    let reply = run(&yard, INSTALL);
     let row = awaited(&yard);
-    let message = told["message"].as_str().unwrap();
+    let message = reply["message"].as_str().unwrap();
     assert!(message.contains(&format!("(approval {})", row.id)), "{message}");
     assert_eq!(requests(&yard, ApprovalStatus::Pending).len(), 1, "both hosts wait for one answer");
     decide(&yard, row.id, true, Scope::Once);
@@ -103,16 +103,16 @@ fn a_later_yes_is_for_the_next_run_of_the_same_install_and_for_nothing_else() {
         format!("{INSTALL} more"),
         format!("{INSTALL}; true"),
     ] {
-        let told = run(&yard, &other);
+        let reply = run(&yard, &other);
         assert!(
-            told["message"].as_str().is_some_and(|words| words.contains("wait")),
-            "{other}: {told}"
+            reply["message"].as_str().is_some_and(|words| words.contains("wait")),
+            "{other}: {reply}"
         );
     }
     assert_eq!(host.count(), 0);
     assert_eq!(run(&yard, INSTALL)["stdout"], "saidsaid");
-    let told = run(&yard, INSTALL);
-    assert!(told["message"].as_str().unwrap().contains("wait"), "it was for one run: {told}");
+    let reply = run(&yard, INSTALL);
+    assert!(reply["message"].as_str().unwrap().contains("wait"), "it was for one run: {reply}");
 }
 
 #[test]

@@ -6,8 +6,8 @@ use yard_dialects::Answer;
 use yard_gate::{Session, Verdict};
 use yard_testkit::{Dice, Yard};
 
-use crate::effects::{COMMANDS, Deed, Effect, FILE_TOOLS, ToolCall, Way, Whose};
-use crate::ground::{asked, decide, guarded, shell_as, shown, times, yard};
+use crate::box_setup::{asked, decide, guarded, shell_as, shown, times, yard};
+use crate::effects::{COMMANDS, ChangeKind, Effect, FILE_TOOLS, ToolCall, Way, Whose};
 
 /// Twenty lines that somebody else wrote.
 fn twenty() -> String {
@@ -26,14 +26,16 @@ fn b1_the_same_effect_gets_the_same_base_verdict_whichever_way_it_is_done() {
     let mut dice = Dice(1);
     let ways: Vec<&Way> = FILE_TOOLS.iter().chain(&COMMANDS).collect();
     // Every deed by every way once, and then at random.
-    let every = Deed::ALL.into_iter().flat_map(|deed| ways.iter().map(move |way| (deed, *way)));
-    let mut drawn: Vec<(Deed, &Way)> = every.collect();
+    let every = ChangeKind::ALL
+        .into_iter()
+        .flat_map(|change_kind| ways.iter().map(move |way| (change_kind, *way)));
+    let mut drawn: Vec<(ChangeKind, &Way)> = every.collect();
     for _ in 0..times(3_000).saturating_sub(drawn.len()) {
-        drawn.push((*dice.pick(&Deed::ALL), *dice.pick(&ways)));
+        drawn.push((*dice.pick(&ChangeKind::ALL), *dice.pick(&ways)));
     }
     let mut done = [0; 2];
-    for (at, (deed, way)) in drawn.into_iter().enumerate() {
-        let effect = Effect::draw(&mut dice, deed, &Whose::ALL);
+    for (at, (change_kind, way)) in drawn.into_iter().enumerate() {
+        let effect = Effect::draw(&mut dice, change_kind, &Whose::ALL);
         let folder = format!("w{at}");
         let path = format!("{folder}/{}", effect.place.path());
         // The same file may be named through a link to a folder above it, or to the file itself.
@@ -145,7 +147,7 @@ fn b1_a_yes_to_coder_for_the_chat_is_none_to_what_everybody_is_asked_for() {
         call(&yard, &session, ("coder", "edit", args))
     };
     let first = edit("a.txt", "line 7 of");
-    let ruling = yard_gate::Ruling {
+    let ruling = yard_gate::DecisionInput {
         approves: true,
         scope: yard_gate::Scope::Chat,
         reason: None,
@@ -342,7 +344,7 @@ fn g11_an_ignore_file_of_another_agent_gives_no_leave_either() {
     assert!(shell_as(&yard, &other, "echo build/ > .gitignore").pending.is_none());
     let asks = shell_as(&yard, &session, "rm -rf build").pending.is_some();
     assert!(asks, "an agent wrote the ignore file");
-    let yard = crate::ground::yard();
+    let yard = crate::box_setup::yard();
     let session = guarded(&yard);
     yard.put("/build/made", "x\n");
     yard.put("/.ignore", "build/\n");
@@ -378,7 +380,7 @@ fn b5_a_viewer_s_push_starts_nothing_and_plan_mode_neither() {
 }
 
 #[test]
-fn b8_a_push_that_cannot_work_asks_nobody() {
+fn b8_a_push_that_cannot_work_does_not_ask() {
     let yard = yard();
     let git = "git init -q -b main . && git config user.email a@example.com && \
                git config user.name A && git commit -q --allow-empty -m one";
@@ -409,7 +411,7 @@ fn without_a_person_whatever_would_ask_is_refused_at_once() {
 fn a_session_for_one_toolset_uses_no_other() {
     let yard = yard();
     yard.put("/a.txt", "a\n");
-    let session = guarded(&yard).speaking(&["coder".to_owned()]);
+    let session = guarded(&yard).with_toolsets(&["coder".to_owned()]);
     let refused = call(&yard, &session, ("workspace", "read", json!({"path": "/a.txt"})));
     assert_eq!(refused.body["code"], "FORBIDDEN", "{}", refused.body);
     let answer = call(&yard, &session, ("coder", "ls", json!({"dirPath": "."})));

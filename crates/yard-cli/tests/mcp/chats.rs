@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{Ground, text};
+use crate::client::{Setup, text};
 
 const WORD: &str = "needle_word";
 
@@ -14,17 +14,17 @@ fn counts() -> (usize, usize) {
 }
 
 /// Sources with a word that the calls quote, too.
-fn sources() -> Ground {
-    let ground = Ground::new();
+fn sources() -> Setup {
+    let setup = Setup::new();
     for name in ["src/main.rs", "src/lib.rs", "src/deep/parser.rs", "docs/notes.md"] {
-        ground.put(name, &format!("first line\nfn {WORD}() {{}}\n"));
+        setup.put(name, &format!("first line\nfn {WORD}() {{}}\n"));
     }
-    ground
+    setup
 }
 
 /// The titles of the chats, as the person at the machine sees them.
-fn chats(ground: &Ground) -> Vec<Value> {
-    let listed: Value = serde_json::from_str(&ground.person(&["chats", "--json"])).unwrap();
+fn chats(setup: &Setup) -> Vec<Value> {
+    let listed: Value = serde_json::from_str(&setup.person(&["chats", "--json"])).unwrap();
     listed["chats"].as_array().unwrap_or_else(|| panic!("{listed}")).clone()
 }
 
@@ -53,33 +53,36 @@ fn searches() -> Vec<(&'static str, &'static str, Value)> {
 
 #[test]
 fn w18_after_many_calls_and_connections_every_search_returns_sources() {
-    let ground = sources();
+    let setup = sources();
     let (connections, calls) = counts();
     let open = ["--toolset", "workspace", "--policy", "open"];
     for number in 0..connections {
-        let client = ground.connect(&open);
+        let client = setup.connect(&open);
         let note = json!({"path": "/src/note.txt", "content": format!("{WORD} {number}\n"), "overwrite": true});
-        client.said("write", note);
+        client.text_of("write", note);
         assert_eq!(client.leave(), Some(0));
     }
-    let client = ground.connect(&open);
+    let client = setup.connect(&open);
     for number in 0..calls {
         let (old, new) = (format!("{WORD} {}", connections - 1 + number), number + connections);
         let edit = json!({"path": "/src/note.txt", "old_string": old, "new_string": format!("{WORD} {new}")});
-        client.said("edit", edit);
+        client.text_of("edit", edit);
     }
     client.leave();
-    assert_eq!(chats(&ground).len(), connections + 1, "each connection that changed something");
+    assert_eq!(chats(&setup).len(), connections + 1, "each connection that changed something");
     for (toolset, tool, args) in searches() {
-        let client = ground.connect(&["--toolset", toolset, "--policy", "open"]);
+        let client = setup.connect(&["--toolset", toolset, "--policy", "open"]);
         let answer = client.call(tool, args.clone());
         assert_ne!(answer["isError"], true, "{toolset}.{tool} {args}: {answer}");
-        let said = answer.to_string();
-        assert!(said.contains("parser.rs"), "{toolset}.{tool} {args}: {said}");
-        assert!(!said.contains("chats") && !said.contains(".chat"), "{toolset}.{tool}: {said}");
+        let output = answer.to_string();
+        assert!(output.contains("parser.rs"), "{toolset}.{tool} {args}: {output}");
+        assert!(
+            !output.contains("chats") && !output.contains(".chat"),
+            "{toolset}.{tool}: {output}"
+        );
     }
     // Where they are named they are there, and the root lists their folder once.
-    let client = ground.connect(&open);
+    let client = setup.connect(&open);
     let root = client.call("ls", json!({}))["structuredContent"].clone();
     let names: Vec<&Value> =
         root["entries"].as_array().unwrap().iter().map(|entry| &entry["path"]).collect();
@@ -94,29 +97,32 @@ fn w18_after_many_calls_and_connections_every_search_returns_sources() {
 
 #[test]
 fn w18_connections_that_change_nothing_make_no_chat() {
-    let ground = sources();
+    let setup = sources();
     for toolset in ["workspace", "file", "coder", "assistant", "codex", "filesystem"] {
-        let client = ground.connect(&["--toolset", toolset, "--policy", "open"]);
+        let client = setup.connect(&["--toolset", toolset, "--policy", "open"]);
         for (_, tool, args) in searches().into_iter().filter(|(of, ..)| *of == toolset) {
             client.call(tool, args);
         }
         client.leave();
     }
-    let client = ground.connect(&["--toolset", "workspace", "--policy", "open"]);
-    client.said("read", json!({"path": "/src/lib.rs"}));
+    let client = setup.connect(&["--toolset", "workspace", "--policy", "open"]);
+    client.text_of("read", json!({"path": "/src/lib.rs"}));
     client.complaint(
         "edit",
         json!({"path": "/src/lib.rs", "old_string": "absent", "new_string": "x"}),
     );
-    assert!(chats(&ground).is_empty(), "{:?}", chats(&ground));
+    assert!(chats(&setup).is_empty(), "{:?}", chats(&setup));
     // The first change makes it, and what comes after belongs to it.
-    client.said("edit", json!({"path": "/src/lib.rs", "old_string": "first", "new_string": "1st"}));
-    client.said("write", json!({"path": "/new.txt", "content": "x"}));
+    client.text_of(
+        "edit",
+        json!({"path": "/src/lib.rs", "old_string": "first", "new_string": "1st"}),
+    );
+    client.text_of("write", json!({"path": "/new.txt", "content": "x"}));
     client.leave();
-    let made = chats(&ground);
+    let made = chats(&setup);
     assert_eq!(made.len(), 1, "{made:?}");
-    let client = ground.connect(&["--toolset", "workspace", "--policy", "open"]);
+    let client = setup.connect(&["--toolset", "workspace", "--policy", "open"]);
     let read = client.call("read", json!({"path": "/chats/MCP: test.chat"}));
-    let said = text(&read);
-    assert!(said.contains("workspace.edit") && said.contains("workspace.write"), "{said}");
+    let output = text(&read);
+    assert!(output.contains("workspace.edit") && output.contains("workspace.write"), "{output}");
 }

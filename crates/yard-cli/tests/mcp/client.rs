@@ -26,12 +26,12 @@ pub(crate) enum Wire {
 pub(crate) const BOTH: [Wire; 2] = [Wire::Sessions, Wire::Requests];
 
 /// A folder to work on and one for what is kept.
-pub(crate) struct Ground {
+pub(crate) struct Setup {
     pub(crate) root: TempDir,
     pub(crate) data: TempDir,
 }
 
-impl Ground {
+impl Setup {
     pub(crate) fn new() -> Self {
         Self { root: TempDir::new().unwrap(), data: TempDir::new().unwrap() }
     }
@@ -72,9 +72,9 @@ impl Ground {
     pub(crate) fn person(&self, words: &[&str]) -> String {
         let mut command = toolyard(self.data.path());
         let done = command.arg("--root").arg(self.root.path()).args(words).output().unwrap();
-        let said = String::from_utf8_lossy(&done.stdout).into_owned();
-        assert!(done.status.success(), "{said}{}", String::from_utf8_lossy(&done.stderr));
-        said
+        let printed = String::from_utf8_lossy(&done.stdout).into_owned();
+        assert!(done.status.success(), "{printed}{}", String::from_utf8_lossy(&done.stderr));
+        printed
     }
 
     /// The person says yes to a request as it is now.
@@ -100,7 +100,7 @@ pub(crate) struct Client {
     wire: Wire,
     able: Value,
     /// What the server sent that is no answer.
-    pub(crate) told: RefCell<Vec<Value>>,
+    pub(crate) notifications: RefCell<Vec<Value>>,
     /// What this client answers when it is asked something, by method.
     pub(crate) answers: RefCell<Vec<(String, Value)>>,
 }
@@ -131,7 +131,7 @@ impl Client {
             next: Cell::new(1),
             wire,
             able,
-            told: RefCell::default(),
+            notifications: RefCell::default(),
             answers: RefCell::default(),
         };
         if wire == Wire::Sessions {
@@ -208,7 +208,7 @@ impl Client {
             let (_, result) = answers.remove(at.unwrap_or_else(|| panic!("asked {message}")));
             self.send(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
         }
-        self.told.borrow_mut().push(message);
+        self.notifications.borrow_mut().push(message);
     }
 
     pub(crate) fn ask(&self, method: &str, params: Value) -> Value {
@@ -232,7 +232,7 @@ impl Client {
 
     /// The text of a call that goes well.
     #[track_caller]
-    pub(crate) fn said(&self, tool: &str, arguments: Value) -> String {
+    pub(crate) fn text_of(&self, tool: &str, arguments: Value) -> String {
         let result = self.call(tool, arguments);
         assert_ne!(result["isError"], true, "{tool}: {result}");
         text(&result)

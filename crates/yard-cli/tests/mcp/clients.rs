@@ -12,9 +12,9 @@ fn run(program: &str, script: &str, more: &[&str]) {
     let mut command = Command::new(program);
     command.arg(folder.join(script)).arg(env!("CARGO_BIN_EXE_toolyard")).arg(&scratch).args(more);
     let done = command.output().unwrap();
-    let said = String::from_utf8_lossy(&done.stdout);
+    let text = String::from_utf8_lossy(&done.stdout);
     let complained = String::from_utf8_lossy(&done.stderr);
-    assert!(done.status.success(), "{script}\n{said}\n{complained}");
+    assert!(done.status.success(), "{script}\n{text}\n{complained}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! The official conformance suite against a real server on loopback: house, registry, store, kernel, gate,
-//! catalog, HTTP door and MCP door are Toolyard's own; only one toolset and its extras are the suite's. In
+//! catalog, HTTP door and MCP door are Toolyard's own; only one toolset and its extension are the suite's. In
 //! process, because the binary has no such toolset. What it needs is installed below the target folder.
 
 use std::fs::{self, File};
@@ -22,7 +22,7 @@ use yard_server::{App, BoundServer, ServerSettings};
 use yard_store::{SqliteRegistry, SqliteStore};
 use yard_testkit::RealWorld;
 
-use crate::conformance_extras::Fixture;
+use crate::conformance_extension::Fixture;
 use crate::conformance_tools::{TOOLSET, catalog};
 
 const SUITE: &str = "@modelcontextprotocol/conformance@0.2.0-alpha.12";
@@ -85,7 +85,7 @@ fn served(home: &Path) -> (SocketAddr, String, String) {
     let wanted = NewWorkspace { name: "Work".to_owned(), folder: None };
     let workspace = house.add_workspace(&identity, &wanted).unwrap();
 
-    let app = App::with_extras(house, catalog(), ServerSettings::default(), Arc::new(Fixture));
+    let app = App::with_extension(house, catalog(), ServerSettings::default(), Arc::new(Fixture));
     let listening = BoundServer::at(([127, 0, 0, 1], 0).into()).unwrap();
     let address = listening.address;
     thread::spawn(move || yard_server::serve(listening, app, std::future::pending::<()>));
@@ -104,13 +104,13 @@ fn installed() -> PathBuf {
         let mut npm = Command::new("npm");
         npm.args(["install", "--no-audit", "--no-fund", SUITE, NODE, "--prefix"]).arg(&home);
         let ran = npm.output().unwrap();
-        assert!(ran.status.success(), "{}", told(&ran));
+        assert!(ran.status.success(), "{}", output_text(&ran));
         fs::write(done, "").unwrap();
     }
     home.join("node_modules")
 }
 
-fn told(ran: &Output) -> String {
+fn output_text(ran: &Output) -> String {
     let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
     text(&ran.stdout) + &text(&ran.stderr)
 }
@@ -154,15 +154,15 @@ fn conforms(revision: &str, scenarios: usize) {
     suite.args(["server", "--url", &proxy.url, "--requirements", revision]);
     suite.arg("--output-dir").arg(results.path()).current_dir(results.path());
     let ran = suite.output().unwrap();
-    let said = told(&ran);
-    assert!(ran.status.success(), "{said}");
+    let printed = output_text(&ran);
+    assert!(ran.status.success(), "{printed}");
     // A suite that finds nothing to ask finds no fault either.
-    assert_eq!(passed(&said), scenarios, "{said}");
+    assert_eq!(passed(&printed), scenarios, "{printed}");
 }
 
 /// How many scenarios passed that count.
-fn passed(said: &str) -> usize {
-    let (_, summary) = said.split_once("=== SUMMARY ===").unwrap_or_default();
+fn passed(printed: &str) -> usize {
+    let (_, summary) = printed.split_once("=== SUMMARY ===").unwrap_or_default();
     let (scored, others) = summary.split_once("Not scored").unwrap_or((summary, ""));
     let count = |text: &str| text.lines().filter(|line| line.trim().starts_with('✓')).count();
     count(scored) - count(others)
@@ -216,7 +216,7 @@ fn extras_are_for_their_own_toolset_alone() {
         assert!(other.contains(ours) && !other.contains(theirs), "{method}: {other}");
     }
     for toolset in [TOOLSET, "filesystem"] {
-        let said = ask(toolset, "logging/setLevel");
-        assert!(said.contains("-32601"), "{toolset}: {said}");
+        let printed = ask(toolset, "logging/setLevel");
+        assert!(printed.contains("-32601"), "{toolset}: {printed}");
     }
 }

@@ -1,6 +1,6 @@
 //! The toolset that the conformance suite asks for, in a dialect of its own: through the catalog, the gate
 //! and the MCP door like every other. Tools that speak the protocol themselves are only listed here;
-//! `conformance_extras.rs` answers them.
+//! `conformance_extension.rs` answers them.
 
 use std::thread;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use yard_core::{Fault, FaultCode};
 use yard_dialects::{Catalog, Context, Dialect, Hints, Paths, Stop, Tool, Work, envelope};
-use yard_gate::{Awaited, Item, Pending, QuestionForm};
+use yard_gate::{Awaited, FormQuestion, Pending, QuestionForm};
 
 pub(crate) const TOOLSET: &str = "conformance";
 /// One red pixel.
@@ -154,7 +154,7 @@ macro_rules! asking {
 }
 
 fn ask(context: &Context<'_>, round: &Round) -> Result<Blocks, Stop> {
-    let item = |(name, kind, question): &(&str, &str, &str)| Item {
+    let item = |(name, kind, question): &(&str, &str, &str)| FormQuestion {
         name: (*name).to_owned(),
         question: (*question).to_owned(),
         schema: json!({"type": kind}),
@@ -176,7 +176,7 @@ fn go_on(pending: &Pending, context: &Context<'_>, rounds: &[&Round]) -> Result<
     let Some(given) = question.answer else {
         return Ok(Blocks { content: Vec::new(), pending: Some(pending.clone()) });
     };
-    let asked = question.form.items()[0].name.as_str();
+    let asked = question.form.questions()[0].name.as_str();
     let at = rounds.iter().position(|round| round[0].0 == asked);
     match at.and_then(|at| rounds.get(at + 1)) {
         Some(next) => ask(context, next),
@@ -188,7 +188,7 @@ fn go_on(pending: &Pending, context: &Context<'_>, rounds: &[&Round]) -> Result<
 #[derive(Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "the person is asked in the words of the fields")]
 struct Message {
-    /// What the person is told.
+    /// The message that the person sees.
     message: String,
 }
 
@@ -274,14 +274,14 @@ impl Tool for Schema2020 {
     }
 }
 
-/// Listed here, answered by the extras.
+/// Listed here, answered by the extension.
 fn elsewhere() -> Result<Blocks, Stop> {
-    Err(Fault::new(FaultCode::Io, "the extras did not answer this").into())
+    Err(Fault::new(FaultCode::Io, "the extension did not answer this").into())
 }
 
 /// A fixture of the conformance suite.
 #[derive(Deserialize, JsonSchema)]
-#[expect(dead_code, reason = "the extras read it")]
+#[expect(dead_code, reason = "the extension reads it")]
 struct Prompted {
     /// What the client's model is asked.
     prompt: String,

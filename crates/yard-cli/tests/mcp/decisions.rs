@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, Ground, Wire, text, toolyard};
+use crate::client::{Client, Setup, Wire, text, toolyard};
 use crate::counter::Counter;
 
 /// What asks, whoever does it.
@@ -26,10 +26,10 @@ fn runs() -> u64 {
 struct Dice(u64);
 
 impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
+    fn roll(&mut self, stores: u64) -> u64 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % sides
+        (self.0 >> 33) % stores
     }
 }
 
@@ -90,7 +90,7 @@ impl Story {
 
 /// One workspace on which all runs are made, with the servers that are still alive.
 struct Stage {
-    ground: Ground,
+    setup: Setup,
     posts: Counter,
     address: String,
     clients: HashMap<(&'static str, bool), Client>,
@@ -98,16 +98,16 @@ struct Stage {
 
 impl Stage {
     fn new() -> Self {
-        let (ground, posts) = (Ground::new(), Counter::default());
+        let (setup, posts) = (Setup::new(), Counter::default());
         let address = posts.serve();
         let private = std::fs::Permissions::from_mode(0o700);
-        std::fs::set_permissions(ground.data.path(), private).unwrap();
+        std::fs::set_permissions(setup.data.path(), private).unwrap();
         let config = format!("[web]\nexempt = [{address:?}]\n");
-        std::fs::write(ground.data.path().join("toolyard.toml"), config).unwrap();
-        let rules = ground.data.path().join("rules.json");
+        std::fs::write(setup.data.path().join("toolyard.toml"), config).unwrap();
+        let rules = setup.data.path().join("rules.json");
         std::fs::write(&rules, RULES).unwrap();
-        ground.person(&["policy", "set", rules.to_str().unwrap()]);
-        Self { ground, posts, address, clients: HashMap::new() }
+        setup.person(&["policy", "set", rules.to_str().unwrap()]);
+        Self { setup, posts, address, clients: HashMap::new() }
     }
 
     fn arguments(&self, kind: Kind, mark: &str) -> (&'static str, Value) {
@@ -137,13 +137,13 @@ impl Stage {
 
     fn prepare(&self, kind: Kind, mark: &str) {
         if matches!(kind, Kind::Patch | Kind::Delete) {
-            self.ground.put(mark, "old\n");
+            self.setup.put(mark, "old\n");
         }
     }
 
     /// How often it happened, as far as the world shows it.
     fn count(&self, kind: Kind, mark: &str) -> usize {
-        let found = std::fs::read_to_string(self.ground.root.path().join(mark)).ok();
+        let found = std::fs::read_to_string(self.setup.root.path().join(mark)).ok();
         match (kind, found) {
             (Kind::Post, _) => self.posts.count(mark),
             (Kind::Delete, found) => usize::from(found.is_none()),
@@ -153,23 +153,23 @@ impl Stage {
     }
 
     fn client(&mut self, toolset: &'static str, asks: bool) -> &Client {
-        let ground = &self.ground;
+        let setup = &self.setup;
         self.clients.entry((toolset, asks)).or_insert_with(|| {
             let able = if asks { json!({"elicitation": {"form": {}}}) } else { json!({}) };
             let words = ["--toolset", toolset, "--policy", "open", "--wait", "120"];
-            ground.speak(Wire::Sessions, &words, able)
+            setup.speak(Wire::Sessions, &words, able)
         })
     }
 
     fn row(&self, id: &str) -> Value {
-        serde_json::from_str(&self.ground.person(&["approve", id, "--json"])).unwrap()
+        serde_json::from_str(&self.setup.person(&["approve", id, "--json"])).unwrap()
     }
 
     /// The request that has this mark among its arguments, once it waits.
     fn waiting(&self, mark: &str) -> Value {
         let began = Instant::now();
         loop {
-            let listed = self.ground.person(&["approve", "--json"]);
+            let listed = self.setup.person(&["approve", "--json"]);
             let listed: Value = serde_json::from_str(&listed).unwrap();
             let rows = listed["approvals"].as_array().unwrap();
             if let Some(row) = rows.iter().find(|row| row["args"].to_string().contains(mark)) {
@@ -192,8 +192,8 @@ impl Stage {
     /// A process that says yes.
     fn approving(&self, row: &Value) -> Child {
         let (id, state) = (row["id"].as_str().unwrap(), row["state_hash"].as_str().unwrap());
-        let mut command = toolyard(self.ground.data.path());
-        command.arg("--root").arg(self.ground.root.path());
+        let mut command = toolyard(self.setup.data.path());
+        command.arg("--root").arg(self.setup.root.path());
         command.args(["approve", id, "--yes", "--state", state]);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         command.spawn().unwrap()
@@ -251,8 +251,8 @@ impl Stage {
         let status = row["status"].as_str().unwrap().to_owned();
         if let Some(client) = self.clients.get(&key).filter(|_| !was_replaced(story)) {
             let result = client.answer_to(call)["result"].clone();
-            let said = text(&result);
-            assert!(!said.contains("used already"), "{kind:?} {story:?}: {result}");
+            let output = text(&result);
+            assert!(!output.contains("used already"), "{kind:?} {story:?}: {result}");
             let is_error = result["isError"] == true;
             assert_eq!(is_error, status == "unknown", "{kind:?} {story:?} {status}: {result}");
         }
@@ -299,7 +299,7 @@ fn a2_whoever_decides_and_whoever_is_killed_what_was_approved_happens_once_or_is
     let (mut stage, mut dice) = (Stage::new(), Dice(23));
     let mut outcomes: HashMap<String, usize> = HashMap::new();
     let began = Instant::now();
-    stage.ground.person(&["approve"]);
+    stage.setup.person(&["approve"]);
     let usual = began.elapsed() * 2;
     for run in 0..runs() {
         // Every kind and every story come by turns: the dice choose the moments.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, Ground};
+use crate::client::{Client, Setup};
 
 /// The counts of an issue belong to the soak; a plain run takes a tenth.
 fn times(count: usize) -> usize {
@@ -25,10 +25,10 @@ fn memory(client: &Client) -> u64 {
 
 #[test]
 fn two_clients_edit_one_file_and_no_edit_is_lost() {
-    let ground = Ground::new();
+    let setup = Setup::new();
     let lines: String = (0..120).map(|number| format!("line {number}.\n")).collect();
-    ground.put("a", &lines);
-    let clients = [ground.connect(&["--policy", "open"]), ground.connect(&["--policy", "open"])];
+    setup.put("a", &lines);
+    let clients = [setup.connect(&["--policy", "open"]), setup.connect(&["--policy", "open"])];
     let mut asked = Vec::new();
     for number in 0..120_usize {
         let edits =
@@ -41,14 +41,14 @@ fn two_clients_edit_one_file_and_no_edit_is_lost() {
         let result = clients[number % 2].answer_in_any_order(id);
         if result["result"]["isError"] != true {
             assert!(
-                ground.text("a").contains(&format!("edited {number}.")),
+                setup.text("a").contains(&format!("edited {number}.")),
                 "{number} was acknowledged"
             );
             done += 1;
         }
     }
     assert_eq!(done, 120, "every edit is made again until it fits");
-    assert_eq!(ground.text("a").lines().count(), 120);
+    assert_eq!(setup.text("a").lines().count(), 120);
 }
 
 /// The one file of that name below a folder.
@@ -61,50 +61,50 @@ fn named(folder: &Path, name: &str) -> Option<PathBuf> {
 
 /// A small change is made on the thread that reads, when nobody else is in its way; else it is not.
 #[test]
-fn a_save_that_waits_for_another_process_holds_up_nobody() {
-    let ground = Ground::new();
-    ground.put("a", "one\n");
-    let client = ground.connect(&["--policy", "open"]);
-    client.said("write_file", json!({"path": "b", "content": "x"}));
-    let lock = named(ground.data.path(), "lock").unwrap();
+fn a_save_that_waits_for_another_process_delays_no_other_call() {
+    let setup = Setup::new();
+    setup.put("a", "one\n");
+    let client = setup.connect(&["--policy", "open"]);
+    client.text_of("write_file", json!({"path": "b", "content": "x"}));
+    let lock = named(setup.data.path(), "lock").unwrap();
     let mut holder = Command::new("flock").arg(&lock).args(["sleep", "3"]).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(300));
     let write = json!({"name": "write_file", "arguments": {"path": "b", "content": "y"}});
     let (began, id) = (Instant::now(), client.request("tools/call", write));
-    assert_eq!(client.said("read_text_file", json!({"path": "a"})), "one\n");
+    assert_eq!(client.text_of("read_text_file", json!({"path": "a"})), "one\n");
     assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
     let answer = client.answer_in_any_order(id);
     assert_ne!(answer["result"]["isError"], true, "{answer}");
-    assert_eq!(ground.text("b"), "y");
+    assert_eq!(setup.text("b"), "y");
     holder.wait().unwrap();
 }
 
 #[test]
 fn odd_files_end_in_errors_and_keep_nobody_waiting() {
-    let ground = Ground::new();
-    ground.put("fine", "ok\n");
-    let fifo = ground.root.path().join("fifo");
+    let setup = Setup::new();
+    setup.put("fine", "ok\n");
+    let fifo = setup.root.path().join("fifo");
     assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
-    let _ = std::os::unix::fs::symlink("/dev/zero", ground.root.path().join("zero"));
-    ground.put("new\nline\u{7}", "odd\n");
-    let client = ground.connect(&["--policy", "open"]);
+    let _ = std::os::unix::fs::symlink("/dev/zero", setup.root.path().join("zero"));
+    setup.put("new\nline\u{7}", "odd\n");
+    let client = setup.connect(&["--policy", "open"]);
     let began = Instant::now();
     for name in ["fifo", "zero", "/dev/zero"] {
         client.complaint("read_text_file", json!({"path": name}));
         client.complaint("write_file", json!({"path": name, "content": "x"}));
     }
-    assert_eq!(client.said("read_text_file", json!({"path": "new\nline\u{7}"})), "odd\n");
-    let listed = client.said("list_directory", json!({"path": "."}));
+    assert_eq!(client.text_of("read_text_file", json!({"path": "new\nline\u{7}"})), "odd\n");
+    let listed = client.text_of("list_directory", json!({"path": "."}));
     assert!(listed.contains("fifo") && listed.contains("fine"), "{listed}");
     assert!(began.elapsed() < Duration::from_secs(10));
-    assert_eq!(client.said("read_text_file", json!({"path": "fine"})), "ok\n");
+    assert_eq!(client.text_of("read_text_file", json!({"path": "fine"})), "ok\n");
 }
 
 #[test]
 fn lines_that_are_no_messages_are_answered_or_dropped() {
-    let ground = Ground::new();
-    ground.put("a", "ok\n");
-    let client = ground.connect(&["--policy", "open"]);
+    let setup = Setup::new();
+    setup.put("a", "ok\n");
+    let client = setup.connect(&["--policy", "open"]);
     for wrong in [
         "{",
         "[]",
@@ -132,23 +132,23 @@ fn lines_that_are_no_messages_are_answered_or_dropped() {
         "]".repeat(50_000)
     );
     client.write(deep.as_bytes());
-    assert_eq!(client.said("read_text_file", json!({"path": "a"})), "ok\n");
+    assert_eq!(client.text_of("read_text_file", json!({"path": "a"})), "ok\n");
     // Half a message, and then the end of the input.
-    let ground = Ground::new();
+    let setup = Setup::new();
     let mut child =
-        ground.command(&[]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        setup.command(&[]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"meth").unwrap();
     assert!(child.wait().unwrap().success());
 }
 
 #[test]
 fn long_lines_are_taken_or_refused_and_their_memory_is_given_back() {
-    let ground = Ground::new();
-    let client = ground.connect(&["--policy", "open"]);
-    client.said("write_file", json!({"path": "first", "content": "x"}));
+    let setup = Setup::new();
+    let client = setup.connect(&["--policy", "open"]);
+    client.text_of("write_file", json!({"path": "first", "content": "x"}));
     let content = "x".repeat(20 << 20);
-    client.said("write_file", json!({"path": "large", "content": content}));
-    assert_eq!(std::fs::metadata(ground.root.path().join("large")).unwrap().len(), 20 << 20);
+    client.text_of("write_file", json!({"path": "large", "content": content}));
+    assert_eq!(std::fs::metadata(setup.root.path().join("large")).unwrap().len(), 20 << 20);
     let why =
         client.complaint("write_file", json!({"path": "huge", "content": "x".repeat(70 << 20)}));
     assert!(why.contains("at most 67108864"), "{why}");
@@ -160,16 +160,16 @@ fn long_lines_are_taken_or_refused_and_their_memory_is_given_back() {
     let refusal = client.next_message();
     assert_eq!(refusal["error"]["code"], -32600, "{refusal}");
     assert_ne!(refusal["id"], id);
-    client.said("read_text_file", json!({"path": "first"}));
+    client.text_of("read_text_file", json!({"path": "first"}));
     std::thread::sleep(Duration::from_secs(1));
     assert!(memory(&client) < 400 << 20, "{} MiB are held", memory(&client) >> 20);
 }
 
 #[test]
 fn a_client_that_never_reads_costs_no_memory() {
-    let ground = Ground::new();
-    ground.put("a", &"0123456789\n".repeat(100_000));
-    let mut child = ground
+    let setup = Setup::new();
+    setup.put("a", &"0123456789\n".repeat(100_000));
+    let mut child = setup
         .command(&["--policy", "open"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -208,20 +208,20 @@ fn a_client_that_never_reads_costs_no_memory() {
 
 #[test]
 fn patterns_that_explode_are_bounded() {
-    let ground = Ground::new();
+    let setup = Setup::new();
     for number in 0..200 {
-        ground.put(&format!("aaaaaaaaaaaaaaaaaaaaaaaa{number}"), "aaaaaaaaaaaaaaaaaaaaaaaaaaaa\n");
+        setup.put(&format!("aaaaaaaaaaaaaaaaaaaaaaaa{number}"), "aaaaaaaaaaaaaaaaaaaaaaaaaaaa\n");
     }
     let began = Instant::now();
     for pattern in
         ["{a,b}".repeat(18), "[".repeat(2_000), format!("{}*", "*a".repeat(500)), "**/".repeat(500)]
     {
-        let client = ground.connect(&["--policy", "open"]);
+        let client = setup.connect(&["--policy", "open"]);
         client.call(
             "search_files",
             json!({"path": ".", "pattern": pattern, "excludePatterns": [pattern]}),
         );
-        let client = ground.connect(&["--toolset", "workspace"]);
+        let client = setup.connect(&["--toolset", "workspace"]);
         client.call("glob", json!({"pattern": pattern}));
         client.call(
             "grep",
@@ -233,13 +233,13 @@ fn patterns_that_explode_are_bounded() {
 
 #[test]
 fn a_folder_that_becomes_a_link_leads_nowhere() {
-    let (ground, outside) = (Ground::new(), tempfile::tempdir().unwrap());
+    let (setup, outside) = (Setup::new(), tempfile::tempdir().unwrap());
     std::fs::write(outside.path().join("f"), "secret\n").unwrap();
-    ground.put("real/f", "mine\n");
-    let client = ground.connect(&["--policy", "open"]);
+    setup.put("real/f", "mine\n");
+    let client = setup.connect(&["--policy", "open"]);
     let stop = Arc::new(AtomicBool::new(false));
     let (stopped, root, target) =
-        (Arc::clone(&stop), ground.root.path().to_owned(), outside.path().to_owned());
+        (Arc::clone(&stop), setup.root.path().to_owned(), outside.path().to_owned());
     let swapper = std::thread::spawn(move || {
         let (door, real) = (root.join("door"), root.join("real"));
         while !stopped.load(Ordering::Relaxed) {
@@ -268,16 +268,16 @@ fn a_folder_that_becomes_a_link_leads_nowhere() {
 impl Client {
     /// The answer to one of many requests that are under way.
     fn answer_in_any_order(&self, id: u64) -> Value {
-        let kept = self.told.borrow_mut().iter().position(|message| message["id"] == id);
+        let kept = self.notifications.borrow_mut().iter().position(|message| message["id"] == id);
         if let Some(at) = kept {
-            return self.told.borrow_mut().remove(at);
+            return self.notifications.borrow_mut().remove(at);
         }
         loop {
             let message = self.next_message();
             if message["id"] == id {
                 return message;
             }
-            self.told.borrow_mut().push(message);
+            self.notifications.borrow_mut().push(message);
         }
     }
 }

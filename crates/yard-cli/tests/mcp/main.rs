@@ -14,7 +14,7 @@ mod client;
 mod clients;
 mod config;
 mod conformance;
-mod conformance_extras;
+mod conformance_extension;
 mod conformance_tools;
 #[path = "../support/counter.rs"]
 mod counter;

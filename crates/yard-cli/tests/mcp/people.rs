@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::client::{BOTH, Client, Ground, Wire, text};
+use crate::client::{BOTH, Client, Setup, Wire, text};
 
 const OVERWRITE: &str = "write_file";
 
@@ -12,19 +12,19 @@ fn able() -> Value {
     json!({"elicitation": {"form": {}}})
 }
 
-/// Makes a call that asks a person, who says `said`; its result, and what was asked.
+/// Makes a call that asks a person, who says `text_of`; its result, and what was asked.
 pub(crate) fn asking(
     client: &Client,
     wire: Wire,
     tool: &str,
     arguments: &Value,
-    said: Value,
+    output: Value,
 ) -> (Value, Value) {
     let params = json!({"name": tool, "arguments": arguments});
     if wire == Wire::Sessions {
-        client.answers.borrow_mut().push(("elicitation/create".to_owned(), said));
+        client.answers.borrow_mut().push(("elicitation/create".to_owned(), output));
         let result = client.result("tools/call", params);
-        let asked = client.told.borrow_mut().pop().unwrap();
+        let asked = client.notifications.borrow_mut().pop().unwrap();
         return (result, asked["params"].clone());
     }
     let first = client.result("tools/call", params.clone());
@@ -32,18 +32,18 @@ pub(crate) fn asking(
     let asked = first["inputRequests"]["person"]["params"].clone();
     let mut again = params;
     again["requestState"] = first["requestState"].clone();
-    again["inputResponses"] = json!({"person": said});
+    again["inputResponses"] = json!({"person": output});
     (client.result("tools/call", again), asked)
 }
 
 #[test]
 fn a_person_approves_in_the_client() {
     for wire in BOTH {
-        let ground = Ground::new();
+        let setup = Setup::new();
         for name in ["a", "b", "c"] {
-            ground.put(name, "one\n");
+            setup.put(name, "one\n");
         }
-        let client = ground.speak(wire, &[], able());
+        let client = setup.speak(wire, &[], able());
         let yes = json!({"action": "accept", "content": {"decision": "Allow once"}});
         let arguments = json!({"path": "a", "content": "two\n"});
         let (result, asked) = asking(&client, wire, OVERWRITE, &arguments, yes);
@@ -52,7 +52,7 @@ fn a_person_approves_in_the_client() {
             "the effect is shown: {asked}"
         );
         assert_ne!(result["isError"], true, "{result}");
-        assert_eq!(ground.text("a"), "two\n");
+        assert_eq!(setup.text("a"), "two\n");
         let no = json!({"action": "accept", "content": {"decision": "Deny", "reason": "not this"}});
         let arguments = json!({"path": "b", "content": "three\n"});
         let (result, _) = asking(&client, wire, OVERWRITE, &arguments, no);
@@ -62,27 +62,27 @@ fn a_person_approves_in_the_client() {
         assert!(result["isError"] == true && text(&result).contains("said no"), "{result}");
         let (result, _) = asking(&client, wire, OVERWRITE, &arguments, json!({"action": "cancel"}));
         assert!(text(&result).contains("toolyard approve"), "it waits on: {result}");
-        assert_eq!(ground.text("b"), "one\n");
+        assert_eq!(setup.text("b"), "one\n");
         let always = json!({"action": "accept", "content": {"decision": "Allow for this chat"}});
         let (result, _) = asking(&client, wire, OVERWRITE, &arguments, always);
         assert_ne!(result["isError"], true, "{result}");
-        client.said(OVERWRITE, json!({"path": "c", "content": "four\n"}));
-        assert_eq!(ground.text("c"), "four\n");
+        client.text_of(OVERWRITE, json!({"path": "c", "content": "four\n"}));
+        assert_eq!(setup.text("c"), "four\n");
     }
 }
 
 #[test]
 fn a_person_answers_a_question_in_the_client() {
     for wire in BOTH {
-        let ground = Ground::new();
-        let client = ground.speak(wire, &["--toolset", "workspace"], able());
+        let setup = Setup::new();
+        let client = setup.speak(wire, &["--toolset", "workspace"], able());
         let colour = json!({"name": "colour", "question": "Which colour?",
             "schema": {"type": "string", "enum": ["red", "blue"]},
             "buttons": [{"label": "Warm", "value": "red"}, {"label": "Cold", "value": "blue"}]});
         let many = json!({"name": "many", "question": "How many?", "schema": {"type": "integer"}});
         let arguments = json!({"questions": [colour, many]});
-        let said = json!({"action": "accept", "content": {"colour": "blue", "many": 3}});
-        let (result, asked) = asking(&client, wire, "ask_user", &arguments, said);
+        let output = json!({"action": "accept", "content": {"colour": "blue", "many": 3}});
+        let (result, asked) = asking(&client, wire, "ask_user", &arguments, output);
         assert_eq!(asked["requestedSchema"]["required"], json!(["colour", "many"]), "{asked}");
         let offered = &asked["requestedSchema"]["properties"]["colour"];
         assert_eq!(
@@ -106,10 +106,10 @@ fn a_person_answers_a_question_in_the_client() {
 
 #[test]
 fn a_state_is_good_for_its_own_call_only() {
-    let ground = Ground::new();
-    ground.put("a", "one\n");
-    ground.put("b", "one\n");
-    let client = ground.speak(Wire::Requests, &[], able());
+    let setup = Setup::new();
+    setup.put("a", "one\n");
+    setup.put("b", "one\n");
+    let client = setup.speak(Wire::Requests, &[], able());
     let call =
         |path: &str| json!({"name": OVERWRITE, "arguments": {"path": path, "content": "two\n"}});
     let first = client.result("tools/call", call("a"));
@@ -126,9 +126,9 @@ fn a_state_is_good_for_its_own_call_only() {
         let answer = client.ask("tools/call", again);
         assert_eq!(answer["error"]["code"], -32602, "{answer}");
     }
-    assert_eq!((ground.text("a"), ground.text("b")), ("one\n".to_owned(), "one\n".to_owned()));
+    assert_eq!((setup.text("a"), setup.text("b")), ("one\n".to_owned(), "one\n".to_owned()));
     // A second server of the same person signs with another key.
-    let other = ground.speak(Wire::Requests, &[], able());
+    let other = setup.speak(Wire::Requests, &[], able());
     let mut again = call("a");
     again["requestState"] = state.into();
     again["inputResponses"] = yes;
@@ -143,30 +143,30 @@ fn where_the_client_cannot_ask_the_answer_says_who_can() {
         (Wire::Sessions, &["--wait", "0", "--no-elicitation"], able()),
         (Wire::Requests, &["--wait", "0", "--no-elicitation"], able()),
     ] {
-        let ground = Ground::new();
-        ground.put("a", "one\n");
-        let client = ground.speak(wire, words, able);
+        let setup = Setup::new();
+        setup.put("a", "one\n");
+        let client = setup.speak(wire, words, able);
         let result = client.call(OVERWRITE, json!({"path": "a", "content": "two\n"}));
         assert_eq!(result["isError"], true, "{result}");
         let id = result["_meta"]["toolyard/answer"]["approval_id"].as_str().unwrap().to_owned();
         assert!(text(&result).contains(&format!("toolyard approve {id}")), "{result}");
-        ground.approve(&id);
-        assert_eq!(ground.text("a"), "two\n", "it happens without another call");
+        setup.approve(&id);
+        assert_eq!(setup.text("a"), "two\n", "it happens without another call");
     }
 }
 
 #[test]
 fn r16_a_call_waits_for_a_person_at_another_place() {
-    let ground = Ground::new();
-    ground.put("a", "one\n");
-    let client = ground.connect(&["--wait", "20"]);
+    let setup = Setup::new();
+    setup.put("a", "one\n");
+    let client = setup.connect(&["--wait", "20"]);
     let id = client.request(
         "tools/call",
         json!({"name": OVERWRITE, "arguments": {"path": "a", "content": "two\n"}}),
     );
     let began = Instant::now();
     let approval = loop {
-        let listed = ground.person(&["approve", "--json"]);
+        let listed = setup.person(&["approve", "--json"]);
         let listed: Value = serde_json::from_str(&listed).unwrap();
         if let Some(found) = listed["approvals"][0]["id"].as_str() {
             break found.to_owned();
@@ -174,18 +174,18 @@ fn r16_a_call_waits_for_a_person_at_another_place() {
         assert!(began.elapsed() < Duration::from_secs(15), "{listed}");
         std::thread::sleep(Duration::from_millis(100));
     };
-    ground.approve(&approval);
+    setup.approve(&approval);
     let result = client.answer_to(id)["result"].clone();
     assert_ne!(result["isError"], true, "{result}");
     assert!(began.elapsed() < Duration::from_secs(15));
-    assert_eq!(ground.text("a"), "two\n");
+    assert_eq!(setup.text("a"), "two\n");
 }
 
 /// The request that waits, once there is one.
-fn waiting(ground: &Ground) -> Value {
+fn waiting(setup: &Setup) -> Value {
     let began = Instant::now();
     loop {
-        let listed: Value = serde_json::from_str(&ground.person(&["approve", "--json"])).unwrap();
+        let listed: Value = serde_json::from_str(&setup.person(&["approve", "--json"])).unwrap();
         if listed["approvals"][0]["id"].is_string() {
             return listed["approvals"][0].clone();
         }
@@ -196,30 +196,30 @@ fn waiting(ground: &Ground) -> Value {
 
 #[test]
 fn a2_a_terminal_that_is_approved_on_the_command_line_opens_in_the_server_that_waits() {
-    let ground = Ground::new();
-    let client = ground.connect(&["--toolset", "codex", "--wait", "60"]);
+    let setup = Setup::new();
+    let client = setup.connect(&["--toolset", "codex", "--wait", "60"]);
     let arguments = json!({"session_id": "t", "cmd": "echo ready; cat", "workdir": null});
     let id = client.request("tools/call", json!({"name": "exec_command", "arguments": arguments}));
-    let request = waiting(&ground);
-    let said = ground.approve(request["id"].as_str().unwrap());
-    assert!(said.contains("executed"), "{said}");
+    let request = waiting(&setup);
+    let output = setup.approve(request["id"].as_str().unwrap());
+    assert!(output.contains("executed"), "{output}");
     let result = client.answer_to(id)["result"].clone();
     assert_ne!(result["isError"], true, "{result}");
     assert!(text(&result).contains("ready"), "{result}");
-    let typed = client.said("write_stdin", json!({"session_id": "t", "chars": "typed\n"}));
+    let typed = client.text_of("write_stdin", json!({"session_id": "t", "chars": "typed\n"}));
     assert!(typed.contains("typed"), "{typed}");
-    client.said("kill_session", json!({"session_id": "t"}));
+    client.text_of("kill_session", json!({"session_id": "t"}));
 }
 
 #[test]
 fn a2_a_command_that_is_approved_on_the_command_line_is_answered_to_the_call_that_waits() {
-    let ground = Ground::new();
+    let setup = Setup::new();
     let words = ["--toolset", "assistant", "--policy", "strict", "--wait", "60"];
-    let client = ground.connect(&words);
+    let client = setup.connect(&words);
     let arguments = json!({"language": "bash", "code": "echo out"});
     let id = client.request("tools/call", json!({"name": "run_code", "arguments": arguments}));
-    let request = waiting(&ground);
-    ground.approve(request["id"].as_str().unwrap());
+    let request = waiting(&setup);
+    setup.approve(request["id"].as_str().unwrap());
     let result = client.answer_to(id)["result"].clone();
     assert_ne!(result["isError"], true, "{result}");
     assert!(text(&result).contains("out"), "{result}");
@@ -228,18 +228,18 @@ fn a2_a_command_that_is_approved_on_the_command_line_is_answered_to_the_call_tha
 #[test]
 fn b2_what_changed_since_it_was_shown_in_the_client_is_shown_again() {
     for wire in BOTH {
-        let ground = Ground::new();
-        ground.put("a", "one\n");
-        let client = ground.speak(wire, &[], able());
+        let setup = Setup::new();
+        setup.put("a", "one\n");
+        let client = setup.speak(wire, &[], able());
         let arguments = json!({"path": "a", "content": "two\n"});
         let yes = json!({"action": "accept", "content": {"decision": "Allow once"}});
         let params = json!({"name": OVERWRITE, "arguments": arguments});
         // The request is renewed under the same id, while the client shows what it was.
         let renew = || {
-            let request = waiting(&ground);
-            ground.put("a", "somebody's\n");
-            let said = ground.approve(request["id"].as_str().unwrap());
-            assert!(said.contains("somebody's"), "it waits again, with the new diff: {said}");
+            let request = waiting(&setup);
+            setup.put("a", "somebody's\n");
+            let output = setup.approve(request["id"].as_str().unwrap());
+            assert!(output.contains("somebody's"), "it waits again, with the new diff: {output}");
         };
         let asked_again = if wire == Wire::Sessions {
             let call = client.request("tools/call", params);
@@ -249,7 +249,7 @@ fn b2_what_changed_since_it_was_shown_in_the_client_is_shown_again() {
             client.send(&json!({"jsonrpc": "2.0", "id": first["id"], "result": yes}));
             let second = client.next_message();
             let message = second["params"]["message"].as_str().unwrap().to_owned();
-            assert_eq!(ground.text("a"), "somebody's\n");
+            assert_eq!(setup.text("a"), "somebody's\n");
             client.send(&json!({"jsonrpc": "2.0", "id": second["id"], "result": yes}));
             let result = client.answer_to(call)["result"].clone();
             assert_ne!(result["isError"], true, "{result}");
@@ -262,7 +262,7 @@ fn b2_what_changed_since_it_was_shown_in_the_client_is_shown_again() {
             again["inputResponses"] = json!({"person": yes});
             let second = client.result("tools/call", again);
             assert_eq!(second["resultType"], "input_required", "{second}");
-            assert_eq!(ground.text("a"), "somebody's\n");
+            assert_eq!(setup.text("a"), "somebody's\n");
             let mut again = params;
             again["requestState"] = second["requestState"].clone();
             again["inputResponses"] = json!({"person": yes});
@@ -271,65 +271,65 @@ fn b2_what_changed_since_it_was_shown_in_the_client_is_shown_again() {
             second["inputRequests"]["person"]["params"]["message"].as_str().unwrap().to_owned()
         };
         assert!(asked_again.contains("-somebody's"), "{asked_again}");
-        assert_eq!(ground.text("a"), "two\n");
+        assert_eq!(setup.text("a"), "two\n");
     }
 }
 
 #[test]
 fn g15_what_a_dialog_cannot_show_whole_cannot_be_approved_there() {
     for wire in BOTH {
-        let ground = Ground::new();
+        let setup = Setup::new();
         let long: String = (0..3_000).map(|line| format!("line {line}\n")).collect();
-        ground.put("a", &long);
-        let client = ground.speak(wire, &[], able());
+        setup.put("a", &long);
+        let client = setup.speak(wire, &[], able());
         let arguments = json!({"path": "a", "content": "short\n"});
         let yes = json!({"action": "accept", "content": {"decision": "Allow once"}});
         let (result, asked) = asking(&client, wire, OVERWRITE, &arguments, yes);
         let decisions = &asked["requestedSchema"]["properties"]["decision"]["enum"];
         assert_eq!(*decisions, json!(["Deny"]), "{asked}");
         assert_eq!(result["isError"], true, "{result}");
-        assert_eq!(ground.text("a"), long);
-        let request = waiting(&ground);
-        ground.approve(request["id"].as_str().unwrap());
-        assert_eq!(ground.text("a"), "short\n", "it is decided where it is shown");
+        assert_eq!(setup.text("a"), long);
+        let request = waiting(&setup);
+        setup.approve(request["id"].as_str().unwrap());
+        assert_eq!(setup.text("a"), "short\n", "it is decided where it is shown");
     }
 }
 
 #[test]
 fn b7_a_call_that_its_client_cancels_withdraws_its_request() {
-    let ground = Ground::new();
-    ground.put("a", "one\n");
-    let client = ground.connect(&["--wait", "60"]);
+    let setup = Setup::new();
+    setup.put("a", "one\n");
+    let client = setup.connect(&["--wait", "60"]);
     let arguments = json!({"path": "a", "content": "two\n"});
     let id = client.request("tools/call", json!({"name": OVERWRITE, "arguments": arguments}));
-    let request = waiting(&ground);
+    let request = waiting(&setup);
     let cancelled = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
         "params": {"requestId": id, "reason": "not needed"}});
     client.send(&cancelled);
     let began = Instant::now();
     let one = request["id"].as_str().unwrap();
     loop {
-        let row: Value = serde_json::from_str(&ground.person(&["approve", one, "--json"])).unwrap();
+        let row: Value = serde_json::from_str(&setup.person(&["approve", one, "--json"])).unwrap();
         if row["status"] == "withdrawn" {
             break;
         }
         assert!(began.elapsed() < Duration::from_secs(30), "{row}");
         std::thread::sleep(Duration::from_millis(50));
     }
-    assert_eq!(ground.text("a"), "one\n");
+    assert_eq!(setup.text("a"), "one\n");
 }
 
 #[test]
 fn b7_a_request_whose_process_was_killed_still_waits() {
-    let ground = Ground::new();
-    ground.put("a", "one\n");
-    let client = ground.connect(&["--wait", "60"]);
+    let setup = Setup::new();
+    setup.put("a", "one\n");
+    let client = setup.connect(&["--wait", "60"]);
     let arguments = json!({"path": "a", "content": "two\n"});
     client.request("tools/call", json!({"name": OVERWRITE, "arguments": arguments}));
-    let request = waiting(&ground);
+    let request = waiting(&setup);
     drop(client);
-    ground.approve(request["id"].as_str().unwrap());
-    assert_eq!(ground.text("a"), "two\n");
+    setup.approve(request["id"].as_str().unwrap());
+    assert_eq!(setup.text("a"), "two\n");
 }
 
 /// A server on loopback that says one thing and counts how often.
@@ -344,8 +344,9 @@ fn page() -> (String, std::sync::Arc<std::sync::atomic::AtomicUsize>) {
             let lines = std::io::BufReader::new(stream.try_clone().unwrap()).lines();
             lines.take_while(|line| line.as_ref().is_ok_and(|line| !line.is_empty())).count();
             counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-            let said = "HTTP/1.1 200 OK\r\nContent-Length: 8\r\nConnection: close\r\n\r\nthe page";
-            stream.write_all(said.as_bytes()).unwrap();
+            let output =
+                "HTTP/1.1 200 OK\r\nContent-Length: 8\r\nConnection: close\r\n\r\nthe page";
+            stream.write_all(output.as_bytes()).unwrap();
         }
     });
     (place, count)
@@ -353,9 +354,9 @@ fn page() -> (String, std::sync::Arc<std::sync::atomic::AtomicUsize>) {
 
 #[test]
 fn a_person_is_asked_about_a_host_in_the_client_while_the_command_waits() {
-    let ground = Ground::new();
+    let setup = Setup::new();
     let (place, count) = page();
-    let mut command = ground.command(&["--toolset", "codex"]);
+    let mut command = setup.command(&["--toolset", "codex"]);
     command.env("TOOLYARD__COMMANDS__REACH", format!("[{place:?}]"));
     let client = Client::start(command, Wire::Sessions, able());
     let curl = json!({"command": format!("curl -sS http://{place}/"), "workdir": null, "timeout_ms": 30_000});

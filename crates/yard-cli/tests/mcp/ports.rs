@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, Ground, text, toolyard};
+use crate::client::{Client, Setup, text, toolyard};
 
 const VITE: &str = "vite@6.4.6";
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -31,8 +31,8 @@ impl Drop for Ports {
 }
 
 impl Ports {
-    fn start(ground: &Ground) -> Self {
-        let mut command = toolyard(ground.data.path());
+    fn start(setup: &Setup) -> Self {
+        let mut command = toolyard(setup.data.path());
         let mut process = command.arg("ports").stdout(Stdio::piped()).spawn().unwrap();
         let out = BufReader::new(process.stdout.take().unwrap());
         let (send, lines) = channel();
@@ -66,11 +66,11 @@ impl Ports {
 
 fn open(client: &Client, name: &str, command: &str, port: u16) {
     let arguments = json!({"session_id": name, "cmd": command, "workdir": null});
-    let mut said = text(&client.call("exec_command", arguments));
+    let mut output = text(&client.call("exec_command", arguments));
     let until = Instant::now() + PATIENCE;
-    while !said.contains(&format!("port {port}")) {
-        assert!(Instant::now() < until, "port {port} is not named: {said}");
-        said = text(&client.call("write_stdin", json!({"session_id": name, "chars": ""})));
+    while !output.contains(&format!("port {port}")) {
+        assert!(Instant::now() < until, "port {port} is not named: {output}");
+        output = text(&client.call("write_stdin", json!({"session_id": name, "chars": ""})));
     }
 }
 
@@ -101,21 +101,21 @@ fn is_refused(address: &str) -> bool {
 
 #[test]
 fn a_file_server_in_a_terminal_opens_in_the_persons_browser_and_is_closed_with_it() {
-    let ground = Ground::new();
-    ground.put("page.txt", "the page\n");
-    let client = ground.connect(&["--toolset", "codex", "--policy", "open"]);
-    let ports = Ports::start(&ground);
+    let setup = Setup::new();
+    setup.put("page.txt", "the page\n");
+    let client = setup.connect(&["--toolset", "codex", "--policy", "open"]);
+    let ports = Ports::start(&setup);
     ports.says("No program in a terminal listens on a port yet");
     open(&client, "files", "python3 -m http.server 8123 --bind 127.0.0.1", 8_123);
     let address = ports.opens(8_123);
     assert!(address.starts_with("127.0.0.2:"), "an address that is no other server's: {address}");
     let page = get(&address, "/page.txt");
     assert!(page.starts_with("HTTP/1.0 200") && page.ends_with("the page\n"), "{page}");
-    let listed: Value = serde_json::from_str(&ground.person(&["ports", "--json"])).unwrap();
+    let listed: Value = serde_json::from_str(&setup.person(&["ports", "--json"])).unwrap();
     assert_eq!(listed["ports"][0]["port"], 8_123, "{listed}");
     assert_eq!(listed["ports"][0]["terminal"], "files", "{listed}");
-    assert!(ground.person(&["ports", "--list"]).contains("python3 -m http.server"), "as a table");
-    client.said("kill_session", json!({"session_id": "files"}));
+    assert!(setup.person(&["ports", "--list"]).contains("python3 -m http.server"), "as a table");
+    client.text_of("kill_session", json!({"session_id": "files"}));
     ports.says("closed: port 8123");
     assert!(is_refused(&address), "closed with its terminal");
     open(&client, "files", "python3 -m http.server 8124 --bind 127.0.0.1", 8_124);
@@ -123,7 +123,7 @@ fn a_file_server_in_a_terminal_opens_in_the_persons_browser_and_is_closed_with_i
     drop(ports);
     assert!(is_refused(&address), "closed with the command that opened it");
     assert_eq!(client.leave(), Some(0));
-    assert!(!ground.person(&["ports", "--list"]).contains("8124"), "gone with the agent");
+    assert!(!setup.person(&["ports", "--list"]).contains("8124"), "gone with the agent");
 }
 
 /// A folder with vite in it, installed once.
@@ -167,24 +167,24 @@ fn hears(line: &mut TcpStream, wanted: &str) -> String {
 
 #[test]
 fn a_page_of_vite_is_served_with_the_web_socket_that_reloads_it() {
-    let ground = Ground::new();
-    ground.put("index.html", "<script type=\"module\" src=\"/main.js\"></script>\n");
-    ground.put("main.js", "document.title = 'one'\n");
-    ground.put("package.json", "{\"type\": \"module\"}\n");
+    let setup = Setup::new();
+    setup.put("index.html", "<script type=\"module\" src=\"/main.js\"></script>\n");
+    setup.put("main.js", "document.title = 'one'\n");
+    setup.put("package.json", "{\"type\": \"module\"}\n");
     let copied = Command::new("cp")
         .arg("-r")
         .arg(with_vite().join("node_modules"))
-        .arg(ground.root.path())
+        .arg(setup.root.path())
         .status();
     assert!(copied.unwrap().success());
-    let client = ground.connect(&["--toolset", "codex", "--policy", "open"]);
+    let client = setup.connect(&["--toolset", "codex", "--policy", "open"]);
     open(&client, "dev", "node node_modules/vite/bin/vite.js --port 5199 --strictPort", 5_199);
-    let inside = client.said(
+    let inside = client.text_of(
         "shell",
         json!({"command": "curl -sS http://localhost:5199/main.js", "workdir": null, "timeout_ms": 20_000}),
     );
     assert!(inside.contains("document.title = 'one'"), "a second command of the chat: {inside}");
-    let ports = Ports::start(&ground);
+    let ports = Ports::start(&setup);
     let address = ports.opens(5_199);
     assert!(get(&address, "/").contains("/@vite/client"));
     let script = get(&address, "/@vite/client");
@@ -192,15 +192,15 @@ fn a_page_of_vite_is_served_with_the_web_socket_that_reloads_it() {
         script.split("wsToken = \"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
     assert!(get(&address, "/main.js").contains("document.title = 'one'"));
     let mut socket = web_socket(&address, &format!("/?token={token}"));
-    let said = hears(&mut socket, "\"type\":\"connected\"");
-    assert!(said.starts_with("HTTP/1.1 101 "), "{said}");
-    client.said("apply_patch_freeform", json!({
+    let output = hears(&mut socket, "\"type\":\"connected\"");
+    assert!(output.starts_with("HTTP/1.1 101 "), "{output}");
+    client.text_of("apply_patch_freeform", json!({
         "patch": "*** Begin Patch\n*** Update File: main.js\n@@\n-document.title = 'one'\n+document.title = 'two'\n\
                   *** End Patch\n"
     }));
     hears(&mut socket, "full-reload");
     assert!(get(&address, "/main.js").contains("document.title = 'two'"));
-    client.said("kill_session", json!({"session_id": "dev"}));
+    client.text_of("kill_session", json!({"session_id": "dev"}));
     ports.says("closed: port 5199");
     // The end of the terminal is the end of its connections.
     let mut rest = Vec::new();

@@ -5,16 +5,16 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use serde_json::{Value, json};
 
-use crate::client::{BOTH, Client, Ground, Wire};
+use crate::client::{BOTH, Client, Setup, Wire};
 
 #[test]
 fn files_history_and_diffs_are_read() {
     for wire in BOTH {
-        let ground = Ground::new();
-        ground.put("a b.txt", "one\n");
-        std::fs::write(ground.root.path().join("raw"), [0, 255, 7]).unwrap();
-        let client = ground.speak(wire, &["--policy", "open"], json!({}));
-        client.said("write_file", json!({"path": "new", "content": "x\n"}));
+        let setup = Setup::new();
+        setup.put("a b.txt", "one\n");
+        std::fs::write(setup.root.path().join("raw"), [0, 255, 7]).unwrap();
+        let client = setup.speak(wire, &["--policy", "open"], json!({}));
+        client.text_of("write_file", json!({"path": "new", "content": "x\n"}));
         let listed = client.result("resources/list", json!({}));
         let uris: Vec<&str> = listed["resources"]
             .as_array()
@@ -49,11 +49,11 @@ fn files_history_and_diffs_are_read() {
 
 #[test]
 fn long_lists_come_in_pages() {
-    let ground = Ground::new();
+    let setup = Setup::new();
     for number in 0..450 {
-        ground.put(&format!("f{number:03}"), "");
+        setup.put(&format!("f{number:03}"), "");
     }
-    let client = ground.connect(&[]);
+    let client = setup.connect(&[]);
     let (mut uris, mut cursor) = (Vec::new(), Value::Null);
     loop {
         let params = if cursor.is_null() { json!({}) } else { json!({"cursor": cursor}) };
@@ -87,12 +87,12 @@ fn wait_for(client: &Client, uri: &str) -> Value {
 }
 
 #[test]
-fn who_subscribes_is_told_of_every_change_whoever_makes_it() {
+fn a_subscriber_is_notified_of_the_changes_of_every_author() {
     for wire in BOTH {
-        let ground = Ground::new();
-        ground.put("a", "one\n");
-        ground.put("b", "one\n");
-        let client = ground.speak(wire, &["--policy", "open"], json!({}));
+        let setup = Setup::new();
+        setup.put("a", "one\n");
+        setup.put("b", "one\n");
+        let client = setup.speak(wire, &["--policy", "open"], json!({}));
         let uri = "toolyard://file/a";
         match wire {
             Wire::Sessions => drop(client.result("resources/subscribe", json!({"uri": uri}))),
@@ -108,33 +108,33 @@ fn who_subscribes_is_told_of_every_change_whoever_makes_it() {
             json!({"name": "write_file", "arguments": {"path": "a", "content": "two\n"}}),
         );
         wait_for(&client, uri);
-        ground.person(&["undo", "last"]);
+        setup.person(&["undo", "last"]);
         wait_for(&client, uri);
         std::thread::sleep(Duration::from_millis(300));
-        std::fs::write(ground.root.path().join("a"), "three\n").unwrap();
+        std::fs::write(setup.root.path().join("a"), "three\n").unwrap();
         wait_for(&client, uri);
         if wire == Wire::Sessions {
             client.result("resources/unsubscribe", json!({"uri": uri}));
             std::thread::sleep(Duration::from_millis(1_500));
             while !client.is_silent_for(Duration::from_millis(200)) {}
-            std::fs::write(ground.root.path().join("a"), "four\n").unwrap();
+            std::fs::write(setup.root.path().join("a"), "four\n").unwrap();
             assert!(client.is_silent_for(Duration::from_secs(2)), "nobody wants to know any more");
         }
     }
 }
 
 #[test]
-fn who_listed_resources_is_told_when_the_list_changes() {
-    let ground = Ground::new();
-    ground.put("a", "one\n");
-    let client = ground.speak(Wire::Sessions, &["--policy", "open"], json!({}));
-    let told = || {
+fn a_client_that_listed_resources_is_notified_when_the_list_changes() {
+    let setup = Setup::new();
+    setup.put("a", "one\n");
+    let client = setup.speak(Wire::Sessions, &["--policy", "open"], json!({}));
+    let reply = || {
         let end = Instant::now() + Duration::from_secs(10);
         while client.next_message()["method"] != "notifications/resources/list_changed" {
             assert!(Instant::now() < end, "not told");
         }
     };
-    client.said("write_file", json!({"path": "b", "content": "two\n"}));
+    client.text_of("write_file", json!({"path": "b", "content": "two\n"}));
     assert!(client.is_silent_for(Duration::from_millis(1_200)), "who has no list is not told");
     client.result("resources/list", json!({}));
     std::thread::sleep(Duration::from_millis(500));
@@ -142,17 +142,17 @@ fn who_listed_resources_is_told_when_the_list_changes() {
         "tools/call",
         json!({"name": "write_file", "arguments": {"path": "c", "content": "x"}}),
     );
-    told();
-    std::fs::write(ground.root.path().join("d"), "from outside\n").unwrap();
-    told();
+    reply();
+    std::fs::write(setup.root.path().join("d"), "from outside\n").unwrap();
+    reply();
 }
 
 #[test]
 fn prompts_are_filled_in() {
     for wire in BOTH {
-        let ground = Ground::new();
-        let client = ground.speak(wire, &["--policy", "open"], json!({}));
-        client.said("write_file", json!({"path": "new", "content": "xyzzy\n"}));
+        let setup = Setup::new();
+        let client = setup.speak(wire, &["--policy", "open"], json!({}));
+        client.text_of("write_file", json!({"path": "new", "content": "xyzzy\n"}));
         let listed = client.result("prompts/list", json!({}));
         let names: Vec<&str> = listed["prompts"]
             .as_array()
@@ -180,11 +180,11 @@ fn prompts_are_filled_in() {
 
 #[test]
 fn paths_are_completed() {
-    let ground = Ground::new();
+    let setup = Setup::new();
     for name in ["src/main.rs", "src/map.rs", "src/deep/x", "readme"] {
-        ground.put(name, "");
+        setup.put(name, "");
     }
-    let client = ground.connect(&[]);
+    let client = setup.connect(&[]);
     let complete = |typed: &str| {
         let reference = json!({"type": "ref/resource", "uri": "toolyard://file/{+path}"});
         let params = json!({"ref": reference, "argument": {"name": "path", "value": typed}});

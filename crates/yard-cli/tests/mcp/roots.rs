@@ -1,52 +1,57 @@
 //! Several roots (R15), and clients that offer fewer.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::client::{BOTH, Client, Ground, Wire, text, toolyard};
+use crate::client::{BOTH, Client, Setup, Wire, text, toolyard};
 use crate::people::asking;
 
-fn two_roots() -> (Ground, TempDir, Client, String) {
-    let (ground, other) = (Ground::new(), TempDir::new().unwrap());
-    ground.put("a", "first\n");
+fn two_roots() -> (Setup, TempDir, Client, String) {
+    let (setup, other) = (Setup::new(), TempDir::new().unwrap());
+    setup.put("a", "first\n");
     std::fs::write(other.path().join("a"), "second\n").unwrap();
-    let mut command = toolyard(ground.data.path());
+    let mut command = toolyard(setup.data.path());
     command
         .arg("mcp")
         .args(["--policy", "open"])
         .arg("--root")
-        .arg(ground.root.path())
+        .arg(setup.root.path())
         .arg(other.path());
     let client = Client::start(command, Wire::Sessions, json!({}));
     let second = std::fs::canonicalize(other.path()).unwrap().to_str().unwrap().to_owned();
-    (ground, other, client, second)
+    (setup, other, client, second)
 }
 
 #[test]
 fn r15_several_roots_are_several_workspaces() {
-    let (ground, other, client, second) = two_roots();
-    let listed = client.said("list_allowed_directories", json!({}));
+    let (setup, other, client, second) = two_roots();
+    let listed = client.text_of("list_allowed_directories", json!({}));
     assert!(
-        listed.contains(ground.path("").trim_end_matches('/')) && listed.contains(&second),
+        listed.contains(setup.path("").trim_end_matches('/')) && listed.contains(&second),
         "{listed}"
     );
-    assert_eq!(client.said("read_text_file", json!({"path": ground.path("a")})), "first\n");
-    assert_eq!(client.said("read_text_file", json!({"path": format!("{second}/a")})), "second\n");
-    client.said("write_file", json!({"path": format!("{second}/b"), "content": "x"}));
+    assert_eq!(client.text_of("read_text_file", json!({"path": setup.path("a")})), "first\n");
+    assert_eq!(
+        client.text_of("read_text_file", json!({"path": format!("{second}/a")})),
+        "second\n"
+    );
+    client.text_of("write_file", json!({"path": format!("{second}/b"), "content": "x"}));
     assert!(other.path().join("b").exists());
-    let across = json!({"source": ground.path("a"), "destination": format!("{second}/c")});
+    let across = json!({"source": setup.path("a"), "destination": format!("{second}/c")});
     let why = client.complaint("move_file", across);
     assert!(why.contains("different roots"), "{why}");
     let why = client.complaint("read_text_file", json!({"path": "/etc/passwd"}));
     assert!(why.contains("Access denied"), "{why}");
-    let both = json!({"paths": [ground.path("a"), format!("{second}/a")]});
-    let read = client.said("read_multiple_files", both);
+    let both = json!({"paths": [setup.path("a"), format!("{second}/a")]});
+    let read = client.text_of("read_multiple_files", both);
     assert!(read.contains("first\n") && read.contains("second\n"), "{read}");
-    let some = json!({"paths": [format!("{second}/a"), "/etc/hostname", ground.path("gone")]});
-    let read = client.said("read_multiple_files", some);
+    let some = json!({"paths": [format!("{second}/a"), "/etc/hostname", setup.path("gone")]});
+    let read = client.text_of("read_multiple_files", some);
     assert!(read.contains("second\n"), "{read}");
     assert_eq!(read.matches("Error - ").count(), 2, "{read}");
-    let mut history = toolyard(ground.data.path());
+    let mut history = toolyard(setup.data.path());
     let history = history.arg("--root").arg(other.path()).arg("history").output().unwrap();
     assert!(String::from_utf8_lossy(&history.stdout).contains("/b"));
 }
@@ -60,10 +65,10 @@ fn what_a_client_offers_narrows_and_never_widens() {
         ("/etc", true, true), // nothing of ours: says nothing about us
     ];
     for (offered, sub, rest) in cases {
-        let ground = Ground::new();
-        ground.put("sub/a", "in\n");
-        ground.put("b", "out\n");
-        let client = ground.speak(
+        let setup = Setup::new();
+        setup.put("sub/a", "in\n");
+        setup.put("b", "out\n");
+        let client = setup.speak(
             Wire::Sessions,
             &["--policy", "open"],
             json!({"roots": {"listChanged": true}}),
@@ -72,50 +77,55 @@ fn what_a_client_offers_narrows_and_never_widens() {
             "/etc" => "file:///etc".to_owned(),
             ".." => format!(
                 "file://{}",
-                std::path::Path::new(&ground.path("")).parent().unwrap().display()
+                std::path::Path::new(&setup.path("")).parent().unwrap().display()
             ),
-            inside => format!("file://{}", ground.path(inside).trim_end_matches('/')),
+            inside => format!("file://{}", setup.path(inside).trim_end_matches('/')),
         };
         client
             .answers
             .borrow_mut()
             .push(("roots/list".to_owned(), json!({"roots": [{"uri": uri}]})));
-        let seen = client.call("read_text_file", json!({"path": ground.path("sub/a")}));
+        let seen = client.call("read_text_file", json!({"path": setup.path("sub/a")}));
         assert_eq!(seen["isError"] != true, sub, "{offered}: {seen}");
-        let seen = client.call("read_text_file", json!({"path": ground.path("b")}));
+        let seen = client.call("read_text_file", json!({"path": setup.path("b")}));
         assert_eq!(seen["isError"] != true, rest, "{offered}: {seen}");
-        let wrote = client.call("write_file", json!({"path": ground.path("c"), "content": "x"}));
+        let wrote = client.call("write_file", json!({"path": setup.path("c"), "content": "x"}));
         assert_eq!(wrote["isError"] != true, rest, "{offered}: {wrote}");
         let outside = client.complaint("read_text_file", json!({"path": "/etc/hostname"}));
         assert!(outside.contains("Access denied"), "{outside}");
         if offered == "sub" {
-            let allowed = client.said("list_allowed_directories", json!({}));
-            assert_eq!(allowed, format!("Allowed directories:\n{}", ground.path("sub")));
+            let allowed = client.text_of("list_allowed_directories", json!({}));
+            assert_eq!(allowed, format!("Allowed directories:\n{}", setup.path("sub")));
             let listed = client.result("resources/list", json!({}));
             assert!(listed.to_string().contains("toolyard://file/sub/a"), "{listed}");
             assert!(!listed.to_string().contains("toolyard://file/b"), "{listed}");
             // The client changes its mind.
-            let all = format!("file://{}", ground.path("").trim_end_matches('/'));
+            let all = format!("file://{}", setup.path("").trim_end_matches('/'));
             client
                 .answers
                 .borrow_mut()
                 .push(("roots/list".to_owned(), json!({"roots": [{"uri": all}]})));
             client.send(&json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}));
-            std::thread::sleep(std::time::Duration::from_millis(200));
-            client.said("read_text_file", json!({"path": ground.path("b")}));
+            // The server asks for the new roots while it answers other calls.
+            let end = Instant::now() + Duration::from_secs(10);
+            let read = || client.call("read_text_file", json!({"path": setup.path("b")}));
+            while read()["isError"] == true {
+                assert!(Instant::now() < end, "the new roots never count");
+                std::thread::sleep(Duration::from_millis(20));
+            }
         }
     }
 }
 
 #[test]
 fn who_is_narrowed_gets_round_it_by_no_command_and_by_no_fault() {
-    let ground = Ground::new();
-    ground.put("sub/a", "in\n");
-    ground.put("secret", "open sesame\n");
-    let sub = format!("file://{}", ground.path("sub"));
+    let setup = Setup::new();
+    setup.put("sub/a", "in\n");
+    setup.put("secret", "open sesame\n");
+    let sub = format!("file://{}", setup.path("sub"));
     let narrowed = |toolset: &str| {
         let words = ["--toolset", toolset, "--policy", "open"];
-        let client = ground.speak(Wire::Sessions, &words, json!({"roots": {}}));
+        let client = setup.speak(Wire::Sessions, &words, json!({"roots": {}}));
         let roots = json!({"roots": [{"uri": sub}]});
         client.answers.borrow_mut().push(("roots/list".to_owned(), roots));
         client
@@ -124,17 +134,17 @@ fn who_is_narrowed_gets_round_it_by_no_command_and_by_no_fault() {
     let why = narrowed("codex").complaint("shell", shell);
     assert!(why.contains("outside of what the client offers") && !why.contains("sesame"), "{why}");
     let edits = json!([{"oldText": "open sesam", "newText": "x"}, {"oldText": "opn sesame", "newText": "y"}]);
-    let edit = json!({"path": ground.path("secret"), "edits": edits});
+    let edit = json!({"path": setup.path("secret"), "edits": edits});
     let why = narrowed("filesystem").complaint("edit_file", edit);
     assert!(!why.contains("open sesame"), "{why}");
     // A link to the folder is the folder.
-    let link = ground.data.path().join("link");
-    std::os::unix::fs::symlink(ground.path("sub"), &link).unwrap();
-    let client = ground.speak(Wire::Sessions, &["--policy", "open"], json!({"roots": {}}));
+    let link = setup.data.path().join("link");
+    std::os::unix::fs::symlink(setup.path("sub"), &link).unwrap();
+    let client = setup.speak(Wire::Sessions, &["--policy", "open"], json!({"roots": {}}));
     let roots = json!({"roots": [{"uri": format!("file://localhost{}", link.display())}]});
     client.answers.borrow_mut().push(("roots/list".to_owned(), roots));
-    client.said("read_text_file", json!({"path": ground.path("sub/a")}));
-    client.complaint("read_text_file", json!({"path": ground.path("secret")}));
+    client.text_of("read_text_file", json!({"path": setup.path("sub/a")}));
+    client.complaint("read_text_file", json!({"path": setup.path("secret")}));
 }
 
 /// Two roots, `app` and `lib`, and what is kept of both.
@@ -175,9 +185,9 @@ impl Pair {
     fn person(&self, root: &str, words: &[&str]) -> String {
         let mut command = toolyard(self.data.path());
         let done = command.arg("--root").arg(self.at(root)).args(words).output().unwrap();
-        let said = String::from_utf8_lossy(&done.stdout).into_owned();
-        assert!(done.status.success(), "{said}{}", String::from_utf8_lossy(&done.stderr));
-        said
+        let printed = String::from_utf8_lossy(&done.stdout).into_owned();
+        assert!(done.status.success(), "{printed}{}", String::from_utf8_lossy(&done.stderr));
+        printed
     }
 }
 
@@ -323,8 +333,8 @@ fn r15_steps_and_terminals_are_found_in_the_root_that_has_them() {
     let listed = data(&client, "list_sessions", json!({}));
     let row = &listed["sessions"][0];
     assert_eq!((&row["session_id"], &row["workdir"]), (&json!("echo"), &json!("lib")), "{listed}");
-    let said = data(&client, "write_stdin", json!({"session_id": "echo", "chars": "hello\n"}));
-    assert!(said.to_string().contains("hello"), "{said}");
+    let printed = data(&client, "write_stdin", json!({"session_id": "echo", "chars": "hello\n"}));
+    assert!(printed.to_string().contains("hello"), "{printed}");
     data(&client, "kill_session", json!({"session_id": "echo"}));
     let patch = "*** Begin Patch\n*** Delete File: lib/src/a.txt\n*** End Patch";
     data(&client, "apply_patch_json", json!({"patch": patch}));
@@ -335,7 +345,7 @@ fn r15_steps_and_terminals_are_found_in_the_root_that_has_them() {
 }
 
 #[test]
-fn r15_a_call_that_names_no_root_is_told_to_name_one() {
+fn r15_a_call_that_names_no_root_is_asked_to_name_one() {
     let pair = Pair::new();
     let client = pair.open("codex");
     let why = client.complaint("shell", json!({"command": "pwd"}));
@@ -534,7 +544,7 @@ fn r15_a_terminal_that_runs_is_found_before_one_that_is_over() {
     };
     open("true", "app");
     open("cat", "lib");
-    let said = data(&client, "write_stdin", json!({"session_id": "one", "chars": "hello\n"}));
-    assert!(said.to_string().contains("hello"), "{said}");
+    let printed = data(&client, "write_stdin", json!({"session_id": "one", "chars": "hello\n"}));
+    assert!(printed.to_string().contains("hello"), "{printed}");
     data(&client, "kill_session", json!({"session_id": "one"}));
 }

@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 use yard_dialects::Catalog;
 
-use crate::client::{BOTH, Ground, Wire, text};
+use crate::client::{BOTH, Setup, Wire, text};
 
 #[test]
 fn every_toolset_is_listed_as_the_catalog_has_it() {
-    let ground = Ground::new();
+    let setup = Setup::new();
     for dialect in Catalog::standard().dialects() {
-        let client = ground.connect(&["--toolset", dialect.name]);
+        let client = setup.connect(&["--toolset", dialect.name]);
         let listed = client.result("tools/list", json!({}));
         let names: Vec<&str> = names(&listed);
         let known: Vec<String> = Catalog::standard()
@@ -34,9 +34,9 @@ fn names(listed: &Value) -> Vec<&str> {
 #[test]
 fn both_wires_read_write_and_teach() {
     for wire in BOTH {
-        let ground = Ground::new();
-        ground.put("a.txt", "hello, my dear world\n");
-        let client = ground.speak(wire, &["--policy", "open"], json!({}));
+        let setup = Setup::new();
+        setup.put("a.txt", "hello, my dear world\n");
+        let client = setup.speak(wire, &["--policy", "open"], json!({}));
         if wire == Wire::Requests {
             let found = client.result("server/discover", json!({}));
             assert!(
@@ -45,11 +45,11 @@ fn both_wires_read_write_and_teach() {
             );
         }
         assert_eq!(
-            client.said("read_text_file", json!({"path": ground.path("a.txt")})),
+            client.text_of("read_text_file", json!({"path": setup.path("a.txt")})),
             "hello, my dear world\n"
         );
-        client.said("write_file", json!({"path": "b.txt", "content": "new\n"}));
-        assert_eq!(ground.text("b.txt"), "new\n");
+        client.text_of("write_file", json!({"path": "b.txt", "content": "new\n"}));
+        assert_eq!(setup.text("b.txt"), "new\n");
         let why = client.complaint(
             "edit_file",
             json!({"path": "a.txt", "edits": [{"oldText": "helo, my dear world", "newText": "x"}]}),
@@ -64,18 +64,18 @@ fn both_wires_read_write_and_teach() {
             "{answer}"
         );
         assert_eq!(client.leave(), Some(0));
-        let history = ground.person(&["history"]);
+        let history = setup.person(&["history"]);
         assert!(history.contains("b.txt"), "history outlives the connection: {history}");
-        ground.person(&["undo", "last"]);
-        assert!(!ground.root.path().join("b.txt").exists());
+        setup.person(&["undo", "last"]);
+        assert!(!setup.root.path().join("b.txt").exists());
     }
 }
 
 #[test]
 fn data_comes_with_its_schema_and_a_text_for_models() {
-    let ground = Ground::new();
-    ground.put("src/a.rs", "fn main() {}\n");
-    let client = ground.connect(&["--toolset", "workspace"]);
+    let setup = Setup::new();
+    setup.put("src/a.rs", "fn main() {}\n");
+    let client = setup.connect(&["--toolset", "workspace"]);
     let result = client.call("read", json!({"path": "/src/a.rs"}));
     assert!(result["structuredContent"].to_string().contains("fn main() {}"), "{result}");
     let words = text(&result);
@@ -84,14 +84,14 @@ fn data_comes_with_its_schema_and_a_text_for_models() {
         !words.contains("\\n") && !words.contains('{') || words.contains("main() {}"),
         "{words}"
     );
-    let client = ground.connect(&[]);
+    let client = setup.connect(&[]);
     let result = client.call("read_text_file", json!({"path": "src/a.rs"}));
     assert!(result.get("structuredContent").is_none(), "a text is sent once: {result}");
 }
 
 #[test]
 fn f1_the_text_of_a_failure_begins_with_its_code_in_every_dialect() {
-    let ground = Ground::new();
+    let setup = Setup::new();
     for (toolset, tool, argument, begins) in [
         ("workspace", "read", "path", "NOT_FOUND: "),
         ("file", "file_read", "path", "file_not_found: "),
@@ -101,7 +101,7 @@ fn f1_the_text_of_a_failure_begins_with_its_code_in_every_dialect() {
         // The words of the reference server, which has no codes of its own.
         ("filesystem", "read_text_file", "path", "ENOENT: "),
     ] {
-        let client = ground.connect(&["--toolset", toolset, "--policy", "open"]);
+        let client = setup.connect(&["--toolset", toolset, "--policy", "open"]);
         let why = client.complaint(tool, json!({argument: "none.txt"}));
         assert!(why.starts_with(begins) && why.contains("none.txt"), "{toolset}: {why}");
         assert_eq!(why.matches(begins).count(), 1, "{why}");
@@ -110,23 +110,23 @@ fn f1_the_text_of_a_failure_begins_with_its_code_in_every_dialect() {
 
 #[test]
 fn r14_each_connection_is_a_chat_of_its_own() {
-    let ground = Ground::new();
+    let setup = Setup::new();
     for _ in 0..2 {
-        let client = ground.connect(&["--policy", "open"]);
-        client.said("write_file", json!({"path": "x", "content": "y"}));
+        let client = setup.connect(&["--policy", "open"]);
+        client.text_of("write_file", json!({"path": "x", "content": "y"}));
     }
-    let chats = ground.person(&["chats"]);
+    let chats = setup.person(&["chats"]);
     assert_eq!(chats.matches("MCP: test").count(), 2, "{chats}");
 }
 
 #[test]
 fn read_only_is_what_the_gate_says() {
-    let ground = Ground::new();
-    ground.put("a", "one\n");
-    let client = ground.connect(&["--read-only", "--policy", "open"]);
+    let setup = Setup::new();
+    setup.put("a", "one\n");
+    let client = setup.connect(&["--read-only", "--policy", "open"]);
     let listed = client.result("tools/list", json!({}));
     assert!(names(&listed).contains(&"write_file"), "no tool is left out");
-    assert_eq!(client.said("read_text_file", json!({"path": "a"})), "one\n");
+    assert_eq!(client.text_of("read_text_file", json!({"path": "a"})), "one\n");
     for (tool, arguments) in [
         ("write_file", json!({"path": "b", "content": "x"})),
         ("create_directory", json!({"path": "d"})),
@@ -136,83 +136,83 @@ fn read_only_is_what_the_gate_says() {
         assert!(why.contains("may read and not change"), "{tool}: {why}");
     }
     let dry = json!({"path": "a", "edits": [{"oldText": "one", "newText": "two"}], "dryRun": true});
-    assert!(client.said("edit_file", dry).contains("+two"), "a dry run only looks");
-    assert_eq!(ground.text("a"), "one\n");
+    assert!(client.text_of("edit_file", dry).contains("+two"), "a dry run only looks");
+    assert_eq!(setup.text("a"), "one\n");
 }
 
 #[test]
 fn with_history_an_agent_takes_a_step_back_in_every_dialect() {
     for dialect in Catalog::standard().dialects() {
-        let ground = Ground::new();
-        ground.put("keep", "1\n");
-        let plain = ground.connect(&["--toolset", dialect.name]);
+        let setup = Setup::new();
+        setup.put("keep", "1\n");
+        let plain = setup.connect(&["--toolset", dialect.name]);
         assert!(!names(&plain.result("tools/list", json!({}))).contains(&"undo_step"));
         let answer =
             plain.ask("tools/call", json!({"name": "undo_step", "arguments": {"step": "x"}}));
         assert!(answer.get("error").is_some(), "{answer}");
         drop(plain);
-        ground.person(&["call", "write", "{\"path\": \"/new\", \"content\": \"x\"}"]);
-        let client = ground.connect(&["--toolset", dialect.name, "--history", "--policy", "open"]);
+        setup.person(&["call", "write", "{\"path\": \"/new\", \"content\": \"x\"}"]);
+        let client = setup.connect(&["--toolset", dialect.name, "--history", "--policy", "open"]);
         let listed = client.call("list_steps", json!({"limit": 1}));
         let data = &listed["structuredContent"];
         let data = if dialect.name == "assistant" { &data["value"] } else { data };
         let step = data["steps"][0]["step"].as_str().unwrap_or_else(|| panic!("{listed}"));
-        client.said("undo_step", json!({"step": step}));
-        assert!(!ground.root.path().join("new").exists(), "{}", dialect.name);
+        client.text_of("undo_step", json!({"step": step}));
+        assert!(!setup.root.path().join("new").exists(), "{}", dialect.name);
         let why = client.complaint("undo_step", json!({"step": "nonsense"}));
         assert!(why.contains("list_steps"), "{why}");
     }
 }
 
 #[test]
-fn progress_is_told_and_a_cancelled_call_ends() {
+fn progress_is_reported_and_a_cancelled_call_ends() {
     for wire in BOTH {
-        let ground = Ground::new();
-        let client = ground.speak(wire, &["--toolset", "assistant", "--policy", "open"], json!({}));
+        let setup = Setup::new();
+        let client = setup.speak(wire, &["--toolset", "assistant", "--policy", "open"], json!({}));
         let sleep = |seconds: u32| {
             json!({"name": "run_code", "_meta": {"progressToken": "p"},
             "arguments": {"language": "bash", "code": format!("sleep {seconds}; echo done > late")}})
         };
         let result = client.result("tools/call", sleep(3));
         assert_ne!(result["isError"], true, "{result}");
-        let told = client.told.borrow().clone();
-        let told: Vec<&Value> =
-            told.iter().filter(|message| message["method"] == "notifications/progress").collect();
-        assert!(told.len() >= 2, "{told:?}");
-        assert!(told.iter().all(|message| message["params"]["progressToken"] == "p"));
-        std::fs::remove_file(ground.root.path().join("late")).unwrap();
+        let reply = client.notifications.borrow().clone();
+        let reply: Vec<&Value> =
+            reply.iter().filter(|message| message["method"] == "notifications/progress").collect();
+        assert!(reply.len() >= 2, "{reply:?}");
+        assert!(reply.iter().all(|message| message["params"]["progressToken"] == "p"));
+        std::fs::remove_file(setup.root.path().join("late")).unwrap();
         let id = client.request("tools/call", sleep(20));
         std::thread::sleep(std::time::Duration::from_millis(700));
         let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}});
         client.send(&cancel);
         // The one after it is answered, the cancelled one is not, and its program is gone.
-        client.said("list_directory", json!({"path": "."}));
+        client.text_of("list_directory", json!({"path": "."}));
         std::thread::sleep(std::time::Duration::from_millis(1_500));
         let left = std::process::Command::new("pgrep")
             .args(["-P", &client.id().to_string()])
             .output()
             .unwrap();
         assert!(left.stdout.is_empty(), "{}", String::from_utf8_lossy(&left.stdout));
-        assert!(!ground.root.path().join("late").exists());
+        assert!(!setup.root.path().join("late").exists());
     }
 }
 
 #[test]
 fn what_was_only_found_on_disk_is_not_taken_back() {
-    let ground = Ground::new();
-    ground.put("mine", "mine\n");
-    let client = ground.connect(&["--toolset", "codex", "--history", "--policy", "open"]);
-    client.said("exec_command", json!({"session_id": "s", "cmd": "true", "workdir": null}));
+    let setup = Setup::new();
+    setup.put("mine", "mine\n");
+    let client = setup.connect(&["--toolset", "codex", "--history", "--policy", "open"]);
+    client.text_of("exec_command", json!({"session_id": "s", "cmd": "true", "workdir": null}));
     let listed = client.call("list_steps", json!({}));
     let found = &listed["structuredContent"]["steps"][0];
     assert_eq!((&found["verb"], &found["by"]), (&json!("import"), &json!("external")), "{listed}");
     let why = client.complaint("undo_step", json!({"step": found["step"]}));
     assert!(why.contains("already"), "{why}");
     drop(client);
-    let mut undo = crate::client::toolyard(ground.data.path());
-    let undo = undo.arg("--root").arg(ground.root.path()).args(["undo", "last"]).output().unwrap();
+    let mut undo = crate::client::toolyard(setup.data.path());
+    let undo = undo.arg("--root").arg(setup.root.path()).args(["undo", "last"]).output().unwrap();
     assert!(!undo.status.success(), "nothing was done here yet");
-    assert_eq!(ground.text("mine"), "mine\n");
+    assert_eq!(setup.text("mine"), "mine\n");
 }
 
 /// Valid arguments for every tool of every toolset, as the session of the Python client sends them.
@@ -234,22 +234,21 @@ fn picture(folder: &std::path::Path) -> std::collections::BTreeMap<std::path::Pa
 }
 
 /// A workspace that has something for most samples to find.
-fn furnished() -> Ground {
-    let ground = Ground::new();
+fn furnished() -> Setup {
+    let setup = Setup::new();
     for name in ["a.txt", "b.txt", "notes.md", "src/main.py", "src/lib.rs", "plan.md"] {
-        ground.put(name, "one\ntwo\nthree\n");
+        setup.put(name, "one\ntwo\nthree\n");
     }
-    ground
+    setup
 }
 
 #[test]
 fn hints_are_true() {
     let samples = samples();
     for dialect in Catalog::standard().dialects() {
-        let ground = furnished();
-        let before = picture(ground.root.path());
-        let client =
-            ground.connect(&["--toolset", dialect.name, "--policy", "open", "--wait", "0"]);
+        let setup = furnished();
+        let before = picture(setup.root.path());
+        let client = setup.connect(&["--toolset", dialect.name, "--policy", "open", "--wait", "0"]);
         let listed = client.result("tools/list", json!({}));
         let hinted = |tool: &Value, hint: &str| tool["annotations"][hint] == true;
         let tools = listed["tools"].as_array().unwrap();
@@ -261,25 +260,25 @@ fn hints_are_true() {
         };
         // Who reads only changes nothing, and leaves no step.
         tools.iter().filter(|tool| hinted(tool, "readOnlyHint")).for_each(call);
-        assert_eq!(picture(ground.root.path()), before, "{}", dialect.name);
-        assert!(!ground.person(&["history"]).contains("agent"), "{}", dialect.name);
+        assert_eq!(picture(setup.root.path()), before, "{}", dialect.name);
+        assert!(!setup.person(&["history"]).contains("agent"), "{}", dialect.name);
         // Who destroys nothing leaves what is there as it is.
         let gentle =
             |tool: &&Value| !hinted(tool, "readOnlyHint") && !hinted(tool, "destructiveHint");
         tools.iter().filter(gentle).for_each(call);
-        let after = picture(ground.root.path());
+        let after = picture(setup.root.path());
         assert!(
             before.iter().all(|(path, bytes)| after.get(path) == Some(bytes)),
             "{}",
             dialect.name
         );
         // And under --read-only nobody changes anything.
-        let client = ground.connect(&["--toolset", dialect.name, "--read-only", "--wait", "0"]);
+        let client = setup.connect(&["--toolset", dialect.name, "--read-only", "--wait", "0"]);
         for tool in tools.iter().filter(|tool| !hinted(tool, "openWorldHint")) {
             let name = tool["name"].as_str().unwrap();
             let arguments = samples[dialect.name][name]["valid"].clone();
             client.ask("tools/call", json!({"name": name, "arguments": arguments}));
         }
-        assert_eq!(picture(ground.root.path()), after, "{}", dialect.name);
+        assert_eq!(picture(setup.root.path()), after, "{}", dialect.name);
     }
 }

@@ -16,7 +16,7 @@ pub(crate) const fn counts(passed: u64, failed: u64, skipped: u64) -> Counts {
 
 impl Counts {
     /// What `run_tests` answered.
-    pub(crate) fn told(answer: &Value) -> Self {
+    pub(crate) fn from_answer(answer: &Value) -> Self {
         let count =
             |name: &str| answer[name].as_u64().unwrap_or_else(|| panic!("no {name}: {answer}"));
         counts(count("passed"), count("failed"), count("skipped"))

@@ -116,16 +116,17 @@ impl Person {
     pub(crate) fn try_run(&self, folder: &Path, script: &str) -> (String, bool) {
         let mut shell = self.command("sh");
         let ran = shell.args(["-c", script]).current_dir(folder).output().unwrap();
-        let text = [ran.stdout, ran.stderr].map(|said| String::from_utf8_lossy(&said).into_owned());
+        let text =
+            [ran.stdout, ran.stderr].map(|printed| String::from_utf8_lossy(&printed).into_owned());
         (text.concat(), ran.status.success())
     }
 
     /// The same for one that must go well.
     #[track_caller]
     pub(crate) fn run(&self, folder: &Path, script: &str) -> String {
-        let (said, is_well) = self.try_run(folder, script);
-        assert!(is_well, "{script}: {said}");
-        said
+        let (printed, is_well) = self.try_run(folder, script);
+        assert!(is_well, "{script}: {printed}");
+        printed
     }
 
     /// `toolyard` as the person runs it on a workspace.
@@ -181,9 +182,9 @@ impl Person {
     /// rustup with the toolchain that builds this.
     pub(crate) fn rust(&self) {
         let ask = |script: &str| {
-            let said = Command::new("sh").args(["-c", script]).output().unwrap();
-            assert!(said.status.success(), "{script}: these tests need Rust by rustup");
-            PathBuf::from(String::from_utf8(said.stdout).unwrap().trim())
+            let printed = Command::new("sh").args(["-c", script]).output().unwrap();
+            assert!(printed.status.success(), "{script}: these tests need Rust by rustup");
+            PathBuf::from(String::from_utf8(printed.stdout).unwrap().trim())
         };
         let (rustup, toolchain) = (ask("command -v rustup"), ask("rustc --print sysroot"));
         let programs = self.home().join(".cargo/bin");
@@ -207,10 +208,10 @@ impl Person {
 fn system_python() -> [String; 3] {
     let ask = "import sys; v = sys.version_info; \
         print(sys.base_prefix, f'{v[0]}.{v[1]}', f'{v[0]}.{v[1]}.{v[2]}', sep='\\n')";
-    let said = Command::new("/usr/bin/python3").args(["-c", ask]).output().unwrap();
-    let said = String::from_utf8(said.stdout).unwrap();
-    let lines: Vec<String> = said.lines().map(str::to_owned).collect();
-    lines.try_into().unwrap_or_else(|_| panic!("python3 said {said:?}"))
+    let printed = Command::new("/usr/bin/python3").args(["-c", ask]).output().unwrap();
+    let printed = String::from_utf8(printed.stdout).unwrap();
+    let lines: Vec<String> = printed.lines().map(str::to_owned).collect();
+    lines.try_into().unwrap_or_else(|_| panic!("python3 said {printed:?}"))
 }
 
 fn link_or_copy(from: &Path, to: &Path) {

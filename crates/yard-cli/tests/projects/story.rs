@@ -166,15 +166,15 @@ fn outcomes_outside(project: &Project, person: &Person, folder: &Path) -> [Count
         person.run(folder, install.command);
     }
     person.run(folder, project.build);
-    let (said, is_well) = person.try_run(folder, project.test);
-    assert!(is_well, "{}: {said}", project.test);
-    let good = (project.read)(&said);
+    let (output, is_well) = person.try_run(folder, project.test);
+    assert!(is_well, "{}: {output}", project.test);
+    let good = (project.read)(&output);
     let (file, old, new) = project.breaks;
     let text = std::fs::read_to_string(folder.join(file)).unwrap();
     person.put(folder, file, &text.replacen(old, new, 1));
-    let (said, is_well) = person.try_run(folder, project.test);
-    assert!(!is_well, "{} does not notice the edit: {said}", project.test);
-    [good, (project.read)(&said)]
+    let (output, is_well) = person.try_run(folder, project.test);
+    assert!(!is_well, "{} does not notice the edit: {output}", project.test);
+    [good, (project.read)(&output)]
 }
 
 impl Stage<'_> {
@@ -233,12 +233,12 @@ impl Stage<'_> {
     fn test(&mut self) -> Counts {
         match self.toolset {
             Toolset::Assistant => {
-                Counts::told(&self.workspace.call("run_tests", &json!({"timeout": 600})))
+                Counts::from_answer(&self.workspace.call("run_tests", &json!({"timeout": 600})))
             }
             Toolset::Codex => {
                 let answer = self.workspace.call("shell", &shell(self.project.test));
-                let said = ["stdout", "stderr"].map(|name| answer[name].as_str().unwrap());
-                let counts = (self.project.read)(&said.concat());
+                let output = ["stdout", "stderr"].map(|name| answer[name].as_str().unwrap());
+                let counts = (self.project.read)(&output.concat());
                 let is_well = answer["returncode"] == 0;
                 assert_eq!(is_well, counts.failed == 0 && counts.passed > 0, "{answer}");
                 counts

@@ -188,10 +188,10 @@ impl<'a> Workspace<'a> {
         let Line::Stdio { data, .. } = &self.line else { unreachable!("it is a server") };
         let mut command = self.person.toolyard_on(&self.root, data);
         let ran = command.args(words).arg("--json").output().unwrap();
-        let said = String::from_utf8_lossy(&ran.stdout);
+        let printed = String::from_utf8_lossy(&ran.stdout);
         let complained = String::from_utf8_lossy(&ran.stderr);
-        assert!(ran.status.success(), "{words:?}: {said}{complained}");
-        serde_json::from_str(&said).unwrap_or_else(|_| panic!("{words:?}: {said}"))
+        assert!(ran.status.success(), "{words:?}: {printed}{complained}");
+        serde_json::from_str(&printed).unwrap_or_else(|_| panic!("{words:?}: {printed}"))
     }
 
     /// The newest step, if there is one.
@@ -248,15 +248,15 @@ impl Server {
         command.env("TOOLYARD__WORKSPACES__FOLDERS", folders);
         command.env("TOOLYARD__JWT__ACCESS_TOKEN_EXPIRATION_MINUTES", "60");
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let said = lines_of(BufReader::new(child.stderr.take().unwrap()));
+        let printed = lines_of(BufReader::new(child.stderr.take().unwrap()));
         let address = loop {
-            let line = said.recv_timeout(Duration::from_secs(30)).expect("the server starts");
+            let line = printed.recv_timeout(Duration::from_secs(30)).expect("the server starts");
             if let Some((_, rest)) = line.split_once("http://") {
                 break format!("http://{}", rest.split_whitespace().next().unwrap());
             }
         };
         // Its log is read on, so that it does not fill the pipe.
-        thread::spawn(move || said.iter().for_each(drop));
+        thread::spawn(move || printed.iter().for_each(drop));
         let config =
             Agent::config_builder().http_status_as_error(false).timeout_global(Some(LONGEST));
         let mut server = Self {

@@ -10,23 +10,23 @@ use std::time::{Duration, Instant};
 
 use yard_sandbox::{Exit, Hear, Layer, Level, Stopped, Walls, Wish};
 
-use crate::ground::{Ground, as_root_and_user, call, sandbox, sandbox_with};
+use crate::box_setup::{BoxSetup, as_root_and_user, call, sandbox, sandbox_with};
 
 #[test]
 fn a_command_runs_on_a_layer_and_the_workspace_stays_as_it_was() {
     as_root_and_user("basics::a_command_runs_on_a_layer_and_the_workspace_stays_as_it_was", || {
-        let (sandbox, ground) = (sandbox(), Ground::new());
+        let (sandbox, setup) = (sandbox(), BoxSetup::new());
         assert_eq!(sandbox.level(), Level::Full, "{:#?}", sandbox.findings());
-        fs::write(ground.workspace().join("gone"), "x").unwrap();
+        fs::write(setup.workspace().join("gone"), "x").unwrap();
         let script = "cat file; echo upper > file; echo new > new; rm gone; mkdir -p a/b; pwd; \
                       echo $GREETING $SECRET_CANARY >&2; exit 3";
-        let ran = ground.sh(&sandbox, script);
+        let ran = setup.sh(&sandbox, script);
         assert_eq!(ran.code(), Some(3), "{ran:?}");
-        assert_eq!(ran.stdout, format!("lower\n{}\n", ground.workspace().display()));
+        assert_eq!(ran.stdout, format!("lower\n{}\n", setup.workspace().display()));
         assert_eq!(ran.stderr, "hello\n");
-        assert_eq!(fs::read_to_string(ground.workspace().join("file")).unwrap(), "lower\n");
-        assert!(ground.workspace().join("gone").exists());
-        let upper = ground.upper();
+        assert_eq!(fs::read_to_string(setup.workspace().join("file")).unwrap(), "lower\n");
+        assert!(setup.workspace().join("gone").exists());
+        let upper = setup.upper();
         assert_eq!(fs::read_to_string(upper.join("file")).unwrap(), "upper\n");
         let me = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
         for name in ["file", "new", "a/b"] {
@@ -40,10 +40,10 @@ fn a_command_runs_on_a_layer_and_the_workspace_stays_as_it_was() {
 #[test]
 fn the_end_is_told_in_numbers() {
     as_root_and_user("basics::the_end_is_told_in_numbers", || {
-        let (sandbox, ground) = (sandbox(), Ground::new());
-        let ran = ground.sh(&sandbox, "kill -SEGV $$");
+        let (sandbox, setup) = (sandbox(), BoxSetup::new());
+        let ran = setup.sh(&sandbox, "kill -SEGV $$");
         assert_eq!(ran.ended.exit, Exit::Signal(11));
-        let error = ground.run(&sandbox, &["no-such-program"]).unwrap_err();
+        let error = setup.run(&sandbox, &["no-such-program"]).unwrap_err();
         assert_eq!(error.raw_os_error(), Some(2), "{error}");
     });
 }
@@ -51,16 +51,16 @@ fn the_end_is_told_in_numbers() {
 #[test]
 fn time_runs_out_for_all_of_a_commands_processes() {
     as_root_and_user("basics::time_runs_out_for_all_of_a_commands_processes", || {
-        let (sandbox, mut ground) = (sandbox(), Ground::new());
-        ground.limits.wall = Duration::from_millis(300);
+        let (sandbox, mut setup) = (sandbox(), BoxSetup::new());
+        setup.limits.wall = Duration::from_millis(300);
         let before = Instant::now();
         let script = "trap 'echo asked; exit 5' TERM; (trap '' TERM; setsid sleep 30) & \
                       echo here; while :; do sleep 0.05; done";
-        let ran = ground.sh(&sandbox, script);
+        let ran = setup.sh(&sandbox, script);
         assert_eq!(ran.ended.stopped, Some(Stopped::Wall));
         assert!(ran.stdout.starts_with("here\n"), "{ran:?}");
         assert!(ran.stdout.contains("asked"), "it was not asked: {ran:?}");
-        let ran = ground.sh(&sandbox, "trap '' TERM; while :; do sleep 0.05; done");
+        let ran = setup.sh(&sandbox, "trap '' TERM; while :; do sleep 0.05; done");
         assert_eq!((ran.ended.stopped, ran.ended.exit), (Some(Stopped::Wall), Exit::Signal(9)));
         assert!(before.elapsed() < Duration::from_secs(5));
     });
@@ -69,16 +69,16 @@ fn time_runs_out_for_all_of_a_commands_processes() {
 #[test]
 fn a_cancelled_call_ends_its_command() {
     as_root_and_user("basics::a_cancelled_call_ends_its_command", || {
-        let (sandbox, ground) = (sandbox(), Ground::new());
+        let (sandbox, setup) = (sandbox(), BoxSetup::new());
         let call = call();
         let flag = call.cancel_flag();
         let canceller = thread::spawn(move || {
             thread::sleep(Duration::from_millis(200));
             flag.store(true, Ordering::Relaxed);
         });
-        let workspace = ground.workspace();
+        let workspace = setup.workspace();
         let argv = ["sleep", "20"];
-        let ran = ground.run_in(&sandbox, Layer::ReadOnly, &workspace, &argv, &call).unwrap();
+        let ran = setup.run_in(&sandbox, Layer::ReadOnly, &workspace, &argv, &call).unwrap();
         canceller.join().unwrap();
         assert_eq!(ran.ended.stopped, Some(Stopped::Cancelled));
         assert_eq!(ran.ended.exit, Exit::Signal(15));
@@ -88,18 +88,18 @@ fn a_cancelled_call_ends_its_command() {
 #[test]
 fn input_scripts_and_another_place_are_handed_in() {
     as_root_and_user("basics::input_scripts_and_another_place_are_handed_in", || {
-        let (sandbox, mut ground) = (sandbox(), Ground::new());
-        ground.stdin = vec![b'x'; 300_000];
-        ground.scripts = vec![("main.sh".into(), b"pwd; wc -c; ls; echo in > place\n".to_vec())];
+        let (sandbox, mut setup) = (sandbox(), BoxSetup::new());
+        setup.stdin = vec![b'x'; 300_000];
+        setup.scripts = vec![("main.sh".into(), b"pwd; wc -c; ls; echo in > place\n".to_vec())];
         let argv = ["sh", "/run/toolyard/main.sh"];
         let at = Path::new("/workspace");
-        let ran = ground.run_on(&sandbox, Layer::InPlace, at, &argv).unwrap();
+        let ran = setup.run_on(&sandbox, Layer::InPlace, at, &argv).unwrap();
         assert_eq!(ran.stdout, "/workspace\n300000\nfile\n", "{ran:?}");
-        assert_eq!(fs::read_to_string(ground.workspace().join("place")).unwrap(), "in\n");
+        assert_eq!(fs::read_to_string(setup.workspace().join("place")).unwrap(), "in\n");
         let argv = ["sh", "-c", "echo changed > file"];
-        let ran = ground.run_on(&sandbox, Layer::ReadOnly, at, &argv).unwrap();
+        let ran = setup.run_on(&sandbox, Layer::ReadOnly, at, &argv).unwrap();
         assert_ne!(ran.code(), Some(0));
-        assert_eq!(fs::read_to_string(ground.workspace().join("file")).unwrap(), "lower\n");
+        assert_eq!(fs::read_to_string(setup.workspace().join("file")).unwrap(), "lower\n");
     });
 }
 
@@ -107,15 +107,15 @@ fn input_scripts_and_another_place_are_handed_in() {
 #[test]
 fn what_is_hidden_around_the_workspace_is_hidden() {
     as_root_and_user("basics::what_is_hidden_around_the_workspace_is_hidden", || {
-        let mut ground = Ground::new();
-        let data = ground.workspace().parent().unwrap().to_owned();
+        let mut setup = BoxSetup::new();
+        let data = setup.workspace().parent().unwrap().to_owned();
         let wish = Wish { shown: vec![data.clone()], ..Wish::default() };
         let sandbox = sandbox_with(wish);
         let script = format!("ls /usr | grep bin; cat file; ls {}", data.display());
-        let ran = ground.sh(&sandbox, &script);
+        let ran = setup.sh(&sandbox, &script);
         assert_eq!(ran.stdout, "bin\nsbin\nlower\nlayers\noutside\nworkspace\n", "{ran:?}");
-        ground.hidden = vec![data];
-        let ran = ground.sh(&sandbox, &script);
+        setup.hidden = vec![data];
+        let ran = setup.sh(&sandbox, &script);
         assert_eq!(ran.stdout, "bin\nsbin\nlower\nworkspace\n", "{ran:?}");
     });
 }
@@ -146,15 +146,15 @@ impl Hear for Clerk {
 #[test]
 fn a_command_waits_until_its_start_was_written_down() {
     as_root_and_user("basics::a_command_waits_until_its_start_was_written_down", || {
-        let ground = Ground::new();
-        let made = ground.workspace().join("made");
+        let setup = BoxSetup::new();
+        let made = setup.workspace().join("made");
         for namespaces in [true, false] {
             let walls = Walls { namespaces, ..Walls::default() };
             let sandbox = sandbox_with(Wish { walls, ..Wish::default() });
             let run = |fails| {
                 let mut clerk = Clerk { made: made.clone(), fails };
                 let argv = ["sh", "-c", "echo > made"];
-                ground.run_heard_on(&sandbox, Layer::InPlace, &argv, &mut clerk)
+                setup.run_heard_on(&sandbox, Layer::InPlace, &argv, &mut clerk)
             };
             assert_eq!(run(true).unwrap_err().to_string(), "no ink");
             assert!(!made.exists());

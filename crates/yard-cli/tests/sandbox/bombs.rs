@@ -9,30 +9,30 @@ use std::time::{Duration, Instant};
 
 use yard_sandbox::{Exit, Hear, Layer, Sandbox, Stopped, Walls, Wish};
 
+use crate::box_setup::{BoxSetup, as_root_and_user, sandbox, sandbox_with};
 use crate::escapes::running;
-use crate::ground::{Ground, as_root_and_user, sandbox, sandbox_with};
 
 const MEGA: u64 = 1 << 20;
 
 #[test]
 fn memory_is_that_of_all_processes_together() {
     as_root_and_user("bombs::memory_is_that_of_all_processes_together", || {
-        let (sandbox, mut ground) = (sandbox(), Ground::new());
-        ground.limits.memory_bytes = 200 * MEGA;
+        let (sandbox, mut setup) = (sandbox(), BoxSetup::new());
+        setup.limits.memory_bytes = 200 * MEGA;
         let alone = "import time\nheld = []\nprint('ran', flush=True)\nfor _ in range(50):\n    \
                      held.append(bytearray(20 << 20))\n    time.sleep(0.02)\nprint('ESCAPED')";
         let many = "import os, time\nprint('ran', flush=True)\nfor _ in range(8):\n    \
                     if os.fork() == 0:\n        held = bytearray(40 << 20)\n        time.sleep(3)\n        \
                     os._exit(0)\ntime.sleep(3)\nprint('ESCAPED')";
         for script in [alone, many] {
-            let ran = ground.run(&sandbox, &["python3", "-c", script]).unwrap();
+            let ran = setup.run(&sandbox, &["python3", "-c", script]).unwrap();
             assert_eq!(ran.ended.stopped, Some(Stopped::Memory), "{ran:?}");
             assert_eq!(ran.stdout, "ran\n");
         }
         let shared = "import os, time\nheld = bytearray(60 << 20)\nfor _ in range(6):\n    \
                       if os.fork() == 0:\n        time.sleep(0.5)\n        os._exit(0)\n\
                       time.sleep(0.5)\nprint('fine')";
-        let ran = ground.run(&sandbox, &["python3", "-c", shared]).unwrap();
+        let ran = setup.run(&sandbox, &["python3", "-c", shared]).unwrap();
         assert_eq!((ran.ended.stopped, ran.stdout.as_str()), (None, "fine\n"), "{ran:?}");
     });
 }
@@ -45,10 +45,10 @@ fn commands_of_a_server_share_its_memory() {
     if !has_groups {
         return;
     }
-    let mut ground = Ground::new();
-    ground.limits.memory_bytes = 1_000 * MEGA;
+    let mut setup = BoxSetup::new();
+    setup.limits.memory_bytes = 1_000 * MEGA;
     let script = "print('ran', flush=True)\nheld = bytearray(400 << 20)\nprint('ESCAPED')";
-    let ran = ground.run(&sandbox, &["python3", "-c", script]).unwrap();
+    let ran = setup.run(&sandbox, &["python3", "-c", script]).unwrap();
     assert_eq!((ran.ended.stopped, ran.stdout.as_str()), (Some(Stopped::Memory), "ran\n"));
 }
 
@@ -61,12 +61,12 @@ fn commands_of_a_workspace_share_its_part_of_a_servers_memory() {
     }
     let [one, other] = [150 * MEGA, 400 * MEGA].map(|share| sandbox.of_workspace(share).unwrap());
     let run = |sandbox: &Sandbox, megabytes: u64, seconds: u64| {
-        let mut ground = Ground::new();
-        ground.limits.memory_bytes = 500 * MEGA;
+        let mut setup = BoxSetup::new();
+        setup.limits.memory_bytes = 500 * MEGA;
         let script = format!(
             "import time\nheld = bytearray({megabytes} << 20)\ntime.sleep({seconds})\nprint('fine')"
         );
-        ground.run(sandbox, &["python3", "-c", &script]).unwrap()
+        setup.run(sandbox, &["python3", "-c", &script]).unwrap()
     };
     let ran = run(&one, 200, 0);
     assert_eq!(ran.ended.stopped, Some(Stopped::Memory), "{ran:?}");
@@ -88,12 +88,12 @@ fn commands_of_a_workspace_share_its_part_of_a_servers_memory() {
 #[test]
 fn processes_are_counted() {
     as_root_and_user("bombs::processes_are_counted", || {
-        let (sandbox, mut ground) = (sandbox(), Ground::new());
-        ground.limits.processes = 40;
+        let (sandbox, mut setup) = (sandbox(), BoxSetup::new());
+        setup.limits.processes = 40;
         let script = "import os, time\nmade = 0\nfor _ in range(200):\n    try:\n        \
                       if os.fork() == 0:\n            time.sleep(20)\n            os._exit(0)\n        \
                       made += 1\n    except OSError as error:\n        print(made, error.errno)\n        break";
-        let ran = ground.run(&sandbox, &["python3", "-c", script]).unwrap();
+        let ran = setup.run(&sandbox, &["python3", "-c", script]).unwrap();
         assert_eq!(ran.stdout, "39 11\n", "{ran:?}");
     });
 }
@@ -101,12 +101,12 @@ fn processes_are_counted() {
 #[test]
 fn processor_time_is_that_of_all_processes_together() {
     as_root_and_user("bombs::processor_time_is_that_of_all_processes_together", || {
-        let (sandbox, mut ground) = (sandbox(), Ground::new());
-        ground.limits.cpu_seconds = Some(1);
-        let ran = ground.sh(&sandbox, "while :; do :; done");
+        let (sandbox, mut setup) = (sandbox(), BoxSetup::new());
+        setup.limits.cpu_seconds = Some(1);
+        let ran = setup.sh(&sandbox, "while :; do :; done");
         assert_eq!(ran.ended.stopped, Some(Stopped::Cpu), "{ran:?}");
         // Each of these is far from the limit by itself.
-        let ran = ground.sh(&sandbox, "while :; do timeout 0.2 sh -c 'while :; do :; done'; done");
+        let ran = setup.sh(&sandbox, "while :; do timeout 0.2 sh -c 'while :; do :; done'; done");
         assert_eq!(ran.ended.stopped, Some(Stopped::Cpu), "{ran:?}");
     });
 }
@@ -114,23 +114,23 @@ fn processor_time_is_that_of_all_processes_together() {
 #[test]
 fn what_is_written_is_bounded() {
     as_root_and_user("bombs::what_is_written_is_bounded", || {
-        let (sandbox, mut ground) = (sandbox(), Ground::new());
-        ground.limits.written_bytes = 20 * MEGA;
+        let (sandbox, mut setup) = (sandbox(), BoxSetup::new());
+        setup.limits.written_bytes = 20 * MEGA;
         let script = "for n in $(seq 40); do head -c 2000000 /dev/zero > big$n; sleep 0.03; done; echo ESCAPED";
-        let ran = ground.sh(&sandbox, script);
+        let ran = setup.sh(&sandbox, script);
         assert_eq!(
             (ran.ended.stopped, ran.stdout.as_str()),
             (Some(Stopped::Written), ""),
             "{ran:?}"
         );
-        ground.limits.file_bytes = MEGA;
-        let ran = ground.sh(&sandbox, "head -c 2000000 /dev/zero > big; stat -c %s big");
+        setup.limits.file_bytes = MEGA;
+        let ran = setup.sh(&sandbox, "head -c 2000000 /dev/zero > big; stat -c %s big");
         assert_eq!(ran.stdout.trim(), MEGA.to_string(), "{ran:?}");
-        ground.limits.memory_bytes = 64 * MEGA;
-        ground.limits.file_bytes = 1 << 40;
-        let ran = ground.sh(&sandbox, "head -c 100000000 /dev/zero > /tmp/big; echo $?");
+        setup.limits.memory_bytes = 64 * MEGA;
+        setup.limits.file_bytes = 1 << 40;
+        let ran = setup.sh(&sandbox, "head -c 100000000 /dev/zero > /tmp/big; echo $?");
         assert!(ran.stdout.trim() != "0" || ran.ended.stopped == Some(Stopped::Memory), "{ran:?}");
-        let ran = ground.sh(&sandbox, "ulimit -n; ulimit -c");
+        let ran = setup.sh(&sandbox, "ulimit -n; ulimit -c");
         assert_eq!(ran.stdout, "4096\n0\n", "{ran:?}");
     });
 }
@@ -149,14 +149,14 @@ fn a_flood_of_output_is_ended_by_who_listens() {
         }
     }
     as_root_and_user("bombs::a_flood_of_output_is_ended_by_who_listens", || {
-        let (sandbox, ground) = (sandbox(), Ground::new());
+        let (sandbox, setup) = (sandbox(), BoxSetup::new());
         let mut ears = Enough(0);
         let before = Instant::now();
-        let error = ground.run_heard(&sandbox, &["yes"], &mut ears).unwrap_err();
+        let error = setup.run_heard(&sandbox, &["yes"], &mut ears).unwrap_err();
         assert_eq!(error.to_string(), "enough");
         assert!(ears.0 < 6 * MEGA && before.elapsed() < Duration::from_secs(5));
         // Both streams at once, more than any pipe holds, in order and to the last byte.
-        let ran = ground.sh(&sandbox, "seq 300000 & seq 300000 >&2; wait");
+        let ran = setup.sh(&sandbox, "seq 300000 & seq 300000 >&2; wait");
         assert_eq!((ran.stdout.lines().count(), ran.stderr.lines().count()), (300_000, 300_000));
     });
 }
@@ -168,13 +168,13 @@ fn a_server_to_be_killed() {
     let marker = std::env::var("TOOLYARD_TEST_MARKER").unwrap();
     let namespaces = std::env::var("TOOLYARD_TEST_NAMESPACES").unwrap() == "true";
     let walls = Walls { namespaces, ..Walls::default() };
-    let (sandbox, ground) = (sandbox_with(Wish { walls, ..Wish::default() }), Ground::new());
+    let (sandbox, setup) = (sandbox_with(Wish { walls, ..Wish::default() }), BoxSetup::new());
     let script = format!("setsid sleep {marker} & sleep {marker}");
-    let workspace = ground.workspace();
+    let workspace = setup.workspace();
     let argv = ["sh", "-c", &script];
     let _ = match namespaces {
-        true => ground.run(&sandbox, &argv),
-        false => ground.run_on(&sandbox, Layer::InPlace, &workspace, &argv),
+        true => setup.run(&sandbox, &argv),
+        false => setup.run_on(&sandbox, Layer::InPlace, &workspace, &argv),
     };
 }
 
@@ -234,10 +234,10 @@ fn stale_groups() -> Vec<String> {
 }
 
 #[test]
-fn a_killed_command_is_told_as_such() {
-    as_root_and_user("bombs::a_killed_command_is_told_as_such", || {
-        let (sandbox, ground) = (sandbox(), Ground::new());
-        let ran = ground.sh(&sandbox, "kill -9 $$");
+fn a_killed_command_is_reported_as_killed() {
+    as_root_and_user("bombs::a_killed_command_is_reported_as_killed", || {
+        let (sandbox, setup) = (sandbox(), BoxSetup::new());
+        let ran = setup.sh(&sandbox, "kill -9 $$");
         assert_eq!((ran.ended.exit, ran.ended.stopped), (Exit::Signal(9), None));
     });
 }
@@ -247,15 +247,15 @@ fn a_killed_command_is_told_as_such() {
 fn processes_are_bounded_without_namespaces() {
     as_root_and_user("bombs::processes_are_bounded_without_namespaces", || {
         let walls = Walls { namespaces: false, ..Walls::default() };
-        let (sandbox, mut ground) =
-            (sandbox_with(Wish { walls, ..Wish::default() }), Ground::new());
-        ground.limits.processes = 30;
+        let (sandbox, mut setup) =
+            (sandbox_with(Wish { walls, ..Wish::default() }), BoxSetup::new());
+        setup.limits.processes = 30;
         let script = "import os, time\nmade = 0\nfor _ in range(120):\n    try:\n        \
                       if os.fork() == 0:\n            time.sleep(3)\n            os._exit(0)\n        \
                       made += 1\n    except OSError:\n        break\ntime.sleep(3)\nprint(made)";
-        let workspace = ground.workspace();
+        let workspace = setup.workspace();
         let argv = ["python3", "-c", script];
-        let ran = ground.run_on(&sandbox, Layer::ReadOnly, &workspace, &argv).unwrap();
+        let ran = setup.run_on(&sandbox, Layer::ReadOnly, &workspace, &argv).unwrap();
         let refused = ran.stdout.trim().parse().is_ok_and(|made: u32| made < 35);
         assert!(ran.ended.stopped == Some(Stopped::Processes) || refused, "{ran:?}");
     });

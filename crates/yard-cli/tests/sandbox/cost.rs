@@ -5,7 +5,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::ground::{Ground, as_root_and_user, sandbox};
+use crate::box_setup::{BoxSetup, as_root_and_user, sandbox};
 
 const ROUNDS: usize = 200;
 
@@ -24,15 +24,15 @@ fn median(mut round: impl FnMut()) -> Duration {
 #[ignore = "a measurement"]
 fn a_boxed_true_costs_little_whatever_the_workspace_holds() {
     as_root_and_user("cost::a_boxed_true_costs_little_whatever_the_workspace_holds", || {
-        let (sandbox, ground) = (sandbox(), Ground::new());
+        let (sandbox, setup) = (sandbox(), BoxSetup::new());
         let bare = median(|| {
             let ran = Command::new("true").stdout(Stdio::piped()).output();
             assert!(ran.unwrap().status.success());
         });
-        let run = || assert_eq!(ground.run(&sandbox, &["true"]).unwrap().code(), Some(0));
+        let run = || assert_eq!(setup.run(&sandbox, &["true"]).unwrap().code(), Some(0));
         let boxed = median(run);
         for folder in 0..100 {
-            let folder = ground.workspace().join(format!("folder-{folder}"));
+            let folder = setup.workspace().join(format!("folder-{folder}"));
             fs::create_dir(&folder).unwrap();
             for file in 0..500 {
                 fs::write(folder.join(format!("file-{file}")), "").unwrap();

@@ -12,12 +12,12 @@ use std::process::{Child, Command, Stdio};
 
 use yard_sandbox::{Layer, Level, Sandbox, Walls, Wish};
 
+use crate::box_setup::{BoxSetup, as_root_and_user, sandbox, sandbox_with};
 use crate::cases::{CASES, Case, N, W, WORDS};
-use crate::ground::{Ground, as_root_and_user, sandbox, sandbox_with};
 
 /// What on the host must not notice anything.
 struct Host {
-    ground: Ground,
+    setup: BoxSetup,
     victim: Child,
     tcp: TcpListener,
     udp: UdpSocket,
@@ -27,19 +27,19 @@ struct Host {
 
 impl Host {
     fn new() -> Self {
-        let mut ground = Ground::new();
+        let mut setup = BoxSetup::new();
         // One of the cases tries to raise it.
-        ground.limits.cpu_seconds = Some(600);
-        let workspace = ground.workspace();
-        symlink(ground.outside().join("secret"), workspace.join("planted")).unwrap();
+        setup.limits.cpu_seconds = Some(600);
+        let workspace = setup.workspace();
+        symlink(setup.outside().join("secret"), workspace.join("planted")).unwrap();
         fs::create_dir(workspace.join(".data")).unwrap();
         fs::write(workspace.join(".data/secret"), "data-secret\n").unwrap();
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let abstract_name = format!("toolyard-test-{}", ground.outside().display());
+        let abstract_name = format!("toolyard-test-{}", setup.outside().display());
         let address = SocketAddr::from_abstract_name(&abstract_name).unwrap();
         let streams = vec![
-            UnixListener::bind(ground.outside().join("stream")).unwrap(),
+            UnixListener::bind(setup.outside().join("stream")).unwrap(),
             UnixListener::bind(workspace.join("stream")).unwrap(),
             UnixListener::bind_addr(&address).unwrap(),
         ];
@@ -51,9 +51,9 @@ impl Host {
             stream.set_nonblocking(true).unwrap();
         }
         let victim = Command::new("sleep").arg("120").stdin(Stdio::null()).spawn().unwrap();
-        ground.env = vec![
-            ("SECRET".into(), ground.outside().join("secret").into()),
-            ("OUTSIDE".into(), ground.outside().into()),
+        setup.env = vec![
+            ("SECRET".into(), setup.outside().join("secret").into()),
+            ("OUTSIDE".into(), setup.outside().into()),
             ("WORKSPACE".into(), workspace.into()),
             ("VICTIM".into(), victim.id().to_string().into()),
             ("SERVER".into(), std::process::id().to_string().into()),
@@ -61,20 +61,20 @@ impl Host {
             ("UDP_PORT".into(), udp.local_addr().unwrap().port().to_string().into()),
             ("ABSTRACT".into(), abstract_name.into()),
         ];
-        Self { ground, victim, tcp, udp, streams, datagram }
+        Self { setup, victim, tcp, udp, streams, datagram }
     }
 
     fn noticed(&mut self) -> Vec<String> {
         let mut noticed = Vec::new();
-        let secret = fs::read_to_string(self.ground.outside().join("secret"));
+        let secret = fs::read_to_string(self.setup.outside().join("secret"));
         if secret.ok().as_deref() != Some("host-secret\n") {
             noticed.push("the file outside changed".to_owned());
         }
-        let metadata = fs::metadata(self.ground.outside().join("secret")).unwrap();
+        let metadata = fs::metadata(self.setup.outside().join("secret")).unwrap();
         if metadata.mode() & 0o7777 != 0o644 || metadata.mtime() < 1000 {
             noticed.push("what is said about the file outside changed".to_owned());
         }
-        if fs::read_dir(self.ground.outside()).unwrap().count() != 2 {
+        if fs::read_dir(self.setup.outside()).unwrap().count() != 2 {
             noticed.push("there is something new outside".to_owned());
         }
         if self.victim.try_wait().unwrap().is_some() {
@@ -98,24 +98,24 @@ impl Host {
         let Case(name, _, body) = case;
         let script = format!("{}\n{WORDS}\n{body}\nprint('done')\n", include_str!("prelude.py"));
         let flag = ("NAMESPACES".into(), u8::from(walls.namespaces).to_string().into());
-        self.ground.env.retain(|(name, _)| name != "NAMESPACES");
-        self.ground.env.push(flag);
+        self.setup.env.retain(|(name, _)| name != "NAMESPACES");
+        self.setup.env.push(flag);
         let argv = ["python3", "-c", &script];
         let ran = if walls.namespaces {
-            self.ground.hidden = vec![self.ground.workspace().join(".data")];
-            self.ground.run(sandbox, &argv)
+            self.setup.hidden = vec![self.setup.workspace().join(".data")];
+            self.setup.run(sandbox, &argv)
         } else {
-            self.ground.hidden.clear();
-            let workspace = self.ground.workspace();
-            self.ground.run_on(sandbox, Layer::InPlace, &workspace, &argv)
+            self.setup.hidden.clear();
+            let workspace = self.setup.workspace();
+            self.setup.run_on(sandbox, Layer::InPlace, &workspace, &argv)
         };
         let mut wrong = match ran {
             Err(error) => vec![format!("no box: {error}")],
             Ok(ran) => {
                 let bad = ["ESCAPED"].iter().filter(|word| ran.stdout.contains(**word)).count();
-                let told =
+                let answer =
                     ["ran\n", "held ", "done\n"].iter().all(|word| ran.stdout.contains(word));
-                if bad > 0 || !told || ran.code() != Some(0) {
+                if bad > 0 || !answer || ran.code() != Some(0) {
                     vec![format!("{:?}\n{}{}", ran.ended, ran.stdout, ran.stderr)]
                 } else {
                     Vec::new()
@@ -214,7 +214,7 @@ fn the_cases_would_escape_without_walls() {
 #[test]
 fn sockets_and_processes_work_inside() {
     as_root_and_user("escapes::sockets_and_processes_work_inside", || {
-        let (sandbox, ground) = (sandbox(), Ground::new());
+        let (sandbox, setup) = (sandbox(), BoxSetup::new());
         let script = "import multiprocessing, socket, os, threading\n\
             s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen()\n\
             socket.create_connection(s.getsockname()); print('tcp')\n\
@@ -223,7 +223,7 @@ fn sockets_and_processes_work_inside() {
             print('pool', sum(multiprocessing.Pool(3).map(abs, [-1, -2, -3])))\n\
             with multiprocessing.Manager() as m: d = m.dict(); d['x'] = 1; print('manager', d['x'])\n\
             print(os.popen('echo popen').read().strip())\n";
-        let ran = ground.run(&sandbox, &["python3", "-c", script]).unwrap();
+        let ran = setup.run(&sandbox, &["python3", "-c", script]).unwrap();
         assert_eq!(ran.stdout, "tcp\nunix\npool 6\nmanager 1\npopen\n", "{ran:?}");
     });
 }
@@ -240,13 +240,13 @@ fn daemons_do_not_outlive_the_call() {
         );
         let argv = ["python3", "-c", &script];
         for namespaces in [true, false] {
-            let ground = Ground::new();
+            let setup = BoxSetup::new();
             let walls = Walls { namespaces, ..Walls::default() };
             let sandbox = sandbox_with(Wish { walls, ..Wish::default() });
-            let workspace = ground.workspace();
+            let workspace = setup.workspace();
             let ran = match namespaces {
-                true => ground.run(&sandbox, &argv).unwrap(),
-                false => ground.run_on(&sandbox, Layer::InPlace, &workspace, &argv).unwrap(),
+                true => setup.run(&sandbox, &argv).unwrap(),
+                false => setup.run_on(&sandbox, Layer::InPlace, &workspace, &argv).unwrap(),
             };
             assert_eq!(ran.stdout, "ran\n", "{ran:?}");
             assert_eq!(running(&marker), Vec::<String>::new());

@@ -11,8 +11,8 @@
 
 mod basics;
 mod bombs;
+mod box_setup;
 mod cases;
 mod cost;
 mod doctor;
 mod escapes;
-mod ground;

@@ -7,8 +7,8 @@ use crate::harness::{Answer, Server, Someone};
 
 /// The answers on one connection: status and body, in order.
 #[track_caller]
-fn answers(said: &str) -> Vec<(u16, String)> {
-    let mut rest = said;
+fn answers(output: &str) -> Vec<(u16, String)> {
+    let mut rest = output;
     let mut all = Vec::new();
     while let Some((head, after)) = rest.split_once("\r\n\r\n") {
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
@@ -18,7 +18,7 @@ fn answers(said: &str) -> Vec<(u16, String)> {
         all.push((status, after[..length].to_owned()));
         rest = &after[length..];
     }
-    assert!(rest.is_empty(), "{said}");
+    assert!(rest.is_empty(), "{output}");
     all
 }
 
@@ -27,8 +27,8 @@ fn answers(said: &str) -> Vec<(u16, String)> {
 fn is_refusal(status: u16, body: &str) {
     assert!((400..500).contains(&status), "{status} {body}");
     if !body.is_empty() {
-        let told: Value = serde_json::from_str(body).unwrap_or_else(|_| panic!("{status} {body}"));
-        assert_eq!(told["success"], false, "W1");
+        let reply: Value = serde_json::from_str(body).unwrap_or_else(|_| panic!("{status} {body}"));
+        assert_eq!(reply["success"], false, "W1");
     }
 }
 
@@ -60,27 +60,27 @@ fn pipelined_requests_are_answered_in_order() {
     let workspace = ada.workspace();
     let all: String =
         ["/a", "/../b", "/c"].map(|path| touch(&ada, &workspace, path)).into_iter().collect();
-    let told = answers(&server.raw_and_stay(all.as_bytes()));
-    let statuses: Vec<u16> = told.iter().map(|(status, _)| *status).collect();
+    let reply = answers(&server.raw_and_stay(all.as_bytes()));
+    let statuses: Vec<u16> = reply.iter().map(|(status, _)| *status).collect();
     assert_eq!(statuses, [200, 400, 200]);
-    assert!(told[0].1.contains("\"/a\"") && told[2].1.contains("\"/c\""));
+    assert!(reply[0].1.contains("\"/a\"") && reply[2].1.contains("\"/c\""));
     assert_eq!(names(&ada, &workspace), ["a", "c"]);
 }
 
 #[test]
-fn a_client_that_waits_for_100_is_told_to_go_on_or_why_not() {
+fn a_client_that_waits_for_100_gets_it_or_the_refusal() {
     let server = Server::start();
     let ada = server.person();
     let workspace = ada.workspace();
     let expecting = |request: String| {
         request.replacen("Content-Type", "Expect: 100-continue\r\nContent-Type", 1)
     };
-    let told = answers(&server.raw_and_stay(expecting(touch(&ada, &workspace, "/a")).as_bytes()));
-    assert_eq!((told[0].0, told[1].0), (100, 200));
+    let reply = answers(&server.raw_and_stay(expecting(touch(&ada, &workspace, "/a")).as_bytes()));
+    assert_eq!((reply[0].0, reply[1].0), (100, 200));
     let nobody = server.holder("nonsense");
-    let told =
+    let reply =
         answers(&server.raw_and_stay(expecting(touch(&nobody, &workspace, "/b")).as_bytes()));
-    assert_eq!(told.last().unwrap().0, 401);
+    assert_eq!(reply.last().unwrap().0, 401);
     assert_eq!(names(&ada, &workspace), ["a"]);
 }
 
@@ -99,8 +99,8 @@ fn floods_of_headers_end_the_connection() {
         }
     }
     let some: String = (0..50).map(|number| format!("X-{number}: y\r\n")).collect();
-    let told = answers(&server.raw_and_stay(format!("{line}{some}\r\n").as_bytes()));
-    assert_eq!(told[0].0, 200);
+    let reply = answers(&server.raw_and_stay(format!("{line}{some}\r\n").as_bytes()));
+    assert_eq!(reply[0].0, 200);
 }
 
 #[test]
@@ -136,12 +136,12 @@ fn nothing_is_smuggled_past_the_end_of_a_body() {
         format!("X: y\nX-Bare: {inner}"),
     ];
     for attempt in &tries {
-        let told = answers(&server.raw_and_stay(format!("{outer}{attempt}").as_bytes()));
+        let reply = answers(&server.raw_and_stay(format!("{outer}{attempt}").as_bytes()));
         // The first body is no call, so that a second answer of 200 could only be the smuggled one's.
-        for (status, body) in &told {
+        for (status, body) in &reply {
             is_refusal(*status, body);
         }
-        assert_eq!(names(&ada, &workspace), [""; 0], "{attempt}: {told:?}");
+        assert_eq!(names(&ada, &workspace), [""; 0], "{attempt}: {reply:?}");
     }
 }
 
@@ -199,10 +199,10 @@ fn tricks_in_paths_lead_nowhere() {
     ];
     for path in tries {
         let request = head(&ada, &format!("GET {path}")) + "Connection: close\r\n\r\n";
-        let said = server.raw_and_stay(request.as_bytes());
+        let output = server.raw_and_stay(request.as_bytes());
         let shown = &path[..path.len().min(120)];
-        assert!(!said.contains("SECRET-WORD") && !said.contains("root:"), "{shown}: {said}");
-        for (status, body) in answers(&said) {
+        assert!(!output.contains("SECRET-WORD") && !output.contains("root:"), "{shown}: {output}");
+        for (status, body) in answers(&output) {
             is_refusal(status, &body);
         }
     }
@@ -262,9 +262,9 @@ fn ids(someone: &Someone<'_>, workspace: &str, secret: &str) -> Ids {
 
 #[track_caller]
 fn tells_nothing(answer: &Answer) {
-    let said = String::from_utf8_lossy(&answer.bytes);
-    assert!(answer.status < 500, "{} {said}", answer.status);
-    assert!(!said.contains("SECRET-WORD"), "{said}");
+    let output = String::from_utf8_lossy(&answer.bytes);
+    assert!(answer.status < 500, "{} {output}", answer.status);
+    assert!(!output.contains("SECRET-WORD"), "{output}");
 }
 
 #[test]

@@ -11,9 +11,9 @@ use crate::harness::{Answer, Server};
 #[track_caller]
 fn is_problem(answer: &Answer, statuses: &[u16]) {
     assert!(statuses.contains(&answer.status), "{} {:?}", answer.status, answer.json());
-    let told = answer.json();
-    assert_eq!(told["success"], false, "W1");
-    assert!(told["error"].is_string() && told["code"].is_string(), "W1: {told}");
+    let reply = answer.json();
+    assert_eq!(reply["success"], false, "W1");
+    assert!(reply["error"].is_string() && reply["code"].is_string(), "W1: {reply}");
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn w1_malformed_bodies_get_a_json_error() {
 }
 
 #[test]
-fn what_is_no_message_is_told_so_over_mcp() {
+fn invalid_messages_get_an_error_over_mcp() {
     let server = Server::start();
     let ada = server.person();
     let path = format!("/mcp/{}", ada.workspace());
@@ -75,9 +75,9 @@ fn what_is_no_message_is_told_so_over_mcp() {
     ];
     for (body, code, id) in cases {
         let answer = server.send("POST", &path, &headers, body);
-        let told = answer.expect(400);
-        assert_eq!((&told["error"]["code"], &told["id"]), (&json!(code), &id), "{told}");
-        assert!(told["error"]["message"].as_str().unwrap().contains("JSON"), "{told}");
+        let reply = answer.expect(400);
+        assert_eq!((&reply["error"]["code"], &reply["id"]), (&json!(code), &id), "{reply}");
+        assert!(reply["error"]["message"].as_str().unwrap().contains("JSON"), "{reply}");
     }
     let other = [headers[0], ("content-type", "text/plain"), accept];
     assert_eq!(server.send("POST", &path, &other, b"{}").status, 415);
@@ -95,13 +95,13 @@ fn w1_oversized_bodies_are_413_and_never_held() {
              Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
         )
     };
-    let told = server.raw(head(&ada.token, 1 << 40).as_bytes());
-    assert!(told.starts_with("HTTP/1.1 413") && told.contains("PAYLOAD_TOO_LARGE"), "{told}");
+    let reply = server.raw(head(&ada.token, 1 << 40).as_bytes());
+    assert!(reply.starts_with("HTTP/1.1 413") && reply.contains("PAYLOAD_TOO_LARGE"), "{reply}");
     // Who is not let in sends at most a little.
     let mut stranger = head("nobody", 60 << 20).into_bytes();
     stranger.extend(vec![b' '; 1 << 20]);
-    let told = server.raw(&stranger);
-    assert!(told.starts_with("HTTP/1.1 401"), "{told}");
+    let reply = server.raw(&stranger);
+    assert!(reply.starts_with("HTTP/1.1 401"), "{reply}");
     let chunked = format!(
         "POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
          Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n",
@@ -112,8 +112,8 @@ fn w1_oversized_bodies_are_413_and_never_held() {
     for _ in 0..70 {
         endless.extend(&chunk);
     }
-    let told = server.raw(&endless);
-    assert!(told.starts_with("HTTP/1.1 413"), "{}", &told[..told.len().min(200)]);
+    let reply = server.raw(&endless);
+    assert!(reply.starts_with("HTTP/1.1 413"), "{}", &reply[..reply.len().min(200)]);
     let grown = resident(&server).saturating_sub(before);
     assert!(grown < 150 << 20, "{} MiB more", grown >> 20);
 }
@@ -169,7 +169,7 @@ pub(crate) fn resident(server: &Server) -> u64 {
 }
 
 #[test]
-fn w1_who_is_refused_before_the_body_came_still_hears_why() {
+fn w1_a_client_that_is_refused_before_its_body_still_gets_the_reason() {
     let server = Server::start();
     let ada = server.person();
     let path = format!(

@@ -32,9 +32,9 @@ fn mcp(someone: &Someone<'_>, workspace: &str, toolset: &str, tool: &str, args: 
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
     let path = format!("/mcp/{workspace}?toolset={toolset}");
     let answer = someone.ask_with("POST", &path, &headers, &body);
-    let said = String::from_utf8_lossy(&answer.bytes).into_owned();
-    assert_eq!(answer.status, 200, "{said}");
-    said
+    let output = String::from_utf8_lossy(&answer.bytes).into_owned();
+    assert_eq!(answer.status, 200, "{output}");
+    output
 }
 
 /// Every way to search or list from above: the dialect, the tool by its two names, and its arguments.
@@ -82,12 +82,15 @@ fn w18_after_many_calls_in_many_chats_every_search_returns_sources() {
         }
     }
     for (toolset, name, function, args) in searches() {
-        for said in [
+        for output in [
             tool(&agent, &base, toolset, name, &args),
             mcp(&agent, &workspace, toolset, function, &args),
         ] {
-            assert!(said.contains("parser.rs"), "{toolset}.{name}: {said}");
-            assert!(!said.contains("chats") && !said.contains(".chat"), "{toolset}.{name}: {said}");
+            assert!(output.contains("parser.rs"), "{toolset}.{name}: {output}");
+            assert!(
+                !output.contains("chats") && !output.contains(".chat"),
+                "{toolset}.{name}: {output}"
+            );
         }
     }
     let root = ada.tool(&workspace, "ls", json!({})).expect(200);
@@ -100,7 +103,7 @@ fn w18_after_many_calls_in_many_chats_every_search_returns_sources() {
 }
 
 #[test]
-fn w18_a_chat_shows_nobody_what_they_may_not_read() {
+fn w18_a_chat_shows_no_caller_what_it_may_not_read() {
     let server = Server::start();
     let ada = server.person();
     let workspace = ada.workspace();
@@ -138,8 +141,8 @@ fn w18_a_chat_shows_nobody_what_they_may_not_read() {
             ("filesystem", "read_text_file", json!({"path": "/chats/Work.chat"})),
         ] {
             // A person reads with the tools of `workspace`; keys may use all of them.
-            let said = tool(reader, &base, toolset, name, &args);
-            assert!(!said.contains(SECRET), "{toolset}.{name}: {said}");
+            let output = tool(reader, &base, toolset, name, &args);
+            assert!(!output.contains(SECRET), "{toolset}.{name}: {output}");
         }
         let read = reader.tool(&workspace, "read", json!({"path": "/chats/Work.chat"})).expect(200);
         assert!(read.to_string().contains("plain words"), "{read}");

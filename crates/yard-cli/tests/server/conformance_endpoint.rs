@@ -35,8 +35,8 @@ fn a_call_needs_a_token_in_the_header_or_a_cookie_and_a_member() {
         assert_eq!(call(&server, &workspace, &[good]).expect(200)["success"], true);
     }
     let without = call(&server, &workspace, &[]);
-    let said = refused(&without, 401, "INVALID_TOKEN");
-    assert!(said.contains("Authorization") && said.contains("cookie"), "{said}");
+    let output = refused(&without, 401, "INVALID_TOKEN");
+    assert!(output.contains("Authorization") && output.contains("cookie"), "{output}");
     for bad in [
         ("authorization", "Bearer <access_token>"),
         ("authorization", "Bearer "),
@@ -49,11 +49,11 @@ fn a_call_needs_a_token_in_the_header_or_a_cookie_and_a_member() {
     let stranger = server.person();
     let stranger = format!("Bearer {}", stranger.token);
     let foreign = call(&server, &workspace, &[("authorization", stranger.as_str())]);
-    let said = refused(&foreign, 403, "FORBIDDEN");
+    let output = refused(&foreign, 403, "FORBIDDEN");
     // One that is not there, and what is no id at all, answer as another's does.
     for id in ["01a1ded5-dd8a-77da-afc2-e0984d8b1839", "no-id", "1"] {
         let answer = call(&server, id, &[("authorization", stranger.as_str())]);
-        assert_eq!(refused(&answer, 403, "FORBIDDEN"), said, "{id}");
+        assert_eq!(refused(&answer, 403, "FORBIDDEN"), output, "{id}");
     }
 }
 
@@ -211,11 +211,11 @@ fn w1_a_refusal_says_what_is_not_allowed_and_by_which_rule() {
     ada.invite(&workspace, &eve, "viewer");
     ada.tool(&workspace, "write", json!({"path": "/locked/a.txt", "content": "x"})).expect(200);
     let write = json!({"path": "/locked/b.txt", "content": "x"});
-    let said = refused(&eve.tool(&workspace, "write", write.clone()), 403, "FORBIDDEN");
-    assert!(said.contains("read and not change"), "{said}");
+    let output = refused(&eve.tool(&workspace, "write", write.clone()), 403, "FORBIDDEN");
+    assert!(output.contains("read and not change"), "{output}");
     let rules = json!({"rules": [{"effect": "create", "path": "locked/**", "then": "deny"}]});
     ada.ask("PUT", &format!("/api/v1/workspaces/{workspace}/policy"), &rules).expect(200);
     let agent = ada.agent(&workspace, "member");
-    let said = refused(&agent.tool(&workspace, "write", write), 403, "FORBIDDEN");
-    assert!(said.contains("locked/**") && said.contains("create"), "{said}");
+    let output = refused(&agent.tool(&workspace, "write", write), 403, "FORBIDDEN");
+    assert!(output.contains("locked/**") && output.contains("create"), "{output}");
 }

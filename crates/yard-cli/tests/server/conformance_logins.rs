@@ -58,8 +58,8 @@ fn a_token_that_has_ended_is_refused_though_its_signature_is_right() {
 #[test]
 fn a_token_lasts_fifteen_minutes_or_as_long_as_is_configured() {
     let minutes = |server: &Server| {
-        let said = claims(&server.person().token);
-        (said["exp"].as_i64().unwrap() - said["iat"].as_i64().unwrap()) / 60
+        let output = claims(&server.person().token);
+        (output["exp"].as_i64().unwrap() - output["iat"].as_i64().unwrap()) / 60
     };
     assert_eq!(minutes(&Server::start()), 15);
     let variable = ("TOOLYARD__JWT__ACCESS_TOKEN_EXPIRATION_MINUTES", "7");
@@ -108,17 +108,17 @@ fn the_token_is_looked_at_before_the_membership_and_that_before_the_call() {
         (&ada, workspace.as_str(), 404, "NOT_FOUND"),
     ] {
         let answer = someone.post(&format!("/api/v1/workspaces/{place}/tools"), wrong.clone());
-        let told = answer.expect(status);
-        assert_eq!((&told["code"], &told["success"]), (&json!(code), &json!(false)), "{told}");
-        assert!(told["error"].as_str().is_some_and(|error| !error.is_empty()), "{told}");
+        let reply = answer.expect(status);
+        assert_eq!((&reply["code"], &reply["success"]), (&json!(code), &json!(false)), "{reply}");
+        assert!(reply["error"].as_str().is_some_and(|error| !error.is_empty()), "{reply}");
     }
     // Who is let in hears what is wrong with the call: the argument, then the file.
-    let told = ada.tool(&workspace, "read", json!({})).expect(400);
-    assert_eq!(told["code"], "VALIDATION_ERROR");
-    assert!(told["fields"]["path"].as_str().unwrap().starts_with("missing"), "{told}");
-    let told = ada.tool(&workspace, "read", json!({"path": "/nonexistent/file.txt"})).expect(404);
-    assert_eq!(told["code"], "NOT_FOUND");
-    assert!(told["error"].as_str().unwrap().contains("/nonexistent/file.txt"), "{told}");
+    let reply = ada.tool(&workspace, "read", json!({})).expect(400);
+    assert_eq!(reply["code"], "VALIDATION_ERROR");
+    assert!(reply["fields"]["path"].as_str().unwrap().starts_with("missing"), "{reply}");
+    let reply = ada.tool(&workspace, "read", json!({"path": "/nonexistent/file.txt"})).expect(404);
+    assert_eq!(reply["code"], "NOT_FOUND");
+    assert!(reply["error"].as_str().unwrap().contains("/nonexistent/file.txt"), "{reply}");
 }
 
 #[test]
@@ -169,11 +169,11 @@ fn w15_the_event_of_a_question_has_all_that_a_page_needs_to_ask_it() {
             "schema": {"type": "array", "items": {"type": "string", "enum": ["A", "B"]}}},
     ]);
     let asked = ada.tool(&workspace, "ask_user", json!({"questions": questions})).expect(200);
-    let told = live.next_of("question.asked").data;
-    assert_eq!(told["questions"], questions);
-    assert_eq!(told["question_id"], asked["result"]["question_id"]);
-    let id = told["question_id"].as_str().unwrap();
-    // It is kept: the list of questions has it, and the answer given by it is told, too.
+    let reply = live.next_of("question.asked").data;
+    assert_eq!(reply["questions"], questions);
+    assert_eq!(reply["question_id"], asked["result"]["question_id"]);
+    let id = reply["question_id"].as_str().unwrap();
+    // It is kept: the list of questions has it, and the answer given there counts, too.
     let listed = ada.get(&format!("{base}/questions?status=pending")).expect(200);
     assert_eq!(
         (&listed["questions"][0]["id"], &listed["questions"][0]["questions"]),

@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use yard_testkit::harness::soak;
 use yard_testkit::large_args::large;
-use yard_testkit::probe::soak;
 
 use crate::harness::{Server, Someone};
 
@@ -164,16 +164,16 @@ fn g8_a_megabyte_to_any_route_costs_two_seconds_and_200_mb_at_most() {
             let is_file = route.ends_with("/content") && status == 200;
             let bound = if status >= 400 { MOST_ERROR } else { MOST_ANSWER };
             let is_too_long = length > bound && !is_file;
-            let told = format!(
+            let reply = format!(
                 "{}: {} with {} bytes, {time:?}, {memory} KiB",
                 request.what, status, length
             );
             told_something += usize::from(status != 0);
             if status >= 500 || is_too_long || time > MOST_TIME || memory > MOST_KIB {
-                wrong.push(told.clone());
+                wrong.push(reply.clone());
             }
             if time > slowest.0 {
-                slowest = (time, told);
+                slowest = (time, reply);
             }
             count += 1;
         }

@@ -177,14 +177,14 @@ impl Stage {
         let waits = json!({"toolset": toolset, "tool": tool, "args": args, "wait_ms": 30_000});
         match story {
             Story::Waiting => {
-                let told = thread::scope(|scope| {
+                let reply = thread::scope(|scope| {
                     let waiting = scope.spawn(|| self.agent().post(&self.path("tools"), waits));
                     thread::sleep(Duration::from_millis(30));
                     self.approve(&id);
                     waiting.join().unwrap()
                 });
-                let told = told.expect(200);
-                assert!(!told.to_string().contains("used already"), "{tool}: {told}");
+                let reply = reply.expect(200);
+                assert!(!reply.to_string().contains("used already"), "{tool}: {reply}");
             }
             Story::KilledBefore => {
                 self.server.crash_and_restart();

@@ -60,7 +60,7 @@ fn a7_definitions_come_as_each_vendor_takes_them() {
 }
 
 #[test]
-fn r13_what_a_command_said_is_for_members_alone() {
+fn r13_command_output_is_for_members_only() {
     let mut server = Server::start_with(&[("TOOLYARD__COMMANDS__OUTPUT_MIB", "1")]);
     let read = |someone: &Someone<'_>, workspace: &str, path: &str| {
         let base = format!("/api/v1/workspaces/{workspace}");
@@ -72,12 +72,17 @@ fn r13_what_a_command_said_is_for_members_alone() {
         ada.invite(&workspace, &bob, "viewer");
         let base = format!("/api/v1/workspaces/{workspace}");
         let agent = ada.agent(&workspace, "member");
-        let told = call(&agent, &base, "codex", "shell", json!({"command": "seq 1 300000"}));
-        let told = told.expect(200)["result"].clone();
-        let path = told["stdout_path"].as_str().unwrap().to_owned();
-        let said = told["stdout"].as_str().unwrap();
-        assert!(said.contains("the first 1048576 of all 1988895 bytes are at .toolyard-output/"));
-        assert!(!told.to_string().contains(server.data().to_str().unwrap()), "no path of the host");
+        let answer = call(&agent, &base, "codex", "shell", json!({"command": "seq 1 300000"}));
+        let answer = answer.expect(200)["result"].clone();
+        let path = answer["stdout_path"].as_str().unwrap().to_owned();
+        let printed = answer["stdout"].as_str().unwrap();
+        assert!(
+            printed.contains("the first 1048576 of all 1988895 bytes are at .toolyard-output/")
+        );
+        assert!(
+            !answer.to_string().contains(server.data().to_str().unwrap()),
+            "no path of the host"
+        );
         for someone in [&ada, &bob, &agent, &ada.agent(&workspace, "viewer")] {
             assert_eq!(read(someone, &workspace, &path).expect(200)["result"]["text"], "1\n2\n");
         }

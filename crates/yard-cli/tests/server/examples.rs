@@ -16,9 +16,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use yard_dialects::Catalog;
-use yard_server::http::{Route, laid_out, routes};
+use yard_server::http::{Route, format_json, routes};
 
-use self::story::{Request, Story, Told, beginning, first_lines};
+use self::story::{RecordedExample, Request, Story, beginning, first_lines};
 use crate::harness::{PASSWORD, Server};
 
 const RENEW: &str = "YARD_RENEW=1 cargo nextest run -p yard-cli --test server examples::";
@@ -94,11 +94,11 @@ fn about_the_server(story: &mut Story<'_>) {
 fn metrics(text: &str) -> Value {
     let is_sum = |line: &&str| line.starts_with("toolyard_http_seconds_sum");
     let last = text.lines().position(|line| is_sum(&line)).unwrap();
-    let told: Vec<&str> = text.lines().filter(|line| !line.contains("route=\"/\"")).collect();
-    let told = told
+    let recorded: Vec<&str> = text.lines().filter(|line| !line.contains("route=\"/\"")).collect();
+    let recorded = recorded
         .iter()
         .map(|line| if is_sum(line) { "toolyard_http_seconds_sum 0.00021" } else { *line });
-    first_lines(&told.collect::<Vec<_>>().join("\n"), last)
+    first_lines(&recorded.collect::<Vec<_>>().join("\n"), last)
 }
 
 fn people(story: &mut Story<'_>, cast: &mut Cast) {
@@ -373,7 +373,7 @@ fn the_end(story: &mut Story<'_>, cast: &Cast) {
 }
 
 /// All of it, in the order in which it happens.
-fn play(server: &Server) -> Vec<Told> {
+fn play(server: &Server) -> Vec<RecordedExample> {
     let (mut story, mut cast) = (Story::new(server), Cast::default());
     about_the_server(&mut story);
     people(&mut story, &mut cast);
@@ -389,15 +389,18 @@ fn play(server: &Server) -> Vec<Told> {
     approvals(&mut story, &cast);
     pages(&mut story, &cast);
     the_end(&mut story, &cast);
-    story.told
+    story.recorded
 }
 
 /// What the file of each tag has to hold, in the order of the table.
-fn files_of(table: &[Route], told: Vec<Told>) -> BTreeMap<&'static str, Vec<Value>> {
+fn files_of(table: &[Route], recorded: Vec<RecordedExample>) -> BTreeMap<&'static str, Vec<Value>> {
     let mut files: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
     for route in table {
         let (tag, name) = (route.tag(), format!("{} {}", route.method, route.path));
-        let of = told.iter().filter(|told| told.route == name).map(|told| told.example.clone());
+        let of = recorded
+            .iter()
+            .filter(|recorded| recorded.route == name)
+            .map(|recorded| recorded.example.clone());
         let examples: Vec<Value> = of.collect();
         // The protocol's own documents describe how a session is read and ended.
         let needs_one = !route.is_protocol() || name == MCP;
@@ -416,16 +419,17 @@ fn every_route_has_an_example_that_is_what_the_server_says() {
     let files = files_of(&table, play(&Server::start()));
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../yard-server/src/http/examples");
     for (tag, examples) in files {
-        let examples: Vec<String> = examples.iter().map(laid_out).collect();
-        let (file, told) =
+        let examples: Vec<String> = examples.iter().map(format_json).collect();
+        let (file, recorded) =
             (folder.join(format!("{tag}.json")), format!("[\n{}\n]\n", examples.join(",\n")));
         if std::env::var_os("YARD_RENEW").is_some() {
-            std::fs::write(&file, &told).unwrap();
+            std::fs::write(&file, &recorded).unwrap();
         }
         let kept = std::fs::read_to_string(&file).unwrap_or_default();
-        let differing = kept.lines().zip(told.lines()).find(|(kept, told)| kept != told);
+        let differing =
+            kept.lines().zip(recorded.lines()).find(|(kept, recorded)| kept != recorded);
         assert!(
-            kept == told,
+            kept == recorded,
             "{tag}.json is not what the server says; if that is meant, write it anew with `{RENEW}`:\n{differing:#?}"
         );
     }

@@ -54,9 +54,9 @@ fn schemathesis() -> PathBuf {
 #[track_caller]
 fn run(command: &mut Command) {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let said = String::from_utf8_lossy(&output.stdout);
+    let text = String::from_utf8_lossy(&output.stdout);
     let complained = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}\n{said}\n{complained}");
+    assert!(output.status.success(), "{command:?}\n{text}\n{complained}");
 }
 
 /// Ids of things that are there, so that not every guess ends at the door. The step is another file's, so

@@ -204,14 +204,14 @@ impl Server {
 
     /// Bytes on a connection of their own, and everything that comes back once no more will be sent.
     pub(crate) fn raw(&self, bytes: &[u8]) -> String {
-        let stream = self.told(bytes, Duration::from_secs(20));
+        let stream = self.send_raw(bytes, Duration::from_secs(20));
         let _ = stream.shutdown(std::net::Shutdown::Write);
         all_of(stream)
     }
 
     /// The same for a client that stays: everything until the server hangs up or is silent for a while.
     pub(crate) fn raw_and_stay(&self, bytes: &[u8]) -> String {
-        all_of(self.told(bytes, Duration::from_secs(1)))
+        all_of(self.send_raw(bytes, Duration::from_secs(1)))
     }
 
     /// Sends a request with a token, and does not wait for what comes of it.
@@ -223,12 +223,12 @@ impl Server {
             self.address,
             body.len()
         );
-        drop(self.told(request.as_bytes(), Duration::from_secs(1)));
+        drop(self.send_raw(request.as_bytes(), Duration::from_secs(1)));
     }
 
-    fn told(&self, bytes: &[u8], patience: Duration) -> TcpStream {
+    fn send_raw(&self, bytes: &[u8], timeout: Duration) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(patience)).unwrap();
+        stream.set_read_timeout(Some(timeout)).unwrap();
         // A server that has heard enough may hang up while we still talk.
         let _ = stream.write_all(bytes);
         stream
@@ -272,13 +272,13 @@ fn launch(
     command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    let mut said = String::new();
+    let mut output = String::new();
     let address = loop {
-        let Some(Ok(line)) = lines.next() else { panic!("the server did not start: {said}") };
+        let Some(Ok(line)) = lines.next() else { panic!("the server did not start: {output}") };
         if let Some(rest) = line.split("http://").nth(1) {
             break rest.split_whitespace().next().unwrap().to_owned();
         }
-        said.push_str(&line);
+        output.push_str(&line);
     };
     // Its log would fill the pipe.
     let log = Arc::<Mutex<Vec<String>>>::default();

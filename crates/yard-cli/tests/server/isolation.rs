@@ -126,10 +126,10 @@ fn strangers_get_nothing_through_any_route() {
         let path = filled(&route.path, &workspace, &ids);
         for (who, stranger) in &strangers {
             let answer = try_it(stranger, &route, &path);
-            let told = String::from_utf8_lossy(&answer.bytes).into_owned();
-            let shown = format!("{who}: {} {path}: {} {told}", route.method, answer.status);
+            let reply = String::from_utf8_lossy(&answer.bytes).into_owned();
+            let shown = format!("{who}: {} {path}: {} {reply}", route.method, answer.status);
             assert!([401, 403, 404].contains(&answer.status), "{shown}");
-            assert!(!told.contains("SECRET-WORD") && !told.contains("Work"), "{shown}");
+            assert!(!reply.contains("SECRET-WORD") && !reply.contains("Work"), "{shown}");
         }
         // What is not there answers as what is another's.
         let hole = filled(&route.path, "01a1ded5-dd8a-77da-afc2-e0984d8b1839", &ids);

@@ -248,6 +248,6 @@ fn is_sound(root: &std::path::Path, server: &Server) {
     let mut verify = Command::new(env!("CARGO_BIN_EXE_toolyard"));
     verify.env_clear().args(["verify", "--json", "--root"]).arg(root);
     let output = verify.arg("--data-dir").arg(server.data()).output().unwrap();
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((&told["ok"], &told["unsynced"]), (&json!(true), &json!([])), "{told}");
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&answer["ok"], &answer["unsynced"]), (&json!(true), &json!([])), "{answer}");
 }

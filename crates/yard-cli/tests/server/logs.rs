@@ -203,8 +203,8 @@ fn r13_no_secret_and_no_content_is_logged() {
     let secrets =
         [hush, PASSWORD, &ada.token, &ada.refresh, &agent.token, "$argon2", "a signing secret"];
     for secret in secrets {
-        let told: Vec<_> = log.iter().filter(|line| line.contains(secret)).collect();
-        assert!(told.is_empty(), "{secret}: {told:#?}");
+        let reply: Vec<_> = log.iter().filter(|line| line.contains(secret)).collect();
+        assert!(reply.is_empty(), "{secret}: {reply:#?}");
     }
 }
 

@@ -17,10 +17,10 @@ fn kept() -> PathBuf {
 #[track_caller]
 fn run(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let complained = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}\n{said}{complained}");
-    said
+    assert!(output.status.success(), "{command:?}\n{text}{complained}");
+    text
 }
 
 /// The client as JavaScript.
@@ -51,20 +51,20 @@ fn the_typescript_client_on_node() {
     ada.tool(&workspace, "mkdir", json!({"path": "/docs"})).expect(200);
 
     let base = format!("http://{}", server.address);
-    let said = run(Command::new("node").arg(client).args([&base, &ada.token, &workspace]));
-    let told: Value = serde_json::from_str(&said).unwrap();
+    let text = run(Command::new("node").arg(client).args([&base, &ada.token, &workspace]));
+    let answer: Value = serde_json::from_str(&text).unwrap();
     for call in ["ls", "read", "write", "rm", "mv", "touch"] {
-        assert_eq!(told[call]["success"], true, "{call}: {told}");
-        assert_eq!(told[call]["error"], Value::Null, "W1");
+        assert_eq!(answer[call]["success"], true, "{call}: {answer}");
+        assert_eq!(answer[call]["error"], Value::Null, "W1");
     }
-    assert_eq!(told["ls"]["result"]["entries"][0]["name"], "report.md");
-    assert_eq!(told["read"]["result"]["content"], "/notes/thoughts.md");
-    assert_eq!(told["mv"]["result"]["to_path"], "/docs/thoughts.md");
+    assert_eq!(answer["ls"]["result"]["entries"][0]["name"], "report.md");
+    assert_eq!(answer["read"]["result"]["content"], "/notes/thoughts.md");
+    assert_eq!(answer["mv"]["result"]["to_path"], "/docs/thoughts.md");
     let written = ada.tool(&workspace, "read", json!({"path": "/notes/new-file.md"})).expect(200);
     assert_eq!(written["result"]["content"], "Hello from Tools API!");
-    let words = |name: &str| told[name].as_str().unwrap().to_owned();
-    assert!(words("missing").contains("/notes/thoughts.md"), "{told}");
-    assert!(words("exists").starts_with("Validation failed"), "{told}");
-    assert!(words("unknown").starts_with("Tool 'invalid_tool' not found"), "{told}");
+    let words = |name: &str| answer[name].as_str().unwrap().to_owned();
+    assert!(words("missing").contains("/notes/thoughts.md"), "{answer}");
+    assert!(words("exists").starts_with("Validation failed"), "{answer}");
+    assert!(words("unknown").starts_with("Tool 'invalid_tool' not found"), "{answer}");
     assert!(!words("stranger").is_empty());
 }

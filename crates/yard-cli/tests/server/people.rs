@@ -37,15 +37,15 @@ fn an_account_is_made_and_used() {
 }
 
 #[test]
-fn a_bad_account_is_told_field_by_field() {
+fn a_bad_account_is_refused_field_by_field() {
     let server = Server::start();
     let bad = json!({"email": "nobody", "password": "short", "confirm_password": "other"});
-    let told = server.post("/api/v1/auth/register", &bad).expect(400);
-    assert_eq!(told["code"], "VALIDATION_ERROR");
-    let fields: Vec<_> = told["fields"].as_object().unwrap().keys().cloned().collect();
+    let reply = server.post("/api/v1/auth/register", &bad).expect(400);
+    assert_eq!(reply["code"], "VALIDATION_ERROR");
+    let fields: Vec<_> = reply["fields"].as_object().unwrap().keys().cloned().collect();
     assert_eq!(fields, ["email", "password", "confirm_password"]);
-    let told = server.post("/api/v1/auth/register", &json!({"emial": "a@b.c"})).expect(400);
-    assert!(told["fields"]["emial"].as_str().unwrap().contains("`email`"), "R1: {told}");
+    let reply = server.post("/api/v1/auth/register", &json!({"emial": "a@b.c"})).expect(400);
+    assert!(reply["fields"]["emial"].as_str().unwrap().contains("`email`"), "R1: {reply}");
 }
 
 #[test]
@@ -159,9 +159,12 @@ fn refused_next_to(server: &Server) -> u16 {
 }
 
 #[test]
-fn clients_of_a_trusted_proxy_are_told_apart_and_of_no_other() {
+fn clients_are_distinguished_behind_a_trusted_proxy_only() {
     assert_eq!(refused_next_to(&Server::start()), 429, "anybody can send the header");
-    let trusting = [("TOOLYARD__SERVER__TRUSTED_PROXIES", "[\"127.0.0.0/8\"]")];
+    let trusting = [
+        ("TOOLYARD__SERVER__TRUSTED_PROXIES", "[\"127.0.0.0/8\"]"),
+        ("TOOLYARD__REGISTRATION__OPEN", "true"),
+    ];
     assert_eq!(refused_next_to(&Server::start_with(&trusting)), 200);
 }
 

@@ -20,8 +20,8 @@ fn program(folder: &Path, name: &str, says: &str) {
 fn shell(someone: &Someone<'_>, workspace: &str, command: &str) -> Value {
     let args = json!({"command": command, "workdir": null, "timeout_ms": 60_000});
     let body = json!({"toolset": "codex", "tool": "shell", "args": args});
-    let told = someone.post(&format!("/api/v1/workspaces/{workspace}/tools"), body).expect(200);
-    told["result"].clone()
+    let answer = someone.post(&format!("/api/v1/workspaces/{workspace}/tools"), body).expect(200);
+    answer["result"].clone()
 }
 
 #[test]
@@ -64,8 +64,8 @@ fn a_path_that_no_box_can_have_is_refused_at_the_start() {
             .args(["serve", "--listen", "127.0.0.1:0", "--data-dir"])
             .arg(temp.path().join("data"));
         let output = serve.output().unwrap();
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success(), "{told}");
-        assert!(told.contains("commands.path") && told.contains(why), "{told}");
+        let answer = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success(), "{answer}");
+        assert!(answer.contains("commands.path") && answer.contains(why), "{answer}");
     }
 }

@@ -22,8 +22,8 @@ fn a_retried_change_answers_as_the_first_did_and_happens_once() {
     assert_ne!(first["result"]["version_id"], fresh["result"]["version_id"]);
     let other =
         json!({"tool": "write", "args": {"path": "/a", "content": "other", "overwrite": true}});
-    let told = ada.ask_with("POST", &path, &key, &other).expect(400);
-    assert!(told["fields"]["Idempotency-Key"].is_string());
+    let answer = ada.ask_with("POST", &path, &key, &other).expect(400);
+    assert!(answer["fields"]["Idempotency-Key"].is_string());
 }
 
 #[test]

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::canaries::{CANARY, SEARCH, VARIABLES, files_with_canary, furnish};
 use crate::harness::{Server, Someone};
 
-struct Served {
+struct ExecutableBy {
     server: Server,
     /// The workspace's folder.
     folder: PathBuf,
@@ -20,7 +20,7 @@ struct Served {
 }
 
 /// A server that lets people place workspaces in one folder of a home full of secrets.
-fn served() -> Served {
+fn served() -> ExecutableBy {
     let temp = tempfile::tempdir().unwrap();
     let home = temp.path().canonicalize().unwrap();
     furnish(&home);
@@ -49,10 +49,10 @@ fn served() -> Served {
         let token = ada.agent(&workspace, "member").token.clone();
         (workspace, token)
     };
-    Served { server, folder, workspace, token, _home: temp }
+    ExecutableBy { server, folder, workspace, token, _home: temp }
 }
 
-impl Served {
+impl ExecutableBy {
     fn agent(&self) -> Someone<'_> {
         self.server.holder(&self.token)
     }
@@ -61,8 +61,8 @@ impl Served {
     fn codex(&self, tool: &str, args: Value) -> Value {
         let body = json!({"toolset": "codex", "tool": tool, "args": args});
         let path = format!("/api/v1/workspaces/{}/tools", self.workspace);
-        let told = self.agent().post(&path, body).expect(200);
-        told["result"].clone()
+        let reply = self.agent().post(&path, body).expect(200);
+        reply["result"].clone()
     }
 
     fn shell(&self, command: &str) -> Value {
@@ -73,12 +73,12 @@ impl Served {
 #[test]
 fn no_command_of_a_server_finds_a_secret_of_the_service() {
     let served = served();
-    let told = served.shell(SEARCH);
-    assert_eq!(told["stdout"], "searched\n", "{told}");
+    let reply = served.shell(SEARCH);
+    assert_eq!(reply["stdout"], "searched\n", "{reply}");
     // The search itself finds what is there.
     fs::write(served.folder.join("planted"), CANARY).unwrap();
-    let told = served.shell(SEARCH)["stdout"].as_str().unwrap().to_owned();
-    assert!(told.contains("FOUND") && told.contains("planted"), "{told}");
+    let reply = served.shell(SEARCH)["stdout"].as_str().unwrap().to_owned();
+    assert!(reply.contains("FOUND") && reply.contains("planted"), "{reply}");
 }
 
 #[test]
@@ -86,24 +86,24 @@ fn no_terminal_answer_log_or_kept_file_has_one() {
     let served = served();
     fs::write(served.folder.join("search.sh"), SEARCH).unwrap();
     let opened = json!({"session_id": "t", "cmd": "sh search.sh; env; echo over", "workdir": null});
-    let mut told = served.codex("exec_command", opened);
-    let mut output = told["output"].as_str().unwrap().to_owned();
+    let mut reply = served.codex("exec_command", opened);
+    let mut output = reply["output"].as_str().unwrap().to_owned();
     let until = Instant::now() + Duration::from_secs(60);
-    while told["state"] != "ended" {
-        assert!(Instant::now() < until, "{told}");
-        told = served.codex("write_stdin", json!({"session_id": "t", "chars": ""}));
-        output.push_str(told["output"].as_str().unwrap());
+    while reply["state"] != "ended" {
+        assert!(Instant::now() < until, "{reply}");
+        reply = served.codex("write_stdin", json!({"session_id": "t", "chars": ""}));
+        output.push_str(reply["output"].as_str().unwrap());
     }
     assert!(output.contains("searched") && output.contains("over"), "{output}");
     assert!(!output.contains("FOUND") && !output.contains(CANARY), "{output}");
 
     // More than an answer shows is kept in a file, and errors and refusals are answers, too.
-    let told =
+    let reply =
         served.shell(&format!("seq 200000; {SEARCH}; env; cat /etc/shadow; no-such-program"));
-    assert_eq!(told["stdout_truncated"], true, "{told}");
+    assert_eq!(reply["stdout_truncated"], true, "{reply}");
     let base = format!("/api/v1/workspaces/{}", served.workspace);
     let steps = served.agent().get(&format!("{base}/steps"));
-    let answers = [told.to_string(), String::from_utf8_lossy(&steps.bytes).into_owned()];
+    let answers = [reply.to_string(), String::from_utf8_lossy(&steps.bytes).into_owned()];
     assert!(answers.iter().all(|answer| !answer.contains(CANARY)), "{answers:?}");
     let log = served.server.log();
     assert!(log.len() > 3, "there is a log: {log:?}");

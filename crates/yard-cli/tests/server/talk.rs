@@ -39,7 +39,7 @@ fn call(someone: &Someone<'_>, base: &str, chat: &str, tool: &str, args: Value) 
 }
 
 #[test]
-fn w18_a_chat_is_a_file_that_holds_what_was_said_and_done() {
+fn w18_a_chat_is_a_file_with_its_messages_and_calls() {
     let server = Server::start();
     let (ada, workspace, base) = at_work(&server);
     let made = ada.post(&format!("{base}/chats"), json!({"title": "Fix the login"})).expect(201);
@@ -88,7 +88,7 @@ fn w18_a_chat_is_a_file_that_holds_what_was_said_and_done() {
 }
 
 #[test]
-fn w15_a_person_answers_and_the_agent_that_waits_hears_it() {
+fn w15_a_person_answers_and_the_waiting_agent_gets_the_answer() {
     let server = Server::start();
     let (ada, workspace, base) = at_work(&server);
     let agent = ada.agent(&workspace, "member");
@@ -177,7 +177,7 @@ fn a_key_bound_to_a_chat_stays_in_it() {
 }
 
 #[test]
-fn events_are_told_and_told_again_from_any_number() {
+fn events_can_be_read_again_from_any_number() {
     let server = Server::start();
     let (ada, workspace, base) = at_work(&server);
     let mut live = Listener::open(&ada, &base, None);
@@ -205,7 +205,7 @@ fn events_are_told_and_told_again_from_any_number() {
 }
 
 #[test]
-fn what_others_change_on_disk_is_told() {
+fn changes_of_other_programs_are_reported() {
     let server = Server::start();
     let (ada, workspace, base) = at_work(&server);
     ada.tool(&workspace, "write", json!({"path": "/ours", "content": "x"})).expect(200);
@@ -213,9 +213,9 @@ fn what_others_change_on_disk_is_told() {
     live.greeted();
     let folder = server.data().join("workspaces").join(&workspace);
     std::fs::write(folder.join("theirs.txt"), "from outside").unwrap();
-    let told = live.next("files.changed");
+    let reply = live.next("files.changed");
     assert_eq!(
-        (&told.data["source"], &told.data["paths"]),
+        (&reply.data["source"], &reply.data["paths"]),
         (&json!("external"), &json!(["/theirs.txt"]))
     );
     let read = ada.tool(&workspace, "read", json!({"path": "/theirs.txt"})).expect(200);
@@ -249,7 +249,7 @@ fn a_stream_ends_for_who_is_let_in_no_more_and_at_shutdown() {
 }
 
 #[test]
-fn a_reader_that_does_not_read_slows_nobody() {
+fn a_reader_that_does_not_read_slows_no_other() {
     let server = Server::start();
     let (ada, workspace, base) = at_work(&server);
     let _deaf = Listener::open(&ada, &base, None);

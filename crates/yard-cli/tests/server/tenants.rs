@@ -32,7 +32,7 @@ fn shell(person: &Someone<'_>, workspace: &str, command: &str) -> Answer {
 }
 
 #[test]
-fn r15_a_folder_that_overlaps_another_workspaces_is_refused_whoever_asks() {
+fn r15_a_folder_that_overlaps_another_workspaces_is_refused_to_every_caller() {
     let home = tempfile::tempdir().unwrap();
     let base = home.path().canonicalize().unwrap();
     for name in ["p4/inner", "p5", "p4x"] {
@@ -48,8 +48,8 @@ fn r15_a_folder_that_overlaps_another_workspaces_is_refused_whoever_asks() {
     let id = made["workspace"]["id"].as_str().unwrap().to_owned();
     for person in [&one, &other] {
         for taken in ["p4", "p4/inner", "link", "deep-link", "p4/../p4", "."] {
-            let told = on(person, &at(taken)).expect(403);
-            assert!(told["error"].as_str().unwrap().contains("belongs to a workspace"), "{told}");
+            let reply = on(person, &at(taken)).expect(403);
+            assert!(reply["error"].as_str().unwrap().contains("belongs to a workspace"), "{reply}");
         }
     }
     on(&other, &at("p4x")).expect(201);
@@ -168,8 +168,8 @@ fn g7_one_workspaces_commands_and_searches_do_not_keep_another_waiting() {
             });
         }
         thread::sleep(Duration::from_secs(1));
-        let told = shell(&other, &quiet, "echo here").expect(200);
-        assert_eq!(told["result"]["stdout"], "here\n", "{told}");
+        let reply = shell(&other, &quiet, "echo here").expect(200);
+        assert_eq!(reply["result"]["stdout"], "here\n", "{reply}");
         other.tool(&quiet, "grep", json!({"pattern": "alpha"})).expect(200);
         other.tool(&quiet, "write", json!({"path": "/b.txt", "content": "b"})).expect(200);
         // It would have been the last of all, had it waited for its turn among them.
@@ -181,7 +181,7 @@ fn g7_one_workspaces_commands_and_searches_do_not_keep_another_waiting() {
             assert!(beside <= (5.0 * alone).max(alone + 50.0), "{alone} {beside}");
         }
         ended.store(true, Ordering::Relaxed);
-        // Whoever has too much waiting is told when to come back.
+        // A refused caller learns when to try again.
         let more: Vec<_> =
             (0..100).map(|_| scope.spawn(|| shell(&busy, &loaded, "true"))).collect();
         let answers: Vec<Answer> = more.into_iter().map(|one| one.join().unwrap()).collect();
@@ -207,8 +207,8 @@ fn g14_a_data_folder_that_others_can_read_is_closed_or_refused() {
     fs::write(data.join("somebodys"), "file").unwrap();
     fs::set_permissions(&data, fs::Permissions::from_mode(0o755)).unwrap();
     let refused = serve().output().unwrap();
-    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(!refused.status.success() && told.contains("chmod 700"), "{told}");
+    let reply = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && reply.contains("chmod 700"), "{reply}");
     assert!(!data.join("people.db").exists());
     // One that is empty becomes ours.
     fs::remove_file(data.join("somebodys")).unwrap();

@@ -27,13 +27,17 @@ fn open(someone: &Someone<'_>, base: &str, name: &str, cmd: &str) -> Value {
 }
 
 #[test]
-fn x5_a_terminal_is_told_listed_and_ended_by_a_person() {
+fn x5_a_person_sees_lists_and_ends_a_terminal() {
     let server = Server::start();
     let (ada, agent, base) = at_work(&server);
     let mut live = Listener::open(&ada, &base, None);
     live.greeted();
-    let told = open(&agent, &base, "dev", "echo ready; cat");
-    assert_eq!((&told["state"], &told["exit_code"]), (&json!("waiting"), &Value::Null), "{told}");
+    let answer = open(&agent, &base, "dev", "echo ready; cat");
+    assert_eq!(
+        (&answer["state"], &answer["exit_code"]),
+        (&json!("waiting"), &Value::Null),
+        "{answer}"
+    );
     let begun = live.next_of("terminal").data;
     assert_eq!((&begun["session_id"], &begun["state"]), (&json!("dev"), &json!("running")));
     let listed = ada.get(&format!("{base}/terminals")).expect(200);

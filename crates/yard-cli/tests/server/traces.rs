@@ -74,9 +74,9 @@ fn a_request_continues_its_callers_trace() {
     let next = || posted.recv_timeout(Duration::from_secs(2)).ok();
     let posts: Vec<(String, Value)> = std::iter::from_fn(next).collect();
     assert!(posts.iter().all(|(head, _)| head.starts_with("POST /v1/traces HTTP/1.1\r\n")));
-    let told = posts.iter().map(|(_, body)| body.to_string()).collect::<String>();
-    assert!(told.contains("yard under test"), "{told}");
-    assert!(!told.contains("hush") && !told.contains(&token), "{told}");
+    let reply = posts.iter().map(|(_, body)| body.to_string()).collect::<String>();
+    assert!(reply.contains("yard under test"), "{reply}");
+    assert!(!reply.contains("hush") && !reply.contains(&token), "{reply}");
     let spans: Vec<Value> = posts.iter().flat_map(|(_, body)| spans(body)).collect();
     let ours: Vec<&Value> = spans.iter().filter(|span| span["traceId"] == TRACE).collect();
     let named = |name: &str| ours.iter().find(|span| span["name"] == name);
@@ -118,7 +118,7 @@ fn a_collector_that_is_down_costs_a_warning_and_no_time() {
     let stopping = Instant::now();
     assert!(server.stop().success());
     assert!(stopping.elapsed() < Duration::from_secs(10));
-    let told = |line: &&String| line.contains("traces could not be exported");
+    let reply = |line: &&String| line.contains("traces could not be exported");
     let log = server.log();
-    assert_eq!(log.iter().filter(told).count(), 1, "{log:#?}");
+    assert_eq!(log.iter().filter(reply).count(), 1, "{log:#?}");
 }

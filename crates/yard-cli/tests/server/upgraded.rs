@@ -8,8 +8,8 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use yard_testkit::Plan;
-use yard_testkit::probe::Hand;
+use yard_testkit::OpenOptions;
+use yard_testkit::harness::ChildWorkspace;
 
 use crate::harness::{PASSWORD, Server};
 
@@ -33,7 +33,9 @@ fn text<'a>(facts: &'a Value, name: &str) -> &'a str {
 fn verify(data: &Path, workspace: &str) -> Vec<String> {
     let (root, state) =
         (data.join("workspaces").join(workspace), data.join("journals").join(workspace));
-    Hand::open(&root.canonicalize().unwrap(), &state, Plan::default()).unwrap().verified()
+    ChildWorkspace::open(&root.canonicalize().unwrap(), &state, OpenOptions::default())
+        .unwrap()
+        .verified()
 }
 
 #[test]
@@ -103,18 +105,18 @@ fn local(temp: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     command.env_clear().env("HOME", temp.join("home")).env("TZ", "UTC");
     command.arg("--root").arg(temp.join("local/root")).arg("--data-dir").arg(temp.join("data"));
     let ran = command.args(arguments).output().unwrap();
-    let said =
+    let printed =
         String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
-    (ran.status.code(), said)
+    (ran.status.code(), printed)
 }
 
 #[test]
 fn a_local_history_of_the_version_before_opens_verifies_and_goes_on() {
     let (temp, facts) = unpacked();
     let run = |arguments: &[&str]| {
-        let (exit, said) = local(temp.path(), arguments);
-        assert_eq!(exit, Some(0), "{arguments:?}: {said}");
-        said
+        let (exit, printed) = local(temp.path(), arguments);
+        assert_eq!(exit, Some(0), "{arguments:?}: {printed}");
+        printed
     };
     // A root's history is found by the root's path: let the program say where, and put it there.
     run(&["history"]);
@@ -148,7 +150,7 @@ fn raise_format(database: &Path) {
 }
 
 #[test]
-fn a_newer_folder_is_refused_with_a_clear_word() {
+fn a_newer_folder_is_refused_with_a_clear_message() {
     let (temp, facts) = unpacked();
     let data = temp.path().join("server");
     raise_format(&data.join("people.db"));
@@ -158,14 +160,14 @@ fn a_newer_folder_is_refused_with_a_clear_word() {
         .arg(&data)
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&ran.stderr);
-    assert!(!ran.status.success() && said.contains("use the newer toolyard"), "{said}");
+    let printed = String::from_utf8_lossy(&ran.stderr);
+    assert!(!ran.status.success() && printed.contains("use the newer toolyard"), "{printed}");
     let journal = data.join("journals").join(text(&facts, "workspace")).join("journal.db");
     let before = fs::read(&journal).unwrap();
     raise_format(&journal);
     let opened = yard_store::SqliteStore::open(journal.parent().unwrap());
-    let said = opened.map(drop).unwrap_err().to_string();
-    assert!(said.contains("use the newer toolyard"), "{said}");
+    let printed = opened.map(drop).unwrap_err().to_string();
+    assert!(printed.contains("use the newer toolyard"), "{printed}");
     let mut after = fs::read(&journal).unwrap();
     after[63] -= 100;
     assert!(before == after, "nothing was written");

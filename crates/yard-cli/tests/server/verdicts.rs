@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use yard_testkit::Dice;
 
-use crate::effects::{Deed, Effect, FILE_TOOLS, ToolCall, Way, Whose};
+use crate::effects::{ChangeKind, Effect, FILE_TOOLS, ToolCall, Way, Whose};
 use crate::harness::{Answer, Server, Someone};
 
 /// Whose files there can be where nobody has the disk.
@@ -48,11 +48,11 @@ impl Door {
         let changes_text = effect.before().is_some() && effect.after().is_some();
         match self {
             Self::Tool(way) => (way.of)(effect, path).is_some(),
-            Self::Upload => effect.deed == Deed::Create,
+            Self::Upload => effect.change_kind == ChangeKind::Create,
             Self::Content | Self::Revert => changes_text,
             // Nothing is taken back that others built upon.
             Self::Undo => {
-                let removes = effect.deed == Deed::Remove;
+                let removes = effect.change_kind == ChangeKind::Remove;
                 changes_text || removes && effect.whose != Whose::OwnButRewritten
             }
         }
@@ -69,14 +69,14 @@ impl Door {
 }
 
 /// A workspace under `guarded`, its person, and an agent in it.
-struct Ground<'a> {
+struct Setup<'a> {
     ada: Someone<'a>,
     agent: Someone<'a>,
     base: String,
     other_chat: String,
 }
 
-impl<'a> Ground<'a> {
+impl<'a> Setup<'a> {
     fn new(server: &'a Server) -> Self {
         let ada = server.person();
         let workspace = ada.workspace();
@@ -109,14 +109,14 @@ impl<'a> Ground<'a> {
         let made = ToolCall { toolset: "assistant", tool: "write_file", args, edits: false };
         let answer = self.call(who, &made, chat);
         if answer.status == 202 {
-            let told = answer.json();
-            let id = approval_in(&told).unwrap_or_else(|| panic!("{told}"));
+            let reply = answer.json();
+            let id = approval_in(&reply).unwrap_or_else(|| panic!("{reply}"));
             let one = format!("{}/approvals/{id}", self.base);
             let done = self.ada.decide(&one, json!({"decision": "approve"})).expect(200);
             assert_eq!(done["status"], "executed", "{done}");
         } else {
-            let told = answer.expect(200);
-            assert_eq!(told["success"], true, "{path}: {told}");
+            let reply = answer.expect(200);
+            assert_eq!(reply["success"], true, "{path}: {reply}");
         }
     }
 
@@ -184,8 +184,8 @@ impl<'a> Ground<'a> {
 }
 
 /// The request that an answer names, in whichever words its dialect has.
-fn approval_in(told: &Value) -> Option<String> {
-    match told {
+fn approval_in(reply: &Value) -> Option<String> {
+    match reply {
         Value::Object(members) => {
             let is_id = |name: &str| matches!(name, "approval_id" | "approvalId");
             let own = members.iter().find(|(name, _)| is_id(name)).and_then(|(_, id)| id.as_str());
@@ -199,22 +199,24 @@ fn approval_in(told: &Value) -> Option<String> {
 #[test]
 fn b1_a_route_refuses_what_a_tool_asks_for_and_nothing_else() {
     let server = Server::start();
-    let ground = Ground::new(&server);
+    let setup = Setup::new(&server);
     let mut dice = Dice(23);
     let doors = Door::all();
     let rounds = if std::env::var_os("YARD_SOAK").is_some() { 10 } else { 1 };
     let mut counted = [0; 2];
-    let every = Deed::ALL.into_iter().flat_map(|deed| doors.iter().map(move |door| (deed, *door)));
-    let every: Vec<(Deed, Door)> = every.collect();
-    for (at, (deed, door)) in (0..rounds).flat_map(|_| &every).enumerate() {
-        let effect = Effect::draw(&mut dice, *deed, &OWNERS);
+    let every = ChangeKind::ALL
+        .into_iter()
+        .flat_map(|change_kind| doors.iter().map(move |door| (change_kind, *door)));
+    let every: Vec<(ChangeKind, Door)> = every.collect();
+    for (at, (change_kind, door)) in (0..rounds).flat_map(|_| &every).enumerate() {
+        let effect = Effect::draw(&mut dice, *change_kind, &OWNERS);
         let path = format!("w{at}/{}", effect.place.path());
         if !door.can(effect, &path) {
             continue;
         }
-        ground.furnish(effect, &path, door.goes_back());
+        setup.furnish(effect, &path, door.goes_back());
         let edits = matches!(door, Door::Tool(way) if (way.of)(effect, &path).is_some_and(|made| made.edits));
-        let answer = ground.ask(*door, effect, &path);
+        let answer = setup.ask(*door, effect, &path);
         let body = String::from_utf8_lossy(&answer.bytes).into_owned();
         let asks = match door {
             Door::Tool(_) => answer.status == 202,
@@ -268,13 +270,13 @@ fn b1_a_key_for_one_toolset_uses_no_other_through_any_door() {
             let may = if toolset == own { 200 } else { 403 };
             let body = json!({"toolset": toolset, "tool": tool, "args": args});
             // Some dialects tell their errors with status 200.
-            let said = agent.post(&format!("{base}/tools"), body).json();
-            assert_eq!(said["success"], toolset == own, "{own} calls {toolset}: {said}");
+            let output = agent.post(&format!("{base}/tools"), body).json();
+            assert_eq!(output["success"], toolset == own, "{own} calls {toolset}: {output}");
             let accept = [("accept", "application/json, text/event-stream")];
             let path = format!("/mcp/{workspace}?toolset={toolset}");
             let answer = agent.ask_with("POST", &path, &accept, &initialize);
-            let said = String::from_utf8_lossy(&answer.bytes);
-            assert_eq!(answer.status, may, "{own} speaks {toolset} over MCP: {said}");
+            let output = String::from_utf8_lossy(&answer.bytes);
+            assert_eq!(answer.status, may, "{own} speaks {toolset} over MCP: {output}");
         }
         let may = if own == "workspace" { 200 } else { 403 };
         assert_eq!(agent.get(&format!("{base}/files/{file}")).status, may, "{own}");

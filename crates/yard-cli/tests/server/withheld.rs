@@ -10,9 +10,9 @@ use yard_dialects::Catalog;
 use crate::attempts::{CANARIES, Dice, args_for};
 use crate::harness::Server;
 
-fn check_no_canary(what: &str, told: &str) {
+fn check_no_canary(what: &str, answer: &str) {
     for canary in CANARIES {
-        assert!(!told.contains(canary), "{what} told {canary}: {told}");
+        assert!(!answer.contains(canary), "{what} told {canary}: {answer}");
     }
 }
 
@@ -81,9 +81,9 @@ fn no_log_line_metric_event_or_answer_has_what_a_caller_may_not_read() {
             let (toolset, tool, schema) = dice.pick(&tools);
             let args = args_for(&mut dice, schema, &root);
             let body = json!({"toolset": toolset, "tool": tool, "args": args, "wait_ms": 0});
-            let told = agent.post(&format!("{inside}/tools"), body);
-            let told = String::from_utf8_lossy(&told.bytes).into_owned();
-            check_no_canary(&format!("{toolset}.{tool} {args}"), &told);
+            let answer = agent.post(&format!("{inside}/tools"), body);
+            let answer = String::from_utf8_lossy(&answer.bytes).into_owned();
+            check_no_canary(&format!("{toolset}.{tool} {args}"), &answer);
         }
         let events = server.raw_and_stay(
             format!(
@@ -103,8 +103,8 @@ fn no_log_line_metric_event_or_answer_has_what_a_caller_may_not_read() {
             check_no_canary("a log line", line);
         }
         for route in ["chats", "steps", "approvals", "questions", "terminals"] {
-            let told = agent.get(&format!("{inside}/{route}"));
-            check_no_canary(route, &String::from_utf8_lossy(&told.bytes));
+            let answer = agent.get(&format!("{inside}/{route}"));
+            check_no_canary(route, &String::from_utf8_lossy(&answer.bytes));
         }
     }
 }

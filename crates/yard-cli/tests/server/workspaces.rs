@@ -88,7 +88,7 @@ fn a_key_is_shown_once_and_is_an_agents() {
 }
 
 #[test]
-fn a_folder_of_the_host_needs_the_operators_word() {
+fn a_folder_of_the_host_needs_the_operators_permission() {
     let folder = tempfile::tempdir().unwrap();
     let project = folder.path().join("project");
     std::fs::create_dir(&project).unwrap();
@@ -104,8 +104,8 @@ fn a_folder_of_the_host_needs_the_operators_word() {
     let read = ada.tool(id, "read", json!({"path": "there.txt"})).expect(200);
     assert_eq!(read["result"]["content"], "was there\n");
     for other in ["/", "/etc", "relative", "/nowhere/at/all"] {
-        let told = make(other).expect(403);
-        assert!(!told["error"].as_str().unwrap().contains(other) || other == "/", "{told}");
+        let answer = make(other).expect(403);
+        assert!(!answer["error"].as_str().unwrap().contains(other) || other == "/", "{answer}");
     }
     let data = server.data();
     make(data.to_str().unwrap()).expect(403);

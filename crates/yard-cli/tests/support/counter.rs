@@ -39,9 +39,9 @@ impl Counter {
             let mark = String::from_utf8_lossy(&body).into_owned();
             *self.0.lock().unwrap().entry(mark).or_default() += 1;
         }
-        let said = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\
+        let output = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\
                     Connection: close\r\n\r\nok";
-        let _ = (&stream).write_all(said.as_bytes());
+        let _ = (&stream).write_all(output.as_bytes());
     }
 
     pub(crate) fn count(&self, mark: &str) -> usize {

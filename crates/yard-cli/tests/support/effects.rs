@@ -8,7 +8,7 @@ use yard_testkit::Dice;
 
 /// What becomes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Deed {
+pub(crate) enum ChangeKind {
     Create,
     /// A link where nothing was.
     MakeLink,
@@ -26,7 +26,7 @@ pub(crate) enum Deed {
     ChangeMode,
 }
 
-impl Deed {
+impl ChangeKind {
     pub(crate) const ALL: [Self; 11] = [
         Self::Create,
         Self::MakeLink,
@@ -59,7 +59,7 @@ pub(crate) enum Whose {
     OnDisk,
     /// Another chat of the same agent made it.
     OtherChats,
-    /// The chat made it, and a person wrote it anew.
+    /// The chat made it, and a person wrote it again.
     OwnButRewritten,
     /// The chat moved it here after a yes.
     PersonsMoved,
@@ -132,7 +132,7 @@ pub(crate) enum Holds {
 /// One effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Effect {
-    pub(crate) deed: Deed,
+    pub(crate) change_kind: ChangeKind,
     pub(crate) whose: Whose,
     pub(crate) place: Place,
     pub(crate) holds: Holds,
@@ -140,28 +140,31 @@ pub(crate) struct Effect {
 
 impl Effect {
     /// One with this deed, and whose file it is from `owners`.
-    pub(crate) fn draw(dice: &mut Dice, deed: Deed, owners: &[Whose]) -> Self {
+    pub(crate) fn draw(dice: &mut Dice, change_kind: ChangeKind, owners: &[Whose]) -> Self {
         let place = if dice.one_in(3) { *dice.pick(&Place::ALL) } else { Place::Plain };
         let holds = match dice.roll(6) {
             0 | 1 => Holds::TwoLines,
             2 => Holds::NoText,
             _ => Holds::TwentyLines,
         };
-        Self { deed, whose: *dice.pick(owners), place, holds }.made_possible()
+        Self { change_kind, whose: *dice.pick(owners), place, holds }.made_possible()
     }
 
     /// The nearest effect that there can be.
     fn made_possible(mut self) -> Self {
-        match (self.deed, self.holds) {
+        match (self.change_kind, self.holds) {
             // A text of two lines is changed in one line, or in both.
-            (Deed::KeepHalf | Deed::KeepLessThanHalf, Holds::TwoLines) => {
-                self.deed = Deed::EditOneLine;
+            (ChangeKind::KeepHalf | ChangeKind::KeepLessThanHalf, Holds::TwoLines) => {
+                self.change_kind = ChangeKind::EditOneLine;
             }
             // Nothing of what is no text counts as left.
-            (Deed::EditOneLine | Deed::KeepHalf | Deed::KeepLessThanHalf, Holds::NoText) => {
-                self.deed = Deed::ReplaceAll;
+            (
+                ChangeKind::EditOneLine | ChangeKind::KeepHalf | ChangeKind::KeepLessThanHalf,
+                Holds::NoText,
+            ) => {
+                self.change_kind = ChangeKind::ReplaceAll;
             }
-            (Deed::MoveToEnvrc, _) => self.place = Place::Plain,
+            (ChangeKind::MoveToEnvrc, _) => self.place = Place::Plain,
             _ => {}
         }
         self
@@ -169,21 +172,23 @@ impl Effect {
 
     /// Whether `guarded` asks a person. `edits` says that the tool names what it changes in the file.
     pub(crate) fn asks(self, edits: bool) -> bool {
-        if self.place.decides() || self.deed == Deed::MoveToEnvrc {
+        if self.place.decides() || self.change_kind == ChangeKind::MoveToEnvrc {
             return true;
         }
-        match self.deed {
-            Deed::Create | Deed::MakeLink => false,
+        match self.change_kind {
+            ChangeKind::Create | ChangeKind::MakeLink => false,
             _ if self.whose.is_own() => false,
-            Deed::EditOneLine | Deed::KeepHalf => false,
-            Deed::KeepLessThanHalf | Deed::ReplaceAll => !(edits && self.holds == Holds::TwoLines),
+            ChangeKind::EditOneLine | ChangeKind::KeepHalf => false,
+            ChangeKind::KeepLessThanHalf | ChangeKind::ReplaceAll => {
+                !(edits && self.holds == Holds::TwoLines)
+            }
             _ => true,
         }
     }
 
     /// Whether something has to be there before, and what.
     pub(crate) fn before(self) -> Option<Vec<u8>> {
-        if self.deed.finds_nothing() {
+        if self.change_kind.finds_nothing() {
             return None;
         }
         Some(match self.holds {
@@ -201,11 +206,11 @@ impl Effect {
             Holds::NoText => return None,
         };
         let from = |kept: usize| lines(count)[lines(kept).len()..].to_owned();
-        let old = match self.deed {
-            Deed::EditOneLine => lines(2)[lines(1).len()..].to_owned(),
-            Deed::KeepHalf => from(10),
-            Deed::KeepLessThanHalf => from(9),
-            Deed::ReplaceAll => from(0),
+        let old = match self.change_kind {
+            ChangeKind::EditOneLine => lines(2)[lines(1).len()..].to_owned(),
+            ChangeKind::KeepHalf => from(10),
+            ChangeKind::KeepLessThanHalf => from(9),
+            ChangeKind::ReplaceAll => from(0),
             _ => return None,
         };
         Some((old, "something else\n".to_owned()))
@@ -213,9 +218,9 @@ impl Effect {
 
     /// All that the file holds afterwards, where that is a text that was put there.
     pub(crate) fn after(self) -> Option<String> {
-        match self.deed {
-            Deed::Create => Some("something new\n".to_owned()),
-            Deed::ReplaceAll => Some("something else\n".to_owned()),
+        match self.change_kind {
+            ChangeKind::Create => Some("something new\n".to_owned()),
+            ChangeKind::ReplaceAll => Some("something else\n".to_owned()),
             _ => {
                 let (old, new) = self.replaced()?;
                 let before = String::from_utf8(self.before()?).ok()?;
@@ -227,15 +232,15 @@ impl Effect {
     /// Where the file is afterwards, if it moves.
     pub(crate) fn destination(self, path: &str) -> Option<String> {
         let (folder, _) = path.split_once('/').unwrap_or(("", path));
-        match self.deed {
-            Deed::Move => Some(format!("{path}.moved")),
-            Deed::MoveToEnvrc => Some(format!("{folder}/.envrc")),
+        match self.change_kind {
+            ChangeKind::Move => Some(format!("{path}.moved")),
+            ChangeKind::MoveToEnvrc => Some(format!("{folder}/.envrc")),
             _ => None,
         }
     }
 
     fn removes(self) -> bool {
-        self.deed == Deed::Remove
+        self.change_kind == ChangeKind::Remove
     }
 }
 
@@ -345,7 +350,7 @@ fn by_filesystem(effect: Effect, path: &str) -> Option<ToolCall> {
         return call("filesystem", "move_file", json!({"source": path, "destination": to}));
     }
     // This tool makes no folders.
-    if effect.deed == Deed::Create && effect.place.path().contains('/') {
+    if effect.change_kind == ChangeKind::Create && effect.place.path().contains('/') {
         return None;
     }
     call("filesystem", "write_file", json!({"path": path, "content": effect.after()?}))
@@ -390,11 +395,11 @@ fn patch(effect: Effect, path: &str) -> Option<String> {
     let signed = |sign: char, text: &str| -> String {
         text.lines().map(|line| format!("{sign}{line}\n")).collect()
     };
-    let section = match (effect.deed, effect.replaced()) {
-        (Deed::Create, _) => {
+    let section = match (effect.change_kind, effect.replaced()) {
+        (ChangeKind::Create, _) => {
             format!("*** Add File: {path}\n{}", signed('+', &effect.after()?))
         }
-        (Deed::Remove, _) => format!("*** Delete File: {path}\n"),
+        (ChangeKind::Remove, _) => format!("*** Delete File: {path}\n"),
         (_, Some((old, new))) => {
             format!("*** Update File: {path}\n@@\n{}{}", signed('-', &old), signed('+', &new))
         }
@@ -421,10 +426,10 @@ fn script(effect: Effect, path: &str) -> String {
     if let Some(to) = effect.destination(path) {
         return format!("mv {path} {to}");
     }
-    match (effect.deed, effect.after()) {
-        (Deed::Remove, _) => format!("rm {path}"),
-        (Deed::ChangeMode, _) => format!("chmod 700 {path}"),
-        (Deed::MakeLink | Deed::PutLinkInItsPlace, _) => {
+    match (effect.change_kind, effect.after()) {
+        (ChangeKind::Remove, _) => format!("rm {path}"),
+        (ChangeKind::ChangeMode, _) => format!("chmod 700 {path}"),
+        (ChangeKind::MakeLink | ChangeKind::PutLinkInItsPlace, _) => {
             format!("mkdir -p {folder}; ln -sf elsewhere {path}")
         }
         (_, text) => {
@@ -454,27 +459,27 @@ fn by_another_name(effect: Effect, path: &str) -> Option<String> {
 
 fn python(effect: Effect, path: &str) -> String {
     let folder = folder_of(path);
-    let deed = match (effect.deed, effect.destination(path)) {
+    let change_kind = match (effect.change_kind, effect.destination(path)) {
         (_, Some(to)) => format!("os.rename({path:?}, {to:?})"),
-        (Deed::Remove, _) => format!("os.remove({path:?})"),
-        (Deed::ChangeMode, _) => format!("os.chmod({path:?}, 0o700)"),
-        (Deed::MakeLink, _) => format!("os.symlink('elsewhere', {path:?})"),
-        (Deed::PutLinkInItsPlace, _) => {
+        (ChangeKind::Remove, _) => format!("os.remove({path:?})"),
+        (ChangeKind::ChangeMode, _) => format!("os.chmod({path:?}, 0o700)"),
+        (ChangeKind::MakeLink, _) => format!("os.symlink('elsewhere', {path:?})"),
+        (ChangeKind::PutLinkInItsPlace, _) => {
             format!("os.symlink('elsewhere', {path:?} + '~'); os.replace({path:?} + '~', {path:?})")
         }
         _ => format!("open({path:?}, 'w').write({:?})", effect.after().unwrap_or_default()),
     };
-    format!("import os\nos.makedirs({folder:?}, exist_ok=True)\n{deed}\n")
+    format!("import os\nos.makedirs({folder:?}, exist_ok=True)\n{change_kind}\n")
 }
 
 fn perl(effect: Effect, path: &str) -> String {
     let folder = folder_of(path);
-    let deed = match (effect.deed, effect.destination(path)) {
+    let change_kind = match (effect.change_kind, effect.destination(path)) {
         (_, Some(to)) => format!("rename {path:?}, {to:?}"),
-        (Deed::Remove, _) => format!("unlink {path:?}"),
-        (Deed::ChangeMode, _) => format!("chmod 0700, {path:?}"),
-        (Deed::MakeLink, _) => format!("symlink \"elsewhere\", {path:?}"),
-        (Deed::PutLinkInItsPlace, _) => {
+        (ChangeKind::Remove, _) => format!("unlink {path:?}"),
+        (ChangeKind::ChangeMode, _) => format!("chmod 0700, {path:?}"),
+        (ChangeKind::MakeLink, _) => format!("symlink \"elsewhere\", {path:?}"),
+        (ChangeKind::PutLinkInItsPlace, _) => {
             format!("unlink {path:?}; symlink \"elsewhere\", {path:?}")
         }
         _ => {
@@ -482,5 +487,5 @@ fn perl(effect: Effect, path: &str) -> String {
             format!("open my $file, \">\", {path:?}; print $file {text:?}; close $file")
         }
     };
-    format!("mkdir -p {folder}; perl -e '{deed}'")
+    format!("mkdir -p {folder}; perl -e '{change_kind}'")
 }

@@ -81,7 +81,7 @@ impl Tool for GitPush {
             git::command(&place.repository, start.chain(words).map(OsString::from).collect())
         };
         let finished = if intent.is_on_network() {
-            if !context.session().has_way_out() {
+            if !context.session().has_network() {
                 return Err(Stop::Fault(Fault::new(FaultCode::Unavailable, NO_NETWORK)));
             }
             // Trying it out would reach the host before anybody said yes.

@@ -5,8 +5,9 @@
 use serde_json::{Value, json};
 use yard_core::{ApprovalId, Call, Fault, FaultCode};
 use yard_gate::{
-    Approval, ApprovalStatus, Asks, Awaited, CallLog, ClaimTurn, Deciding, Explained, Line,
-    Pending, Revision, Ruling, Served, Session, denial_words, is_for_host, lost, shows_change,
+    Approval, ApprovalStatus, Asks, Awaited, CallLog, ClaimTurn, DecisionContext, DecisionInput,
+    ExecutableBy, ExplainedEffect, Pending, Revision, Session, UnwrittenTurn, denial_message,
+    is_for_host, outcome_unknown, shows_change,
 };
 
 use super::{Catalog, outcome_word};
@@ -24,7 +25,7 @@ impl Catalog {
     pub fn decide(
         &self,
         id: ApprovalId,
-        ruling: &Ruling,
+        ruling: &DecisionInput,
         session: &Session,
         call: &Call,
     ) -> Result<Approval, Fault> {
@@ -32,7 +33,7 @@ impl Catalog {
         let known = approvals.get(id)?;
         if is_for_host(&known) {
             // Nothing is called again: the command that waits, or the next one, makes the connection.
-            let deciding = Deciding { asks: Asks::Never, revision: None, claimed_by: None };
+            let deciding = DecisionContext { asks: Asks::Never, revision: None, claimed_by: None };
             return approvals.decide(call, id, ruling, &deciding);
         }
         if known.status == ApprovalStatus::Approved && is_same_yes(&known, ruling) {
@@ -46,7 +47,7 @@ impl Catalog {
                 let args: Value = serde_json::from_str(&request.args).unwrap_or_default();
                 (tool.nature(&args).asks, tool.served())
             }
-            None => (Asks::Never, Served::Anywhere),
+            None => (Asks::Never, ExecutableBy::AnyProcess),
         };
         let revision = match &ruling.args {
             Some(args) if ruling.approves => Some(self.revise(&approval, args, session, call)?),
@@ -56,7 +57,7 @@ impl Catalog {
             true => approvals.claimant(call, &approval, served)?,
             false => None,
         };
-        let deciding = Deciding { asks, revision: revision.as_ref(), claimed_by };
+        let deciding = DecisionContext { asks, revision: revision.as_ref(), claimed_by };
         let decided = approvals.decide(call, id, ruling, &deciding)?;
         if decided.status == ApprovalStatus::Denied {
             self.refuse_run(&decided, session, call);
@@ -76,7 +77,7 @@ impl Catalog {
         session.approvals().check_may_decide(call, approval.id)?;
         let request = &approval.request;
         let found = self.find_approved(&request.toolset, &request.tool).ok();
-        let served = found.map_or(Served::Anywhere, |(_, tool)| tool.served());
+        let served = found.map_or(ExecutableBy::AnyProcess, |(_, tool)| tool.served());
         if session.approvals().claimant(call, approval, served)?.is_some() {
             self.take_turn(approval, session, call)?;
         }
@@ -148,7 +149,8 @@ impl Catalog {
             ClaimTurn::Mine => self.execute(&approvals.get(approval.id)?, session, call),
             ClaimTurn::Others => {}
             ClaimTurn::Lost => {
-                let answer = self.stopped(&request.toolset, &request.tool, &Stop::Fault(lost()));
+                let answer =
+                    self.stopped(&request.toolset, &request.tool, &Stop::Fault(outcome_unknown()));
                 conclude(session, call, approval.id, ApprovalStatus::Unknown, &answer);
             }
             ClaimTurn::Expired => {
@@ -166,7 +168,7 @@ impl Catalog {
         args: Value,
         session: &Session,
         call: &Call,
-    ) -> Result<Vec<Explained>, Box<Answer>> {
+    ) -> Result<Vec<ExplainedEffect>, Box<Answer>> {
         let (dialect, found) = self.find(toolset, tool)?;
         let origin = dialect.origin(found, found.nature(&args).asks);
         let attempt = session.attempt(origin, call).repeatable(args.clone());
@@ -192,10 +194,10 @@ impl Catalog {
                 Answer { pending: Some(pending), ..answer }
             }
             ApprovalStatus::Denied if approval.answer.is_none() => {
-                let message = denial_words(approval) + &still_said(approval, session);
+                let message = denial_message(approval) + &still_said(approval, session);
                 fault(FaultCode::Denied, message)
             }
-            ApprovalStatus::Unknown => self.stopped(toolset, tool, &Stop::Fault(lost())),
+            ApprovalStatus::Unknown => self.stopped(toolset, tool, &Stop::Fault(outcome_unknown())),
             ApprovalStatus::Withdrawn => {
                 let message = "this call was cancelled before a person had decided";
                 fault(FaultCode::Denied, message.to_owned())
@@ -242,8 +244,8 @@ impl Catalog {
         // A request that waits again has no claim.
         claim.is_used = answer.pending.is_some();
         if answer.pending.is_none() && (!passes || was_started || attempt.has_changed()) {
-            let line = attempt.line_of_call(&args, answer.ok, &answer.body);
-            line.into_iter().for_each(Line::write);
+            let line = attempt.transcript_turn(&args, answer.ok, &answer.body);
+            line.into_iter().for_each(UnwrittenTurn::write);
             // What was shown as a change and changed nothing did not happen.
             let landed = was_started || attempt.has_changed() || !shows_change(approval);
             let status = if answer.ok && landed { ApprovalStatus::Executed } else { failed };
@@ -269,7 +271,7 @@ impl Catalog {
         });
         if let Some((dialect, reply)) = said {
             let kept = still_said(approval, session);
-            let message = format!("{}{}{kept}", denial_words(approval), output_told(&reply));
+            let message = format!("{}{}{kept}", denial_message(approval), output_told(&reply));
             let stop = Stop::Detailed(Fault::new(FaultCode::Denied, message), reply);
             let answer = (dialect.stopped)(&request.tool, &stop);
             conclude(session, call, approval.id, ApprovalStatus::Denied, &answer);
@@ -302,7 +304,7 @@ fn own_call(tool: &AnyTool, session: &Session, call: &Call) -> Call {
 }
 
 /// Whether a second decision says the same as the first.
-fn is_same_yes(approval: &Approval, ruling: &Ruling) -> bool {
+fn is_same_yes(approval: &Approval, ruling: &DecisionInput) -> bool {
     ruling.approves && ruling.args.is_none() && ruling.state == approval.request.state
 }
 

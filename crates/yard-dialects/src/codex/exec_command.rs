@@ -31,7 +31,7 @@ impl Tool for ExecCommand {
     type Args = Args;
     type Reply = Told;
     const NAME: &'static str = "exec_command";
-    const SERVED: yard_gate::Served = yard_gate::Served::WhereCalled;
+    const SERVED: yard_gate::ExecutableBy = yard_gate::ExecutableBy::ConnectedProcess;
     const WORK: Work = Work::Run;
     const CALLING: Calling = Calling::Strict;
 

@@ -20,7 +20,7 @@ impl Tool for KillSession {
     type Args = Args;
     type Reply = Told;
     const NAME: &'static str = "kill_session";
-    const SERVED: yard_gate::Served = yard_gate::Served::WhereCalled;
+    const SERVED: yard_gate::ExecutableBy = yard_gate::ExecutableBy::ConnectedProcess;
     const WORK: Work = Work::Run;
     const CALLING: Calling = Calling::Strict;
     const HINTS: Hints = Hints::CHANGES.repeating();

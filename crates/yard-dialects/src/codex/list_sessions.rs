@@ -34,7 +34,7 @@ impl Tool for ListSessions {
     fn run(_: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let mut sessions = Vec::new();
         for session in context.session().in_all_roots() {
-            let attempt = context.attempt.through(session);
+            let attempt = context.attempt.in_session(session);
             let there = context.with(&attempt);
             let listed = session.terminals().list()?;
             sessions.extend(listed.iter().map(|one| (one.opened_at, Row::of(&there, one))));

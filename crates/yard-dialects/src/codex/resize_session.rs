@@ -37,7 +37,7 @@ impl Tool for ResizeSession {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "resize_session";
-    const SERVED: yard_gate::Served = yard_gate::Served::WhereCalled;
+    const SERVED: yard_gate::ExecutableBy = yard_gate::ExecutableBy::ConnectedProcess;
     const CALLING: Calling = Calling::Strict;
     const HINTS: Hints = Hints::ADDS.repeating();
 

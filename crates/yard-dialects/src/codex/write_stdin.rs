@@ -23,7 +23,7 @@ impl Tool for WriteStdin {
     type Args = Args;
     type Reply = Told;
     const NAME: &'static str = "write_stdin";
-    const SERVED: yard_gate::Served = yard_gate::Served::WhereCalled;
+    const SERVED: yard_gate::ExecutableBy = yard_gate::ExecutableBy::ConnectedProcess;
     const WORK: Work = Work::Run;
     const CALLING: Calling = Calling::Strict;
 

@@ -39,7 +39,7 @@ impl Tool for ReadMultipleFiles {
 
 fn one(text: &str, left: &mut u64, context: &Context<'_>) -> Result<String, Stop> {
     // Each is looked at where it is: this changes nothing, so that it may be in several roots (R15).
-    let attempt = context.attempt.through(context.session().in_root_of(text.trim()));
+    let attempt = context.attempt.in_session(context.session().in_root_of(text.trim()));
     let there = context.with(&attempt);
     let read = place::read(&there, text, Subject::Path)
         .and_then(|path| read_text_file::whole(&there, path, *left));

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use yard_core::{Fault, FaultCode, QuestionId, WsPath};
-use yard_gate::{AskedQuestion, Awaited, Button, Item, Pending, QuestionForm};
+use yard_gate::{AskedQuestion, Awaited, Button, FormQuestion, Pending, QuestionForm};
 
 use crate::tool::{Context, Hints, Stop, Tool};
 
@@ -76,7 +76,7 @@ impl Tool for AskUser {
     const HINTS: Hints = Hints::ADDS;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let items = args.questions.into_iter().map(Item::from).collect();
+        let items = args.questions.into_iter().map(FormQuestion::from).collect();
         let form =
             QuestionForm::check(items).map_err(|flaw| Stop::argument(&flaw.at, flaw.message))?;
         let asked = context.attempt.ask_question(form)?;
@@ -96,7 +96,7 @@ impl Tool for AskUser {
     }
 }
 
-impl From<Asked> for Item {
+impl From<Asked> for FormQuestion {
     fn from(asked: Asked) -> Self {
         let button = |Choice { label, value }| Button { label, value };
         let buttons = asked.buttons.unwrap_or_default().into_iter().map(button).collect();
@@ -104,8 +104,8 @@ impl From<Asked> for Item {
     }
 }
 
-impl From<&Item> for Asked {
-    fn from(item: &Item) -> Self {
+impl From<&FormQuestion> for Asked {
+    fn from(item: &FormQuestion) -> Self {
         let choice = |button: &Button| {
             let Button { label, value } = button.clone();
             Choice { label, value }
@@ -134,7 +134,7 @@ fn reply(
     Ok(Reply {
         status: if pending.is_some() { "question_pending" } else { "answered" },
         question_id: question.id.to_string(),
-        questions: question.form.items().iter().map(Asked::from).collect(),
+        questions: question.form.questions().iter().map(Asked::from).collect(),
         via: question.answer.as_ref().map(|given| given.via.word()),
         answers: question.answer.map(|given| given.answers),
         message,

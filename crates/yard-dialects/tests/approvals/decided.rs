@@ -6,9 +6,10 @@ use std::fs;
 use serde_json::json;
 use yard_core::{ApprovalId, FaultCode, RunId};
 use yard_gate::{
-    Actor, Approval, ApprovalStatus, Asks, Awaited, Deciding, Pending, Policy, Ruling, Scope,
+    Actor, Approval, ApprovalStatus, Asks, Awaited, DecisionContext, DecisionInput, Pending,
+    Policy, Scope,
 };
-use yard_testkit::{Plan, RealWorld, Yard};
+use yard_testkit::{OpenOptions, RealWorld, Yard};
 
 use super::{
     ASK_TO_MODIFY, asked, call, decide, decide_as_shown, guarded, overwrite, text, under, yes,
@@ -16,15 +17,15 @@ use super::{
 
 /// Another process on the same workspace.
 fn beside(yard: &Yard) -> Yard {
-    Yard::open(yard.folders(), Plan::default()).unwrap()
+    Yard::open(yard.folders(), OpenOptions::default()).unwrap()
 }
 
 fn row(yard: &Yard, id: ApprovalId) -> Approval {
     yard.person().approvals().get(id).unwrap()
 }
 
-fn yes_to(yard: &Yard, id: ApprovalId) -> Ruling {
-    Ruling { state: row(yard, id).request.state, ..yes(Scope::Once) }
+fn yes_to(yard: &Yard, id: ApprovalId) -> DecisionInput {
+    DecisionInput { state: row(yard, id).request.state, ..yes(Scope::Once) }
 }
 
 /// The answer that a caller who waits for a request gets now.
@@ -38,10 +39,10 @@ fn approve_and_end(yard: &Yard, id: ApprovalId, start: bool) {
     let other = beside(yard);
     let (person, surroundings) = (other.person(), other.surroundings());
     let claimed_by = Some(other.workspace().process(&surroundings).unwrap());
-    let deciding = Deciding { asks: Asks::Never, revision: None, claimed_by };
+    let deciding = DecisionContext { asks: Asks::Never, revision: None, claimed_by };
     person.approvals().decide(&surroundings, id, &yes_to(yard, id), &deciding).unwrap();
     if start {
-        other.opened().desk.start(id, RunId::new(&RealWorld)).unwrap();
+        other.opened().records.start(id, RunId::new(&RealWorld)).unwrap();
     }
     let waiting = resumed(yard, "write", id);
     assert!(waiting.pending.is_some(), "somebody else is about to do it: {}", waiting.body);
@@ -128,7 +129,7 @@ fn b2_a_request_that_was_renewed_is_not_approved_with_the_old_hash() {
     yard.put("/a.txt", "somebody's\n");
     assert_eq!(decide_as_shown(&yard, id, &seen).unwrap().status, ApprovalStatus::Pending);
     assert_eq!(decide_as_shown(&yard, id, &seen), Err(FaultCode::Stale));
-    let no = Ruling { approves: false, ..seen };
+    let no = DecisionInput { approves: false, ..seen };
     assert_eq!(decide_as_shown(&yard, id, &no), Err(FaultCode::Stale), "nor denied");
     assert_eq!(text(&yard, "/a.txt"), "somebody's\n");
     assert_eq!(decide(&yard, id, &yes(Scope::Once)).unwrap().status, ApprovalStatus::Executed);
@@ -151,7 +152,7 @@ fn b7_with_edited_arguments_the_new_diff_is_executed_kept_and_told() {
     let yard = asking();
     yard.put("/b.txt", "other\n");
     let id = asked(&call(&yard, &yard.session(), "write", overwrite("/a.txt", "theirs\n")));
-    let edited = Ruling { args: Some(overwrite("/b.txt", "mine\n")), ..yes(Scope::Once) };
+    let edited = DecisionInput { args: Some(overwrite("/b.txt", "mine\n")), ..yes(Scope::Once) };
     let done = decide(&yard, id, &edited).unwrap();
     assert_eq!(done.status, ApprovalStatus::Executed);
     assert!(done.request.diff.contains("-other\n+mine\n"), "{}", done.request.diff);
@@ -173,7 +174,7 @@ fn b7_edited_arguments_that_are_wrong_decide_nothing() {
         json!({"path": "/a.txt/below", "content": "x"}),
         json!({}),
     ] {
-        let edited = Ruling { args: Some(wrong.clone()), ..yes(Scope::Once) };
+        let edited = DecisionInput { args: Some(wrong.clone()), ..yes(Scope::Once) };
         assert!(decide(&yard, id, &edited).is_err(), "{wrong}");
         assert_eq!(row(&yard, id), before, "{wrong}");
     }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use yard_core::{ApprovalId, ContentHash};
 use yard_dialects::Answer;
-use yard_gate::{Actor, ApprovalStatus, Awaited, Policy, Ruling, Scope};
+use yard_gate::{Actor, ApprovalStatus, Awaited, DecisionInput, Policy, Scope};
 use yard_testkit::Yard;
 
 use super::{done, each, everything_below, has_members, refused};
@@ -38,7 +38,7 @@ fn asked(answer: &Answer) -> ApprovalId {
 /// Says yes or no to a request as it is now, for that call alone.
 fn decide(yard: &Yard, id: ApprovalId, approves: bool) -> ApprovalStatus {
     let state: ContentHash = yard.person().approvals().get(id).unwrap().request.state;
-    let ruling = Ruling { approves, scope: Scope::Once, reason: None, args: None, state };
+    let ruling = DecisionInput { approves, scope: Scope::Once, reason: None, args: None, state };
     let decided = yard.catalog().decide(id, &ruling, &yard.person(), &yard.surroundings());
     decided.unwrap().status
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use serde_json::{Value, json};
-use yard_testkit::probe::{Blow, FailingProbe, Fuse, Reach};
-use yard_testkit::{Folders, Plan, Yard};
+use yard_testkit::harness::{FailingCalls, FailingProbe, FailureTrigger, InjectedFailure};
+use yard_testkit::{Folders, OpenOptions, Yard};
 
 use super::{call, done, each, everything_below, has_members, refused};
 
@@ -152,18 +152,18 @@ fn f1_each_error_of_the_document_is_answered_with_its_code_and_a_message() {
 
 #[test]
 fn an_error_of_the_disk_while_writing_is_write_failed_and_the_old_file_stays() {
-    let fuse = Fuse::new();
-    let probe = FailingProbe::new(Arc::clone(&fuse), Blow::Errno(EIO));
-    let plan = Plan { probe: Some(Arc::new(probe)), ..Plan::default() };
+    let trigger = FailureTrigger::new();
+    let probe = FailingProbe::new(Arc::clone(&trigger), InjectedFailure::Errno(EIO));
+    let plan = OpenOptions { probe: Some(Arc::new(probe)), ..OpenOptions::default() };
     let yard = Yard::open(&Folders::new(), plan).unwrap();
     ok(&yard, "file.write", json!({"path": "a.txt", "content": "old\n"}));
     let mut failed = 0;
     for nth in 0.. {
         let before = yard.bytes("/a.txt");
-        fuse.arm(nth, Reach::Onwards);
+        trigger.arm(nth, FailingCalls::Onwards);
         let args = json!({"path": "a.txt", "content": format!("new {nth}\n")});
         let answer = call(&yard, "file", "file.write", args);
-        if fuse.disarm() == 0 {
+        if trigger.disarm() == 0 {
             assert!(answer.ok, "{}", answer.body);
             break;
         }

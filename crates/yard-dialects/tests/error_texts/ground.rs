@@ -11,7 +11,7 @@ use yard_core::Limits;
 use yard_dialects::Answer;
 use yard_disk::{DiskCall, Probe};
 use yard_gate::{Actor, Mount, NamedRoot, Policy, Session};
-use yard_testkit::{Folders, Plan, Yard};
+use yard_testkit::{Folders, OpenOptions, Yard};
 
 use super::listed::Failing;
 
@@ -38,8 +38,11 @@ pub(crate) struct Ground {
 
 impl Ground {
     pub(crate) fn new() -> Self {
-        let yard = Yard::open(&Folders::in_memory(), Plan { limits: limits(), ..Plan::default() })
-            .unwrap();
+        let yard = Yard::open(
+            &Folders::in_memory(),
+            OpenOptions { limits: limits(), ..OpenOptions::default() },
+        )
+        .unwrap();
         furnish(&yard);
         let chat = yard.session().chats().make(&yard.surroundings(), "Planning", None).unwrap().id;
         let rules = r#"{"rules": [
@@ -58,7 +61,7 @@ impl Ground {
         let disks = disks.map(|(name, errno)| {
             let disk = Arc::new(Disk { errno, fails: AtomicBool::new(false) });
             let probe = Some(Arc::clone(&disk) as Arc<dyn Probe>);
-            let plan = Plan { limits: limits(), probe, ..Plan::default() };
+            let plan = OpenOptions { limits: limits(), probe, ..OpenOptions::default() };
             let yard = Yard::open(&Folders::in_memory(), plan).unwrap();
             furnish(&yard);
             (name, yard, disk)
@@ -221,7 +224,7 @@ fn furnish(yard: &Yard) {
 }
 
 fn paths_of(yard: &Yard) -> Vec<String> {
-    let tree = yard_testkit::probe::tree(yard.root());
+    let tree = yard_testkit::harness::tree(yard.root());
     let paths = tree.keys().map(|path| path.trim_start_matches('/').to_owned());
     // Those that lead outside are named only by who sent them.
     paths.filter(|path| !path.starts_with("leaving")).collect()

@@ -148,7 +148,7 @@ fn patterns_that_explode_elsewhere_are_answered() {
 #[test]
 fn r12_what_does_not_fit_is_refused_or_says_how_to_go_on() {
     let limits = yard_core::Limits { load_bytes: 64, answer_entries: 3, ..Default::default() };
-    let plan = yard_testkit::Plan { limits, ..Default::default() };
+    let plan = yard_testkit::OpenOptions { limits, ..Default::default() };
     let yard = Yard::open(&yard_testkit::Folders::new(), plan).unwrap();
     yard.put("/long.txt", "0123456789\n".repeat(9));
     yard.put("/short.txt", "x\n");

@@ -25,14 +25,14 @@ impl From<UserRow> for Person {
     }
 }
 
-/// A caller that showed a good token or key.
+/// A caller that presented a valid token or key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Identity {
     /// A person who logged in.
     Person {
-        /// Who.
+        /// The person.
         person: Person,
-        /// By which login.
+        /// The login that the token belongs to.
         login: LoginId,
     },
     /// An agent with a key.
@@ -52,20 +52,20 @@ impl Identity {
 /// A caller inside a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entered {
-    /// Who.
+    /// The caller.
     pub identity: Identity,
-    /// Where.
+    /// The workspace.
     pub workspace: WorkspaceId,
-    /// What it may do there.
+    /// The role of the caller in the workspace.
     pub role: Role,
 }
 
 impl Entered {
-    /// What its operations may do.
+    /// The policy of its operations.
     pub(super) fn policy(&self) -> Policy {
         match self.role {
             Role::Viewer => Policy::ReadOnly,
-            // R14: what a server's callers may do by themselves.
+            // R14: the policy of a server's callers.
             Role::Member | Role::Owner => Policy::Guarded,
         }
     }

@@ -5,7 +5,7 @@ use yard_kernel::store_fault;
 use yard_store::registry::KeyRow;
 
 use super::identity::{Entered, Identity};
-use super::people::{KEY_PREFIX, secret_of};
+use super::people::{KEY_PREFIX, secret_hash};
 use super::refusal::Refusal;
 use super::server::Server;
 use super::workspaces::{PageRequest, check_name};
@@ -18,7 +18,7 @@ pub struct NewKey {
     pub name: String,
     /// What its holder may do.
     pub role: Role,
-    /// The only chat that it may speak in.
+    /// The only chat that it may be used in.
     pub chat: Option<ChatId>,
     /// The toolsets that it may use, at least one.
     pub toolsets: Vec<String>,
@@ -27,7 +27,7 @@ pub struct NewKey {
 /// A key that was just made, with the secret that is shown once.
 #[derive(Clone, Debug)]
 pub struct NewSecretKey {
-    /// What is kept of it.
+    /// The stored row.
     pub row: KeyRow,
     /// The key itself.
     pub key: String,
@@ -41,8 +41,8 @@ impl Server {
             let message = "an agent is member or viewer: it can never manage a workspace";
             return Err(Refusal::field("role", message));
         }
-        let is_odd = |name: &String| name.trim().is_empty() || name.contains('\n');
-        if new.toolsets.is_empty() || new.toolsets.iter().any(is_odd) {
+        let is_invalid = |name: &String| name.trim().is_empty() || name.contains('\n');
+        if new.toolsets.is_empty() || new.toolsets.iter().any(is_invalid) {
             let message = "a key is made for at least one toolset, each by its name";
             return Err(Refusal::field("toolsets", message));
         }
@@ -50,7 +50,7 @@ impl Server {
             return Err(Refusal::denied("an agent's key cannot make keys; a person can"));
         };
         if let Some(chat) = new.chat
-            && self.open(entered.workspace)?.desk.chat(chat).map_err(store_fault)?.is_none()
+            && self.open(entered.workspace)?.records.chat(chat).map_err(store_fault)?.is_none()
         {
             return Err(Refusal::field("chat_id", "this workspace has no such chat"));
         }
@@ -67,7 +67,7 @@ impl Server {
         };
         let detail = format!("key {} ({}) to workspace {}", row.id, row.role.word(), row.workspace);
         let audit = self.audit(entered.identity.actor(), "add key", detail);
-        self.registry.add_key(&row, &secret_of(&key), &audit)?;
+        self.registry.add_key(&row, &secret_hash(&key), &audit)?;
         Ok(NewSecretKey { row, key })
     }
 
@@ -80,11 +80,11 @@ impl Server {
         Ok(self.registry.keys(entered.workspace, page.after, page.limit)?)
     }
 
-    /// Revokes a key: from now on it opens nothing.
+    /// Revokes a key and ends its terminals.
     pub fn revoke_key(&self, entered: &Entered, key: KeyId) -> Result<(), Refusal> {
         let detail = format!("key {key} to workspace {}", entered.workspace);
         let audit = self.audit(entered.identity.actor(), "revoke key", detail);
-        if self.changing().revoke_key(entered.workspace, key, &audit)? {
+        if self.registry_for_change().revoke_key(entered.workspace, key, &audit)? {
             self.end_terminals_of(entered.workspace, Actor::Key(key));
             return Ok(());
         }

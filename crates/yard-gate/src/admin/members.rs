@@ -10,7 +10,7 @@ use super::server::Server;
 use super::workspaces::PageRequest;
 use crate::Actor;
 
-/// Keys that are read at once.
+/// How many keys are read in one query.
 const KEYS_AT_ONCE: usize = 500;
 
 impl Server {
@@ -32,7 +32,7 @@ impl Server {
         self.account_answers.give_back(&caller, now);
         let detail = format!("person {} as {} to {}", user.id, role.word(), entered.workspace);
         let audit = self.audit(entered.identity.actor(), "add member", detail);
-        if !self.changing().add_member(entered.workspace, user.id, role, &audit)? {
+        if !self.registry_for_change().add_member(entered.workspace, user.id, role, &audit)? {
             return Err(Refusal::taken("this person is a member already; change the role instead"));
         }
         let UserRow { id, email, full_name, .. } = user;
@@ -48,12 +48,12 @@ impl Server {
         Ok(self.registry.members(entered.workspace, page.after, page.limit)?)
     }
 
-    /// Gives a member another role. The keys of who is no owner any more are revoked with it.
+    /// Gives a member another role. If the member is no owner any more, the keys that the member made are revoked.
     pub fn change_role(&self, entered: &Entered, user: UserId, role: Role) -> Result<(), Refusal> {
         let detail = format!("person {user} to {} in {}", role.word(), entered.workspace);
         let audit = self.audit(entered.identity.actor(), "change role", detail);
         let keys = self.keys_made_by(entered, user)?;
-        member_change(self.changing().change_member(
+        member_result(self.registry_for_change().change_member(
             entered.workspace,
             user,
             Some(role),
@@ -73,7 +73,12 @@ impl Server {
         let detail = format!("person {user} from {}", entered.workspace);
         let audit = self.audit(entered.identity.actor(), "remove member", detail);
         let keys = self.keys_made_by(entered, user)?;
-        member_change(self.changing().change_member(entered.workspace, user, None, &audit)?)?;
+        member_result(self.registry_for_change().change_member(
+            entered.workspace,
+            user,
+            None,
+            &audit,
+        )?)?;
         self.end_terminals_of_keys(entered, &keys);
         self.end_terminals_of(entered.workspace, Actor::Person(user));
         Ok(())
@@ -96,7 +101,7 @@ impl Server {
     }
 }
 
-fn member_change(change: MemberChange) -> Result<(), Refusal> {
+fn member_result(change: MemberChange) -> Result<(), Refusal> {
     match change {
         MemberChange::Done => Ok(()),
         MemberChange::NoMember => Err(Refusal::missing("this person is no member")),

@@ -4,13 +4,13 @@
 //!
 //! It knows no HTTP: a token is a text, and there are no cookies here. No door gets the registry itself.
 
-mod attempts;
+mod caller_cache;
 mod identity;
 mod keys;
-mod known;
 mod members;
 mod password;
 mod people;
+mod rate_limit;
 mod refusal;
 mod retries;
 mod server;
@@ -19,7 +19,7 @@ mod workspaces;
 
 pub use identity::{Entered, Identity, Person};
 pub use keys::{NewKey, NewSecretKey};
-pub use people::{LoggedIn, NewPerson};
+pub use people::{LoginTokens, NewPerson};
 pub use refusal::Refusal;
 pub use server::{AuthConfig, Opener, Server};
 pub use workspaces::{NewWorkspace, PageRequest};

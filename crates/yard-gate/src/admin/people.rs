@@ -1,5 +1,5 @@
 //! Accounts and logins. A login is a family of refresh tokens, each good for one use; an access token
-//! speaks for its login and ends with it.
+//! belongs to its login and ends with it.
 
 use yard_core::{ContentHash, Fault, FaultCode, LoginId, Timestamp, UserId};
 use yard_store::registry::{NewRefresh, Rotation, SecretHash, UserRow};
@@ -15,17 +15,17 @@ const PASSWORD: std::ops::RangeInclusive<usize> = 12..=1_024;
 const LONGEST_EMAIL: usize = 254;
 const LONGEST_NAME: usize = 200;
 const REFRESH_PREFIX: &str = "tyr_";
-/// How a key begins: that distinguishes it from a token, and lets scanners find one that leaked.
+/// The prefix of a key. It distinguishes a key from a token, and lets scanners find one that leaked.
 pub(super) const KEY_PREFIX: &str = "tyk_";
 
-/// Somebody who wants an account.
+/// The request for an account.
 #[derive(Clone, Debug)]
 pub struct NewPerson {
     /// The address.
     pub email: String,
     /// The password.
     pub password: String,
-    /// The password once more, if the caller has it.
+    /// The repeated password, if the door asks for it.
     pub confirm_password: Option<String>,
     /// The name.
     pub full_name: Option<String>,
@@ -33,10 +33,10 @@ pub struct NewPerson {
 
 /// A login that was just made or renewed.
 #[derive(Clone, Debug)]
-pub struct LoggedIn {
-    /// Who.
+pub struct LoginTokens {
+    /// The person.
     pub person: Person,
-    /// Shown with every call, for minutes.
+    /// Sent with every call; valid for minutes.
     pub access_token: String,
     /// When it ends.
     pub access_expires_at: Timestamp,
@@ -58,7 +58,7 @@ impl Server {
         check_new(new)?;
         let now = self.now();
         self.count_account_answer(address, now)?;
-        self.registered_from.take(address, now).map_err(Refusal::TooMany)?;
+        self.registrations_by_address.take(address, now).map_err(Refusal::TooMany)?;
         let row = UserRow {
             id: UserId::new(self.world.as_ref()),
             email: email_key(&new.email),
@@ -76,17 +76,22 @@ impl Server {
         Ok(row.into())
     }
 
-    /// Makes a login for who knows the password.
-    pub fn log_in(&self, email: &str, password: &str, address: &str) -> Result<LoggedIn, Refusal> {
+    /// Makes a login for a person who sends the right password.
+    pub fn log_in(
+        &self,
+        email: &str,
+        password: &str,
+        address: &str,
+    ) -> Result<LoginTokens, Refusal> {
         let (mut email, now) = (email_key(email), self.now());
-        // No address is longer: a longer text is nobody's, and not worth remembering whole.
+        // No account has a longer address, so that the rest of a longer text is not kept in the counts.
         email.truncate(email.floor_char_boundary(LONGEST_EMAIL + 1));
         self.logins.take(&email, address, now).map_err(Refusal::TooMany)?;
-        let found = self.registry.user_by_email(&email)?;
-        let hash = found.as_ref().map(|user| user.password.as_str());
+        let user = self.registry.user_by_email(&email)?;
+        let hash = user.as_ref().map(|user| user.password.as_str());
         let matches =
             password.chars().count() <= *PASSWORD.end() && password::matches(password, hash);
-        let Some(user) = found.filter(|_| matches) else {
+        let Some(user) = user.filter(|_| matches) else {
             return Err(Refusal::Unknown("the email address or the password is wrong".to_owned()));
         };
         self.logins.give_back(&email, address, now);
@@ -97,37 +102,37 @@ impl Server {
         self.logged_in(user.into(), login, refresh_token, refresh.expires_at)
     }
 
-    /// Exchanges a refresh token for a new pair. One that was used before ends its whole login: either
-    /// its holder or the holder of a copy is a thief, and the server cannot know which.
-    pub fn refresh(&self, token: &str) -> Result<LoggedIn, Refusal> {
-        let presented = secret_of(token);
+    /// Exchanges a refresh token for a new pair. A token that was used before ends its whole login: it was copied, and
+    /// the server cannot know whether its owner or the thief sends it.
+    pub fn refresh(&self, token: &str) -> Result<LoginTokens, Refusal> {
+        let presented = secret_hash(token);
         let refused = |message: &str| Refusal::Unknown(message.to_owned());
-        let dead = || refused("the refresh token is not good any more; log in again");
-        let (login, user) = self.registry.login_of(&presented)?.ok_or_else(dead)?;
+        let ended = || refused("the refresh token is not good any more; log in again");
+        let (login, user) = self.registry.login_of(&presented)?.ok_or_else(ended)?;
         let detail = format!("login {login}: a refresh token was used twice");
         let reused = self.audit(Actor::Person(user), "end login", detail);
         let (refresh_token, next) = self.new_refresh()?;
-        match self.changing().rotate(&presented, next, &reused)? {
+        match self.registry_for_change().rotate(&presented, next, &reused)? {
             Rotation::Rotated { .. } => {}
             Rotation::Reused { .. } => {
                 let message =
                     "this refresh token was used before, so its login was ended; log in again";
                 return Err(refused(message));
             }
-            Rotation::Dead => return Err(dead()),
+            Rotation::Dead => return Err(ended()),
         }
-        let person = self.registry.person(login)?.ok_or_else(bad_token)?;
+        let person = self.registry.person(login)?.ok_or_else(invalid_token)?;
         self.logged_in(person.into(), login, refresh_token, next.expires_at)
     }
 
-    /// Ends a login, known by one of its tokens. Ending what has ended is no mistake.
+    /// Ends the login of a token. It is no error if the login has ended already.
     pub fn log_out(
         &self,
         identity: Option<&Identity>,
         refresh: Option<&str>,
     ) -> Result<(), Refusal> {
         let by_refresh = match refresh {
-            Some(token) => self.registry.login_of(&secret_of(token))?,
+            Some(token) => self.registry.login_of(&secret_hash(token))?,
             None => None,
         };
         let by_access = match identity {
@@ -136,30 +141,30 @@ impl Server {
         };
         for (login, user) in by_refresh.into_iter().chain(by_access) {
             let audit = self.audit(Actor::Person(user), "logout", format!("login {login}"));
-            self.changing().end_login(login, &audit)?;
+            self.registry_for_change().end_login(login, &audit)?;
         }
         Ok(())
     }
 
-    /// Who shows this token or key.
+    /// The caller with this token or key.
     pub fn identify(&self, token: &str) -> Result<Identity, Refusal> {
         let now = self.now();
-        if let Some(identity) = self.known.identity(token, now) {
+        if let Some(identity) = self.callers.identity(token, now) {
             return Ok(identity);
         }
-        let asked = self.known.asking(now);
+        let lookup = self.callers.begin_lookup(now);
         let (identity, end) = if token.starts_with(KEY_PREFIX) {
-            (self.agent_with(&secret_of(token))?, None)
+            (self.agent_by_secret(&secret_hash(token))?, None)
         } else {
-            let (login, end) = self.tokens.read(token, now).ok_or_else(bad_token)?;
-            let person = self.registry.person(login)?.ok_or_else(bad_token)?;
+            let (login, end) = self.tokens.read(token, now).ok_or_else(invalid_token)?;
+            let person = self.registry.person(login)?.ok_or_else(invalid_token)?;
             (Identity::Person { person: person.into(), login }, Some(end))
         };
-        self.known.keep_identity(asked, token, &identity, end);
+        self.callers.store_identity(lookup, token, &identity, end);
         Ok(identity)
     }
 
-    fn agent_with(&self, secret: &SecretHash) -> Result<Identity, Refusal> {
+    fn agent_by_secret(&self, secret: &SecretHash) -> Result<Identity, Refusal> {
         let key = self.registry.key_by_secret(secret)?;
         key.map(Identity::Agent)
             .ok_or_else(|| Refusal::Unknown("this key was revoked, or never was one".to_owned()))
@@ -171,23 +176,29 @@ impl Server {
         login: LoginId,
         refresh_token: String,
         refresh_expires_at: Timestamp,
-    ) -> Result<LoggedIn, Refusal> {
+    ) -> Result<LoginTokens, Refusal> {
         let now = self.now();
         let access_expires_at = later(now, i64::from(self.auth.access_minutes) * 60_000);
         let access_token = self.tokens.sign(&person.id.to_string(), login, now, access_expires_at);
         let access_token = access_token
             .ok_or_else(|| Fault::new(FaultCode::Io, "the access token could not be signed"))?;
-        Ok(LoggedIn { person, access_token, access_expires_at, refresh_token, refresh_expires_at })
+        Ok(LoginTokens {
+            person,
+            access_token,
+            access_expires_at,
+            refresh_token,
+            refresh_expires_at,
+        })
     }
 
     fn new_refresh(&self) -> Result<(String, NewRefresh), Refusal> {
         let token = self.new_secret(REFRESH_PREFIX)?;
         let expires_at = later(self.now(), i64::from(self.auth.refresh_days) * 86_400_000);
-        let refresh = NewRefresh { secret: secret_of(&token), expires_at };
+        let refresh = NewRefresh { secret: secret_hash(&token), expires_at };
         Ok((token, refresh))
     }
 
-    /// A text that nobody can guess.
+    /// A random text for a token or key.
     pub(super) fn new_secret(&self, prefix: &str) -> Result<String, Refusal> {
         let secret = self.world.secret().ok_or_else(|| {
             Fault::new(FaultCode::Unavailable, "this machine has no source of secrets")
@@ -196,12 +207,12 @@ impl Server {
     }
 }
 
-/// What the registry knows of a token or key.
-pub(super) fn secret_of(token: &str) -> SecretHash {
+/// The hash by which the registry finds a token or key.
+pub(super) fn secret_hash(token: &str) -> SecretHash {
     *ContentHash::of(token.as_bytes()).as_bytes()
 }
 
-fn bad_token() -> Refusal {
+fn invalid_token() -> Refusal {
     Refusal::Unknown("the access token is not good, or has ended; log in or refresh".to_owned())
 }
 
@@ -247,7 +258,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_told_from_other_texts() {
+    fn addresses_are_distinguished_from_other_texts() {
         assert!(is_email("ada@example.com") && is_email("ada@localhost"));
         for wrong in ["", "ada", "@x", "ada@", "a b@c", "a@b@c", "a\n@b"] {
             assert!(!is_email(wrong), "{wrong}");

@@ -1,43 +1,43 @@
-//! Why a request was refused before any operation was planned.
+//! The refusal of a request before any operation was planned.
 
 use yard_core::{Fault, FaultCode};
 use yard_store::StoreError;
 
-/// Why not.
+/// Why a request was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// As an operation's fault.
+    /// A fault, as an operation has it.
     Fault(Fault),
-    /// These fields of what was sent are wrong: name and what was expected.
+    /// Invalid fields of the request: the name and what was expected.
     Fields(Vec<(&'static str, String)>),
-    /// Nobody knows who is calling.
+    /// The caller could not be identified.
     Unknown(String),
-    /// Too often: try again after so many seconds.
+    /// Too many requests; the number of seconds to wait.
     TooMany(u32),
 }
 
 impl Refusal {
-    /// One field is wrong.
+    /// One field is invalid.
     pub fn field(name: &'static str, message: impl Into<String>) -> Self {
         Self::Fields(vec![(name, message.into())])
     }
 
-    /// The caller may not.
+    /// The caller has no right to this.
     pub fn denied(message: impl Into<String>) -> Self {
         Self::Fault(Fault::new(FaultCode::Denied, message))
     }
 
-    /// There is none.
+    /// What was named does not exist.
     pub fn missing(message: impl Into<String>) -> Self {
         Self::Fault(Fault::new(FaultCode::NotFound, message))
     }
 
-    /// It is there already.
+    /// What was to be made exists already.
     pub fn taken(message: impl Into<String>) -> Self {
         Self::Fault(Fault::new(FaultCode::Exists, message))
     }
 
-    /// A stranger: a workspace that is not there and one of others answer alike.
+    /// The caller is no member. A workspace that does not exist is answered the same way.
     pub fn stranger() -> Self {
         Self::denied(
             "Access forbidden: the caller is not a member of this workspace, or there is none",

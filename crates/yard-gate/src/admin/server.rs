@@ -1,23 +1,24 @@
-//! A server's registry and its open workspaces. Workspaces are opened when a caller first enters, and
-//! closed again when many are open and nobody uses them.
+//! A server's registry and its open workspaces. A workspace is opened when the first caller enters it. When many are
+//! open, the ones that no call uses are closed.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use yard_core::{ContentHash, FastMap, Result, Timestamp, WorkspaceId, World};
 use yard_store::registry::{KeyRow, WorkspaceRow};
 use yard_store::{AuditEntry, Registry};
 
-use super::attempts::Attempts;
+use super::caller_cache::{CallerCache, InvalidatingRegistry};
 use super::identity::{Entered, Identity};
-use super::known::{Changing, Known};
+use super::rate_limit::RateLimit;
 use super::refusal::Refusal;
 use super::token::{SHORTEST_SECRET, Tokens};
+use crate::lock::lock;
 use crate::{Actor, OpenWorkspace, Session};
 
 /// Wrong passwords within a minute, for one account from one address.
 const FAILED_LOGINS: usize = 15;
-/// Wrong passwords within a minute, for one account from everywhere: so many that no one address can keep
-/// a person out.
+/// Wrong passwords within a minute, for one account from all addresses. It is above the limit of one address, so that
+/// no single address can lock a person out.
 const FAILED_LOGINS_OF: usize = 60;
 /// Wrong passwords within a minute, from one address.
 const FAILED_LOGINS_FROM: usize = 18;
@@ -25,8 +26,8 @@ const FAILED_LOGINS_FROM: usize = 18;
 const REGISTRATIONS_FROM: usize = 120;
 /// Answers within a minute that tell one caller whether an email address has an account.
 const ACCOUNT_ANSWERS: usize = 10;
-/// Most workspaces that are open at once, unless more are in use.
-const OPEN_WORKSPACES: usize = 64;
+/// How many workspaces are open at the same time, unless more are in use.
+const MAX_OPEN_WORKSPACES: usize = 64;
 
 /// Opens workspaces: the composition root knows where they are.
 pub trait Opener: Send + Sync {
@@ -50,7 +51,7 @@ pub struct AuthConfig {
     pub access_minutes: u32,
     /// How long a refresh token is good.
     pub refresh_days: u32,
-    /// Whether anybody may make an account.
+    /// Whether a person without an account may register.
     pub open_registration: bool,
 }
 
@@ -62,25 +63,24 @@ pub struct Server {
     pub(super) tokens: Tokens,
     pub(super) opener: Box<dyn Opener>,
     pub(super) logins: LoginLimits,
-    pub(super) registered_from: Attempts,
-    pub(super) account_answers: Attempts,
-    pub(super) known: Known,
+    pub(super) registrations_by_address: RateLimit,
+    pub(super) account_answers: RateLimit,
+    pub(super) callers: CallerCache,
     /// Held while a workspace gets a folder of the host, so that no two get the same.
     pub(super) assigning_folders: Mutex<()>,
     most_open: usize,
     open: Mutex<FastMap<WorkspaceId, WorkspaceSlot>>,
 }
 
-/// How many passwords may be tried.
+/// The limits on wrong passwords.
 pub(super) struct LoginLimits {
-    of_account_from_address: Attempts,
-    of_account: Attempts,
-    from_address: Attempts,
+    of_account_from_address: RateLimit,
+    of_account: RateLimit,
+    from_address: RateLimit,
 }
 
 impl LoginLimits {
-    /// Counts a try before the password is looked at; after how many seconds to come back, if it is one
-    /// too many.
+    /// Counts an attempt before the password is checked. The error is the number of seconds to wait.
     pub(super) fn take(
         &self,
         account: &str,
@@ -88,23 +88,23 @@ impl LoginLimits {
         now: Timestamp,
     ) -> std::result::Result<(), u32> {
         let counted = self.each(account, address);
-        for (at, (attempts, name)) in counted.iter().enumerate() {
-            if let Err(seconds) = attempts.take(name, now) {
-                counted[..at].iter().for_each(|(attempts, name)| attempts.give_back(name, now));
+        for (at, (limit, name)) in counted.iter().enumerate() {
+            if let Err(seconds) = limit.take(name, now) {
+                counted[..at].iter().for_each(|(limit, name)| limit.give_back(name, now));
                 return Err(seconds);
             }
         }
         Ok(())
     }
 
-    /// Takes back a try that was counted at `then`: the password was right.
+    /// Takes back the attempt that was counted at `then`, because the password was right.
     pub(super) fn give_back(&self, account: &str, address: &str, then: Timestamp) {
-        for (attempts, name) in self.each(account, address) {
-            attempts.give_back(&name, then);
+        for (limit, name) in self.each(account, address) {
+            limit.give_back(&name, then);
         }
     }
 
-    fn each(&self, account: &str, address: &str) -> [(&Attempts, String); 3] {
+    fn each(&self, account: &str, address: &str) -> [(&RateLimit, String); 3] {
         [
             (&self.of_account_from_address, format!("{address} {account}")),
             (&self.of_account, account.to_owned()),
@@ -139,15 +139,15 @@ impl Server {
             auth,
             opener,
             logins: LoginLimits {
-                of_account_from_address: Attempts::at_most(FAILED_LOGINS),
-                of_account: Attempts::at_most(FAILED_LOGINS_OF),
-                from_address: Attempts::at_most(FAILED_LOGINS_FROM),
+                of_account_from_address: RateLimit::per_minute(FAILED_LOGINS),
+                of_account: RateLimit::per_minute(FAILED_LOGINS_OF),
+                from_address: RateLimit::per_minute(FAILED_LOGINS_FROM),
             },
-            registered_from: Attempts::at_most(REGISTRATIONS_FROM),
-            account_answers: Attempts::at_most(ACCOUNT_ANSWERS),
-            known: Known::default(),
+            registrations_by_address: RateLimit::per_minute(REGISTRATIONS_FROM),
+            account_answers: RateLimit::per_minute(ACCOUNT_ANSWERS),
+            callers: CallerCache::default(),
             assigning_folders: Mutex::default(),
-            most_open: OPEN_WORKSPACES,
+            most_open: MAX_OPEN_WORKSPACES,
             open: Mutex::default(),
         })
     }
@@ -155,11 +155,11 @@ impl Server {
     /// The same, with at most so many workspaces open at once, unless more are in use.
     #[must_use]
     pub fn with_open_workspaces(self, most: usize) -> Self {
-        Self { most_open: most.clamp(1, OPEN_WORKSPACES), ..self }
+        Self { most_open: most.clamp(1, MAX_OPEN_WORKSPACES), ..self }
     }
 
-    /// Counts an answer that may say whether an email address has an account here, and refuses who had as
-    /// many of them lately as anybody may. One that says nothing of the kind is given back.
+    /// Counts an answer that may reveal whether an email address has an account here, and refuses the caller above the
+    /// limit. An answer that reveals nothing is given back.
     pub(super) fn count_account_answer(
         &self,
         who: &str,
@@ -168,12 +168,12 @@ impl Server {
         self.account_answers.take(who, now).map_err(Refusal::TooMany)
     }
 
-    /// The registry, for a change that may bear on who is calling or on what a caller may do.
-    pub(super) fn changing(&self) -> Changing<'_> {
-        Changing::new(self.registry.as_ref(), &self.known)
+    /// The registry, for a change that affects the identity or the rights of a caller.
+    pub(super) fn registry_for_change(&self) -> InvalidatingRegistry<'_> {
+        InvalidatingRegistry::new(self.registry.as_ref(), &self.callers)
     }
 
-    /// Clock and dice.
+    /// Clock and random numbers.
     pub fn world(&self) -> &Arc<dyn World> {
         &self.world
     }
@@ -186,13 +186,13 @@ impl Server {
         AuditEntry { at: self.now(), actor: actor.name(), action: action.to_owned(), detail }
     }
 
-    /// A key for one purpose, the same after a restart, from which no other key follows.
+    /// A secret for one purpose. It is the same after a restart, and no other secret can be derived from it.
     pub fn secret_for(&self, purpose: &str) -> [u8; 32] {
         let parts = [self.auth.secret.as_slice(), purpose.as_bytes()];
         *ContentHash::of(&parts.join(&b"\0"[..])).as_bytes()
     }
 
-    /// The caller's way into the workspace that it entered.
+    /// The session of a caller in the workspace that it entered.
     pub fn session(&self, entered: &Entered) -> std::result::Result<Session, Refusal> {
         let open = self.open(entered.workspace)?;
         let session = Session::new(open, entered.identity.actor(), entered.policy());
@@ -200,22 +200,22 @@ impl Server {
             return Ok(session);
         };
         let session = match toolsets {
-            Some(toolsets) => session.speaking(toolsets),
+            Some(toolsets) => session.with_toolsets(toolsets),
             None => session,
         };
-        // A key that is bound to a chat never speaks outside of it.
+        // A key that is bound to a chat is used in no other one.
         match chat {
             Some(chat) => Ok(session.bound_to(*chat)?),
             None => Ok(session),
         }
     }
 
-    /// The open workspace; opened if need be, by one caller while others wait.
+    /// The open workspace. If it is closed, one caller opens it while the others wait.
     pub(super) fn open(&self, id: WorkspaceId) -> std::result::Result<Arc<OpenWorkspace>, Refusal> {
         let slot = self.slot(id);
-        let mut inside = held(&slot.workspace);
-        if let Some(workspace) = &*inside {
-            return Ok(Arc::clone(workspace));
+        let mut workspace = lock(&slot.workspace);
+        if let Some(open) = &*workspace {
+            return Ok(Arc::clone(open));
         }
         let row = self.registry.workspace(id)?.ok_or_else(Refusal::stranger)?;
         if let Some(folder) = &row.folder
@@ -226,9 +226,9 @@ impl Server {
                            which leaves the files where they are";
             return Err(Refusal::denied(message));
         }
-        let workspace = self.opener.open(&row)?;
-        *inside = Some(Arc::clone(&workspace));
-        Ok(workspace)
+        let open = self.opener.open(&row)?;
+        *workspace = Some(Arc::clone(&open));
+        Ok(open)
     }
 
     /// Whether a folder is, holds or lies in that of another workspace than `own`.
@@ -244,35 +244,35 @@ impl Server {
 
     fn slot(&self, id: WorkspaceId) -> WorkspaceSlot {
         let now = self.now();
-        let mut open = held(&self.open);
+        let mut open = lock(&self.open);
         if let Some(slot) = open.get_mut(&id) {
             slot.last_used = now;
             return slot.clone();
         }
         let is_full = open.len() >= self.most_open;
-        let closed = if is_full { take_oldest(&mut open) } else { None };
+        let closed = if is_full { take_longest_unused(&mut open) } else { None };
         let slot = WorkspaceSlot { workspace: Arc::default(), last_used: now };
         open.insert(id, slot.clone());
         drop(open);
-        // Closing a store takes its time: nobody else waits for it.
+        // Closing a store takes time; no other call waits for it.
         drop(closed);
         slot
     }
 
-    /// Closes a workspace as soon as nobody uses it.
+    /// Closes a workspace as soon as no call uses it.
     pub(super) fn close(&self, id: WorkspaceId) {
-        let closed = held(&self.open).remove(&id);
+        let closed = lock(&self.open).remove(&id);
         if let Some(workspace) = closed.as_ref().and_then(WorkspaceSlot::workspace) {
             workspace.stop_all_terminals();
         }
         drop(closed);
     }
 
-    /// Ends what runs in every workspace: the server is about to end.
+    /// Ends all terminals of all workspaces, before the server ends.
     pub fn end_all_terminals(&self) {
-        let slots: Vec<WorkspaceSlot> = held(&self.open).values().cloned().collect();
+        let slots: Vec<WorkspaceSlot> = lock(&self.open).values().cloned().collect();
         let open: Vec<_> = slots.iter().filter_map(WorkspaceSlot::workspace).collect();
-        // All of them end at the same time, and only then is anybody waited for.
+        // Every terminal gets its stop request before this thread waits for the first one.
         open.iter().for_each(|workspace| workspace.begin_to_stop_terminals());
         std::thread::scope(|scope| {
             for workspace in &open {
@@ -281,35 +281,31 @@ impl Server {
         });
     }
 
-    /// Ends what runs in a workspace for an actor who has lost the right to it.
+    /// Ends the terminals of an actor who has lost the right to a workspace.
     pub(super) fn end_terminals_of(&self, id: WorkspaceId, actor: Actor) {
-        let slot = held(&self.open).get(&id).cloned();
+        let slot = lock(&self.open).get(&id).cloned();
         if let Some(workspace) = slot.as_ref().and_then(WorkspaceSlot::workspace) {
             workspace.stop_terminals_by(actor, self.now());
         }
     }
 }
 
-/// The workspace that nobody has used for longest, if there is one; it is closed when it is dropped.
-fn take_oldest(open: &mut FastMap<WorkspaceId, WorkspaceSlot>) -> Option<WorkspaceSlot> {
+/// Removes the unused workspace whose last use is longest ago, if there is one. Dropping it closes it.
+fn take_longest_unused(open: &mut FastMap<WorkspaceId, WorkspaceSlot>) -> Option<WorkspaceSlot> {
     let idle = open.iter().filter(|(_, slot)| slot.is_idle());
-    let oldest = idle.min_by_key(|(_, slot)| slot.last_used).map(|(id, _)| *id);
-    oldest.and_then(|id| open.remove(&id))
+    let longest_unused = idle.min_by_key(|(_, slot)| slot.last_used).map(|(id, _)| *id);
+    longest_unused.and_then(|id| open.remove(&id))
 }
 
 impl WorkspaceSlot {
     /// The workspace, if it is open.
     fn workspace(&self) -> Option<Arc<OpenWorkspace>> {
-        held(&self.workspace).clone()
+        lock(&self.workspace).clone()
     }
 
     fn is_idle(&self) -> bool {
-        let Ok(inside) = self.workspace.try_lock() else { return false };
+        let Ok(workspace) = self.workspace.try_lock() else { return false };
         Arc::strong_count(&self.workspace) == 1
-            && inside.as_ref().is_none_or(|workspace| Arc::strong_count(workspace) == 1)
+            && workspace.as_ref().is_none_or(|open| Arc::strong_count(open) == 1)
     }
-}
-
-pub(super) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,5 +1,5 @@
-//! Access tokens: signed words that say who logged in, good for minutes. HS256 and nothing else; the
-//! algorithm that a token names for itself is never believed.
+//! Access tokens: signed claims about a login, valid for minutes. HS256 is the only algorithm: the one that a token
+//! names for itself is ignored.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use jsonwebtoken::crypto::{CryptoProvider, JwtSigner, JwtVerifier, KeyUtils};
@@ -20,7 +20,7 @@ pub(super) struct Tokens {
     validation: Validation,
 }
 
-/// What a token says.
+/// The claims of a token.
 #[derive(Serialize, Deserialize)]
 struct Claims {
     /// The person.
@@ -65,7 +65,7 @@ impl Tokens {
         jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.signing).ok()
     }
 
-    /// The login that a token speaks for, and until when, if it is ours and has not ended.
+    /// The login of a token and the end of the token, if this server signed it and it has not ended.
     pub(super) fn read(&self, token: &str, now: Timestamp) -> Option<(LoginId, Timestamp)> {
         let read = jsonwebtoken::decode::<Claims>(token, &self.checking, &self.validation).ok()?;
         let end = Timestamp::from_millis(read.claims.exp.saturating_mul(1_000));

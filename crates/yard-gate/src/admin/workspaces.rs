@@ -1,24 +1,25 @@
-//! Making, finding, renaming and deleting workspaces, and who may enter them.
+//! Making, listing, renaming and deleting workspaces, and admitting callers to them.
 
 use yard_core::{Role, UserId, WorkspaceId};
 use yard_store::registry::WorkspaceRow;
 
 use super::identity::{Entered, Identity};
 use super::refusal::Refusal;
-use super::server::{Server, held};
+use super::server::Server;
+use crate::lock::lock;
 
 const LONGEST_NAME: usize = 200;
 
-/// A part of a list: what follows `after`, at most `limit`.
+/// A request for one page of a list.
 #[derive(Clone, Copy, Debug)]
 pub struct PageRequest<T> {
-    /// The last entry of the part before.
+    /// The last entry of the page before.
     pub after: Option<T>,
-    /// At most that many.
+    /// The largest number of entries.
     pub limit: usize,
 }
 
-/// A workspace that a person wants.
+/// The request for a workspace.
 #[derive(Clone, Debug)]
 pub struct NewWorkspace {
     /// What people call it.
@@ -40,7 +41,7 @@ impl Server {
         let name = check_name("name", &new.name)?;
         let folder = new.folder.as_deref().map(|folder| self.opener.admit_folder(folder));
         let folder = folder.transpose()?;
-        let _assigning = folder.is_some().then(|| held(&self.assigning_folders));
+        let _assigning = folder.is_some().then(|| lock(&self.assigning_folders));
         if let Some(folder) = &folder
             && self.is_folder_of_another(folder, None)?
         {
@@ -79,7 +80,7 @@ impl Server {
         }
     }
 
-    /// Lets a caller in who is at least `least` there. Strangers and holes answer alike.
+    /// Admits a caller whose role is at least `least`. A workspace that does not exist is refused like a foreign one.
     pub fn enter(
         &self,
         identity: Identity,
@@ -103,14 +104,14 @@ impl Server {
     }
 
     fn role_of(&self, workspace: WorkspaceId, user: UserId) -> Result<Option<Role>, Refusal> {
-        let (place, now) = ((workspace, user), self.now());
-        if let Some(role) = self.known.role(place, now) {
+        let (member, now) = ((workspace, user), self.now());
+        if let Some(role) = self.callers.role(member, now) {
             return Ok(Some(role));
         }
-        let asked = self.known.asking(now);
+        let lookup = self.callers.begin_lookup(now);
         let role = self.registry.role_of(workspace, user)?;
         if let Some(role) = role {
-            self.known.keep_role(asked, place, role);
+            self.callers.store_role(lookup, member, role);
         }
         Ok(role)
     }
@@ -131,12 +132,12 @@ impl Server {
         self.workspace(entered)
     }
 
-    /// Deletes a workspace: nobody reaches it any more. Its files and history stay in the data folder,
+    /// Deletes a workspace, so that no caller can enter it. Its files and history stay in the data folder,
     /// for the operator.
     pub fn delete(&self, entered: &Entered) -> Result<(), Refusal> {
         let audit =
             self.audit(entered.identity.actor(), "delete workspace", entered.workspace.to_string());
-        if !self.changing().delete_workspace(entered.workspace, &audit)? {
+        if !self.registry_for_change().delete_workspace(entered.workspace, &audit)? {
             return Err(Refusal::stranger());
         }
         self.close(entered.workspace);

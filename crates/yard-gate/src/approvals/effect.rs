@@ -1,4 +1,4 @@
-//! The effect of a request as the store keeps it, and as people read it. The stored form is JSON and stays readable by
+//! The effect of a request in its stored form, and as people read it. The stored form is JSON and stays readable by
 //! versions before this one: members may be added, and none changes its meaning.
 
 use serde::{Deserialize, Serialize};
@@ -6,8 +6,8 @@ use serde_json::Value;
 use yard_core::{ContentHash, Dial, Effect, EffectKind, FileType, PathEffect, WsPath};
 use yard_store::{Approval, Request};
 
-/// Effects that a request names one by one.
-const MOST_EFFECTS: usize = 5_000;
+/// How many paths a request names.
+const MAX_PATHS: usize = 5_000;
 
 #[derive(Serialize, Deserialize)]
 struct StoredEffect {
@@ -97,19 +97,19 @@ impl StoredDial {
     }
 }
 
-/// An effect as a request keeps it.
+/// The stored form of an effect.
 pub(crate) fn effect_text(effect: &Effect) -> String {
-    StoredEffect::of(effect, MOST_EFFECTS).to_json()
+    StoredEffect::of(effect, MAX_PATHS).to_json()
 }
 
-/// The hash of an effect that changes nothing yet: its paths and the summary that is shown beside them are all that
-/// there is.
+/// The state hash of a start or a read, which has no planned change: it covers the paths and the summary that is shown
+/// with them.
 pub(crate) fn state_of_start(effect: &Effect, summary: &str) -> ContentHash {
     let effect = StoredEffect::of(effect, usize::MAX).to_json();
     ContentHash::of(format!("{effect}{summary}").as_bytes())
 }
 
-/// The effect that a request keeps.
+/// The effect of a request.
 pub(super) fn effect_of(request: &Request) -> Effect {
     let stored = StoredEffect::read(request);
     Effect {
@@ -118,7 +118,7 @@ pub(super) fn effect_of(request: &Request) -> Effect {
     }
 }
 
-/// Whether a request keeps more paths than it names.
+/// Whether the effect has more paths than the request names.
 pub(super) fn has_more_paths(request: &Request) -> bool {
     StoredEffect::read(request).more > 0
 }
@@ -128,8 +128,8 @@ pub fn effect_value(approval: &Approval) -> Value {
     serde_json::from_str(&approval.request.effect).unwrap_or_default()
 }
 
-/// The effect of a request as words, a pair each: what would be done, and to what.
-pub fn effect_words(approval: &Approval) -> Vec<(String, String)> {
+/// The effect of a request for people, as pairs: the kind of effect, and its path or host.
+pub fn effect_lines(approval: &Approval) -> Vec<(String, String)> {
     let StoredEffect { paths, more, dials } = StoredEffect::read(&approval.request);
     let paths = paths.into_iter().map(|one| (one.kind, one.path));
     let mut effects: Vec<_> =
@@ -145,18 +145,18 @@ pub fn shows_change(approval: &Approval) -> bool {
     effect_of(&approval.request).changes_anything()
 }
 
-/// Whether something is a connection of a command, which the command itself makes.
-pub(super) fn connects(effect: &Effect) -> bool {
+/// Whether an effect is a connection that a command makes.
+pub(super) fn is_connection(effect: &Effect) -> bool {
     effect.dials.iter().any(|dial| dial.kind == EffectKind::Connect)
 }
 
-/// Whether a request is about a host that a command wants to reach.
+/// Whether a request is about a host that a command connects to.
 pub fn is_for_host(approval: &Approval) -> bool {
-    connects(&effect_of(&approval.request))
+    is_connection(&effect_of(&approval.request))
 }
 
-/// The host and the port that a request is about, if it is about a command's connection.
-pub(crate) fn host_asked_for(request: &Request) -> Option<(String, u16)> {
+/// The host and port of a request about a command's connection.
+pub(crate) fn requested_host(request: &Request) -> Option<(String, u16)> {
     let dials = effect_of(request).dials;
     let dial = dials.into_iter().find(|dial| dial.kind == EffectKind::Connect)?;
     Some((dial.host, dial.port))

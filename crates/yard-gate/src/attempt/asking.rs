@@ -1,5 +1,5 @@
-//! How an attempt asks a person: what they are shown of an operation, whether they have said yes to exactly that, and
-//! the request that waits for them. What becomes of the request is in `approvals.rs`.
+//! How an attempt asks a person: what the person is shown of an operation, whether exactly that was approved, and the
+//! stored request. How the request is decided and executed is in `approvals.rs`.
 
 use serde_json::Value;
 use yard_core::{ApprovalId, ChatId, Effect, Fault, FaultCode, Result};
@@ -10,13 +10,13 @@ use yard_store::{
 
 use super::{Admission, Attempt, Pending, Repeatable};
 use crate::approvals::{
-    DIFF_BYTES, Permit, Planned, decided_already, effect_text, shown_state, state_of_start,
+    DIFF_BYTES, Permit, Planned, decided_already, effect_text, state_hash, state_of_start,
     too_long_to_show,
 };
 use crate::{Policy, transcript};
 
-/// Requests of one asker that may wait at the same time, in one chat.
-const MOST_WAITING: usize = 100;
+/// How many requests of one caller may wait at the same time, in one chat.
+const MAX_WAITING: usize = 100;
 
 impl Attempt<'_> {
     /// What a person is shown of an operation.
@@ -40,21 +40,21 @@ impl Attempt<'_> {
             }
         };
         let args = self.repeatable.as_ref().map_or(&Value::Null, |repeatable| &repeatable.args);
-        let (before_args, state) = (state, shown_state(self.origin, args, &state));
+        let (before_args, state) = (state, state_hash(self.origin, args, &state));
         Ok(Planned { effect, state, before_args, diff })
     }
 
-    /// Whether the yes was to the start of a command, which used it up: what the command changed is
-    /// judged by itself.
+    /// Whether the permit was for the start of a command, which used it up: the changes of the command are judged by
+    /// themselves.
     pub(super) fn lands_what_it_started(&self) -> bool {
         let has_run = self.repeatable.as_ref().is_some_and(|call| call.run().is_some());
         has_run && self.permitted_run().is_none()
     }
 
-    /// Asks a person, unless one has said yes to exactly this.
+    /// Asks a person, unless exactly this was approved.
     pub(super) fn ask(&self, reason: String, planned: Planned<'_>) -> Result<Admission> {
         if self.session.has_no_person() {
-            return Err(no_person(&reason, self.open().words.no_person));
+            return Err(no_person(&reason, self.open().hints.no_person));
         }
         let Some(repeatable) = &self.repeatable else { return self.cannot_wait(&reason) };
         if self.has_changed() {
@@ -79,7 +79,7 @@ impl Attempt<'_> {
         }
     }
 
-    /// What is no call of a tool cannot be made again later: a person does it at once, an agent does not.
+    /// An operation without a tool cannot be made again later: a person may do it at once, an agent may not.
     fn cannot_wait(&self, reason: &str) -> Result<Admission> {
         if self.session.actor().is_person() {
             return Ok(Admission::Go(Vec::new()));
@@ -88,8 +88,7 @@ impl Attempt<'_> {
         Err(Fault::new(FaultCode::Denied, message))
     }
 
-    /// Whether what is about to happen is what this attempt was permitted; with what has to be committed with it.
-    /// `None` if it is not.
+    /// The records to commit with a planned change that the permit covers; `None` if it does not cover it.
     fn permitted_side_effects(
         &self,
         permit: &Permit,
@@ -97,20 +96,20 @@ impl Attempt<'_> {
         planned: &Planned<'_>,
     ) -> Option<Vec<StepSideEffect>> {
         if !planned.effect.changes_anything() {
-            // The summary beside the effect is part of what the yes was to.
+            // The approval covers the summary as well as the effect.
             let is_same = self.summary.text.is_none() || permit.permits_change(planned);
             return (permit.permits_reading(planned.effect) && is_same).then(Vec::new);
         }
-        // A yes to the start of a command is none to what it did.
+        // An approval of a command's start does not cover its changes.
         if repeatable.run() != permit.run {
             return None;
         }
-        // The mark goes into the transaction of the change.
+        // The request becomes `executed` in the transaction of the change.
         let executes = StepSideEffect::Execute { approval: permit.id, at: self.call.world().now() };
         permit.permits_change(planned).then(|| vec![executes])
     }
 
-    /// Asks a person; durable when it returns.
+    /// Stores a request for a person; durable when it returns.
     fn request(
         &self,
         repeatable: &Repeatable,
@@ -126,17 +125,17 @@ impl Attempt<'_> {
             asked_by: Some(session.actor().name()),
             chat: Some(chat.id),
         };
-        if let Some(id) = session.approved_already(self.call, &waiting, &request)? {
+        if let Some(id) = session.equal_approved_request(self.call, &waiting, &request)? {
             return Ok(Pending::on(id));
         }
-        let desk = &self.open().desk;
-        let waiting = desk.approvals(&waiting, None, MOST_WAITING).map_err(store_fault)?;
+        let records = &self.open().records;
+        let waiting = records.approvals(&waiting, None, MAX_WAITING).map_err(store_fault)?;
         if let Some(same) = waiting.iter().find(|row| row.request == request) {
             return Ok(Pending::on(same.id));
         }
-        if waiting.len() >= MOST_WAITING {
+        if waiting.len() >= MAX_WAITING {
             let message = format!(
-                "{MOST_WAITING} requests of this chat wait for a person already; wait for a decision"
+                "{MAX_WAITING} requests of this chat wait for a person already; wait for a decision"
             );
             return Err(Fault::new(FaultCode::Denied, message));
         }
@@ -148,17 +147,22 @@ impl Attempt<'_> {
         let (call, actor) = (self.call, self.session.actor().name());
         let id = ApprovalId::new(call.world());
         let detail = format!("{}.{} approval {id}", self.origin.toolset, self.origin.tool);
-        let audit = self.session.desk_audit(call, "request approval", detail);
-        let turn =
-            self.noted(transcript::request(audit.at, actor.clone(), id, &request, self.secret()));
+        let audit = self.session.audit_entry(call, "request approval", detail);
+        let turn = self.with_about(transcript::request(
+            audit.at,
+            actor.clone(),
+            id,
+            &request,
+            self.secret(),
+        ));
         let asked_in = Some(self.open().workspace.process(call)?);
         let asked = NewApproval { id, chat, asked_by: actor, at: audit.at, asked_in, request };
-        self.open().desk.request(&asked, &turn, &audit).map_err(store_fault)?;
-        self.open().bell.ring();
+        self.open().records.request(&asked, &turn, &audit).map_err(store_fault)?;
+        self.open().changes.notify();
         Ok(id)
     }
 
-    /// Keeps what a command changed until a person has decided about it.
+    /// Keeps the changes of a command until a person has decided about them.
     fn keep_run(&self, repeatable: &Repeatable) -> Result<()> {
         match repeatable.run() {
             Some(run) => self.open().workspace.keep_run(run),
@@ -181,7 +185,7 @@ impl Attempt<'_> {
         }
     }
 
-    /// Asks again: what was permitted is no longer what would happen.
+    /// Asks again, because the permit does not cover what would be done now.
     fn request_again(
         &self,
         permit: &Permit,
@@ -199,24 +203,24 @@ impl Attempt<'_> {
         let request = self.request_of(repeatable, reason, planned);
         let (toolset, tool) = (self.origin.toolset, self.origin.tool);
         let detail = format!("{toolset}.{tool} approval {} again", permit.id);
-        let audit = self.session.desk_audit(self.call, "request approval", detail);
+        let audit = self.session.audit_entry(self.call, "request approval", detail);
         let turn =
             transcript::request(audit.at, audit.actor.clone(), permit.id, &request, self.secret());
-        match self.open().desk.renew(permit.id, &request, &self.noted(turn), &audit) {
+        match self.open().records.renew(permit.id, &request, &self.with_about(turn), &audit) {
             Err(StoreError::Misfit(_)) => {
                 self.session.check_not_executed(permit)?;
                 Err(decided_already(&self.session.approvals().get(permit.id)?))
             }
             done => {
                 done.map_err(store_fault)?;
-                self.open().bell.ring();
+                self.open().changes.notify();
                 Ok(Pending::on(permit.id))
             }
         }
     }
 }
 
-/// The fault where a person would be asked and cannot be; `why` says what keeps them away.
+/// The fault if a person would have to be asked and cannot be; `why` says why not.
 pub(crate) fn no_person(reason: &str, why: &str) -> Fault {
     let message = format!("{reason}. Nobody is there to be asked{why}, so that it is refused");
     Fault::new(FaultCode::Denied, message)

@@ -1,28 +1,30 @@
-//! What the operations of one attempt do, in the words of audit rows: kinds, paths and hosts, never contents.
+//! The effects of one attempt as a log and audit rows show them: kinds, paths and hosts, never contents.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use yard_core::Effect;
 
-/// Most paths that an audit row names; the step itself has them all.
+use crate::lock::lock;
+
+/// How many paths an audit row names. The step has all of them.
 const AUDITED_PATHS: usize = 8;
-/// Most effects of one call that its line in the log names.
+/// How many effects of one call its line in the log names.
 const NAMED: usize = 8;
 
 /// What one call did, as the log shows it.
 #[derive(Debug, Default)]
-pub(crate) struct Effects(Mutex<Seen>);
+pub(crate) struct Effects(Mutex<EffectList>);
 
 #[derive(Debug, Default)]
-struct Seen {
+struct EffectList {
     named: Vec<String>,
     more: usize,
 }
 
 impl Effects {
-    /// Adds one, unless it is the last one planned again.
+    /// Adds an effect, unless it equals the last one, which was planned again.
     pub(crate) fn note(&self, effect: String) {
-        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = lock(&self.0);
         if seen.named.last() == Some(&effect) {
             return;
         }
@@ -35,7 +37,7 @@ impl Effects {
 
     /// All of them in one line.
     pub(crate) fn line(&self) -> String {
-        let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = lock(&self.0);
         let mut text = seen.named.join("; ");
         if seen.more > 0 {
             text.push_str(&format!("; and {} more", seen.more));

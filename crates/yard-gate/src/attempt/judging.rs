@@ -1,5 +1,5 @@
-//! What may happen in one attempt: the caller's role, the folders that it keeps to, the rules, the preset and
-//! plan mode. Nothing here asks anybody, and nothing here changes anything.
+//! Judges the effects of one attempt by the caller's role, the folders that it is confined to, the rules, the preset
+//! and plan mode. Nothing here asks a person, and nothing here changes anything.
 
 use yard_core::op::{Land, Operation as _};
 use yard_core::{Effect, Result, Whose};
@@ -11,8 +11,8 @@ use crate::rules::Allowed;
 use crate::{Asks, Judgement, Preset, Verdict, plan_mode};
 
 impl Attempt<'_> {
-    /// Finds out what the gate has to know of a change, where anybody could ask or deny.
-    pub(super) fn weigh<O: Execute>(
+    /// Completes a planned change with what rules and presets judge by, unless no rule and no preset could ask or deny.
+    pub(super) fn complete_effect<O: Execute>(
         &self,
         chat: &CallChat,
         proposal: &mut Proposal<O::Answer>,
@@ -29,7 +29,7 @@ impl Attempt<'_> {
         };
         open.workspace.weigh(proposal, &whose, O::EDITS, self.call)?;
         if session.actor().is_person() && O::VERB != Land::VERB {
-            // The caller is the person who would be asked. What a command did is shown to its person all the same.
+            // The caller is the person who would be asked. What a command changed is shown to that person all the same.
             for one in &mut proposal.effect.paths {
                 (one.own, one.decides) = (true, false);
             }
@@ -37,8 +37,8 @@ impl Attempt<'_> {
         Ok(())
     }
 
-    /// Gives the places of an effect the names that rules and the caller have for them.
-    pub(super) fn name_otherwise<O: Execute>(&self, op: &O, effect: &mut Effect) -> Result<()> {
+    /// Adds to the paths of an effect the other names that rules and the caller have for them.
+    pub(super) fn add_other_names<O: Execute>(&self, op: &O, effect: &mut Effect) -> Result<()> {
         let rules = self.open().rules(self.call)?;
         if !rules.is_empty() {
             let asked = op.asked();
@@ -58,7 +58,7 @@ impl Attempt<'_> {
         let verdicts = [
             session.policy().judge_role(effect),
             session.judge_folders(effect),
-            self.judge_kept_output(effect),
+            self.judge_command_output(effect),
         ];
         for verdict in verdicts {
             if verdict != Verdict::Allow {
@@ -71,25 +71,25 @@ impl Attempt<'_> {
         if denied || !acts || chat.mode(session)? == Mode::Build {
             return Ok(verdict);
         }
-        let how_out = self.open().words.leaving_plan_mode(self.origin.toolset);
+        let how_out = self.open().hints.leaving_plan_mode(self.origin.toolset);
         Ok(match plan_mode::judge(how_out, effect) {
             Verdict::Allow => verdict,
             refused => refused,
         })
     }
 
-    /// What the policy says of an effect, and why.
+    /// The verdict of the policy about an effect, and the reason if it is not allowed.
     pub(crate) fn judgement(&self, effect: &Effect) -> Result<Judgement> {
         let rules = self.open().rules(self.call)?;
-        if rules.is_empty() && self.session.preset_of(&rules).lets_pass(self.origin.asks, effect) {
-            // The usual case, in which nobody reads the reason.
+        if rules.is_empty() && self.session.preset_of(&rules).allows(self.origin.asks, effect) {
+            // The usual case. The reason is not needed.
             return Ok(Judgement { verdict: Verdict::Allow, because: String::new() });
         }
-        self.judged_in_words(effect)
+        self.judgement_with_reason(effect)
     }
 
     /// As [`Attempt::judgement`], with the reason also where the effect is allowed.
-    pub(super) fn judged_in_words(&self, effect: &Effect) -> Result<Judgement> {
+    pub(super) fn judgement_with_reason(&self, effect: &Effect) -> Result<Judgement> {
         let rules = self.open().rules(self.call)?;
         let preset = self.session.preset_of(&rules);
         let judged = rules.judge(self.origin, effect, preset, &Allowed::default());

@@ -1,6 +1,6 @@
-//! Reads that the gate makes for its own decisions: nobody judges them, nobody is asked, and no row is written about
-//! them. Nothing here can change anything: only operations of the list below are taken, a plan that comes to a change
-//! is a fault, and no commit is called. No other crate can get at this.
+//! Reads that the gate makes for its own decisions. They are not judged, no person is asked, and no audit row is
+//! written. Nothing here can change anything: only the operations below are accepted, a plan that is a change is a
+//! fault, and nothing is committed. No other crate can use this module.
 
 use yard_core::op::{
     FETCH_BYTES, Fetch, Find, FindBy, LineStart, Names, Read, SizeRange, Slice, Stat, Want,
@@ -10,12 +10,12 @@ use yard_kernel::{Execute, Planned, Workspace};
 
 use super::Attempt;
 
-/// Most plans whose state a question remembers.
-const MOST_PLANS: usize = 1_000;
-/// Bytes of one file of a project that are read, at most: manifests are small.
+/// How many plan files a question can be about.
+const MAX_PLANS: usize = 1_000;
+/// The largest project file that is read: manifests are small.
 const PROJECT_FILE_BYTES: u64 = 1 << 20;
 
-/// Operations that change nothing, whatever they find.
+/// Operations that never change anything.
 trait ReadsOnly: Execute {}
 
 impl ReadsOnly for Fetch {}
@@ -38,13 +38,13 @@ impl<'a> Attempt<'a> {
 }
 
 impl UnjudgedReads<'_> {
-    /// The paths of a folder's own entries.
+    /// The paths of the entries of a folder.
     pub(crate) fn entries(&self, folder: &WsPath) -> Result<Vec<WsPath>> {
         let listing = self.answer(Names { path: folder.clone(), for_tree: true })?;
         Ok(listing.entries.into_iter().map(|entry| entry.path).collect())
     }
 
-    /// The text of a small file, with the path that links lead to.
+    /// The text of a small file, and its path with links resolved.
     pub(crate) fn text(&self, path: &WsPath) -> Result<(WsPath, String)> {
         let slice = Slice::Lines { start: LineStart::FromStart(0), limit: None };
         let (path, want) = (path.clone(), Want::default());
@@ -72,25 +72,25 @@ impl UnjudgedReads<'_> {
 
     /// Every plan file, with the hash of what it holds now.
     pub(crate) fn plans(&self) -> Result<Vec<(WsPath, ContentHash)>> {
-        let found = self.answer(Find {
+        let listing = self.answer(Find {
             path: WsPath::root(),
             by: FindBy::Globs(vec!["*.plan".to_owned()]),
             file_type: Some(FileType::Plan),
             size: SizeRange::default(),
             recursive: true,
             include_ignored: true,
-            limit: Some(MOST_PLANS),
+            limit: Some(MAX_PLANS),
             after: None,
         })?;
-        if found.truncated {
+        if listing.truncated {
             let message = format!(
-                "there are more than {MOST_PLANS} plan files, too many to say which one is accepted; \
+                "there are more than {MAX_PLANS} plan files, too many to say which one is accepted; \
                  remove old ones"
             );
             return Err(Fault::new(FaultCode::TooLarge, message));
         }
-        let mut plans = Vec::with_capacity(found.entries.len());
-        for entry in found.entries {
+        let mut plans = Vec::with_capacity(listing.entries.len());
+        for entry in listing.entries {
             let want = Want { hash: true, ..Want::default() };
             match self.answer(Stat { path: entry.path.clone(), want, follow: false }) {
                 Ok(stat) => plans.extend(stat.hash.map(|hash| (entry.path, hash))),

@@ -1,6 +1,6 @@
-//! Changes that have happened already and are recorded as steps: what others changed on disk before a command runs in
-//! place, and what a command changed whose changes nothing held back. They are not judged, because it is too late for
-//! that: the start of the command was. Each leaves its audit row in the transaction of its step.
+//! Records changes that have happened already as steps: those of other programs, before a command runs in place, and
+//! those of a command that ran in place. They are not judged, because it is too late: the start of the command was. The
+//! audit row of each is written in the transaction of its step.
 
 use yard_core::op::{Import, Landed, TakeIn};
 use yard_core::{Call, Result, WsPath};
@@ -9,20 +9,20 @@ use yard_kernel::{Committed, Execute, Planned};
 use super::{Attempt, CallChat, changed_again_and_again, summary};
 
 impl Attempt<'_> {
-    /// Records what others changed on disk, before a command runs in place, so that the step of
-    /// the command holds its own changes alone.
+    /// Records what other programs changed on disk, before a command runs in place, so that the step of the command has
+    /// the changes of the command alone.
     pub(crate) fn record_changes_of_others(&self) -> Result<()> {
         self.record(Import { path: WsPath::root(), include_ignored: false }).map(drop)
     }
 
-    /// Records what a command changed in place, as a step of its caller. The command is over, so that the caller's
-    /// deadline does not count.
+    /// Records what a command changed in place, as a step of its caller. The caller's deadline does not apply, because
+    /// the command is over.
     pub(crate) fn record_changes_in_place(&self) -> Result<Landed> {
         let call = Call::new(self.call.shared_world());
-        self.during(&call).record(TakeIn)
+        self.with_call(&call).record(TakeIn)
     }
 
-    /// Records what has happened.
+    /// Commits the change that an operation finds on disk, without judging it.
     fn record<O: Execute>(&self, op: O) -> Result<O::Answer> {
         let workspace = &self.open().workspace;
         for _ in 0..self.session.limits().replans {

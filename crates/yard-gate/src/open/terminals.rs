@@ -1,7 +1,7 @@
-//! The terminals of an open workspace: those that run, and those that are over and can still be looked at. Whether one
-//! may be opened is judged above, and nothing here starts one.
+//! The terminals of an open workspace: those that run, and the last ones that ended. Whether a terminal may be opened
+//! is judged in `terminals.rs`, and nothing here starts one.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -12,28 +12,29 @@ use yard_net::{Access, HostTraffic};
 use yard_store::TerminalState;
 
 use super::OpenWorkspace;
+use crate::lock::lock;
 use crate::{Actor, Asks, Origin, Policy};
 
-/// For how long it is waited until terminals that are over are recorded, and how often that is looked at.
+/// How long a call waits until ended terminals are recorded, and how often it checks that.
 pub(crate) const SETTLING_MILLIS: u32 = 30_000;
-const SETTLING_LOOK_MILLIS: u32 = 50;
-/// Terminals that are over and can still be looked at, of one workspace.
-const LOOKED_BACK_AT: usize = 16;
+const SETTLING_CHECK_MILLIS: u32 = 50;
+/// How many ended terminals of one workspace can still be read.
+const MAX_ENDED: usize = 16;
 
 /// The terminals of an open workspace.
 #[derive(Default)]
-pub(crate) struct Running {
-    /// Also some that are over.
+pub(crate) struct TerminalTable {
+    /// The running terminals and the last ended ones.
     pub(crate) all: Vec<Arc<OpenTerminal>>,
-    /// Names that are about to be used.
+    /// Names of terminals that are being opened.
     pub(crate) reserved: Vec<(ChatId, String)>,
-    /// Actors who may open no terminal that they asked for before that moment.
+    /// Actors who lost their rights, and when: a terminal that they asked for before may not be opened.
     pub(crate) barred: Vec<(Actor, Timestamp)>,
-    /// Nobody may open another.
+    /// No terminal may be opened any more.
     pub(crate) is_closed: bool,
 }
 
-/// A terminal, and who it belongs to.
+/// A terminal, its chat and its opener.
 pub(crate) struct OpenTerminal {
     pub(crate) name: String,
     pub(crate) chat: ChatId,
@@ -42,29 +43,29 @@ pub(crate) struct OpenTerminal {
     pub(crate) folder: WsPath,
     pub(crate) opened_at: Timestamp,
     pub(crate) ground: Ground,
-    pub(crate) start: Start,
+    pub(crate) start: JudgedStart,
     pub(crate) terminal: Arc<Terminal>,
     pub(crate) recorded: Mutex<Recorded>,
     pub(crate) settled: Condvar,
 }
 
-/// What of a terminal was recorded.
+/// The recorded changes of a terminal.
 #[derive(Default)]
 pub(crate) struct Recorded {
-    /// Steps that no look has shown yet.
+    /// Steps that no update has shown yet.
     pub(crate) steps: Vec<Landed>,
-    /// Why something could not be recorded.
+    /// Why its changes could not be recorded.
     pub(crate) trouble: Option<String>,
-    /// It is over, and everything is recorded.
+    /// It is over, and all of its changes are recorded.
     pub(crate) is_settled: bool,
     /// Why it was ended, if the rules did that.
     pub(crate) ended: Option<String>,
-    /// What the last look showed of the hosts that it asked for.
+    /// The hosts that it tried to reach, as the last update showed them.
     pub(crate) hosts: Vec<(String, Access)>,
 }
 
 impl Recorded {
-    /// The hosts that no look has shown yet: each is shown once, and again when its access is another.
+    /// The hosts that no update has shown yet: each is shown once, and again when its access changes.
     fn new_hosts(&mut self, hosts: Vec<HostTraffic>) -> Vec<HostTraffic> {
         let all: Vec<(String, Access)> =
             hosts.iter().map(|host| (host.place.clone(), host.access.clone())).collect();
@@ -76,20 +77,20 @@ impl Recorded {
     }
 }
 
-/// What a look at a terminal showed.
+/// The output of a terminal and its changes since the last update.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TerminalLook {
-    /// The output, and why the look ended.
+pub struct TerminalUpdate {
+    /// The output, and why the wait for it ended.
     pub glance: Glance,
-    /// What it changed since the last look, as far as it is recorded.
+    /// Its recorded changes since the last update.
     pub steps: Vec<Landed>,
-    /// Why something that it changed is not recorded.
+    /// Why its changes could not be recorded.
     pub trouble: Option<String>,
     /// Why it was ended, if the rules did that.
     pub ended: Option<String>,
-    /// How many files its program cannot read, because its caller may not.
+    /// How many files are masked because its caller may not read them.
     pub masked: u64,
-    /// The hosts that were refused, or wait for a person, since the last look.
+    /// The hosts that were refused, or wait for a person, since the last update.
     pub hosts: Vec<HostTraffic>,
 }
 
@@ -100,56 +101,56 @@ pub struct TerminalInfo {
     pub run: RunId,
     /// Its chat.
     pub chat: ChatId,
-    /// What its chat calls it.
+    /// Its name in its chat.
     pub name: String,
-    /// Who opened it.
+    /// The actor who opened it.
     pub by: String,
-    /// What runs on it.
+    /// The command line.
     pub command: String,
-    /// Where that started.
+    /// The folder in which the command started.
     pub folder: String,
-    /// When.
+    /// When it was opened.
     pub opened_at: Timestamp,
-    /// What became of it.
+    /// Whether it runs, or how it ended.
     pub state: TerminalState,
-    /// Where all of its output can be read, if it still can.
+    /// The file with all of its output, if it still exists.
     pub log: Option<WsPath>,
     /// The ports that its programs listen on.
     pub ports: Vec<u16>,
 }
 
-impl Running {
-    /// Adds a terminal; the oldest of those that are over go.
+impl TerminalTable {
+    /// Adds a terminal and removes the oldest ended ones above the limit.
     pub(crate) fn add(&mut self, one: Arc<OpenTerminal>) {
         self.all.retain(|other| (other.chat, &other.name) != (one.chat, &one.name));
-        let over = self.all.iter().filter(|one| !one.terminal.runs()).count();
-        let mut old = over.saturating_sub(LOOKED_BACK_AT);
+        let ended = self.all.iter().filter(|one| !one.terminal.runs()).count();
+        let mut surplus = ended.saturating_sub(MAX_ENDED);
         self.all.retain(|one| {
-            let goes = old > 0 && !one.terminal.runs();
-            old -= usize::from(goes);
-            !goes
+            let is_removed = surplus > 0 && !one.terminal.runs();
+            surplus -= usize::from(is_removed);
+            !is_removed
         });
         self.all.push(one);
     }
 
-    /// A fault if no terminal of that name can be opened: the name is in use, or `most` run already.
-    pub(crate) fn check_free(&self, chat: ChatId, name: &str, most: usize) -> Result<()> {
+    /// A fault if no terminal of that name can be opened: the name is in use, or `max` terminals run already.
+    pub(crate) fn check_free(&self, chat: ChatId, name: &str, max: usize) -> Result<()> {
         let Self { all, reserved, .. } = self;
         let running = || all.iter().filter(|one| one.terminal.runs());
-        let is_reserved = reserved.iter().any(|(of, known)| *of == chat && known == name);
+        let is_reserved = reserved.iter().any(|(of, reserved)| *of == chat && reserved == name);
         if is_reserved || running().any(|one| one.chat == chat && one.name == name) {
             let message = format!(
                 "the session {name} is in use: type into it, end it, or open another under another name"
             );
             return Err(Fault::new(FaultCode::Exists, message));
         }
-        if running().count() + reserved.len() < most {
+        if running().count() + reserved.len() < max {
             return Ok(());
         }
         let own: Vec<&str> =
             running().filter(|one| one.chat == chat).map(|one| one.name.as_str()).collect();
         let message = format!(
-            "{most} terminals run in this workspace, which is as many as may; end one first. Of this chat: {}",
+            "{max} terminals run in this workspace, which is as many as may; end one first. Of this chat: {}",
             if own.is_empty() { "none".to_owned() } else { own.join(", ") }
         );
         Err(Fault::new(FaultCode::Unavailable, message))
@@ -157,50 +158,50 @@ impl Running {
 }
 
 impl OpenTerminal {
-    /// Looks at it for as long as `time`.
-    pub(crate) fn look(&self, time: Duration, call: &Call) -> Result<TerminalLook> {
+    /// Waits at most `time` for output, and returns it with the recorded changes.
+    pub(crate) fn update(&self, time: Duration, call: &Call) -> Result<TerminalUpdate> {
         let glance = self.terminal.watch(time, call)?;
         match glance.why {
             Why::Ended => {
                 self.wait_settled(SETTLING_MILLIS);
             }
-            // A quiet point: what it changed is recorded while its caller reads on.
+            // The program is quiet: its changes are recorded while its caller reads the output.
             Why::Input | Why::Quiet | Why::Listening => self.terminal.nudge(),
             Why::Time => {}
         }
-        let mut recorded = held(&self.recorded);
+        let mut recorded = lock(&self.recorded);
         let (steps, trouble) = (std::mem::take(&mut recorded.steps), recorded.trouble.take());
         let (ended, masked) = (recorded.ended.clone(), self.terminal.masked());
         let hosts = recorded.new_hosts(self.terminal.hosts());
-        Ok(TerminalLook { glance, steps, trouble, ended, masked, hosts })
+        Ok(TerminalUpdate { glance, steps, trouble, ended, masked, hosts })
     }
 
     /// Why it was ended, if the rules did that.
     pub(crate) fn ended(&self) -> Option<String> {
-        held(&self.recorded).ended.clone()
+        lock(&self.recorded).ended.clone()
     }
 
-    /// Ends it, because it may not go on.
+    /// Ends it because the rules do not allow it any more.
     pub(crate) fn end_because(&self, reason: String) {
-        held(&self.recorded).ended = Some(reason);
+        lock(&self.recorded).ended = Some(reason);
         self.terminal.stop();
     }
 
-    /// Waits until everything is recorded of a terminal that is over, for so long; what is left of the time.
+    /// Waits until all changes of an ended terminal are recorded, at most `millis`. Returns the time that is left.
     pub(crate) fn wait_settled(&self, mut millis: u32) -> u32 {
-        let mut recorded = held(&self.recorded);
+        let mut recorded = lock(&self.recorded);
         while !recorded.is_settled && millis > 0 {
-            let look = SETTLING_LOOK_MILLIS.min(millis);
-            let waited = self.settled.wait_timeout(recorded, Duration::from_millis(look.into()));
+            let step = SETTLING_CHECK_MILLIS.min(millis);
+            let waited = self.settled.wait_timeout(recorded, Duration::from_millis(step.into()));
             recorded = waited.unwrap_or_else(PoisonError::into_inner).0;
-            millis -= look;
+            millis -= step;
         }
         millis
     }
 
-    /// Everything is recorded, or nobody is left to do it.
+    /// Marks all of its changes as recorded; also if the thread that records them ends early.
     pub(crate) fn mark_settled(&self) {
-        held(&self.recorded).is_settled = true;
+        lock(&self.recorded).is_settled = true;
         self.settled.notify_all();
     }
 
@@ -212,7 +213,7 @@ impl OpenTerminal {
         }
     }
 
-    fn listed(&self, log: Option<WsPath>) -> TerminalInfo {
+    fn info(&self, log: Option<WsPath>) -> TerminalInfo {
         TerminalInfo {
             run: self.terminal.run(),
             chat: self.chat,
@@ -228,27 +229,27 @@ impl OpenTerminal {
     }
 
     pub(crate) fn publish(&self, open: &OpenWorkspace, at: Timestamp, state: TerminalState) {
-        // It happened, whether or not this can be written.
-        let _ = open.desk.terminal_is(at, self.chat, self.terminal.run(), &self.name, state);
-        open.bell.ring();
+        // The state is what it is, even if the event cannot be written.
+        let _ = open.records.terminal_is(at, self.chat, self.terminal.run(), &self.name, state);
+        open.changes.notify();
     }
 }
 
 impl OpenWorkspace {
-    /// Every terminal, also those that are over; the newest first.
+    /// All terminals, running and ended, newest first.
     pub(crate) fn list_terminals(&self) -> Result<Vec<TerminalInfo>> {
         let log = |run| self.workspace.kept_output(run).into_iter().next();
-        let here: Vec<Arc<OpenTerminal>> = held(&self.terminals).all.clone();
-        let here = here.iter().map(|one| one.listed(Some(one.terminal.log().clone())));
+        let here: Vec<Arc<OpenTerminal>> = lock(&self.terminals).all.clone();
+        let here = here.iter().map(|one| one.info(Some(one.terminal.log().clone())));
         let here: Vec<TerminalInfo> = here.collect();
         let is_here = |run: RunId| here.iter().any(|listed| listed.run == run);
-        let kept = self.workspace.kept_terminals()?;
-        let over = kept.iter().filter(|kept| !is_here(kept.run)).filter_map(|kept| {
-            let state = match &kept.end {
+        let stored = self.workspace.kept_terminals()?;
+        let over = stored.iter().filter(|stored| !is_here(stored.run)).filter_map(|stored| {
+            let state = match &stored.end {
                 Some(ended) => TerminalState::Ended(ended.code()),
                 None => TerminalState::Interrupted,
             };
-            noted(&kept.note, kept.run, state, log(kept.run))
+            info_of_note(&stored.note, stored.run, state, log(stored.run))
         });
         let mut all: Vec<TerminalInfo> = over.collect();
         all.extend(here);
@@ -256,17 +257,17 @@ impl OpenWorkspace {
         Ok(all)
     }
 
-    /// Publishes the end of terminals whose end was not published: a crash came first.
+    /// Publishes the end of terminals whose end was not published because of a crash.
     pub(super) fn publish_interrupted(&self) {
-        let kept = self.workspace.kept_terminals().unwrap_or_default();
-        for one in kept.iter().filter(|one| !one.told) {
+        let stored = self.workspace.kept_terminals().unwrap_or_default();
+        for one in stored.iter().filter(|one| !one.told) {
             let state = match &one.end {
                 Some(ended) => TerminalState::Ended(ended.code()),
                 None => TerminalState::Interrupted,
             };
-            let published = noted(&one.note, one.run, state, None).map(|listed| {
+            let published = info_of_note(&one.note, one.run, state, None).map(|listed| {
                 let TerminalInfo { chat, name, state, .. } = listed;
-                self.desk.terminal_is(one.at, chat, one.run, &name, state).map_err(store_fault)
+                self.records.terminal_is(one.at, chat, one.run, &name, state).map_err(store_fault)
             });
             if published.is_none_or(|published| published.is_ok()) {
                 // Published twice is better than never.
@@ -275,35 +276,36 @@ impl OpenWorkspace {
         }
     }
 
-    /// Ends the terminals that `which` says, and waits until what they changed is recorded. How many ran.
-    pub(crate) fn stop_terminals(&self, which: impl Fn(&OpenTerminal) -> bool) -> usize {
-        let all: Vec<Arc<OpenTerminal>> = held(&self.terminals).all.clone();
-        let stopped: Vec<_> = all.iter().filter(|one| which(one) && one.terminal.runs()).collect();
+    /// Ends the terminals that match, and waits until their changes are recorded. Returns how many ran.
+    pub(crate) fn stop_terminals(&self, matches: impl Fn(&OpenTerminal) -> bool) -> usize {
+        let all: Vec<Arc<OpenTerminal>> = lock(&self.terminals).all.clone();
+        let stopped: Vec<_> =
+            all.iter().filter(|one| matches(one) && one.terminal.runs()).collect();
         stopped.iter().for_each(|one| one.terminal.stop());
         stopped.iter().fold(SETTLING_MILLIS, |millis, one| one.wait_settled(millis));
         stopped.len()
     }
 
-    /// Whether the workspace is being closed and other terminals that write in place still run: the last
-    /// one to end looks at what all of them changed.
+    /// Whether the workspace is being closed while other terminals that write in place still run: the last one that ends
+    /// records the changes of all of them.
     pub(crate) fn is_closing_others(&self) -> bool {
-        let running = held(&self.terminals);
+        let running = lock(&self.terminals);
         let writes = |one: &Arc<OpenTerminal>| one.ground == Ground::Place && one.terminal.runs();
         running.is_closed && running.all.iter().any(writes)
     }
 
-    /// Tells all terminals to end, and lets nobody open another: the workspace is about to be closed.
+    /// Tells all terminals to end and allows no new ones, before the workspace is closed.
     pub(crate) fn begin_to_stop_terminals(&self) {
-        let mut running = held(&self.terminals);
+        let mut running = lock(&self.terminals);
         running.is_closed = true;
         running.all.iter().for_each(|one| one.terminal.stop());
     }
 
-    /// Ends all terminals, and lets nobody open another: the workspace is about to be closed. How many ran.
+    /// Ends all terminals and allows no new ones, before the workspace is closed. Returns how many ran.
     pub fn stop_all_terminals(&self) -> usize {
-        let ran = held(&self.terminals).all.iter().filter(|one| one.terminal.runs()).count();
+        let ran = lock(&self.terminals).all.iter().filter(|one| one.terminal.runs()).count();
         self.begin_to_stop_terminals();
-        let all: Vec<Arc<OpenTerminal>> = held(&self.terminals).all.clone();
+        let all: Vec<Arc<OpenTerminal>> = lock(&self.terminals).all.clone();
         all.iter().fold(SETTLING_MILLIS, |millis, one| one.wait_settled(millis));
         ran
     }
@@ -318,37 +320,37 @@ impl OpenWorkspace {
         self.stop_terminals(|one| one.chat == chat && one.ground == Ground::Place);
     }
 
-    /// Ends the terminals of an actor who has no right to be here from this moment on.
+    /// Ends the terminals of an actor who has lost the right to the workspace at `now`.
     pub(crate) fn stop_terminals_by(&self, actor: Actor, now: Timestamp) {
-        let mut running = held(&self.terminals);
-        running.barred.retain(|(who, _)| *who != actor);
+        let mut running = lock(&self.terminals);
+        running.barred.retain(|(barred, _)| *barred != actor);
         running.barred.push((actor, now));
         drop(running);
         self.stop_terminals(|one| one.actor == actor);
     }
 }
 
-/// What was judged when a terminal was opened.
-pub(crate) struct Start {
+/// The judgement under which a terminal was opened.
+pub(crate) struct JudgedStart {
     pub(crate) policy: Policy,
     pub(crate) toolset: String,
     pub(crate) tool: String,
     pub(crate) asks: Asks,
     pub(crate) effect: Effect,
-    /// A person was asked, and said yes.
+    /// A person was asked and approved it.
     pub(crate) was_asked: bool,
     /// The rules under which it was judged last.
     pub(crate) rules: Mutex<String>,
 }
 
-impl Start {
+impl JudgedStart {
     pub(crate) fn origin(&self) -> Origin<'_> {
         Origin { toolset: &self.toolset, tool: &self.tool, asks: self.asks }
     }
 }
 
-/// A terminal as the note in its folder describes it.
-fn noted(
+/// The terminal that the note in its folder describes.
+fn info_of_note(
     note: &[u8],
     run: RunId,
     state: TerminalState,
@@ -368,8 +370,4 @@ fn noted(
         log,
         ports: Vec::new(),
     })
-}
-
-pub(crate) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

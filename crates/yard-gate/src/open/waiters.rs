@@ -1,18 +1,20 @@
-//! The calls of this process that wait for requests, counted. Nothing waits here.
+//! Counts the calls of this process that wait for requests. Nothing waits here.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use yard_core::ApprovalId;
 
-/// The calls of this process that wait for requests.
+use crate::lock::lock;
+
+/// How many calls of this process wait for each request.
 #[derive(Debug, Default)]
 pub(crate) struct Waiters(Mutex<HashMap<ApprovalId, usize>>);
 
 impl Waiters {
-    /// Counts a call that waits for a request, until what is returned is dropped.
+    /// Counts a call that waits for a request, until the waiter is dropped.
     pub(crate) fn add(self: &Arc<Self>, id: ApprovalId) -> Waiter {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(id).or_default() += 1;
+        *lock(&self.0).entry(id).or_default() += 1;
         Waiter { waiters: Arc::clone(self), id }
     }
 }
@@ -27,14 +29,14 @@ pub struct Waiter {
 impl Waiter {
     /// Whether no other call of this process waits for the same request.
     pub fn is_last(&self) -> bool {
-        let waiters = self.waiters.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiters = lock(&self.waiters.0);
         waiters.get(&self.id).is_none_or(|count| *count <= 1)
     }
 }
 
 impl Drop for Waiter {
     fn drop(&mut self) {
-        let mut waiters = self.waiters.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiters = lock(&self.waiters.0);
         if let Some(count) = waiters.get_mut(&self.id) {
             *count -= 1;
             if *count == 0 {

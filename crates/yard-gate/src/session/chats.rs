@@ -1,6 +1,6 @@
-//! Chats, for people and their agents: made, listed, read, spoken in, and switched between modes.
+//! Chats: making, listing, reading, posting messages, and switching the mode.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 use yard_core::{Call, ChatId, Fault, FaultCode, Result};
@@ -8,22 +8,23 @@ use yard_kernel::store_fault;
 use yard_store::{ApprovalFilter, ApprovalStatus, Chat, Mode, NewChat, Turn, TurnKind};
 
 use super::Session;
-use crate::reading::as_seen;
+use crate::lock::lock;
+use crate::read_restrictions::visible_turn;
 use crate::{Asks, ListPage, Origin, transcript};
 
-/// Most characters of a title.
+/// The longest title, in characters.
 const TITLE_CHARS: usize = 200;
-/// Most bytes of one message.
+/// The longest message, in bytes.
 pub const MESSAGE_BYTES: usize = 256 << 10;
 
-/// Who speaks in a message.
+/// The author of a message, as models know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageRole {
     /// The person.
     User,
     /// The model.
     Assistant,
-    /// Whoever set the model up.
+    /// The operator of the model.
     System,
     /// A tool.
     Tool,
@@ -49,8 +50,8 @@ impl MessageRole {
     }
 }
 
-/// The chat of one connection (R14), made by a person's session with the first thing that belongs to it: a
-/// change, a command, a request or a question. A connection that only looks makes none.
+/// The chat of one connection (R14). A person's session makes it with the first change, command, approval or question of
+/// the connection. A connection that only reads makes none.
 pub struct ConnectionChat {
     maker: Session,
     title: String,
@@ -58,20 +59,20 @@ pub struct ConnectionChat {
 }
 
 impl ConnectionChat {
-    /// A chat of that title, which `maker` makes once it is needed.
+    /// A chat with a title, which `maker` makes when it is needed.
     pub fn new(maker: Session, title: String) -> Arc<Self> {
         Arc::new(Self { maker, title, made: Mutex::default() })
     }
 
-    /// The chat, if it was needed yet.
+    /// The chat, if it is made.
     pub fn made(&self) -> Option<ChatId> {
-        *self.made.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.made)
     }
 
     fn make(&self, call: &Call) -> Result<Chat> {
         // Concurrent calls of a connection make one chat: the lock is held while it is made.
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        // One that a person deleted meanwhile is made again.
+        let mut made = lock(&self.made);
+        // A chat that a person deleted meanwhile is made again.
         if let Some(Ok(chat)) = made.map(|id| self.maker.chats().get(id)) {
             return Ok(chat);
         }
@@ -85,42 +86,42 @@ impl ConnectionChat {
 pub struct Chats<'a>(&'a Session);
 
 impl Chats<'_> {
-    /// Makes a chat. A person's begins in build mode unless they say otherwise, an agent's always in
+    /// Makes a chat. The chat of a person begins in build mode unless `mode` says otherwise, that of an agent always in
     /// plan mode.
     pub fn make(&self, call: &Call, title: &str, mode: Option<Mode>) -> Result<Chat> {
         let session = self.0;
-        session.check_desk_write(call, "make chat")?;
+        session.check_record_write(call, "make chat")?;
         session.check_bound(None)?;
         let title = checked_title(title)?;
         let is_person = session.actor().is_person();
         if !is_person && mode == Some(Mode::Build) {
-            return session.refuse(call, "make chat", title, &session.agents_plan());
+            return session.refuse(call, "make chat", title, &session.build_mode_refusal());
         }
-        let usual = if is_person { Mode::Build } else { Mode::Plan };
-        session.make_chat(call, title, mode.unwrap_or(usual), None)
+        let default_mode = if is_person { Mode::Build } else { Mode::Plan };
+        session.make_chat(call, title, mode.unwrap_or(default_mode), None)
     }
 
     /// A chat.
     pub fn get(&self, id: ChatId) -> Result<Chat> {
-        let chat = self.0.open().desk.chat(id).map_err(store_fault)?;
+        let chat = self.0.open().records.chat(id).map_err(store_fault)?;
         chat.ok_or_else(|| no_chat(id))
     }
 
-    /// Chats, newest first; those made before `before`.
+    /// Chats that were made before `before`, newest first.
     pub fn list(&self, before: Option<ChatId>, limit: usize) -> Result<ListPage<Chat>> {
         if let Some(id) = before {
             self.get(id)?;
         }
-        ListPage::read(limit, |count| self.0.open().desk.chats(before, count))
+        ListPage::read(limit, |count| self.0.open().records.chats(before, count))
     }
 
-    /// Adds a message; its number among the turns.
+    /// Adds a message. Returns its number among the turns.
     pub fn post(&self, call: &Call, id: ChatId, role: MessageRole, content: &str) -> Result<u64> {
         let session = self.0;
-        session.check_desk_write(call, "post")?;
+        session.check_record_write(call, "post")?;
         session.check_bound(Some(id))?;
         if !session.actor().is_person() && matches!(role, MessageRole::User | MessageRole::System) {
-            return session.refuse(call, "post", role.word(), AGENTS_SPEAK);
+            return session.refuse(call, "post", role.word(), AGENT_ROLES_ONLY);
         }
         if content.is_empty() || content.len() > MESSAGE_BYTES {
             let message =
@@ -130,13 +131,13 @@ impl Chats<'_> {
         session.check_shares(&self.get(id)?)?;
         let name = session.actor().name();
         let turn = transcript::message(call.world().now(), name, role.word(), content);
-        let turn = session.noted(CHATS, call, turn, None);
-        let number = session.open().desk.post(id, &turn).map_err(store_fault)?;
-        session.open().bell.ring();
+        let turn = session.with_about(CHATS, call, turn, None);
+        let number = session.open().records.post(id, &turn).map_err(store_fault)?;
+        session.open().changes.notify();
         Ok(number)
     }
 
-    /// Turns after turn `after`, oldest first; only of one kind, if given.
+    /// Turns after number `after`, oldest first, of one kind if it is given.
     pub fn turns(
         &self,
         call: &Call,
@@ -146,43 +147,45 @@ impl Chats<'_> {
         limit: usize,
     ) -> Result<ListPage<Turn>> {
         self.get(id)?;
-        let call = self.0.reading(CHATS, call)?;
-        let page = ListPage::read(limit, |count| self.0.open().desk.turns(id, kind, after, count))?;
-        page.try_map(|turn| Ok(as_seen(call.reading(), turn)))
+        let call = self.0.restricted_call(CHATS, call)?;
+        let page =
+            ListPage::read(limit, |count| self.0.open().records.turns(id, kind, after, count))?;
+        page.try_map(|turn| Ok(visible_turn(call.reading(), turn)))
     }
 
-    /// Gives a chat another title; the name of its transcript stays. Only a person does.
+    /// Changes the title of a chat, which only a person may. The name of its transcript stays.
     pub fn rename(&self, call: &Call, id: ChatId, title: &str) -> Result<Chat> {
         let session = self.0;
-        session.check_desk_write(call, "rename chat")?;
+        session.check_record_write(call, "rename chat")?;
         let title = checked_title(title)?;
         let chat = self.get(id)?;
         if !session.actor().is_person() {
-            return session.refuse(call, "rename chat", title, PEOPLE_MANAGE);
+            return session.refuse(call, "rename chat", title, PEOPLE_ONLY);
         }
         if chat.title == title {
             return Ok(chat);
         }
-        let audit = session.desk_audit(call, "rename chat", format!("chat {id}"));
+        let audit = session.audit_entry(call, "rename chat", format!("chat {id}"));
         let Chat { made_by, mode, created_at, .. } = &chat;
         let header = transcript::header(id, title, made_by, *mode, *created_at);
-        session.open().desk.rename_chat(id, title, &header, &audit).map_err(store_fault)?;
-        session.open().bell.ring();
+        session.open().records.rename_chat(id, title, &header, &audit).map_err(store_fault)?;
+        session.open().changes.notify();
         self.get(id)
     }
 
-    /// Removes a chat with its transcript and all that was asked and allowed in it, and ends what runs in it.
-    /// Only a person does. What was done in it stays in the history.
+    /// Removes a chat with its transcript, questions, approvals and grants, and ends its terminals. Only a person may.
+    /// The steps of the chat stay in the history.
     pub fn remove(&self, call: &Call, id: ChatId) -> Result<()> {
         let session = self.0;
-        session.check_desk_write(call, "remove chat")?;
+        session.check_record_write(call, "remove chat")?;
         self.get(id)?;
         if !session.actor().is_person() {
-            return session.refuse(call, "remove chat", &id.to_string(), PEOPLE_MANAGE);
+            return session.refuse(call, "remove chat", &id.to_string(), PEOPLE_ONLY);
         }
         for status in [ApprovalStatus::Pending, ApprovalStatus::Approved] {
             let filter = ApprovalFilter { status: Some(status), asked_by: None, chat: Some(id) };
-            let waiting = session.open().desk.approvals(&filter, None, 1).map_err(store_fault)?;
+            let waiting =
+                session.open().records.approvals(&filter, None, 1).map_err(store_fault)?;
             if let Some(request) = waiting.first() {
                 let message = format!(
                     "the request {} of this chat is {}: decide it, or wait until it is executed, before the \
@@ -194,16 +197,16 @@ impl Chats<'_> {
             }
         }
         session.open().stop_terminals_of(id);
-        let audit = session.desk_audit(call, "remove chat", format!("chat {id}"));
-        session.open().desk.remove_chat(id, &audit).map_err(store_fault)?;
-        session.open().bell.ring();
+        let audit = session.audit_entry(call, "remove chat", format!("chat {id}"));
+        session.open().records.remove_chat(id, &audit).map_err(store_fault)?;
+        session.open().changes.notify();
         Ok(())
     }
 
     /// Sets a chat's mode. Only a person opens build mode; an agent leaves plan mode with an accepted plan.
     pub fn set_mode(&self, call: &Call, id: ChatId, mode: Mode) -> Result<Chat> {
         let session = self.0;
-        session.check_desk_write(call, "set mode")?;
+        session.check_record_write(call, "set mode")?;
         session.check_bound(Some(id))?;
         let chat = self.get(id)?;
         session.check_shares(&chat)?;
@@ -212,28 +215,28 @@ impl Chats<'_> {
         }
         let detail = format!("{} of chat {id}", mode.word());
         if mode == Mode::Build && !session.actor().is_person() {
-            return session.refuse(call, "set mode", &detail, &session.agents_plan());
+            return session.refuse(call, "set mode", &detail, &session.build_mode_refusal());
         }
-        let audit = session.desk_audit(call, "set mode", detail);
+        let audit = session.audit_entry(call, "set mode", detail);
         let turn =
             transcript::mode(audit.at, session.actor().name(), mode, "Set by hand.", &Value::Null);
-        session.open().desk.set_mode(id, mode, &turn, &audit).map_err(store_fault)?;
-        session.open().bell.ring();
+        session.open().records.set_mode(id, mode, &turn, &audit).map_err(store_fault)?;
+        session.open().changes.notify();
         if mode == Mode::Plan {
-            // What they write in place nothing could hold back.
+            // Nothing could hold back what they write in place.
             session.open().stop_writers_of(id);
         }
         self.get(id)
     }
 }
 
-/// The chats API itself, for rules that name tools.
+/// The origin of the chats API, for rules that name tools.
 const CHATS: Origin<'static> = Origin { toolset: "workspace", tool: "chats", asks: Asks::Never };
 
-const AGENTS_SPEAK: &str = "an agent's messages are those of `assistant` or `tool`: only a person speaks as \
+const AGENT_ROLES_ONLY: &str = "an agent's messages are those of `assistant` or `tool`: only a person speaks as \
     `user` or `system`";
 
-const PEOPLE_MANAGE: &str = "only a person renames or deletes a chat";
+const PEOPLE_ONLY: &str = "only a person renames or deletes a chat";
 
 fn checked_title(title: &str) -> Result<&str> {
     let title = title.trim();
@@ -246,7 +249,7 @@ fn checked_title(title: &str) -> Result<&str> {
     }
 }
 
-/// There is no such chat.
+/// The fault if there is no such chat.
 pub(crate) fn no_chat(id: ChatId) -> Fault {
     Fault::new(FaultCode::NotFound, format!("there is no chat {id} in this workspace"))
 }
@@ -257,7 +260,7 @@ impl Session {
         Chats(self)
     }
 
-    /// The chat that this session's calls belong to, made if need be.
+    /// The chat that this session's calls belong to; it is made if it does not exist.
     pub(crate) fn needed_chat(&self, call: &Call) -> Result<Chat> {
         if let Some(chat) = self.current_chat()? {
             return Ok(chat);
@@ -269,9 +272,9 @@ impl Session {
         self.make_chat(call, &format!("Default of {actor}"), Mode::Build, Some(actor))
     }
 
-    /// Why an agent does not open build mode by itself.
-    fn agents_plan(&self) -> String {
-        let opening = self.open().words.opening_build_mode;
+    /// The refusal of an agent that opens build mode.
+    fn build_mode_refusal(&self) -> String {
+        let opening = self.open().hints.opening_build_mode;
         format!(
             "an agent cannot open build mode: work in plan mode, ask a person to accept the plan{opening}"
         )
@@ -285,7 +288,7 @@ impl Session {
         default_of: Option<String>,
     ) -> Result<Chat> {
         let id = ChatId::new(call.world());
-        let audit = self.desk_audit(call, "make chat", format!("{} chat {id}", mode.word()));
+        let audit = self.audit_entry(call, "make chat", format!("{} chat {id}", mode.word()));
         let chat = NewChat {
             id,
             title: title.to_owned(),
@@ -295,8 +298,8 @@ impl Session {
             at: audit.at,
             header: transcript::header(id, title, &audit.actor, mode, audit.at),
         };
-        let made = self.open().desk.make_chat(&chat, &audit).map_err(store_fault)?;
-        self.open().bell.ring();
+        let made = self.open().records.make_chat(&chat, &audit).map_err(store_fault)?;
+        self.open().changes.notify();
         Ok(made)
     }
 }

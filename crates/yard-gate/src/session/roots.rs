@@ -1,5 +1,5 @@
-//! Several roots of one caller (R15): how a workspace is distinguished from the others, and which one a path of the host
-//! is in. It says nothing about what may be done there.
+//! Several roots of one caller (R15): how each is named, and which one contains a path of the host. Nothing here is about
+//! rights.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,35 +8,34 @@ use yard_core::{FileKind, Result, WsPath};
 
 use super::Session;
 
-/// How a workspace is distinguished from the others that its caller works in: each is a folder at the top, under its
-/// name.
+/// One of several workspaces of a caller. Each is a folder at the top of the caller's paths, under its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
-    /// This one's name.
+    /// The name of this workspace.
     pub name: String,
-    /// All of them, as far as they are known; this one is.
+    /// All known workspaces of the caller, with this one.
     pub all: Vec<NamedRoot>,
 }
 
 /// One root of several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedRoot {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// Its real directory.
+    /// Its real directory on the host.
     pub host: Vec<u8>,
 }
 
-/// What a session knows of the workspaces that its caller works in, where there are several.
+/// The workspaces that the caller of a session works in, if there are several.
 #[derive(Clone, Default)]
 pub(super) struct Roots {
     /// Their directories.
     all: Option<Arc<[Vec<u8>]>>,
     /// The caller's sessions in them.
     sessions: Option<Arc<[Session]>>,
-    /// What stands before the paths of this one.
+    /// The prefix of this workspace's paths.
     mount: Option<Arc<Mount>>,
-    /// Directories as the person gave them, where that is by links, and as they really are.
+    /// Pairs of a directory that the person gave by a link and the real one.
     links: Arc<[(String, String)]>,
 }
 
@@ -47,18 +46,18 @@ impl Roots {
 }
 
 impl Session {
-    /// Whether something is at a path, be it a link that leads nowhere.
+    /// Whether a path exists; a dangling link does.
     pub fn is_there(&self, path: &WsPath) -> bool {
         self.open().workspace.is_there(path)
     }
 
-    /// What is at a path, its links followed; a link that leaves the workspace is a fault.
+    /// The kind of the entry at a path, with links followed. A link that leaves the workspace is a fault.
     pub fn kind_at(&self, path: &WsPath) -> Result<Option<FileKind>> {
         self.open().workspace.kind_at(path)
     }
 
-    /// The same session, for a caller that works in several workspaces: their real directories, this one's
-    /// among them, and its sessions in all of them.
+    /// The same session, for a caller that works in several workspaces: the real directories of all of them, and its
+    /// sessions in them.
     #[must_use]
     pub fn among(&self, roots: Vec<Vec<u8>>, sessions: Vec<Self>) -> Self {
         self.with(|session| {
@@ -73,13 +72,13 @@ impl Session {
         self.with(|session| session.roots.mount = Some(Arc::new(mount)))
     }
 
-    /// The same session, for what is about none of the roots: paths begin with nothing.
+    /// The same session, for messages about no particular root: paths have no prefix.
     #[must_use]
     pub fn unmounted(&self) -> Self {
         self.with(|session| session.roots.mount = None)
     }
 
-    /// What stands before the paths that the caller reads and writes.
+    /// The root whose name the caller's paths begin with.
     pub fn mount(&self) -> Option<&Mount> {
         self.roots.mount.as_deref()
     }
@@ -92,14 +91,14 @@ impl Session {
         }
     }
 
-    /// The caller's sessions in all workspaces in which it speaks in a chat, as this one does.
+    /// The caller's sessions in all workspaces in which it has a chat.
     pub fn in_all_roots(&self) -> Vec<&Self> {
         let others = self.roots.sessions.as_deref().unwrap_or_default();
         let all: Vec<&Self> = others.iter().filter(|other| other.chat().is_some()).collect();
         if all.is_empty() { vec![self] } else { all }
     }
 
-    /// The caller's sessions in all workspaces that it works in, to look at them; of one, this one.
+    /// The caller's sessions in all workspaces that it works in, to read them.
     pub fn in_every_root(&self) -> Vec<Self> {
         let others = self.roots.sessions.as_deref().unwrap_or_default();
         let is_own = |other: &Self| other.host_root() == self.host_root();
@@ -109,8 +108,8 @@ impl Session {
         if others.is_empty() { vec![self.clone()] } else { others.iter().map(own).collect() }
     }
 
-    /// The same session, for a caller that may name a workspace's directory by another path than its real one:
-    /// pairs of the path that the person gave and the real one.
+    /// The same session, for a caller that may name a workspace's directory by a link: pairs of the path that the person
+    /// gave and the real one.
     #[must_use]
     pub fn given_as(&self, links: Vec<(String, String)>) -> Self {
         self.with(|session| session.roots.links = links.into())
@@ -119,15 +118,15 @@ impl Session {
     /// A path, or a pattern, that begins with a directory as the person gave it, with the real one in its place.
     pub fn with_real_root<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let trimmed = text.trim_start();
-        let found = self.roots.links.iter().find_map(|(given, real)| {
+        let replaced = self.roots.links.iter().find_map(|(given, real)| {
             let rest = trimmed.strip_prefix(given.as_str())?;
             (rest.trim_end().is_empty() || rest.starts_with('/')).then(|| format!("{real}{rest}"))
         });
-        found.map_or(Cow::Borrowed(text), Cow::Owned)
+        replaced.map_or(Cow::Borrowed(text), Cow::Owned)
     }
 
-    /// The caller's session in the workspace that a path of the host is in, to look at it; this one, where
-    /// that is in none of the others.
+    /// The caller's session in the workspace that contains a path of the host, to read it; this one, if no other contains
+    /// it.
     pub fn in_root_of(&self, path: &str) -> &Self {
         let others = self.roots.sessions.as_deref().unwrap_or_default();
         match innermost(others, Self::host_root, path) {
@@ -138,29 +137,29 @@ impl Session {
 }
 
 impl Mount {
-    /// One root, where nothing is known of the others any more.
+    /// One root without knowledge of the others.
     pub fn alone(name: &str, host: &[u8]) -> Self {
         let own = NamedRoot { name: name.to_owned(), host: host.to_vec() };
         Self { name: name.to_owned(), all: vec![own] }
     }
 
-    /// The root of that name.
+    /// The root with a name.
     pub fn named(&self, name: &[u8]) -> Option<&NamedRoot> {
         self.all.iter().find(|root| root.name.as_bytes() == name)
     }
 
-    /// The innermost root at or above a path of the host, however that is spelled.
+    /// The innermost root that contains a path of the host, which is normalised first.
     pub fn innermost(&self, path: &str) -> Option<&NamedRoot> {
         innermost(&self.all, |root| &root.host, path)
     }
 
-    /// The same where a path may also begin at the top: the root of the host would hold them all.
+    /// The same without the root of the host, which contains every path.
     pub fn holding(&self, path: &str) -> Option<&NamedRoot> {
         self.innermost(path).filter(|root| root.host != b"/")
     }
 }
 
-/// Of several roots the innermost at or above a path of the host, however that is spelled.
+/// The innermost of several roots that contains a path of the host, which is normalised first.
 fn innermost<'a, R>(roots: &'a [R], host: impl Fn(&R) -> &[u8], path: &str) -> Option<&'a R> {
     if !path.starts_with('/') {
         return None;
@@ -171,7 +170,7 @@ fn innermost<'a, R>(roots: &'a [R], host: impl Fn(&R) -> &[u8], path: &str) -> O
     holding.max_by_key(|root| host(root).len())
 }
 
-/// Whether a path of the host is a folder or something in it.
+/// Whether a path of the host is a folder, or lies in it.
 pub fn is_at_or_below(path: &[u8], folder: &[u8]) -> bool {
     let folder = folder.strip_suffix(b"/").unwrap_or(folder);
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
@@ -186,12 +185,12 @@ mod tests {
         let named = |name: &str, host: &str| NamedRoot { name: name.into(), host: host.into() };
         let all = vec![named("app", "/srv/app"), named("sub", "/srv/app/sub"), named("all", "/")];
         let mount = Mount { name: "app".to_owned(), all };
-        let held = |path| mount.holding(path).map(|root| root.name.as_str());
-        assert_eq!(held("/srv/app/x"), Some("app"));
-        assert_eq!(held("/srv//app/./x"), Some("app"));
-        assert_eq!(held("/srv/app/sub"), Some("sub"));
-        assert_eq!(held("/srv/app/sub/../x"), Some("app"));
-        assert_eq!((held("/srv/apple"), held("srv/app"), held("/etc")), (None, None, None));
+        let holder = |path| mount.holding(path).map(|root| root.name.as_str());
+        assert_eq!(holder("/srv/app/x"), Some("app"));
+        assert_eq!(holder("/srv//app/./x"), Some("app"));
+        assert_eq!(holder("/srv/app/sub"), Some("sub"));
+        assert_eq!(holder("/srv/app/sub/../x"), Some("app"));
+        assert_eq!((holder("/srv/apple"), holder("srv/app"), holder("/etc")), (None, None, None));
         assert_eq!(mount.innermost("/etc").map(|root| root.name.as_str()), Some("all"));
     }
 }

@@ -1,5 +1,5 @@
-//! The thread that goes with a terminal for as long as its program runs: it records what the program changes, ends it
-//! when nobody uses it or the rules do not allow it any more, and publishes its end.
+//! The thread that follows a terminal as long as its program runs: it records the changes of the program, ends it when it
+//! is not used or the rules do not allow it any more, and publishes its end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,21 +8,22 @@ use yard_core::Call;
 use yard_kernel::Ground;
 use yard_sandbox::Patience;
 
-use crate::open::{OpenTerminal, held};
+use crate::lock::lock;
+use crate::open::OpenTerminal;
 use crate::{Asks, Attempt, Origin, Session};
 
-/// Between two looks whether a program did something.
-const REST: Duration = Duration::from_secs(1);
-/// A program that says nothing may change files all the same: it is looked for so often.
-const SILENT: Duration = Duration::from_secs(15);
-/// Looking for changes takes at most one part in so many of the time.
-const SHARE: u32 = 20;
-/// However long it took, by a clock that may have been set meanwhile.
-const LONGEST_COST: i64 = 60_000;
-/// Steps that a terminal made and no look has shown yet.
-const MOST_STEPS: usize = 16;
+/// The time between two checks for activity of the program.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// How often changes are recorded of a program without output.
+const SILENT_INTERVAL: Duration = Duration::from_secs(15);
+/// Recording changes takes at most one in so many parts of the time.
+const MAX_TIME_SHARE: u32 = 20;
+/// The longest time that one recording counts: the clock may have been set meanwhile.
+const MAX_COST_MILLIS: i64 = 60_000;
+/// How many steps of a terminal wait to be shown.
+const MAX_STEPS: usize = 16;
 
-/// Goes with a terminal and records what it changes.
+/// Follows a terminal and records its changes.
 pub(super) struct Follower {
     session: Session,
     terminal: Arc<OpenTerminal>,
@@ -32,10 +33,10 @@ pub(super) struct Follower {
     idle: Duration,
 }
 
-/// However a follower ends, nobody waits for it any longer.
-struct Settling<'a>(&'a OpenTerminal);
+/// Marks the terminal as settled when the follower ends, also if it panics.
+struct SettleOnDrop<'a>(&'a OpenTerminal);
 
-impl Drop for Settling<'_> {
+impl Drop for SettleOnDrop<'_> {
     fn drop(&mut self) {
         self.0.mark_settled();
     }
@@ -60,12 +61,12 @@ impl Follower {
     }
 
     pub(super) fn follow(&self) {
-        let _settling = Settling(&self.terminal);
+        let _settling = SettleOnDrop(&self.terminal);
         let terminal = &self.terminal.terminal;
         let (mut moved, mut recorded, mut idle) = (0, 0, Patience::of(self.idle));
-        let (mut rest, mut silent) = (Patience::of(Duration::ZERO), Patience::of(SILENT));
+        let (mut rest, mut silent) = (Patience::of(Duration::ZERO), Patience::of(SILENT_INTERVAL));
         loop {
-            let nudged = terminal.rests(REST);
+            let nudged = terminal.rests(CHECK_INTERVAL);
             if !terminal.runs() {
                 break;
             }
@@ -75,20 +76,20 @@ impl Follower {
                 terminal.stop();
             }
             // Another process may have set other rules.
-            self.session.judge_anew(&self.terminal, &self.call);
+            self.session.rejudge_terminal(&self.terminal, &self.call);
             let is_due = nudged || recorded != moved || silent.left().is_zero();
             if is_due && rest.left().is_zero() {
                 recorded = moved;
                 let begun = self.now();
                 self.record();
-                let cost = self.now().saturating_sub(begun).clamp(0, LONGEST_COST);
-                rest = Patience::of(Duration::from_millis(cost.unsigned_abs()) * SHARE);
-                silent = Patience::of(SILENT);
+                let cost = self.now().saturating_sub(begun).clamp(0, MAX_COST_MILLIS);
+                rest = Patience::of(Duration::from_millis(cost.unsigned_abs()) * MAX_TIME_SHARE);
+                silent = Patience::of(SILENT_INTERVAL);
             }
         }
         let (one, open) = (&self.terminal, self.session.open());
-        // The terminal is over, whether or not this can be written down.
-        let _ = self.attempt().note_traffic(terminal.run(), &terminal.hosts());
+        // The terminal is over, even if the audit row cannot be written.
+        let _ = self.attempt().audit_traffic(terminal.run(), &terminal.hosts());
         if !open.is_closing_others() {
             self.record();
         }
@@ -110,16 +111,16 @@ impl Follower {
         if self.terminal.ground != Ground::Place {
             return;
         }
-        // One at a time: what one has recorded the next one need not read.
-        let one_at_a_time = held(&self.session.open().recording);
+        // One terminal at a time, so that the next one does not read again what this one has recorded.
+        let one_at_a_time = lock(&self.session.open().recording);
         let landed = self.attempt().record_changes_in_place();
         drop(one_at_a_time);
-        let mut recorded = held(&self.terminal.recorded);
+        let mut recorded = lock(&self.terminal.recorded);
         match landed {
             Ok(landed) if landed.step.is_some() => {
                 recorded.trouble = None;
                 recorded.steps.push(landed);
-                let old = recorded.steps.len().saturating_sub(MOST_STEPS);
+                let old = recorded.steps.len().saturating_sub(MAX_STEPS);
                 recorded.steps.drain(..old);
             }
             Ok(_) => recorded.trouble = None,

@@ -18,8 +18,8 @@ use yard_core::op::{LineStart, OnExisting, OnMissingFolder, Read, Slice, Want, W
 use yard_core::{ApprovalId, Call, Fault, Limits, Timestamp, World, WsPath};
 use yard_disk::Resolution;
 use yard_gate::{
-    Actor, Approval, Asks, Attempt, Awaited, CallerWords, Completion, Deciding, OpenWorkspace,
-    Origin, Policy, Ruling, Scope, Served, Session,
+    Actor, Approval, Asks, Attempt, Awaited, CallerHints, Completion, DecisionContext,
+    DecisionInput, ExecutableBy, OpenWorkspace, Origin, Policy, Scope, Session,
 };
 use yard_kernel::{Boxed, Opening, Workspace};
 use yard_store::SqliteStore;
@@ -80,7 +80,7 @@ impl Gate {
             virtual_files: None,
             boxed,
         });
-        let open = OpenWorkspace::new(Arc::new(workspace.unwrap()), store, CallerWords::NONE);
+        let open = OpenWorkspace::new(Arc::new(workspace.unwrap()), store, CallerHints::NONE);
         Self { home, open }
     }
 
@@ -125,11 +125,12 @@ impl Gate {
     }
 
     /// Decides a request as it is now.
-    pub(crate) fn decide(&self, id: ApprovalId, ruling: Ruling) -> Result<Approval, Fault> {
+    pub(crate) fn decide(&self, id: ApprovalId, ruling: DecisionInput) -> Result<Approval, Fault> {
         let (person, call) = (self.person(), self.call());
         let approvals = person.approvals();
-        let claimed_by = approvals.claimant(&call, &approvals.get(id)?, Served::Anywhere)?;
-        let deciding = Deciding { asks: PUT.asks, revision: None, claimed_by };
+        let claimed_by =
+            approvals.claimant(&call, &approvals.get(id)?, ExecutableBy::AnyProcess)?;
+        let deciding = DecisionContext { asks: PUT.asks, revision: None, claimed_by };
         approvals.decide(&call, id, &ruling, &deciding)
     }
 
@@ -144,8 +145,8 @@ impl Gate {
 }
 
 /// A yes to a request as it was shown.
-pub(crate) fn yes(row: &Approval, scope: Scope) -> Ruling {
-    Ruling { approves: true, scope, reason: None, args: None, state: row.request.state }
+pub(crate) fn yes(row: &Approval, scope: Scope) -> DecisionInput {
+    DecisionInput { approves: true, scope, reason: None, args: None, state: row.request.state }
 }
 
 pub(crate) fn path(text: &str) -> WsPath {

@@ -132,7 +132,7 @@ fn request_id(app: &App, headers: &HeaderMap) -> RequestId {
     let sent = headers.get(response::REQUEST_ID).and_then(|id| id.to_str().ok());
     match sent {
         Some(id) if (1..=64).contains(&id.len()) && id.bytes().all(plain) => RequestId::new(id),
-        _ => RequestId::generate(app.house.world().as_ref()),
+        _ => RequestId::generate(app.admin.world().as_ref()),
     }
 }
 
@@ -151,7 +151,7 @@ async fn run(
     if route.access != RouteAccess::Anyone && token.is_none() {
         return Err(no_token());
     }
-    let call = Call::new(Arc::clone(app.house.world()));
+    let call = Call::new(Arc::clone(app.admin.world()));
     let cancel = CancelOnDrop(call.cancel_flag());
     let mut request = Box::new(HttpRequest {
         app: Arc::clone(app),
@@ -175,7 +175,7 @@ async fn run(
         let (done, ()) = Box::pin(both).await;
         return done.map(|(reply, request)| (reply, Some(OpenRequest { request, cancel })));
     }
-    let reader = BodyReader::begin(request.headers(), body, route.most_bytes).await?;
+    let reader = BodyReader::begin(request.headers(), body, route.max_bytes).await?;
     if reader.is_large() {
         request = authorize_early(app, request).await?;
     }

@@ -1,4 +1,4 @@
-//! What every request shares.
+//! The state that all requests share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ use yard_gate::admin::Server;
 use super::idempotency::InFlight;
 use super::trusted_proxies::ProxyNetwork;
 use crate::body_memory::BodyBudget;
-use crate::mcp::{Extras, McpServer, Streamable};
+use crate::mcp::{McpExtension, McpServer, Streamable};
 use crate::metrics::Metrics;
 use crate::pool::Pools;
 
@@ -26,7 +26,7 @@ const WAIT: Duration = Duration::from_secs(30);
 /// The operator's settings of the HTTP server.
 #[derive(Clone, Debug, Default)]
 pub struct ServerSettings {
-    /// Names under which the server may be asked for, beside loopback and addresses.
+    /// Host names of the server, in addition to loopback names and addresses.
     pub hosts: Vec<String>,
     /// Origins of other sites whose pages may call, as `https://example.com`.
     pub origins: Vec<String>,
@@ -38,7 +38,7 @@ pub struct ServerSettings {
     pub public_metrics: bool,
     /// How commands are confined.
     pub commands: Level,
-    /// Most connections at once, where the machine's limit of open files is low.
+    /// The largest number of connections, if the machine's limit of open files is low.
     pub connections: Option<usize>,
     /// Links the span of a request to the trace that its headers name, where traces are exported.
     pub continue_trace: Option<ContinueTrace>,
@@ -49,7 +49,7 @@ pub type ContinueTrace = fn(&Span, &HeaderMap);
 
 /// One server.
 pub struct App {
-    pub(crate) house: Server,
+    pub(crate) admin: Server,
     pub(super) catalog: Catalog,
     pub(crate) settings: ServerSettings,
     pub(crate) pools: Arc<Pools>,
@@ -64,38 +64,38 @@ pub struct App {
 }
 
 impl App {
-    /// A server for the workspaces that `house` has, and the tools of a catalog.
-    pub fn new(house: Server, catalog: Catalog, settings: ServerSettings) -> Arc<Self> {
-        Self::built(house, catalog, settings, None)
+    /// A server for the workspaces of `admin` and the tools of a catalog.
+    pub fn new(admin: Server, catalog: Catalog, settings: ServerSettings) -> Arc<Self> {
+        Self::build(admin, catalog, settings, None)
     }
 
-    /// The same, with more over MCP than the catalog has.
-    pub fn with_extras(
-        house: Server,
+    /// The same, with an extension of MCP.
+    pub fn with_extension(
+        admin: Server,
         catalog: Catalog,
         settings: ServerSettings,
-        extras: Arc<dyn Extras>,
+        extension: Arc<dyn McpExtension>,
     ) -> Arc<Self> {
-        Self::built(house, catalog, settings, Some(extras))
+        Self::build(admin, catalog, settings, Some(extension))
     }
 
-    fn built(
-        house: Server,
+    fn build(
+        admin: Server,
         catalog: Catalog,
         settings: ServerSettings,
-        extras: Option<Arc<dyn Extras>>,
+        extension: Option<Arc<dyn McpExtension>>,
     ) -> Arc<Self> {
         let pools = Arc::new(Pools::new());
-        let (world, secret) = (Arc::clone(house.world()), house.secret_for(MCP_STATE));
+        let (world, secret) = (Arc::clone(admin.world()), admin.secret_for(MCP_STATE));
         let metrics = Arc::new(Metrics::new());
         let server = McpServer::new(catalog.clone(), world, secret, WAIT)
             .sharing(Arc::clone(&pools), Arc::clone(&metrics));
         Arc::new(Self {
-            house,
+            admin,
             catalog,
             settings,
             pools,
-            mcp: Streamable::new(server, extras),
+            mcp: Streamable::new(server, extension),
             metrics,
             in_flight: InFlight::default(),
             body_budget: BodyBudget::default(),
@@ -104,13 +104,13 @@ impl App {
         })
     }
 
-    /// Ends every answer that does not end by itself, such as an event stream.
+    /// Ends all answers that do not end by themselves, such as event streams.
     pub(crate) fn begin_shutdown(&self) {
         self.shutting_down.store(true, Ordering::Relaxed);
         self.shutdown.notify_waiters();
     }
 
-    /// Whether the server was told to stop.
+    /// Whether the server received a stop signal.
     pub(super) fn is_shutting_down(&self) -> bool {
         self.shutting_down.load(Ordering::Relaxed)
     }

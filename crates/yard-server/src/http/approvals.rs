@@ -1,22 +1,24 @@
-//! Approvals over HTTP: what agents want to do and may not do by themselves; people see it, with its diff,
-//! and decide. What was approved is done at once, and its answer kept (R16). Reading does nothing. The hash
-//! that a decision needs comes only with the whole of what is decided.
+//! Approvals over HTTP: calls that agents may not make by themselves. People see them with their diffs, and decide. An
+//! approved call is executed at once, and its answer stored (R16). The state hash that a decision needs is sent only
+//! with the last part of the diff.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use yard_gate::{Approval, ApprovalFilter, ApprovalStatus, MOST_ROWS, Ruling, Scope, effect_value};
+use yard_gate::{
+    Approval, ApprovalFilter, ApprovalStatus, DecisionInput, MAX_ROWS, Scope, effect_value,
+};
 
 use super::chats;
+use super::enum_conversion::convert_same_variants;
 use super::paging::Paging;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::request::HttpRequest;
-use super::words::same_names;
 
-/// Bytes of a diff, of arguments and of a result that a list shows.
+/// The longest diff, arguments and result that a list shows, in bytes.
 const BRIEF_BYTES: usize = 4 << 10;
-/// Bytes of a diff that a request by itself shows, and a page of the diff.
+/// The longest diff in the answer about one request, and the size of a part of the diff, in bytes.
 const PAGE_BYTES: usize = 256 << 10;
 
 /// How far a request has come.
@@ -41,13 +43,13 @@ pub(super) enum Status {
     Expired,
 }
 
-same_names!(
+convert_same_variants!(
     Status to ApprovalStatus: Pending, Approved, Denied, Executed, Failed, Unknown, Withdrawn, Expired
 );
 
 /// Which requests.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Which {
+pub(super) struct ApprovalsQuery {
     /// Only those that have come that far.
     status: Option<Status>,
     /// Only those of this chat.
@@ -62,7 +64,7 @@ pub(super) struct Which {
 /// Yes or no.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Word {
+pub(super) enum DecisionWord {
     /// It may happen.
     Approve,
     /// It may not.
@@ -81,13 +83,13 @@ pub(super) enum Reach {
     Rule,
 }
 
-same_names!(Reach to Scope: Once, Chat, Rule);
+convert_same_variants!(Reach to Scope: Once, Chat, Rule);
 
 /// A decision.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct NewDecision {
     /// Whether it may happen.
-    decision: Word,
+    decision: DecisionWord,
     /// How far a yes reaches (default `once`).
     scope: Option<Reach>,
     /// Other arguments for the call; it is then planned anew, and that plan is done and kept. If it cannot
@@ -147,7 +149,7 @@ pub(super) struct ApprovalRow {
     state_hash: Option<String>,
     /// `approve` or `deny`, once it was decided.
     decision: Option<&'static str>,
-    /// `once`, `chat` or `rule`.
+    /// `once`, `chat` or `decide_named`.
     scope: Option<&'static str>,
     /// A word to the agent.
     decision_reason: Option<String>,
@@ -163,8 +165,8 @@ pub(super) struct ApprovalRow {
 
 impl From<&Approval> for ApprovalRow {
     fn from(approval: &Approval) -> Self {
-        let said = approval.decision.as_ref();
-        let asked = &approval.request;
+        let decision = approval.decision.as_ref();
+        let planned = &approval.request;
         let json = |text: &str| serde_json::from_str(text).unwrap_or_default();
         Self {
             id: approval.id.to_string(),
@@ -172,40 +174,40 @@ impl From<&Approval> for ApprovalRow {
             status: approval.status.word(),
             asked_by: approval.asked_by.clone(),
             asked_at: approval.at.to_string(),
-            toolset: asked.toolset.clone(),
-            tool: asked.tool.clone(),
-            args: json(&asked.args),
-            reason: asked.reason.clone(),
+            toolset: planned.toolset.clone(),
+            tool: planned.tool.clone(),
+            args: json(&planned.args),
+            reason: planned.reason.clone(),
             effect: effect_value(approval),
-            diff: asked.diff.clone(),
-            diff_bytes: asked.diff.len(),
-            state_hash: Some(asked.state.to_string()),
-            decision: said.map(|said| if said.approves { "approve" } else { "deny" }),
-            scope: said.map(|said| said.scope.word()),
-            decision_reason: said.and_then(|said| said.reason.clone()),
+            diff: planned.diff.clone(),
+            diff_bytes: planned.diff.len(),
+            state_hash: Some(planned.state.to_string()),
+            decision: decision.map(|decision| if decision.approves { "approve" } else { "deny" }),
+            scope: decision.map(|decision| decision.scope.word()),
+            decision_reason: decision.and_then(|decision| decision.reason.clone()),
             decision_args: approval.edited_args.as_deref().map(json),
-            decided_by: said.map(|said| said.by.clone()),
-            decided_at: said.map(|said| said.at.to_string()),
+            decided_by: decision.map(|decision| decision.by.clone()),
+            decided_at: decision.map(|decision| decision.at.to_string()),
             step_id: approval.step.map(|step| step.to_string()),
-            result: approval.answer.as_deref().map(own_words),
+            result: approval.answer.as_deref().map(tool_answer),
         }
     }
 }
 
 impl ApprovalRow {
-    /// Keeps the beginning of a diff that is longer: what is not all there cannot be decided.
-    fn cut_diff(&mut self, most: usize) {
-        if self.diff.len() > most {
-            self.diff.truncate(self.diff.floor_char_boundary(most));
+    /// Cuts a longer diff, and leaves out the state hash: a request that is not shown as a whole cannot be decided.
+    fn cut_diff(&mut self, max: usize) {
+        if self.diff.len() > max {
+            self.diff.truncate(self.diff.floor_char_boundary(max));
             self.state_hash = None;
         }
     }
 }
 
-/// The dialect's own answer: what is inside the envelope, or the envelope of a failure.
-fn own_words(answer: &str) -> Value {
-    let mut kept: Value = serde_json::from_str(answer).unwrap_or_default();
-    let mut body = kept["body"].take();
+/// The answer of the tool: the content of the envelope, or the envelope of a failure.
+fn tool_answer(answer: &str) -> Value {
+    let mut stored: Value = serde_json::from_str(answer).unwrap_or_default();
+    let mut body = stored["body"].take();
     match body.get_mut("result").map(Value::take) {
         None | Some(Value::Null) => body,
         Some(result) => result,
@@ -237,20 +239,20 @@ pub(super) struct ApprovalList {
 }
 
 pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
-    let Which { status, chat_id, limit, cursor } = request.query()?;
+    let ApprovalsQuery { status, chat_id, limit, cursor } = request.query()?;
     let paging = Paging { limit, cursor };
     let filter = ApprovalFilter {
         status: status.map(ApprovalStatus::from),
         asked_by: None,
         chat: chat_id.as_deref().map(chats::id).transpose()?,
     };
-    let limit = paging.limit()?.min(MOST_ROWS);
+    let limit = paging.limit()?.min(MAX_ROWS);
     let page = request.session()?.approvals().list(filter, paging.cursor()?, limit)?;
     let next = page.rows.last().filter(|_| page.truncated).map(|row| row.id.to_string());
     Reply::ok(&ApprovalList { approvals: page.rows.iter().map(brief).collect(), next })
 }
 
-/// A request in a list: what is long is cut, and the request by itself shows it.
+/// A request in a list, in which long values are cut.
 fn brief(approval: &Approval) -> ApprovalRow {
     let mut row = ApprovalRow::from(approval);
     row.cut_diff(BRIEF_BYTES);
@@ -287,12 +289,15 @@ pub(super) fn named(request: &HttpRequest) -> Result<Approval, Problem> {
     Ok(request.session()?.approvals().get(id)?)
 }
 
-/// Decides on the request that the path names.
-pub(super) fn rule(request: &HttpRequest, ruling: &Ruling) -> Result<Approval, Problem> {
+/// Decides the request that the path names.
+pub(super) fn decide_named(
+    request: &HttpRequest,
+    decision: &DecisionInput,
+) -> Result<Approval, Problem> {
     let id = request.id("approval_id", "approval")?;
     let session = request.session()?;
     let call = request.call.clone().within_millis(session.limits().call_millis);
-    Ok(request.app.catalog.decide(id, ruling, &session, &call)?)
+    Ok(request.app.catalog.decide(id, decision, &session, &call)?)
 }
 
 pub(super) fn decide(request: &HttpRequest) -> Result<Reply, Problem> {
@@ -301,12 +306,12 @@ pub(super) fn decide(request: &HttpRequest) -> Result<Reply, Problem> {
     let state = state.map_err(|_| {
         Problem::invalid("state_hash", "expected the `state_hash` of the request as it was shown")
     })?;
-    let ruling = Ruling {
-        approves: matches!(decision, Word::Approve),
+    let decision = DecisionInput {
+        approves: matches!(decision, DecisionWord::Approve),
         scope: scope.map_or(Scope::Once, Scope::from),
         reason,
         args: args.map(Value::Object),
         state,
     };
-    Reply::ok(&OneApproval::from(&rule(request, &ruling)?))
+    Reply::ok(&OneApproval::from(&decide_named(request, &decision)?))
 }

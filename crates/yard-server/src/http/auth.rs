@@ -1,9 +1,9 @@
-//! Accounts and logins over HTTP. Browsers get their tokens as cookies, everybody gets them in the body.
+//! Accounts and logins over HTTP. Tokens are in the body, and for browsers in cookies as well.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::Timestamp;
-use yard_gate::admin::{Identity, LoggedIn, NewPerson, Person};
+use yard_gate::admin::{Identity, LoginTokens, NewPerson, Person};
 
 use super::cookie::{self, Cookie};
 use super::problem::Problem;
@@ -11,7 +11,7 @@ use super::reply::Reply;
 use super::request::HttpRequest;
 use super::trusted_proxies;
 
-/// The auth routes, and nothing else, see the refresh token's cookie.
+/// The path of the refresh token's cookie, so that browsers send it to the auth routes only.
 const REFRESH_PATH: &str = "/api/v1/auth";
 
 /// A new account.
@@ -71,7 +71,7 @@ pub(super) struct OneUser {
 
 /// A login.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Session {
+pub(super) struct LoginReply {
     user: User,
     access_token: String,
     refresh_token: String,
@@ -82,7 +82,7 @@ pub(super) struct Session {
 pub(super) fn register(request: &HttpRequest) -> Result<Reply, Problem> {
     let Register { email, password, confirm_password, full_name } = request.json()?;
     let new = NewPerson { email, password, confirm_password, full_name };
-    let person = request.app.house.register(&new, &trusted_proxies::network(request.peer))?;
+    let person = request.app.admin.register(&new, &trusted_proxies::network(request.peer))?;
     Reply::created(&OneUser { user: User::from(&person) })
 }
 
@@ -97,15 +97,15 @@ pub(super) fn refresh(request: &HttpRequest) -> Result<Reply, Problem> {
     let token = token.ok_or_else(|| {
         Problem::unknown_caller("send refresh_token in the body, or the cookie that login set")
     })?;
-    logged_in(request, &request.app.house.refresh(token)?)
+    logged_in(request, &request.app.admin.refresh(token)?)
 }
 
 pub(super) fn logout(request: &HttpRequest) -> Result<Reply, Problem> {
     let sent: Refresh = request.json()?;
     let token = sent.refresh_token.as_deref().or(cookie::sent(request.headers(), cookie::REFRESH));
-    request.app.house.log_out(request.optional_identity().as_ref(), token)?;
-    let gone = |name, path| Cookie { name, value: String::new(), path, max_age: 0 };
-    let cookies = vec![gone(cookie::ACCESS, "/"), gone(cookie::REFRESH, REFRESH_PATH)];
+    request.app.admin.log_out(request.optional_identity().as_ref(), token)?;
+    let expired = |name, path| Cookie { name, value: String::new(), path, max_age: 0 };
+    let cookies = vec![expired(cookie::ACCESS, "/"), expired(cookie::REFRESH, REFRESH_PATH)];
     Ok(Reply::empty().with_cookies(cookies))
 }
 
@@ -125,28 +125,34 @@ pub(super) fn log_in(
     Ok(cookies(request, &check_password(request, email, password)?))
 }
 
-fn check_password(request: &HttpRequest, email: &str, password: &str) -> Result<LoggedIn, Problem> {
-    Ok(request.app.house.log_in(email, password, &trusted_proxies::network(request.peer))?)
+fn check_password(
+    request: &HttpRequest,
+    email: &str,
+    password: &str,
+) -> Result<LoginTokens, Problem> {
+    Ok(request.app.admin.log_in(email, password, &trusted_proxies::network(request.peer))?)
 }
 
-fn cookies(request: &HttpRequest, login: &LoggedIn) -> Vec<Cookie> {
-    let now = request.app.house.world().now();
+fn cookies(request: &HttpRequest, login: &LoginTokens) -> Vec<Cookie> {
+    let now = request.app.admin.world().now();
     let cookie = |name, value: &str, path, until: Timestamp| Cookie {
         name,
         value: value.to_owned(),
         path,
         max_age: (until.as_millis() - now.as_millis()) / 1_000,
     };
-    let LoggedIn { access_token, refresh_token, access_expires_at, refresh_expires_at, .. } = login;
+    let LoginTokens { access_token, refresh_token, access_expires_at, refresh_expires_at, .. } =
+        login;
     vec![
         cookie(cookie::ACCESS, access_token, "/", *access_expires_at),
         cookie(cookie::REFRESH, refresh_token, REFRESH_PATH, *refresh_expires_at),
     ]
 }
 
-fn logged_in(request: &HttpRequest, login: &LoggedIn) -> Result<Reply, Problem> {
-    let LoggedIn { access_token, refresh_token, access_expires_at, refresh_expires_at, .. } = login;
-    let session = Session {
+fn logged_in(request: &HttpRequest, login: &LoginTokens) -> Result<Reply, Problem> {
+    let LoginTokens { access_token, refresh_token, access_expires_at, refresh_expires_at, .. } =
+        login;
+    let session = LoginReply {
         user: User::from(&login.person),
         access_token: access_token.clone(),
         refresh_token: refresh_token.clone(),

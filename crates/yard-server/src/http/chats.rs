@@ -4,13 +4,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use yard_core::ChatId;
-use yard_gate::{Chat, MOST_ROWS, MessageRole, Mode, Turn};
+use yard_gate::{Chat, MAX_ROWS, MessageRole, Mode, Turn};
 
+use super::enum_conversion::convert_same_variants;
 use super::paging::Paging;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::request::HttpRequest;
-use super::words::same_names;
 
 /// What may change in a chat.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
@@ -22,7 +22,7 @@ pub(super) enum ModeWord {
     Build,
 }
 
-same_names!(ModeWord to Mode: Plan, Build);
+convert_same_variants!(ModeWord to Mode: Plan, Build);
 
 /// A new chat.
 #[derive(Deserialize, JsonSchema)]
@@ -57,7 +57,7 @@ pub(super) enum RoleWord {
     Tool,
 }
 
-same_names!(RoleWord to MessageRole: User, Assistant, System, Tool);
+convert_same_variants!(RoleWord to MessageRole: User, Assistant, System, Tool);
 
 /// A new message.
 #[derive(Deserialize, JsonSchema)]
@@ -181,7 +181,7 @@ pub(super) fn create(request: &HttpRequest) -> Result<Reply, Problem> {
 pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
     let paging: Paging = request.query()?;
     let session = request.session()?;
-    let page = session.chats().list(paging.cursor()?, paging.limit()?.min(MOST_ROWS))?;
+    let page = session.chats().list(paging.cursor()?, paging.limit()?.min(MAX_ROWS))?;
     let next = page.rows.last().filter(|_| page.truncated).map(|chat| chat.id.to_string());
     Reply::ok(&ChatList { chats: page.rows.iter().map(ChatRow::from).collect(), next })
 }
@@ -192,7 +192,7 @@ pub(super) fn read(request: &HttpRequest) -> Result<Reply, Problem> {
     let chat = session.chats().get(id)?;
     let after = paging.cursor::<u64>()?.unwrap_or(0);
     let page =
-        session.chats().turns(&request.call, id, None, after, paging.limit()?.min(MOST_ROWS))?;
+        session.chats().turns(&request.call, id, None, after, paging.limit()?.min(MAX_ROWS))?;
     let next = page.rows.last().filter(|_| page.truncated).map(|turn| turn.number.to_string());
     let messages = page.rows.iter().map(Message::from).collect();
     Reply::ok(&Transcript { chat: ChatRow::from(&chat), messages, next })

@@ -1,4 +1,4 @@
-//! Raw bytes of files and versions, of any type and size, in both directions: nothing is held whole.
+//! Raw bytes of files and versions, of any type and size, in both directions. They are streamed.
 
 use std::sync::Arc;
 
@@ -18,16 +18,16 @@ use super::request::HttpRequest;
 
 /// Where a new file goes.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Where {
+pub(super) struct UploadQuery {
     /// The path of the new file; missing folders are made.
     path: String,
 }
 
 pub(super) fn read(request: &HttpRequest) -> Result<Reply, Problem> {
     let path = current_path(request)?;
-    let found = request.perform(Fingerprint { path })?;
-    let (path, seen) = (found.path, Some(found.seen));
-    raw(request, found.hash, found.size, move |request, offset, length| {
+    let file = request.perform(Fingerprint { path })?;
+    let (path, seen) = (file.path, Some(file.seen));
+    raw(request, file.hash, file.size, move |request, offset, length| {
         let fetch = Fetch { path: path.clone(), offset, length, seen };
         Ok(request.perform(fetch)?.bytes)
     })
@@ -52,13 +52,13 @@ pub(super) fn write(request: &HttpRequest) -> Result<Reply, Problem> {
 }
 
 pub(super) fn create(request: &HttpRequest) -> Result<Reply, Problem> {
-    let Where { path } = request.query()?;
+    let UploadQuery { path } = request.query()?;
     let path = WsPath::parse(&path).map_err(|error| Problem::invalid("path", error.to_string()))?;
     let reply = store_upload(request, path, OnExisting::Refuse, None)?;
     Reply::created(&reply)
 }
 
-/// Receives the body and makes it a file.
+/// Receives the body and stores it as a file.
 fn store_upload(
     request: &HttpRequest,
     path: WsPath,
@@ -74,14 +74,14 @@ fn store_upload(
     Ok(OneFile { file: File::of(&request.perform(Locate { file: placed.file })?, request)? })
 }
 
-/// Where the file of the path is now.
+/// The current path of the file that the URL names.
 fn current_path(request: &HttpRequest) -> Result<WsPath, Problem> {
-    let found = request.perform(Locate { file: file_of(request)? })?;
+    let file = request.perform(Locate { file: file_of(request)? })?;
     let gone = || Problem::not_found("this file was removed; POST .../restore brings it back");
-    found.path.ok_or_else(gone)
+    file.path.ok_or_else(gone)
 }
 
-/// The hash that the header demands.
+/// The hash that the header `If-Match` requires.
 fn if_match(headers: &HeaderMap) -> Result<Option<ContentHash>, Problem> {
     let Some(sent) = headers.get(IF_MATCH).map(|value| value.to_str().unwrap_or_default()) else {
         return Ok(None);
@@ -98,7 +98,7 @@ fn unquoted(tag: &str) -> &str {
     tag.trim().trim_start_matches("W/").trim_matches('"')
 }
 
-/// An answer of raw bytes: the whole, a range of it, or nothing if the caller has it already.
+/// An answer of raw bytes: all of them, a range, or none if the caller has them already.
 fn raw(
     request: &HttpRequest,
     hash: ContentHash,
@@ -111,8 +111,8 @@ fn raw(
     if tags.is_some_and(|tags| tags.split(',').any(has_it)) {
         return Ok(Reply::raw(304, Raw { etag, size, range: 0..0, next: None }));
     }
-    let asked = request.headers().get(RANGE).and_then(|range| range.to_str().ok());
-    let (status, range) = match asked.map(|text| range_of(text, size)) {
+    let requested = request.headers().get(RANGE).and_then(|range| range.to_str().ok());
+    let (status, range) = match requested.map(|text| range_of(text, size)) {
         None | Some(RequestedRange::Whole) => (200, 0..size),
         Some(RequestedRange::Part(range)) => (206, range),
         Some(RequestedRange::Outside) => {
@@ -128,7 +128,7 @@ fn raw(
     Ok(Reply::raw(status, Raw { etag, size, range, next: Some(next) }))
 }
 
-/// What a `Range` header asks for.
+/// The range that a `Range` header requests.
 #[derive(Debug, PartialEq, Eq)]
 enum RequestedRange {
     Whole,
@@ -136,7 +136,7 @@ enum RequestedRange {
     Outside,
 }
 
-/// One range of bytes; what is several, or no range of bytes, is the whole.
+/// Parses one range of bytes. A header with several ranges, or another unit, means the whole.
 fn range_of(text: &str, size: u64) -> RequestedRange {
     let Some(spec) = text.trim().strip_prefix("bytes=") else { return RequestedRange::Whole };
     let Some((first, last)) = spec.split_once('-') else { return RequestedRange::Whole };
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_are_read_as_http_means_them() {
+    fn ranges_are_parsed_as_http_defines_them() {
         assert_eq!(range_of("bytes=0-0", 10), RequestedRange::Part(0..1));
         assert_eq!(range_of("bytes=2-", 10), RequestedRange::Part(2..10));
         assert_eq!(range_of("bytes=-3", 10), RequestedRange::Part(7..10));

@@ -4,9 +4,9 @@
 use http::HeaderMap;
 use http::header::COOKIE;
 
-/// What carries the access token.
+/// The cookie of the access token.
 pub(crate) const ACCESS: &str = "access_token";
-/// What carries the refresh token; sent to the auth routes only.
+/// The cookie of the refresh token, which is sent to the auth routes only.
 pub(crate) const REFRESH: &str = "refresh_token";
 
 /// A cookie to be set.
@@ -19,7 +19,7 @@ pub(crate) struct Cookie {
 }
 
 impl Cookie {
-    /// As the header `Set-Cookie` says it.
+    /// The value of the header `Set-Cookie`.
     pub(crate) fn header(&self, secure: bool) -> String {
         let Self { name, value, path, max_age } = self;
         let secure = if secure { "; Secure" } else { "" };
@@ -27,12 +27,12 @@ impl Cookie {
     }
 }
 
-/// The value of a cookie that a request brings.
+/// The value of a cookie in a request.
 pub(crate) fn sent<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let all = headers.get_all(COOKIE).iter().filter_map(|header| header.to_str().ok());
     all.flat_map(|header| header.split(';'))
         .filter_map(|pair| pair.trim().split_once('='))
-        .find(|(known, value)| *known == name && !value.is_empty())
+        .find(|(sent, value)| *sent == name && !value.is_empty())
         .map(|(_, value)| value)
 }
 

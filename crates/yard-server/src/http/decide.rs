@@ -1,26 +1,26 @@
-//! The pages on which a person decides what an agent may not: an approval, or the answers to a question.
-//! An agent's client is given their address (MCP's URL mode); whoever is not logged in does that first.
+//! The pages on which a person decides an approval or answers a question. The client of an agent gets their address
+//! (MCP's URL mode). A person who is not logged in sees the login form first.
 //!
-//! They are forms without a script. A form is the one body that another site's page can send as well, so
-//! these routes stand on the checks that all share (Host, Origin, the fetch site) and on cookies that no
-//! other site can send. What is done is what the routes for programs do.
+//! They are forms without a script. A page of another site could send a form as well: these routes are protected by the
+//! checks of all routes (Host, Origin, Sec-Fetch-Site) and by cookies that no other site can send. They call the same
+//! functions as the routes for programs.
 
 mod page;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use yard_gate::{AskedQuestion, Awaited, Item, Ruling, Scope, Via};
+use yard_gate::{AskedQuestion, Awaited, DecisionInput, FormQuestion, Scope, Via};
 
 use super::problem::Problem;
 use super::reply::Reply;
 use super::request::HttpRequest;
 use super::{approvals, auth};
 
-/// Where the pages are; a login leads nowhere else.
+/// The prefix of the pages. A login redirects to no other path.
 const PREFIX: &str = "/decide/";
 
-/// The path of the page on which this is decided.
+/// The path of the page for an approval or a question.
 pub(super) fn path(workspace: &str, awaited: &Awaited) -> String {
     match awaited {
         Awaited::Approval(id) => format!("{PREFIX}{workspace}/approvals/{id}"),
@@ -33,18 +33,18 @@ pub(super) fn refused(problem: &Problem, path: &str) -> Reply {
     let why = &problem.message();
     let page = match problem.status {
         401 => page::login(path, None),
-        // Perhaps another account may.
+        // Another account may have the right.
         403 => page::login(path, Some(why)),
         _ => page::refused(why, path),
     };
     Reply::page(problem.status, page)
 }
 
-/// Logs in and leads back.
+/// Logs in and redirects to the page.
 pub(super) fn login(request: &HttpRequest) -> Result<Reply, Problem> {
     let sent = request.pairs()?;
     let field = |name| field(&sent, name).unwrap_or_default();
-    let next = Some(field("next")).filter(|next| is_ours(next));
+    let next = Some(field("next")).filter(|next| is_decision_page(next));
     match auth::log_in(request, field("email"), field("password")) {
         Ok(cookies) => {
             let to_page = next.map(|next| Reply::see_other(next.to_owned()));
@@ -58,8 +58,8 @@ pub(super) fn login(request: &HttpRequest) -> Result<Reply, Problem> {
     }
 }
 
-/// A path of a page on which something is decided, and of nothing else.
-fn is_ours(path: &str) -> bool {
+/// Whether a path is that of such a page.
+fn is_decision_page(path: &str) -> bool {
     let plain = |part: &str| {
         !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
     };
@@ -79,7 +79,7 @@ pub(super) fn approval(request: &HttpRequest) -> Result<Reply, Problem> {
     Ok(Reply::page(200, page::approval(&approvals::named(request)?, from.unwrap_or(0))))
 }
 
-pub(super) fn rule(request: &HttpRequest) -> Result<Reply, Problem> {
+pub(super) fn decide(request: &HttpRequest) -> Result<Reply, Problem> {
     let sent = request.pairs()?;
     let (approves, scope) = match field(&sent, "decision") {
         Some("once") => (true, Scope::Once),
@@ -87,13 +87,13 @@ pub(super) fn rule(request: &HttpRequest) -> Result<Reply, Problem> {
         Some("deny") => (false, Scope::Once),
         _ => return Err(Problem::invalid("decision", "expected once, chat or deny")),
     };
-    // What is decided is what was shown.
+    // The hash of what the page showed.
     let state = field(&sent, "state_hash").and_then(|hash| hash.parse().ok());
     let state =
         state.ok_or_else(|| Problem::invalid("state_hash", "expected what the page has"))?;
     let reason = field(&sent, "reason").filter(|text| !text.is_empty()).map(str::to_owned);
-    let ruling = Ruling { approves, scope, reason, args: None, state };
-    let decided = approvals::rule(request, &ruling)?;
+    let decision = DecisionInput { approves, scope, reason, args: None, state };
+    let decided = approvals::decide_named(request, &decision)?;
     Ok(Reply::see_other(path(request.param("id"), &Awaited::Approval(decided.id))))
 }
 
@@ -106,22 +106,21 @@ pub(super) fn answer(request: &HttpRequest) -> Result<Reply, Problem> {
     let id = request.id("question_id", "question")?;
     let session = request.session()?;
     let question: AskedQuestion = session.questions().get(id)?;
-    let (answers, via) = answers(question.form.items(), &request.pairs()?);
+    let (answers, via) = answers(question.form.questions(), &request.pairs()?);
     session.questions().answer(&request.call, id, &answers, via)?;
     Ok(Reply::see_other(path(request.param("id"), &Awaited::Question(id))))
 }
 
-/// What a form says to the questions, and whether all of it was clicked. What is not answered is left out:
-/// the gate says what is missing.
-fn answers(items: &[Item], sent: &[(String, String)]) -> (Map<String, Value>, Via) {
+/// The answers of a form, and whether all of them were clicked. A missing answer is left out, and the gate reports it.
+fn answers(items: &[FormQuestion], sent: &[(String, String)]) -> (Map<String, Value>, Via) {
     let mut answers = Map::new();
     let mut via = Via::Button;
     for item in items {
         let field = page::field(&item.name);
-        let mut said = sent.iter().filter(|(name, _)| *name == field).map(|(_, value)| value);
-        let answer = match item.several().is_empty() {
-            false => Some(json!(said.collect::<Vec<_>>())),
-            true => said.next().map(|text| item.read(text)),
+        let mut values = sent.iter().filter(|(name, _)| *name == field).map(|(_, value)| value);
+        let answer = match item.multiple_choices().is_empty() {
+            false => Some(json!(values.collect::<Vec<_>>())),
+            true => values.next().map(|text| item.parse_answer(text)),
         };
         if item.choices().is_empty() {
             via = Via::Text;
@@ -131,9 +130,9 @@ fn answers(items: &[Item], sent: &[(String, String)]) -> (Map<String, Value>, Vi
     (answers, via)
 }
 
-/// The first of that name.
+/// The first field with a name.
 fn field<'a>(sent: &'a [(String, String)], name: &str) -> Option<&'a str> {
-    sent.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    sent.iter().find(|(sent, _)| sent == name).map(|(_, value)| value.as_str())
 }
 
 #[cfg(test)]
@@ -141,8 +140,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_login_leads_to_these_pages_only() {
-        assert!(is_ours("/decide/0190-aF/approvals/1-2"));
+    fn a_login_redirects_to_these_pages_only() {
+        assert!(is_decision_page("/decide/0190-aF/approvals/1-2"));
         for other in [
             "/",
             "//evil.example",
@@ -151,7 +150,7 @@ mod tests {
             "/decide/login",
             "/decide/a/b/c?d",
         ] {
-            assert!(!is_ours(other), "{other}");
+            assert!(!is_decision_page(other), "{other}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The event stream (SSE) of a workspace, from any event's number on. Events are read from the store at the
 //! reader's own pace, so a slow reader never slows a writer. A reader that is too far behind gets an event that
-//! says what it lost and where to read it.
+//! says how many events it missed and where to read them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use yard_core::{ApprovalId, ChatId, QuestionId};
 use yard_gate::{
-    ApprovalStatus, BellSubscription, Event, EventRow, MOST_EVENTS, Session, StepEvent,
+    ApprovalStatus, ChangeSubscription, Event, EventRow, MAX_EVENTS, Session, StepEvent,
 };
 
 use super::problem::Problem;
@@ -28,19 +28,19 @@ use crate::pool::WorkKind;
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// How often the store is read without a notification: another process may have written to it.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// A reader that is further behind than this gets one event about that instead.
-const BEHIND: u64 = 10_000;
+/// How many events a reader may be behind. A slower one gets one event that says so.
+const MAX_BEHIND: u64 = 10_000;
 
 /// Where to begin.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct From {
+pub(super) struct EventsQuery {
     /// Events after this number; without it (and without the header Last-Event-ID), from now on.
     after: Option<u64>,
 }
 
 /// Begins a stream.
 pub(super) fn open(request: &HttpRequest) -> Result<Reply, Problem> {
-    let From { after } = request.query()?;
+    let EventsQuery { after } = request.query()?;
     let header = request.headers().get("last-event-id").and_then(|id| id.to_str().ok());
     let header = header.map(|id| id.trim().parse::<u64>()).transpose();
     let header =
@@ -60,7 +60,7 @@ pub(super) fn body(request: Arc<HttpRequest>, cursor: u64, stop: CancelOnDrop) -
     let notify = Arc::new(Notify::new());
     let open = OpenStream::new(&request, &notify);
     let silence = Duration::ZERO;
-    let reader = Reader { request, notify, cursor, silence, greeted: false, open, _stop: stop };
+    let reader = Reader { request, notify, cursor, silence, is_started: false, open, _stop: stop };
     pieces(stream::unfold(reader, |mut reader| async move {
         let text = reader.next().await?;
         Some((Ok(Frame::data(Bytes::from(text))), reader))
@@ -74,7 +74,7 @@ struct Reader {
     cursor: u64,
     /// How long nothing was sent.
     silence: Duration,
-    greeted: bool,
+    is_started: bool,
     open: Option<OpenStream>,
     _stop: CancelOnDrop,
 }
@@ -82,7 +82,7 @@ struct Reader {
 /// The caller's session and its listener, for as long as the stream is open.
 struct OpenStream {
     session: Session,
-    _listening: BellSubscription,
+    _subscription: ChangeSubscription,
     _counted: StreamCount,
 }
 
@@ -91,8 +91,8 @@ impl OpenStream {
         let session = request.session().ok()?;
         let waker = Arc::clone(notify);
         // `notify_one` keeps a permit if no task waits, so that no notification is missed between two reads.
-        let listening = session.listen(Arc::new(move || waker.notify_one()));
-        Some(Self { session, _listening: listening, _counted: StreamCount::new(request) })
+        let subscription = session.subscribe(Arc::new(move || waker.notify_one()));
+        Some(Self { session, _subscription: subscription, _counted: StreamCount::new(request) })
     }
 }
 
@@ -115,8 +115,8 @@ impl Drop for StreamCount {
 impl Reader {
     /// The next piece of the stream; `None` ends it.
     async fn next(&mut self) -> Option<String> {
-        if !self.greeted {
-            self.greeted = true;
+        if !self.is_started {
+            self.is_started = true;
             return Some("retry: 2000\n\n".to_owned());
         }
         loop {
@@ -153,13 +153,13 @@ impl Reader {
         let read_events = move || -> Result<(String, u64), Problem> {
             request.recheck_access()?;
             let last = session.last_event()?;
-            if cursor > last || last - cursor > BEHIND {
+            if cursor > last || last - cursor > MAX_BEHIND {
                 return Ok((lost_event(cursor, last), last));
             }
             if cursor == last {
                 return Ok((String::new(), cursor));
             }
-            let rows = session.events(cursor, MOST_EVENTS)?;
+            let rows = session.events(&request.call, cursor, MAX_EVENTS)?;
             let after = rows.last().map_or(cursor, |row| row.number);
             Ok((rows.iter().map(|row| render_event(row, &session)).collect(), after))
         };
@@ -169,7 +169,7 @@ impl Reader {
 }
 
 /// One event in the format of SSE.
-fn to_wire(number: u64, name: &str, data: &Value) -> String {
+fn to_sse(number: u64, name: &str, data: &Value) -> String {
     format!("id: {number}\nevent: {name}\ndata: {data}\n\n")
 }
 
@@ -180,21 +180,21 @@ fn lost_event(cursor: u64, last: u64) -> String {
         "to": last,
         "message": "events were lost: read GET .../steps, .../questions and .../approvals, the stream goes on from here",
     });
-    to_wire(last, "lost", &data)
+    to_sse(last, "lost", &data)
 }
 
 fn render_event(row: &EventRow, session: &Session) -> String {
     let (name, mut data) = name_and_data(&row.what);
     // Only callers that may read the question see it; an agent may read its own.
     if let Event::Asked { question, .. } = &row.what
-        && let Ok(asked) = session.questions().get(*question)
+        && let Ok(question) = session.questions().get(*question)
     {
-        data["asked_by"] = asked.asked_by.clone().into();
-        let items = asked.form.items().iter();
+        data["asked_by"] = question.asked_by.clone().into();
+        let items = question.form.questions().iter();
         data["questions"] = items.filter_map(|item| serde_json::to_value(item).ok()).collect();
     }
     data["at"] = row.at.to_string().into();
-    to_wire(row.number, name, &data)
+    to_sse(row.number, name, &data)
 }
 
 fn name_and_data(event: &Event) -> (&'static str, Value) {

@@ -2,7 +2,7 @@
 //! them.
 //!
 //! The files in `examples/` come of a real run: the test `yard-cli/tests/server/examples.rs` plays a story that visits
-//! every route, compares, and says how these files are written anew.
+//! every route, compares, and says how to renew these files.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -33,11 +33,11 @@ const FILES: [&str; 16] = [
     include_str!("examples/mcp.json"),
 ];
 
-/// What stays as it is in the query of an address.
+/// The characters that are not escaped in a query.
 const PLAIN: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.').remove(b'*');
 
-/// Columns of a line of JSON.
+/// The longest line of JSON, in characters.
 const WIDTH: usize = 96;
 
 /// One request and its answer.
@@ -46,9 +46,9 @@ const WIDTH: usize = 96;
 pub(super) struct Example {
     /// The method and the path of the route.
     pub(super) route: String,
-    /// What it shows, where a route has several.
+    /// The title of the example, if the route has several.
     pub(super) title: Option<String>,
-    /// The names of the path.
+    /// The values of the names in the path.
     #[serde(default)]
     pub(super) path: Map<String, Value>,
     #[serde(default)]
@@ -67,14 +67,14 @@ pub(super) struct Example {
 /// By method and path.
 static EXAMPLES: LazyLock<BTreeMap<String, Vec<Example>>> = LazyLock::new(|| {
     let mut all: BTreeMap<String, Vec<Example>> = BTreeMap::new();
-    for example in FILES.iter().flat_map(|file| read(file)) {
+    for example in FILES.iter().flat_map(|file| parse(file)) {
         all.entry(example.route.clone()).or_default().push(example);
     }
     all
 });
 
-/// A test below reads every file.
-fn read(file: &str) -> Vec<Example> {
+/// Parses a file. A test below parses every file, so that none is invalid here.
+fn parse(file: &str) -> Vec<Example> {
     serde_json::from_str(file).unwrap_or_default()
 }
 
@@ -89,29 +89,29 @@ impl Example {
     /// id of the workspace.
     pub(super) fn curl(&self, access: RouteAccess) -> String {
         let (method, path) = self.route.split_once(' ').unwrap_or(("GET", &self.route));
-        let mut words =
+        let mut arguments =
             vec![format!("curl -s{} \"$SERVER{}\"", self.method(method), self.address(path))];
         if access != RouteAccess::Anyone {
-            words.push("-H \"Authorization: Bearer $TOKEN\"".to_owned());
+            arguments.push("-H \"Authorization: Bearer $TOKEN\"".to_owned());
         }
         for (name, value) in &self.headers {
-            words.push(format!("-H {}", quoted(&format!("{name}: {}", text(value)))));
+            arguments.push(format!("-H {}", quoted(&format!("{name}: {}", text(value)))));
         }
         match &self.body {
             Value::Null => {}
-            Value::String(body) => words.push(format!("--data-binary {}", quoted(body))),
+            Value::String(body) => arguments.push(format!("--data-binary {}", quoted(body))),
             body => {
-                words.push("-H 'Content-Type: application/json'".to_owned());
-                words.push(format!("-d {}", quoted(&laid_out(body))));
+                arguments.push("-H 'Content-Type: application/json'".to_owned());
+                arguments.push(format!("-d {}", quoted(&format_json(body))));
             }
         }
-        words.join(" \\\n  ")
+        arguments.join(" \\\n  ")
     }
 
-    /// The option that names the method, where curl would take another.
+    /// The option for the method, if curl would use another one by default.
     fn method(&self, method: &str) -> String {
-        let usual = if self.body.is_null() { "GET" } else { "POST" };
-        if method == usual { String::new() } else { format!(" -X {method}") }
+        let default = if self.body.is_null() { "GET" } else { "POST" };
+        if method == default { String::new() } else { format!(" -X {method}") }
     }
 
     /// The path and the query.
@@ -138,15 +138,15 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// JSON for people: what fits on a line is on one.
-pub fn laid_out(value: &Value) -> String {
+/// JSON for people. A value that fits on one line is on one line.
+pub fn format_json(value: &Value) -> String {
     let mut page = String::new();
-    lay_out(&mut page, value, 0, 0);
+    write_json(&mut page, value, 0, 0);
     page
 }
 
-/// Writes a value that begins at a column, in a block that is indented by so many spaces.
-fn lay_out(page: &mut String, value: &Value, indent: usize, column: usize) {
+/// Writes a value that begins at `column`, in a block that is indented by `indent` spaces.
+fn write_json(page: &mut String, value: &Value, indent: usize, column: usize) {
     let line = one_line(value);
     let (open, close, members): (char, char, Vec<(String, &Value)>) = match value {
         _ if column + line.chars().count() <= WIDTH => return page.push_str(&line),
@@ -164,8 +164,8 @@ fn lay_out(page: &mut String, value: &Value, indent: usize, column: usize) {
         page.push_str(if at == 0 { "\n" } else { ",\n" });
         page.push_str(&" ".repeat(indent + 2));
         page.push_str(name);
-        // A comma may follow.
-        lay_out(page, value, indent + 2, indent + 3 + name.chars().count());
+        // One column is reserved for a comma.
+        write_json(page, value, indent + 2, indent + 3 + name.chars().count());
     }
     page.push('\n');
     page.push_str(&" ".repeat(indent));
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_what_a_shell_takes() {
+    fn a_curl_command_is_quoted_for_a_shell() {
         let example: Example = serde_json::from_value(json!({
             "route": "PUT /api/v1/workspaces/{id}/files/{file_id}",
             "path": {"id": "w", "file_id": "f"},
@@ -230,9 +230,9 @@ mod tests {
 
     #[test]
     fn json_is_broken_where_it_is_too_long_for_a_line() {
-        assert_eq!(laid_out(&json!({"a": [1, "b"], "c": {}})), r#"{"a": [1, "b"], "c": {}}"#);
+        assert_eq!(format_json(&json!({"a": [1, "b"], "c": {}})), r#"{"a": [1, "b"], "c": {}}"#);
         let long = "x".repeat(WIDTH);
-        let broken = laid_out(&json!({"a": [1, 2], "b": [long]}));
+        let broken = format_json(&json!({"a": [1, 2], "b": [long]}));
         assert_eq!(broken, format!("{{\n  \"a\": [1, 2],\n  \"b\": [\n    \"{long}\"\n  ]\n}}"));
     }
 }

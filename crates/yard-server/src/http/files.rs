@@ -1,5 +1,4 @@
-//! Files over HTTP, by id: what is known of one, its versions, its way into the trash and back. Their
-//! bytes are in `content.rs`.
+//! Files over HTTP, by id: their data, versions, trash and restore. Their bytes are in `content.rs`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,22 +40,23 @@ pub(super) struct File {
 }
 
 impl File {
-    pub(super) fn of(found: &Whereabouts, request: &HttpRequest) -> Result<Self, Problem> {
-        let own = || found.last_path.name().map_or_else(|| "/".to_owned(), |name| name.to_string());
+    pub(super) fn of(location: &Whereabouts, request: &HttpRequest) -> Result<Self, Problem> {
+        let own =
+            || location.last_path.name().map_or_else(|| "/".to_owned(), |name| name.to_string());
         Ok(Self {
-            id: found.file.to_string(),
-            path: found.path.as_ref().map(ToString::to_string),
-            last_path: found.last_path.to_string(),
-            display_name: request.session()?.display_name(found.file)?.unwrap_or_else(own),
-            kind: kind(found.kind),
-            file_type: found.file_type.word(),
-            size: found.size,
-            hash: found.hash.map(|hash| hash.to_string()),
-            version_id: found.version.map(|version| version.to_string()),
-            created_at: found.created_at.to_string(),
-            removed_at: found.removed.map(|removal| removal.at.to_string()),
-            removed_by: found.removed.map(|removal| removal.step.to_string()),
-            purged: found.purged,
+            id: location.file.to_string(),
+            path: location.path.as_ref().map(ToString::to_string),
+            last_path: location.last_path.to_string(),
+            display_name: request.session()?.display_name(location.file)?.unwrap_or_else(own),
+            kind: kind(location.kind),
+            file_type: location.file_type.word(),
+            size: location.size,
+            hash: location.hash.map(|hash| hash.to_string()),
+            version_id: location.version.map(|version| version.to_string()),
+            created_at: location.created_at.to_string(),
+            removed_at: location.removed.map(|removal| removal.at.to_string()),
+            removed_by: location.removed.map(|removal| removal.step.to_string()),
+            purged: location.purged,
         })
     }
 }
@@ -212,15 +212,15 @@ pub(super) fn file_of(request: &HttpRequest) -> Result<FileId, Problem> {
 }
 
 pub(super) fn read(request: &HttpRequest) -> Result<Reply, Problem> {
-    let found = request.perform(Locate { file: file_of(request)? })?;
-    Reply::ok(&OneFile { file: File::of(&found, request)? })
+    let location = request.perform(Locate { file: file_of(request)? })?;
+    Reply::ok(&OneFile { file: File::of(&location, request)? })
 }
 
 pub(super) fn rename(request: &HttpRequest) -> Result<Reply, Problem> {
     let NewName { display_name } = request.json()?;
-    let found = request.perform(Locate { file: file_of(request)? })?;
-    request.session()?.set_display_name(&request.call, found.file, display_name.as_deref())?;
-    Reply::ok(&OneFile { file: File::of(&found, request)? })
+    let location = request.perform(Locate { file: file_of(request)? })?;
+    request.session()?.set_display_name(&request.call, location.file, display_name.as_deref())?;
+    Reply::ok(&OneFile { file: File::of(&location, request)? })
 }
 
 pub(super) fn versions(request: &HttpRequest) -> Result<Reply, Problem> {
@@ -234,7 +234,7 @@ pub(super) fn versions(request: &HttpRequest) -> Result<Reply, Problem> {
     Reply::ok(&Versions { versions: entries.iter().filter_map(line_of).collect(), next })
 }
 
-/// A step that made a version of the file that was asked for.
+/// The version of the requested file that a step made.
 fn line_of(entry: &HistoryEntry) -> Option<VersionLine> {
     Some(VersionLine {
         id: entry.version?.to_string(),
@@ -251,45 +251,49 @@ fn line_of(entry: &HistoryEntry) -> Option<VersionLine> {
 
 pub(super) fn version(request: &HttpRequest) -> Result<Reply, Problem> {
     let (version, of) = (request.id("version_id", "version")?, Some(file_of(request)?));
-    let shown = request.perform(ShowVersion { version, of, max_bytes: DIFF_BYTES })?;
-    let (content, content_truncated) = text_of(request, &shown)?;
+    let version_info = request.perform(ShowVersion { version, of, max_bytes: DIFF_BYTES })?;
+    let (content, content_truncated) = text_of(request, &version_info)?;
     Reply::ok(&OneVersion {
         version: Version {
             line: VersionLine {
-                id: shown.version.to_string(),
-                step_id: shown.step.to_string(),
-                at: shown.at.to_string(),
-                author: shown.author.word(),
-                actor: shown.actor,
-                verb: shown.verb,
-                path: Some(shown.path.to_string()),
-                hash: Some(shown.hash.to_string()),
-                size: Some(shown.size),
+                id: version_info.version.to_string(),
+                step_id: version_info.step.to_string(),
+                at: version_info.at.to_string(),
+                author: version_info.author.word(),
+                actor: version_info.actor,
+                verb: version_info.verb,
+                path: Some(version_info.path.to_string()),
+                hash: Some(version_info.hash.to_string()),
+                size: Some(version_info.size),
             },
-            file_id: shown.file.to_string(),
-            before: shown.before.map(|version| version.to_string()),
+            file_id: version_info.file.to_string(),
+            before: version_info.before.map(|version| version.to_string()),
             content,
             content_truncated,
-            diff: shown.diff,
-            diff_truncated: shown.truncated,
-            purged: shown.purged,
+            diff: version_info.diff,
+            diff_truncated: version_info.truncated,
+            purged: version_info.purged,
         },
     })
 }
 
-/// A version's text, as far as one answer holds it, and whether more remains.
-fn text_of(request: &HttpRequest, shown: &ShownVersion) -> Result<(Option<String>, bool), Problem> {
-    if shown.purged {
+/// The text of a version up to the limit of one answer, and whether more remains.
+fn text_of(
+    request: &HttpRequest,
+    version_info: &ShownVersion,
+) -> Result<(Option<String>, bool), Problem> {
+    if version_info.purged {
         return Ok((None, false));
     }
-    let fetch = FetchVersion { version: shown.version, of: None, offset: 0, length: FETCH_BYTES };
+    let fetch =
+        FetchVersion { version: version_info.version, of: None, offset: 0, length: FETCH_BYTES };
     let fetched = request.perform(fetch)?;
     let truncated = (fetched.bytes.len() as u64) < fetched.size;
     let text = match String::from_utf8(fetched.bytes) {
         Ok(text) => Some(text),
         Err(error) => {
             let whole = error.utf8_error().valid_up_to();
-            // A character that the cut went through is no sign of another encoding.
+            // A character that the cut splits is no sign of another encoding.
             let cut_through = truncated && error.utf8_error().error_len().is_none();
             let mut bytes = error.into_bytes();
             bytes.truncate(whole);
@@ -311,9 +315,9 @@ pub(super) fn revert(request: &HttpRequest) -> Result<Reply, Problem> {
 pub(super) fn trash(request: &HttpRequest) -> Result<Reply, Problem> {
     let paging: Paging = request.query()?;
     let (limit, skip) = (paging.limit()?, paging.cursor::<usize>()?.unwrap_or(0));
-    let found = request.perform(Trash { limit, skip })?;
-    let next = found.truncated.then(|| (skip + found.entries.len()).to_string());
-    Reply::ok(&TrashList { files: found.entries.iter().map(TrashedFile::from).collect(), next })
+    let location = request.perform(Trash { limit, skip })?;
+    let next = location.truncated.then(|| (skip + location.entries.len()).to_string());
+    Reply::ok(&TrashList { files: location.entries.iter().map(TrashedFile::from).collect(), next })
 }
 
 pub(super) fn restore(request: &HttpRequest) -> Result<Reply, Problem> {
@@ -321,19 +325,19 @@ pub(super) fn restore(request: &HttpRequest) -> Result<Reply, Problem> {
 }
 
 pub(super) fn purge(request: &HttpRequest) -> Result<Reply, Problem> {
-    let gone = request.perform(Purge { file: file_of(request)? })?;
-    // What was answered to requests here may hold what is gone.
-    let forgotten = request.app.house.forget_answers(request.entered()?);
-    forgotten.map_err(|error| {
+    let purged = request.perform(Purge { file: file_of(request)? })?;
+    // Stored answers to retried requests may hold the purged contents.
+    let removed = request.app.admin.remove_answers(request.entered()?);
+    removed.map_err(|error| {
         tracing::error!(%error, "answers that a purge removes could not be forgotten");
         let why = "the contents are gone, but answers that were kept for retries may still hold \
                    them: purge again";
         Problem::new(500, "INTERNAL_ERROR", why)
     })?;
     Reply::ok(&Purged {
-        file_id: gone.file.to_string(),
-        files: gone.files,
-        contents: gone.contents,
-        bytes: gone.bytes,
+        file_id: purged.file.to_string(),
+        files: purged.files,
+        contents: purged.contents,
+        bytes: purged.bytes,
     })
 }

@@ -12,7 +12,7 @@ use super::problem::Problem;
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Refuses a request for a host that is not ours, or from a page that is not.
+/// Refuses a request for a foreign host, or from a page of a foreign origin.
 pub(crate) fn check(
     settings: &ServerSettings,
     uri: &Uri,
@@ -35,19 +35,19 @@ pub(crate) fn check(
     }
 }
 
-/// The address under which the server was asked for. It is known to be one of its own.
+/// The address that the request used, which `check` has accepted.
 pub(crate) fn address(
     settings: &ServerSettings,
     uri: &Uri,
     headers: &HeaderMap,
 ) -> Result<String, Problem> {
-    // Cookies that are sent over TLS only mean that browsers reach the server that way.
+    // Secure cookies mean that browsers reach the server over TLS.
     let scheme = if settings.secure_cookies { "https" } else { "http" };
     Ok(format!("{scheme}://{}", host_of(uri, headers)?.to_ascii_lowercase()))
 }
 
-/// Refuses what a cookie would authorize and another site's page may have sent. Browsers say where a
-/// request comes from; a program that says nothing has no cookies that it was not given.
+/// Refuses a write that a cookie authorizes if a page of another site may have sent it. Browsers send the site of the
+/// page; a program without that header has only cookies that it was given on purpose.
 pub(crate) fn check_cookie_write(method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
     let reads = matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
     let site = headers.get(FETCH_SITE).and_then(|site| site.to_str().ok());
@@ -61,12 +61,12 @@ pub(crate) fn check_cookie_write(method: &Method, headers: &HeaderMap) -> Result
     }
 }
 
-/// Refuses a body that is not said to be JSON: a form of another site cannot say that.
+/// Refuses a body whose Content-Type is not JSON: a form of another site cannot set it.
 pub(crate) fn check_json(headers: &HeaderMap) -> Result<(), Problem> {
     check_media(headers, "application/json", "send the body as JSON")
 }
 
-/// Refuses a body that no form of a page sent.
+/// Refuses a body that is not the form of a page.
 pub(crate) fn check_form(headers: &HeaderMap) -> Result<(), Problem> {
     check_media(headers, "application/x-www-form-urlencoded", "this is for the form of the page")
 }
@@ -84,7 +84,7 @@ fn check_media(headers: &HeaderMap, wanted: &str, what: &str) -> Result<(), Prob
     Err(Problem::new(415, "UNSUPPORTED_MEDIA_TYPE", message))
 }
 
-/// Host and port that were asked for.
+/// The host and port that the request names.
 fn host_of<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Result<&'a str, Problem> {
     let mut hosts = headers.get_all(HOST).iter();
     let host = hosts.next().and_then(|host| host.to_str().ok());
@@ -95,7 +95,8 @@ fn host_of<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Result<&'a str, Problem>
     }
 }
 
-/// Loopback names, names that the operator gave, and addresses: a name can be rebound, an address not.
+/// Whether a host is a loopback name, a name that the operator allowed, or an address. A name can be rebound to another
+/// address; an address cannot.
 fn is_our_host(settings: &ServerSettings, host: &str) -> bool {
     let name = without_port(host);
     let is_port = |rest: &str| {
@@ -108,7 +109,7 @@ fn is_our_host(settings: &ServerSettings, host: &str) -> bool {
     let address = name.trim_start_matches('[').trim_end_matches(']');
     name.eq_ignore_ascii_case("localhost")
         || address.parse::<IpAddr>().is_ok()
-        || settings.hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
+        || settings.hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(name))
 }
 
 fn without_port(host: &str) -> &str {
@@ -117,20 +118,20 @@ fn without_port(host: &str) -> &str {
     name_end.map_or(host, |end| &host[..end])
 }
 
-/// A page of this very host, or one that the operator allowed.
+/// Whether an origin is that of this host, or one that the operator allowed.
 fn is_our_origin(settings: &ServerSettings, origin: &str, host: &str) -> bool {
     let origin = origin.to_ascii_lowercase();
     let own = origin.split_once("://").is_some_and(|(scheme, rest)| {
         matches!(scheme, "http" | "https") && rest.eq_ignore_ascii_case(host)
     });
-    own || settings.origins.iter().any(|known| known.eq_ignore_ascii_case(&origin))
+    own || settings.origins.iter().any(|allowed| allowed.eq_ignore_ascii_case(&origin))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn judged(settings: &ServerSettings, pairs: &[(&str, &str)]) -> Result<(), u16> {
+    fn check_headers(settings: &ServerSettings, pairs: &[(&str, &str)]) -> Result<(), u16> {
         let mut headers = HeaderMap::new();
         for (name, value) in pairs {
             let name: HeaderName = name.parse().unwrap();
@@ -146,7 +147,7 @@ mod tests {
         for host in
             ["localhost", "LOCALHOST:3000", "127.0.0.1:3000", "[::1]:3000", "yard.example:1"]
         {
-            assert_eq!(judged(&settings, &[("host", host)]), Ok(()), "{host}");
+            assert_eq!(check_headers(&settings, &[("host", host)]), Ok(()), "{host}");
         }
         for host in [
             "evil.example",
@@ -156,18 +157,19 @@ mod tests {
             "[::1]@evil.example",
             "",
         ] {
-            assert!(judged(&settings, &[("host", host)]).is_err(), "{host}");
+            assert!(check_headers(&settings, &[("host", host)]).is_err(), "{host}");
         }
-        assert_eq!(judged(&settings, &[]), Err(400));
+        assert_eq!(check_headers(&settings, &[]), Err(400));
         let two = [("host", "localhost"), ("host", "evil.example")];
-        assert_eq!(judged(&settings, &two), Err(400));
+        assert_eq!(check_headers(&settings, &two), Err(400));
     }
 
     #[test]
     fn pages_of_other_origins_are_refused() {
         let allowed = "https://app.example".to_owned();
         let settings = ServerSettings { origins: vec![allowed], ..ServerSettings::default() };
-        let from = |origin| judged(&settings, &[("host", "localhost:3000"), ("origin", origin)]);
+        let from =
+            |origin| check_headers(&settings, &[("host", "localhost:3000"), ("origin", origin)]);
         assert_eq!(from("http://localhost:3000"), Ok(()));
         assert_eq!(from("https://app.example"), Ok(()));
         for other in ["http://evil.example", "null", "http://localhost:3001", "http://localhost"] {

@@ -1,4 +1,4 @@
-//! Whether the server is there, and how it does.
+//! Health and metrics of the server.
 
 use schemars::JsonSchema;
 use serde::Serialize;

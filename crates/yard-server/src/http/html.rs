@@ -1,7 +1,6 @@
-//! What the pages for people have in common: one frame, without a script and without anything from
-//! elsewhere, and text that stays text.
+//! The frame of the pages for people, without scripts and foreign resources, and the escaping of texts.
 
-/// A page. `body` is markup: its maker has escaped texts of others.
+/// A page. `body` is markup, in which foreign texts are escaped.
 pub(super) fn frame(title: &str, body: &str) -> String {
     format!("{HEAD}<title>{}</title>{STYLE}{body}", escaped(title))
 }
@@ -25,7 +24,7 @@ input[type=password],textarea{display:block;width:100%;box-sizing:border-box;fon
 button{font:inherit;padding:.4rem 1rem;margin:.6rem .6rem .6rem 0}fieldset{border:1px solid #8884;\
 border-radius:.4rem;margin:1rem 0}.no{color:#cf222e}</style>";
 
-/// A text that a page shows as it is, also inside a quoted attribute.
+/// Escapes a text for a page, also inside a quoted attribute.
 pub(super) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for char in text.chars() {
@@ -35,12 +34,12 @@ pub(super) fn escaped(text: &str) -> String {
             '>' => safe.push_str("&gt;"),
             '"' => safe.push_str("&quot;"),
             '\'' => safe.push_str("&#39;"),
-            // What turns the direction of a text around would show another one than there is.
+            // Characters that change the direction of a text could hide what it says.
             '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => safe.push('\u{fffd}'),
             '\n' | '\t' => safe.push(char),
             // Control characters could move the cursor or hide a line: their visible symbols are shown.
             '\u{7f}' => safe.push('\u{2421}'),
-            '\0'..='\u{1f}' => safe.push(picture(char)),
+            '\0'..='\u{1f}' => safe.push(control_picture(char)),
             '\u{80}'..='\u{9f}' => safe.push('\u{fffd}'),
             _ => safe.push(char),
         }
@@ -48,8 +47,8 @@ pub(super) fn escaped(text: &str) -> String {
     safe
 }
 
-/// The picture of a control character.
-fn picture(control: char) -> char {
+/// The visible symbol of a control character.
+fn control_picture(control: char) -> char {
     char::from_u32(0x2400 + u32::from(control)).unwrap_or('\u{fffd}')
 }
 
@@ -58,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_others_said_is_no_markup() {
+    fn foreign_texts_are_escaped() {
         assert_eq!(
             escaped("<a href=\"x\" b='&'>"),
             "&lt;a href=&quot;x&quot; b=&#39;&amp;&#39;&gt;"

@@ -56,8 +56,8 @@ fn answer_claimed(
     retry: Retry<'_>,
     handler: Handler,
 ) -> Result<Reply, Problem> {
-    let house = &request.app.house;
-    match house.begin_request(retry).map_err(failed)? {
+    let admin = &request.app.admin;
+    match admin.begin_request(retry).map_err(failed)? {
         Claim::Answered { status, body } => {
             let body = replay(request, body)?;
             let content = if body.is_empty() { Content::Empty } else { Content::Json(body.into()) };
@@ -94,8 +94,8 @@ fn answer_claimed(
     };
     // A failure to keep the answer is no reason to hide that it happened.
     let kept = match reply {
-        Some((status, body)) => house.keep_answer(retry, status, &with_reading_note(note, &body)),
-        None => house.forget_request(retry),
+        Some((status, body)) => admin.store_answer(retry, status, &with_reading_note(note, &body)),
+        None => admin.remove_request(retry),
     };
     if let Err(error) = kept {
         tracing::error!(%error, "the answer of a retried request could not be kept");
@@ -130,7 +130,7 @@ fn replay(request: &HttpRequest, kept: Vec<u8>) -> Result<Vec<u8>, Problem> {
         Some((std::str::from_utf8(&rest[..end]).ok()?, &rest[end + 1..]))
     });
     let (note, body) = noted.unwrap_or(("", kept.as_slice()));
-    if request.session()?.may_see_kept(&request.call, note)? {
+    if request.session()?.may_see_stored_answer(&request.call, note)? {
         return Ok(body.to_vec());
     }
     Err(Problem::conflict(
@@ -175,7 +175,7 @@ fn actor(request: &HttpRequest) -> String {
 /// not confirm a guess at a content.
 fn fingerprint(request: &HttpRequest) -> [u8; 32] {
     let mut hasher = ContentHasher::new();
-    hasher.update(&request.app.house.secret_for("idempotency fingerprint"));
+    hasher.update(&request.app.admin.secret_for("idempotency fingerprint"));
     let mut part = |bytes: &[u8]| {
         hasher.update(&(bytes.len() as u64).to_be_bytes());
         hasher.update(bytes);
@@ -190,7 +190,7 @@ fn fingerprint(request: &HttpRequest) -> [u8; 32] {
     // The bytes of an upload are not known before they came; their number is.
     let length = request.headers().get("content-length");
     part(length.map_or(b"", |length| length.as_bytes()));
-    part(&request.body.to_compare());
+    part(&request.body.to_comparable());
     *hasher.finish().as_bytes()
 }
 

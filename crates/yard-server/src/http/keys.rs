@@ -72,25 +72,27 @@ pub(super) struct Keys {
 pub(super) fn add(request: &HttpRequest) -> Result<Reply, Problem> {
     let NewKey { name, role, chat_id, toolsets } = request.json()?;
     let toolsets = toolsets.unwrap_or_else(|| vec![FILES_TOOLSET.to_owned()]);
-    let known: Vec<&str> = request.app.catalog.dialects().map(|dialect| dialect.name).collect();
-    if let Some(unknown) = toolsets.iter().find(|name| !known.contains(&name.as_str())) {
-        let message = format!("there is no toolset {unknown:?}; known: {}", known.join(", "));
+    let toolset_names: Vec<&str> =
+        request.app.catalog.dialects().map(|dialect| dialect.name).collect();
+    if let Some(unknown) = toolsets.iter().find(|name| !toolset_names.contains(&name.as_str())) {
+        let message =
+            format!("there is no toolset {unknown:?}; known: {}", toolset_names.join(", "));
         return Err(Problem::invalid("toolsets", &message));
     }
     let chat = chat_id.as_deref().map(chats::id).transpose()?;
     let new = admin::NewKey { name, role: role.into(), chat, toolsets };
-    let made = request.app.house.add_key(request.entered()?, &new)?;
+    let made = request.app.admin.add_key(request.entered()?, &new)?;
     Reply::created(&SecretKey { about: Key::from(&made.row), key: made.key })
 }
 
 pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
     let paging: Paging = request.query()?;
-    let rows = request.app.house.keys(request.entered()?, paging.page()?)?;
+    let rows = request.app.admin.keys(request.entered()?, paging.page()?)?;
     let (rows, next) = cut(rows, &paging, |row| row.id.to_string());
     Reply::ok(&Keys { keys: rows.iter().map(Key::from).collect(), next })
 }
 
 pub(super) fn revoke(request: &HttpRequest) -> Result<Reply, Problem> {
-    request.app.house.revoke_key(request.entered()?, request.id("key_id", "key")?)?;
+    request.app.admin.revoke_key(request.entered()?, request.id("key_id", "key")?)?;
     Ok(Reply::empty())
 }

@@ -1,5 +1,5 @@
-//! The rows `/mcp/{id}` of the table of routes. The handler says in whose name the request is made; the request
-//! then goes on to the MCP server, which parses the body itself. The protocol is no concern of this module.
+//! The routes `/mcp/{id}`. The handler identifies the caller, and hands the request to the MCP server, which parses the
+//! body itself. This module knows nothing of the protocol.
 
 use std::io;
 use std::sync::Arc;
@@ -20,17 +20,17 @@ use crate::mcp::McpCaller;
 use crate::pool::WorkKind;
 
 pub(super) const PATH: &str = "/mcp/{id}";
-/// The dialect that is spoken unless the address says otherwise (R14).
+/// The toolset, unless the address names another one (R14).
 const TOOLSET: &str = "filesystem";
-/// Longest body.
-pub(super) const MOST_BYTES: u64 = 64 << 20;
+/// The largest body.
+pub(super) const MAX_BODY_BYTES: u64 = 64 << 20;
 /// How often the server checks that the reader of a stream still has access.
 const RECHECK: Duration = Duration::from_secs(5);
 
-/// Finds out in whose name, and in which dialect, the request is made.
+/// Identifies the caller and the toolset of the request.
 pub(super) fn open(request: &HttpRequest) -> Result<Reply, Problem> {
     let toolset = option(request, "toolset").unwrap_or(TOOLSET);
-    if !request.app.mcp.speaks(toolset) {
+    if !request.app.mcp.has_toolset(toolset) {
         return Err(Problem::invalid("toolset", "there is no such toolset"));
     }
     let session = request.session()?;

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use yard_core::{Role, UserId};
 use yard_gate::registry::MemberRow;
 
+use super::enum_conversion::convert_same_variants;
 use super::paging::{Paging, cut};
 use super::problem::Problem;
 use super::reply::Reply;
 use super::request::HttpRequest;
-use super::words::same_names;
 
 /// What somebody may do.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
@@ -23,7 +23,7 @@ pub(super) enum RoleWord {
     Viewer,
 }
 
-same_names!(RoleWord to Role: Owner, Member, Viewer);
+convert_same_variants!(RoleWord to Role: Owner, Member, Viewer);
 
 /// A new member, who has an account.
 #[derive(Deserialize, JsonSchema)]
@@ -88,13 +88,13 @@ pub(super) struct Changed {
 
 pub(super) fn add(request: &HttpRequest) -> Result<Reply, Problem> {
     let NewMember { email, role } = request.json()?;
-    let row = request.app.house.add_member(request.entered()?, &email, role.into())?;
+    let row = request.app.admin.add_member(request.entered()?, &email, role.into())?;
     Reply::created(&OneMember { member: Member::from(&row) })
 }
 
 pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
     let paging: Paging = request.query()?;
-    let rows = request.app.house.members(request.entered()?, paging.page()?)?;
+    let rows = request.app.admin.members(request.entered()?, paging.page()?)?;
     let (rows, next) = cut(rows, &paging, |row| row.user.to_string());
     Reply::ok(&Members { members: rows.iter().map(Member::from).collect(), next })
 }
@@ -102,11 +102,11 @@ pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
 pub(super) fn change(request: &HttpRequest) -> Result<Reply, Problem> {
     let NewRole { role } = request.json()?;
     let (user, role): (UserId, Role) = (request.id("user_id", "member")?, role.into());
-    request.app.house.change_role(request.entered()?, user, role)?;
+    request.app.admin.change_role(request.entered()?, user, role)?;
     Reply::ok(&Changed { user_id: user.to_string(), role: role.word() })
 }
 
 pub(super) fn remove(request: &HttpRequest) -> Result<Reply, Problem> {
-    request.app.house.remove_member(request.entered()?, request.id("user_id", "member")?)?;
+    request.app.admin.remove_member(request.entered()?, request.id("user_id", "member")?)?;
     Ok(Reply::empty())
 }

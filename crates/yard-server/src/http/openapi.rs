@@ -1,5 +1,5 @@
-//! The OpenAPI 3.1 document, made of the table of routes and the catalog, and the page that shows it.
-//! There is nowhere else to write the same fact.
+//! The OpenAPI 3.1 document, generated from the table of routes, the catalog and the examples. Only the error codes are
+//! listed here. Routes of pages and of MCP are left out.
 
 use serde_json::{Map, Value, json};
 use yard_dialects::Catalog;
@@ -196,7 +196,7 @@ fn parameters(route: &Route) -> Value {
 
 fn query_parameters(schema: &Value) -> Vec<Value> {
     let required = schema["required"].as_array().cloned().unwrap_or_default();
-    let known = schema["properties"].as_object().cloned().unwrap_or_default();
+    let properties = schema["properties"].as_object().cloned().unwrap_or_default();
     let parameter = |(name, schema): (String, Value)| {
         let required = required.contains(&Value::from(name.clone()));
         let description = schema["description"].clone();
@@ -208,7 +208,7 @@ fn query_parameters(schema: &Value) -> Vec<Value> {
             "schema": schema,
         })
     };
-    known.into_iter().map(parameter).collect()
+    properties.into_iter().map(parameter).collect()
 }
 
 fn problem() -> Value {

@@ -1,17 +1,16 @@
-//! The table of routes as one page for people, with an example of each: without a script and without anything from
-//! elsewhere.
+//! The page `/docs`: the table of routes for people, with an example of each, without scripts and foreign resources.
 
 use serde_json::Value;
 use yard_dialects::{Catalog, Dialect};
 
-use super::examples::{self, Example, laid_out};
-use super::fields::{self, marked_up};
+use super::examples::{self, Example, format_json};
 use super::html::{escaped, frame};
 use super::route::{BodyShape, ReplyShape, Route, RouteAccess};
+use super::schema_table::{self, with_code_spans};
 use super::{routes, tools};
 
-/// The parts of the page, by the tags of their routes.
-const PARTS: [(&str, &str, &str); 16] = [
+/// The sections of the page: the tag of their routes, a title and an introduction. A test checks that no tag is missing.
+const SECTIONS: [(&str, &str, &str); 16] = [
     ("server", "Server", "What it is, how it does, and these documents."),
     (
         "auth",
@@ -76,11 +75,11 @@ pub(super) fn render(catalog: &Catalog) -> String {
     let routes = routes(catalog);
     let mut page = INTRODUCTION.to_owned();
     page.push_str("<nav>");
-    for (tag, title, _) in PARTS {
+    for (tag, title, _) in SECTIONS {
         page += &format!("<a href=\"#{tag}\">{title}</a> ");
     }
     page.push_str("</nav>");
-    for (tag, title, about) in PARTS {
+    for (tag, title, about) in SECTIONS {
         page += &format!("<h2 id=\"{tag}\">{title}</h2><p>{about}</p>");
         for route in routes.iter().filter(|route| route.tag() == tag) {
             describe(&mut page, route, catalog);
@@ -109,25 +108,25 @@ fn describe(page: &mut String, route: &Route, catalog: &Catalog) {
     if let ReplyShape::Json(reply) = &route.reply
         && !tools::is_call(route)
     {
-        let table = fields::table(reply);
+        let table = schema_table::table(reply);
         *page += &format!("<details><summary>Fields of the answer</summary>{table}</details>");
     }
     page.push_str("</details>");
 }
 
 fn field_table(page: &mut String, title: &str, schema: &Value) {
-    *page += &format!("<h4>{title}</h4>{}", fields::table(schema));
+    *page += &format!("<h4>{title}</h4>{}", schema_table::table(schema));
 }
 
 /// The tools of a toolset, each with the first sentence about it.
 fn toolset(page: &mut String, catalog: &Catalog, dialect: &Dialect) {
-    let (name, about) = (dialect.name, marked_up(dialect.about));
+    let (name, about) = (dialect.name, with_code_spans(dialect.about));
     *page +=
         &format!("<details><summary>Toolset <code>{name}</code></summary><p>{about}</p><table>");
     for tool in catalog.list(dialect.name) {
         let about = tool.about().lines().next().unwrap_or_default();
         let sentence = about.split_once(". ").map_or(about, |(sentence, _)| sentence);
-        let about = marked_up(sentence.trim_end_matches('.'));
+        let about = with_code_spans(sentence.trim_end_matches('.'));
         *page += &format!("<tr><td><code>{}</code><td>{about}", escaped(tool.name()));
     }
     let path = tools::PATH;
@@ -144,7 +143,7 @@ fn show(page: &mut String, examples: &[Example], access: RouteAccess) {
         let answer = match &example.answer {
             Value::Null => ", without a body</p>".to_owned(),
             Value::String(text) => format!(":</p><pre>{}</pre>", escaped(text)),
-            json => format!(":</p><pre>{}</pre>", escaped(&laid_out(json))),
+            json => format!(":</p><pre>{}</pre>", escaped(&format_json(json))),
         };
         *page += &format!("<h4>{title}</h4><pre>{command}</pre><p>Answer {status}{answer}");
     }
@@ -155,7 +154,7 @@ mod tests {
     use super::*;
 
     /// The largest size of the page: when it grows beyond this, shorten it or raise this on purpose.
-    const MOST_BYTES: usize = 256 << 10;
+    const MAX_BODY_BYTES: usize = 256 << 10;
 
     #[test]
     fn every_route_is_on_the_page_with_its_example_and_the_page_stays_small() {
@@ -164,12 +163,12 @@ mod tests {
         let all = routes(&catalog);
         assert_eq!(page.matches("<span class=\"m\">").count(), all.len());
         for route in &all {
-            assert!(PARTS.iter().any(|(tag, ..)| *tag == route.tag()), "{}", route.path);
+            assert!(SECTIONS.iter().any(|(tag, ..)| *tag == route.tag()), "{}", route.path);
             for example in examples::of(route) {
                 assert!(page.contains(&escaped(&example.curl(route.access))), "{}", route.path);
             }
         }
-        assert!(page.len() <= MOST_BYTES, "{} bytes", page.len());
+        assert!(page.len() <= MAX_BODY_BYTES, "{} bytes", page.len());
         assert!(!page.contains("<script"));
     }
 }

@@ -1,4 +1,4 @@
-//! Lists in parts: `limit` entries after `cursor`, and `next` where more remain.
+//! Pages of lists: `limit` entries after `cursor`, and `next` if more remain.
 
 use std::str::FromStr;
 
@@ -8,8 +8,8 @@ use yard_gate::admin::PageRequest;
 
 use super::problem::Problem;
 
-const DEFAULT: usize = 100;
-const MOST: usize = 1_000;
+const DEFAULT_LIMIT: usize = 100;
+const MAX_LIMIT: usize = 1_000;
 
 /// Which part of a list.
 #[derive(Clone, Deserialize, JsonSchema)]
@@ -22,38 +22,38 @@ pub(super) struct Paging {
 }
 
 impl Paging {
-    /// At most that many entries.
+    /// The number of entries of the page.
     pub(super) fn limit(&self) -> Result<usize, Problem> {
-        match self.limit.unwrap_or(DEFAULT) {
-            limit @ 1..=MOST => Ok(limit),
-            _ => Err(Problem::invalid("limit", format!("expected 1 to {MOST}"))),
+        match self.limit.unwrap_or(DEFAULT_LIMIT) {
+            limit @ 1..=MAX_LIMIT => Ok(limit),
+            _ => Err(Problem::invalid("limit", format!("expected 1 to {MAX_LIMIT}"))),
         }
     }
 
-    /// The cursor, as what the list is ordered by.
+    /// The parsed cursor.
     pub(super) fn cursor<T: FromStr>(&self) -> Result<Option<T>, Problem> {
-        let read = |text: &String| {
+        let parse = |text: &String| {
             let wrong = "expected the `next` of an answer, or nothing to begin at the start";
             text.parse().map_err(|_| Problem::invalid("cursor", wrong))
         };
-        self.cursor.as_ref().map(read).transpose()
+        self.cursor.as_ref().map(parse).transpose()
     }
 
-    /// The part to ask for: one more than is shown, which tells whether more remain.
+    /// The page to read: one entry more than is shown, to find out whether more remain.
     pub(super) fn page<T: FromStr>(&self) -> Result<PageRequest<T>, Problem> {
         Ok(PageRequest { after: self.cursor()?, limit: self.limit()? + 1 })
     }
 }
 
-/// What is shown of the entries that were found, and how to go on.
+/// Cuts the entries that were read to the limit, and returns the cursor of the next page if more remain.
 pub(super) fn cut<T>(
-    mut found: Vec<T>,
+    mut entries: Vec<T>,
     paging: &Paging,
     name: impl Fn(&T) -> String,
 ) -> (Vec<T>, Option<String>) {
-    let limit = paging.limit.unwrap_or(DEFAULT).clamp(1, MOST);
-    let more = found.len() > limit;
-    found.truncate(limit);
-    let next = found.last().filter(|_| more).map(name);
-    (found, next)
+    let limit = paging.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT);
+    let has_more = entries.len() > limit;
+    entries.truncate(limit);
+    let next = entries.last().filter(|_| has_more).map(name);
+    (entries, next)
 }

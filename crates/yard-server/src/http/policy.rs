@@ -71,7 +71,7 @@ pub(super) fn set(request: &HttpRequest) -> Result<Reply, Problem> {
         ("rules", rules.map(Value::Array)),
         ("saved", saved.map(Value::Array)),
     ];
-    let given = wanted.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    let wanted: Map<String, Value> = given.collect();
+    let sent = wanted.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    let wanted: Map<String, Value> = sent.collect();
     Reply::ok(&PolicyShown::from(request.session()?.change_settings(&request.call, &wanted)?))
 }

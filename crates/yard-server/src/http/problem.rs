@@ -1,4 +1,4 @@
-//! Why a request has no answer, in the envelope of W1: always JSON, never a path of the host (R13).
+//! Failures of requests, in the envelope of W1: always JSON, and never with a path of the host (R13).
 
 use serde_json::{Value, json};
 use yard_core::{Fault, FaultCode};
@@ -12,9 +12,9 @@ use crate::pool::Overloaded;
 pub(crate) struct Problem {
     pub(crate) status: u16,
     pub(crate) body: Value,
-    /// After how many seconds it is worth trying again.
+    /// The number of seconds to wait before the next try.
     pub(crate) retry_after: Option<u32>,
-    /// The size of the file, where the client asked for bytes outside of it.
+    /// The size of the file, if the client requested bytes outside of it.
     pub(crate) size: Option<u64>,
 }
 
@@ -44,29 +44,29 @@ impl Problem {
         Self::new(409, "CONFLICT", message)
     }
 
-    pub(crate) fn too_large(most: u64) -> Self {
+    pub(crate) fn too_large(max: u64) -> Self {
         let message =
-            format!("the body is larger than {} KiB, the most that this takes", most >> 10);
+            format!("the body is larger than {} KiB, the most that this takes", max >> 10);
         Self::new(413, "PAYLOAD_TOO_LARGE", message)
     }
 
-    /// What ought not to happen: the log has the reason, the caller has the request's id.
+    /// An internal error: the log has the reason, and the caller the id of the request.
     pub(crate) fn internal() -> Self {
         Self::new(500, "INTERNAL_ERROR", "the server failed; its log has the reason")
     }
 
-    /// All that it says, for a page.
+    /// The message with the invalid fields, for a page.
     pub(crate) fn message(&self) -> String {
         failure_words(&self.body["error"], &self.body["fields"])
     }
 
-    /// The same, worth trying again after `seconds`.
+    /// The same, with the time to wait before the next try.
     pub(crate) fn retry_after(mut self, seconds: u32) -> Self {
         self.retry_after = Some(seconds);
         self
     }
 
-    /// The same, saying how many bytes there are.
+    /// The same, with the size of the file.
     pub(crate) fn content_range(mut self, size: u64) -> Self {
         self.size = Some(size);
         self

@@ -1,16 +1,16 @@
-//! Questions over HTTP (W15): agents ask with a tool, people see what waits and answer.
+//! Questions over HTTP (W15): agents ask with a tool, people list and answer them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use yard_gate::{AskedQuestion, MOST_ROWS, QuestionFilter, Via};
+use yard_gate::{AskedQuestion, MAX_ROWS, QuestionFilter, Via};
 
 use super::chats;
+use super::enum_conversion::convert_same_variants;
 use super::paging::Paging;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::request::HttpRequest;
-use super::words::same_names;
 
 /// Whether a question waits.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
@@ -24,7 +24,7 @@ pub(super) enum Status {
 
 /// Which questions.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Which {
+pub(super) struct QuestionsQuery {
     /// Only those that wait, or only those that were answered.
     status: Option<Status>,
     /// Only those of this chat.
@@ -46,7 +46,7 @@ pub(super) enum ViaWord {
     Text,
 }
 
-same_names!(ViaWord to Via: Button, Text);
+convert_same_variants!(ViaWord to Via: Button, Text);
 
 /// An answer.
 #[derive(Deserialize, JsonSchema)]
@@ -80,7 +80,7 @@ pub(super) struct QuestionRow {
 impl From<&AskedQuestion> for QuestionRow {
     fn from(question: &AskedQuestion) -> Self {
         let given = question.answer.as_ref();
-        let items = question.form.items().iter();
+        let items = question.form.questions().iter();
         Self {
             id: question.id.to_string(),
             chat_id: question.chat.to_string(),
@@ -120,7 +120,7 @@ pub(super) struct QuestionList {
 }
 
 pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
-    let Which { status, chat_id, limit, cursor } = request.query()?;
+    let QuestionsQuery { status, chat_id, limit, cursor } = request.query()?;
     let paging = Paging { limit, cursor };
     let filter = QuestionFilter {
         answered: status.map(|status| matches!(status, Status::Answered)),
@@ -128,7 +128,7 @@ pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
         chat: chat_id.as_deref().map(chats::id).transpose()?,
     };
     let session = request.session()?;
-    let limit = paging.limit()?.min(MOST_ROWS);
+    let limit = paging.limit()?.min(MAX_ROWS);
     let page = session.questions().list(filter, paging.cursor()?, limit)?;
     let next = page.rows.last().filter(|_| page.truncated).map(|row| row.id.to_string());
     Reply::ok(&QuestionList { questions: page.rows.iter().map(QuestionRow::from).collect(), next })

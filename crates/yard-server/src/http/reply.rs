@@ -1,4 +1,4 @@
-//! What a handler answers, before it becomes bytes on a wire.
+//! Replies of handlers, before they become HTTP responses.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,27 +23,27 @@ pub(crate) struct Reply {
     pub(crate) cookies: Vec<Cookie>,
 }
 
-/// What is in it.
+/// The content of a reply.
 pub(crate) enum Content {
     /// Nothing.
     Empty,
-    /// JSON, written out.
+    /// Serialized JSON.
     Json(Bytes),
-    /// A text of this type.
+    /// A text with its media type.
     Text(&'static str, String),
     /// Bytes that are read while they are sent.
     Raw(Raw),
-    /// Events after this number, for as long as the client listens.
+    /// The stream of events after this number.
     Events(u64),
     /// A page for a person.
     Page(String),
-    /// Nothing here: the browser goes to this path.
+    /// A redirect to this path.
     SeeOther(String),
-    /// JSON as it stands, unless a person speaks in time.
+    /// The pending answer, which is replaced if a person decides in time.
     Waiting(Bytes, Box<PendingCall>),
-    /// Nothing yet: the request goes on to the MCP server, in the name of this caller.
+    /// A request for the MCP server, with its caller.
     Mcp(Box<McpCaller>),
-    /// A response that another protocol made.
+    /// A response of another protocol.
     Response(Box<Response<Body>>),
 }
 
@@ -51,15 +51,15 @@ pub(crate) enum Content {
 pub(crate) struct Raw {
     /// Their hash, quoted.
     pub(crate) etag: String,
-    /// How many the whole has.
+    /// The size of the whole file.
     pub(crate) size: u64,
-    /// Which of them are sent.
+    /// The range that is sent.
     pub(crate) range: Range<u64>,
-    /// Reads the next piece; without it, nothing is sent.
+    /// Reads the next piece; `None` if nothing is sent.
     pub(crate) next: Option<Piece>,
 }
 
-/// Reads some bytes from an offset on, at least one.
+/// Reads at least one byte from an offset on.
 pub(crate) type Piece = Arc<dyn Fn(&HttpRequest, u64) -> Result<Vec<u8>, Problem> + Send + Sync>;
 
 impl Reply {
@@ -67,8 +67,8 @@ impl Reply {
         Self { status, content, cookies: Vec::new() }
     }
 
-    /// A tool's answer, which is written already.
-    pub(crate) fn written(status: u16, body: Json) -> Self {
+    /// The answer of a tool, which is serialized already.
+    pub(crate) fn serialized(status: u16, body: Json) -> Self {
         Self::new(status, Content::Json(body.into_bytes()))
     }
 
@@ -81,17 +81,17 @@ impl Reply {
         Ok(Self::new(status, Content::Json(body.into())))
     }
 
-    /// Success.
+    /// 200 OK.
     pub(crate) fn ok(value: &impl Serialize) -> Result<Self, Problem> {
         Self::json(200, value)
     }
 
-    /// Something came to be.
+    /// 201 Created.
     pub(crate) fn created(value: &impl Serialize) -> Result<Self, Problem> {
         Self::json(201, value)
     }
 
-    /// Done, and there is nothing to say.
+    /// 204 No Content.
     pub(crate) fn empty() -> Self {
         Self::new(204, Content::Empty)
     }
@@ -106,7 +106,7 @@ impl Reply {
         Self::new(status, Content::Page(page))
     }
 
-    /// Done; the browser shall look at this path.
+    /// 303 See Other: the browser loads this path.
     pub(crate) fn see_other(path: String) -> Self {
         Self::new(303, Content::SeeOther(path))
     }
@@ -116,17 +116,17 @@ impl Reply {
         Self::new(status, Content::Raw(raw))
     }
 
-    /// A request that goes on to the MCP server.
+    /// A request for the MCP server.
     pub(crate) fn mcp(caller: McpCaller) -> Self {
         Self::new(200, Content::Mcp(Box::new(caller)))
     }
 
-    /// A response that another protocol made.
+    /// A response of another protocol.
     pub(crate) fn response(response: Response<Body>) -> Self {
         Self::new(response.status().as_u16(), Content::Response(Box::new(response)))
     }
 
-    /// The same, setting cookies.
+    /// The same, with cookies.
     pub(crate) fn with_cookies(mut self, cookies: Vec<Cookie>) -> Self {
         self.cookies = cookies;
         self

@@ -1,4 +1,4 @@
-//! A request as a handler sees it: its caller is authorized and its body is read.
+//! A request as handlers get it: its caller is authorized and its body is read.
 
 use std::mem;
 use std::net::IpAddr;
@@ -8,11 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use http::HeaderMap;
 use http::request::Parts;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use yard_core::op::Operation;
 use yard_core::{Call, Role, WorkspaceId};
-use yard_gate::Session;
 use yard_gate::admin::{Entered, Identity};
+use yard_gate::{Asks, Completion, Execute, Origin, Session};
 
 use super::app::App;
 use super::problem::Problem;
@@ -20,6 +22,9 @@ use super::route::{BodyShape, Route, RouteAccess};
 use super::stream::Chunks;
 use crate::body_memory::BodyMemory;
 use crate::pool::NO_WORKSPACE;
+
+/// The toolset that audit rows name for operations of the HTTP API.
+const DOOR: &str = "http";
 
 /// One request.
 pub(crate) struct HttpRequest {
@@ -68,13 +73,16 @@ impl RequestBody {
         mem::take(self).bytes
     }
 
-    /// A member of a parsed body that is a text.
-    pub(crate) fn text_member(&self, name: &str) -> Option<String> {
-        Some(self.parsed().as_ref()?.get(name)?.as_str()?.to_owned())
+    /// The tool and the toolset that a call names. A body that is not parsed is scanned for them.
+    pub(crate) fn called_tool(&self) -> Option<CalledTool> {
+        match &*self.parsed() {
+            Some(value) => CalledTool::deserialize(value).ok(),
+            None => serde_json::from_slice(&self.bytes).ok(),
+        }
     }
 
-    /// The body as it is compared with another one: JSON that was parsed, without its spaces.
-    pub(crate) fn to_compare(&self) -> Vec<u8> {
+    /// The body in a form that can be compared: parsed JSON is compact.
+    pub(crate) fn to_comparable(&self) -> Vec<u8> {
         let compact = self.parsed().as_ref().map(Value::to_string);
         compact.map_or_else(|| self.bytes.to_vec(), String::into_bytes)
     }
@@ -90,6 +98,13 @@ impl RequestBody {
     }
 }
 
+/// The names in the body of a call.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct CalledTool {
+    pub(crate) tool: String,
+    pub(crate) toolset: Option<String>,
+}
+
 /// The caller, as far as the route needs one.
 pub(crate) enum Caller {
     /// Not authorized: the route needs no caller, or it has not been checked yet.
@@ -101,7 +116,7 @@ pub(crate) enum Caller {
 }
 
 impl HttpRequest {
-    /// Finds out who is calling, and refuses a caller that may not use the route.
+    /// Identifies the caller, and refuses it if it may not use the route.
     pub(crate) fn authorize(&mut self) -> Result<(), Problem> {
         let (least, people_only) = match self.route.access {
             RouteAccess::Anyone => return Ok(()),
@@ -115,9 +130,9 @@ impl HttpRequest {
         self.caller = match least {
             None => Caller::Known(identity),
             Some(least) => {
-                // What is no id names no workspace, and answers as such (RULINGS, Faults).
+                // A text that is no id is answered like the id of a missing workspace (RULINGS, Faults).
                 let id = self.param("id").parse().unwrap_or(WorkspaceId::from_bytes([0; 16]));
-                Caller::Inside(self.app.house.enter(identity, id, least)?)
+                Caller::Inside(self.app.admin.enter(identity, id, least)?)
             }
         };
         if people_only && is_agent {
@@ -135,13 +150,13 @@ impl HttpRequest {
     pub(crate) fn recheck_access(&self) -> Result<(), Problem> {
         let Caller::Inside(entered) = &self.caller else { return Ok(()) };
         let identity = self.identify()?;
-        self.app.house.enter(identity, entered.workspace, Role::Viewer)?;
+        self.app.admin.enter(identity, entered.workspace, Role::Viewer)?;
         Ok(())
     }
 
     fn identify(&self) -> Result<Identity, Problem> {
         let token = self.token.as_deref().ok_or_else(no_token)?;
-        Ok(self.app.house.identify(token)?)
+        Ok(self.app.admin.identify(token)?)
     }
 
     /// The caller, if there is one, of a route that anyone may use.
@@ -168,22 +183,33 @@ impl HttpRequest {
 
     /// The caller's session in the workspace.
     pub(crate) fn session(&self) -> Result<Session, Problem> {
-        Ok(self.app.house.session(self.entered()?)?)
+        Ok(self.app.admin.session(self.entered()?)?)
+    }
+
+    /// Performs one operation as the caller.
+    pub(super) fn perform<O: Execute>(&self, op: O) -> Result<<O as Operation>::Answer, Problem> {
+        let session = self.session()?;
+        let call = self.call.clone().within_millis(session.limits().call_millis);
+        let origin = Origin { toolset: DOOR, tool: O::VERB, asks: Asks::Never };
+        match session.perform(origin, &call, op)? {
+            Completion::Done(answer) => Ok(answer),
+            Completion::Pending(_) => Err(Problem::internal()),
+        }
     }
 
     /// The text of a name in the path.
     pub(crate) fn param(&self, name: &str) -> &str {
-        let found = self.params.iter().find(|(known, _)| known == name);
-        found.map_or("", |(_, value)| value.as_str())
+        let param = self.params.iter().find(|(other, _)| other == name);
+        param.map_or("", |(_, value)| value.as_str())
     }
 
-    /// The workspace that the work of the request is counted for: the one that the path names, in one spelling.
+    /// The key by which the request counts for its workspace: the id in the path, normalised.
     pub(crate) fn workspace_key(&self) -> String {
         let id = self.param("id").parse::<WorkspaceId>();
         id.map_or_else(|_| NO_WORKSPACE.to_owned(), |id| id.to_string())
     }
 
-    /// An id in the path; what is none names nothing.
+    /// An id in the path. A text that is no id is answered like the id of something missing.
     pub(crate) fn id<T: FromStr>(&self, name: &str, what: &str) -> Result<T, Problem> {
         self.param(name).parse().map_err(|_| Problem::not_found(format!("no such {what}")))
     }
@@ -194,7 +220,7 @@ impl HttpRequest {
         Ok(form.read(self.query.clone())?)
     }
 
-    /// The body, as the route's schema has it.
+    /// The body, checked by the schema of the route.
     pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, Problem> {
         match &self.route.body {
             BodyShape::Json(form) => Ok(form.read(self.body.take_json()?)?),
@@ -206,7 +232,7 @@ impl HttpRequest {
         }
     }
 
-    /// The body and one member of it, which it has as null.
+    /// The body without one member, and that member.
     pub(crate) fn json_around<T: DeserializeOwned>(
         &self,
         name: &str,
@@ -226,7 +252,7 @@ impl HttpRequest {
     }
 }
 
-/// JSON, or what is wrong with it.
+/// Parses JSON.
 fn parse(bytes: &[u8]) -> Result<Value, Problem> {
     serde_json::from_slice(bytes)
         .map_err(|error| Problem::invalid("body", format!("not valid JSON: {error}")))
@@ -234,4 +260,21 @@ fn parse(bytes: &[u8]) -> Result<Value, Problem> {
 
 pub(crate) fn no_token() -> Problem {
     Problem::unknown_caller("No valid token found in Authorization header or cookie")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tool_of_a_call_is_known_whether_or_not_the_body_is_parsed() {
+        let call =
+            json!({"args": {"command": "x".repeat(100_000)}, "tool": "shell", "toolset": "codex"});
+        let bytes = Bytes::from(call.to_string());
+        let expected = CalledTool { tool: "shell".to_owned(), toolset: Some("codex".to_owned()) };
+        assert_eq!(RequestBody::raw(bytes.clone()).called_tool(), Some(expected));
+        let parsed = RequestBody::json(bytes).unwrap_or_default();
+        assert_eq!(parsed.called_tool().map(|call| call.tool).as_deref(), Some("shell"));
+        assert_eq!(RequestBody::raw(Bytes::from_static(b"{")).called_tool(), None);
+    }
 }

@@ -25,7 +25,7 @@ const PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; form-a
     frame-ancestors 'none'; base-uri 'none'";
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// What a streamed answer needs until its last piece is sent.
+/// The request of a streamed answer, kept until its last piece is sent.
 pub(super) struct OpenRequest {
     pub(super) request: Box<HttpRequest>,
     pub(super) cancel: CancelOnDrop,
@@ -40,7 +40,7 @@ impl Drop for CancelOnDrop {
     }
 }
 
-/// The response. A problem at the path of a `page` becomes a page, too.
+/// The response. A problem at the path of a `page` becomes a page as well.
 pub(super) fn into_response(
     app: &App,
     id: &RequestId,

@@ -16,7 +16,7 @@ use crate::pool::WorkKind;
 /// Who may use a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RouteAccess {
-    /// Anybody.
+    /// Every client, without a token.
     Anyone,
     /// A person who logged in, or an agent with a key.
     Caller,
@@ -43,7 +43,7 @@ impl RouteAccess {
     }
 }
 
-/// What a request brings in its body.
+/// The body of a request.
 #[derive(Clone, Debug)]
 pub enum BodyShape {
     /// Nothing.
@@ -54,13 +54,13 @@ pub enum BodyShape {
     OptionalJson(Form),
     /// Bytes of any type and number.
     Bytes,
-    /// What a form of a page sends.
+    /// The form of a page.
     Form,
     /// A message of another protocol, which parses it itself.
     Message,
 }
 
-/// What an answer is made of.
+/// The body of an answer.
 #[derive(Clone, Debug)]
 pub enum ReplyShape {
     /// Nothing.
@@ -73,7 +73,7 @@ pub enum ReplyShape {
     Bytes,
     /// A page for a person. Its refusals are pages too, and the documents for programs leave it out.
     Page,
-    /// What another protocol answers. The documents of that protocol describe it.
+    /// A message of another protocol, whose documents describe it.
     Protocol,
 }
 
@@ -94,16 +94,16 @@ pub struct Route {
     pub query: Option<Form>,
     /// The body.
     pub body: BodyShape,
-    /// What the documents show for the body, where they know more than the reader of it.
+    /// The schema of the body in the documents, if it is more exact than the one that is checked.
     pub shown_body: Option<Value>,
     /// The status of success.
     pub status: u16,
     /// The answer.
     pub reply: ReplyShape,
-    /// The answer holds a secret, so it is never kept for a retry.
+    /// The answer holds a secret and is never stored for retries.
     pub secret: bool,
-    /// Most bytes of its body. Without a caller that is a small one: only authorized callers get memory for large ones.
-    pub most_bytes: u64,
+    /// The largest body, in bytes. Without a caller that is a small one: only authorized callers get memory for large ones.
+    pub max_bytes: u64,
     pub(super) work: WorkKind,
     pub(super) handler: Handler,
 }
@@ -142,7 +142,7 @@ impl Route {
             status: 200,
             reply: ReplyShape::Empty,
             secret: false,
-            most_bytes: if access == RouteAccess::Anyone { SMALL_BYTES as u64 } else { 1 << 20 },
+            max_bytes: if access == RouteAccess::Anyone { SMALL_BYTES as u64 } else { 1 << 20 },
             work,
             handler,
         }
@@ -180,7 +180,7 @@ impl Route {
         Self { status, reply: ReplyShape::Json(form::output_schema::<T>()), ..self }
     }
 
-    /// Answers with a part of a list.
+    /// Answers with a page of a list.
     pub(super) fn lists<T: JsonSchema>(self) -> Self {
         self.query::<Paging>().replies::<T>(200)
     }
@@ -193,12 +193,12 @@ impl Route {
         Self { reply: ReplyShape::Page, ..self }
     }
 
-    /// Takes what a form of a page sends; never kept for a retry, because browsers know none.
+    /// Takes the form of a page. Its answer is never stored, because browsers send no idempotency key.
     pub(super) fn form(self) -> Self {
-        Self { body: BodyShape::Form, ..self }.secret().at_most(SMALL_BYTES as u64)
+        Self { body: BodyShape::Form, ..self }.secret().limited_to(SMALL_BYTES as u64)
     }
 
-    /// Carries messages of another protocol, which are never kept for a retry.
+    /// Carries messages of another protocol, whose answers are never stored for retries.
     pub(super) fn protocol(self) -> Self {
         let route = self.doing(WorkKind::Look).secret();
         Self { body: BodyShape::Message, reply: ReplyShape::Protocol, ..route }
@@ -214,20 +214,20 @@ impl Route {
         matches!(self.reply, ReplyShape::Page)
     }
 
-    /// Shows these schemas in the documents.
+    /// The schemas of body and reply in the documents.
     pub(super) fn showing(self, body: Value, reply: Value) -> Self {
         Self { shown_body: Some(body), reply: ReplyShape::Json(reply), ..self }
     }
 
-    pub(super) fn at_most(self, most_bytes: u64) -> Self {
-        Self { most_bytes, ..self }
+    pub(super) fn limited_to(self, max_bytes: u64) -> Self {
+        Self { max_bytes, ..self }
     }
 
     pub(super) fn secret(self) -> Self {
         Self { secret: true, ..self }
     }
 
-    /// The part of the documents that lists it.
+    /// The section of the documents that lists it.
     pub fn tag(&self) -> &'static str {
         let Some(path) = self.path.strip_prefix("/api/v1/") else {
             return match self.path.split('/').nth(1) {

@@ -1,4 +1,4 @@
-//! Which route a request means: by its path, then by its method. It decides nothing else.
+//! Finds the route of a request by its path, then by its method.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,13 +13,13 @@ pub(crate) struct RouteTable {
     paths: matchit::Router<Vec<Arc<Route>>>,
 }
 
-/// What a request means.
+/// The result of a lookup.
 pub(super) enum Lookup {
-    /// This route, with the names of its path.
+    /// The route, with the values of the names in its path.
     Route(Arc<Route>, Vec<(String, String)>),
-    /// The path of a route that takes other methods: these.
+    /// The path has routes, with these other methods.
     OtherMethods(String),
-    /// Nothing that is here.
+    /// No route has this path.
     Nothing,
 }
 
@@ -32,13 +32,13 @@ impl RouteTable {
         }
         let mut paths = matchit::Router::new();
         for (path, routes) in by_path {
-            // That no two paths are in each other's way is what the test below keeps.
+            // `insert` fails only for conflicting paths: `every_route_is_found_by_its_path` checks that there are none.
             let _ = paths.insert(path, routes);
         }
         Self { paths }
     }
 
-    /// What a method and a path mean. Where there is something to read, there is a head of it.
+    /// Finds a route. `HEAD` uses the route of `GET`.
     pub(super) fn find(&self, method: &Method, path: &str) -> Lookup {
         let Ok(found) = self.paths.at(path) else { return Lookup::Nothing };
         let wanted = if method == Method::HEAD { &Method::GET } else { method };
@@ -49,7 +49,7 @@ impl RouteTable {
     }
 }
 
-/// The names of a path. Where one is not UTF-8 there are none: such a path names nothing that is here.
+/// The values of the names in a path; none if one of them is not UTF-8, so that nothing is found by them.
 fn names(params: &matchit::Params<'_, '_>) -> Vec<(String, String)> {
     let decoded = params.iter().map(|(name, value)| {
         let value = match value.as_bytes().contains(&b'%') {
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_decoded_and_what_is_no_text_names_nothing() {
+    fn names_are_decoded_and_a_name_that_is_not_utf8_finds_nothing() {
         let named = |id: &str| {
             let path = format!("/api/v1/workspaces/{id}");
             match table().find(&Method::GET, &path) {

@@ -15,7 +15,7 @@ const ANYONE: RouteAccess = RouteAccess::Anyone;
 const OWNER: RouteAccess = RouteAccess::PersonInside(Role::Owner);
 const VIEWER: RouteAccess = RouteAccess::Inside(Role::Viewer);
 const MEMBER: RouteAccess = RouteAccess::Inside(Role::Member);
-/// A person who takes part.
+/// A person who is at least a member.
 const PERSON: RouteAccess = RouteAccess::PersonInside(Role::Member);
 
 /// Every route.
@@ -39,7 +39,7 @@ fn mcp_routes() -> Vec<Route> {
     vec![
         post(VIEWER, mcp::PATH, mcp::open)
             .about("Takes a message of MCP, such as a call of a tool")
-            .at_most(mcp::MOST_BYTES)
+            .limited_to(mcp::MAX_BODY_BYTES)
             .protocol(),
         get(VIEWER, mcp::PATH, mcp::open)
             .about("Streams what the server sends in a session (revision 2025-11-25 and before)")
@@ -50,7 +50,7 @@ fn mcp_routes() -> Vec<Route> {
     ]
 }
 
-/// Where a person decides what an agent's client cannot ask them itself.
+/// The pages on which a person decides, for clients that cannot ask.
 fn page_routes() -> Vec<Route> {
     vec![
         post(ANYONE, "/decide/login", decide::login)
@@ -62,7 +62,7 @@ fn page_routes() -> Vec<Route> {
             .about("What an agent wants to do")
             .query::<decide::Part>()
             .page(),
-        post(PERSON, "/decide/{id}/approvals/{approval_id}", decide::rule)
+        post(PERSON, "/decide/{id}/approvals/{approval_id}", decide::decide)
             .about("Decides on it")
             .form()
             .page(),
@@ -108,12 +108,12 @@ fn account_routes() -> Vec<Route> {
             .doing(WorkKind::Password)
             .secret()
             .body::<auth::Login>()
-            .replies::<auth::Session>(200),
+            .replies::<auth::LoginReply>(200),
         post(ANYONE, "/api/v1/auth/refresh", auth::refresh)
             .about("Exchanges a refresh token, once, for a new pair")
             .secret()
             .optional_body::<auth::Refresh>()
-            .replies::<auth::Session>(200),
+            .replies::<auth::LoginReply>(200),
         Route { status: 204, ..post(ANYONE, "/api/v1/auth/logout", auth::logout) }
             .about("Ends the login of the tokens that are sent")
             .optional_body::<auth::Refresh>(),
@@ -171,7 +171,7 @@ fn tool_routes(catalog: &Catalog) -> Vec<Route> {
         tools::route(catalog),
         get(VIEWER, tools::PATH, tools::definitions)
             .about("Definitions of the tools, as a model's API wants them")
-            .query::<tools::Which>()
+            .query::<tools::DefinitionsQuery>()
             .replies::<tools::Definitions>(200),
     ]
 }
@@ -180,7 +180,7 @@ fn file_routes() -> Vec<Route> {
     vec![
         post(MEMBER, "/api/v1/workspaces/{id}/files", content::create)
             .about("Uploads a new file, of any type and size")
-            .query::<content::Where>()
+            .query::<content::UploadQuery>()
             .bytes()
             .replies::<files::OneFile>(201),
         get(VIEWER, "/api/v1/workspaces/{id}/files/trash", files::trash)
@@ -278,7 +278,7 @@ fn conversation_routes() -> Vec<Route> {
             .about("Ends a terminal, with everything that it started"),
         get(VIEWER, "/api/v1/workspaces/{id}/questions", questions::list)
             .about("Questions to people, newest first; an agent sees its own")
-            .query::<questions::Which>()
+            .query::<questions::QuestionsQuery>()
             .replies::<questions::QuestionList>(200),
         get(VIEWER, "/api/v1/workspaces/{id}/questions/{question_id}", questions::read)
             .about("A question, and its answer once there is one")
@@ -289,7 +289,7 @@ fn conversation_routes() -> Vec<Route> {
             .replies::<questions::OneQuestion>(200),
         get(VIEWER, "/api/v1/workspaces/{id}/approvals", approvals::list)
             .about("What waits for a person's word, and what became of it, newest first; an agent sees its own")
-            .query::<approvals::Which>()
+            .query::<approvals::ApprovalsQuery>()
             .replies::<approvals::ApprovalList>(200),
         get(VIEWER, "/api/v1/workspaces/{id}/approvals/{approval_id}", approvals::read)
             .about("One request with its diff, and what the tool answered once it ran")
@@ -311,7 +311,7 @@ fn conversation_routes() -> Vec<Route> {
             .replies::<policy::PolicyShown>(200),
         get(VIEWER, "/api/v1/workspaces/{id}/events", events::open)
             .about("What happens, as server-sent events; Last-Event-ID reads on from there")
-            .query::<events::From>()
+            .query::<events::EventsQuery>()
             .replies_text("text/event-stream"),
     ]
 }

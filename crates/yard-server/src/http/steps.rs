@@ -1,19 +1,51 @@
-//! Steps over HTTP: every change of the workspace, newest first, each with its diff, each undone as a
-//! whole.
+//! Steps over HTTP: every change of the workspace, newest first, with its diff and its undo.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use yard_core::ContentHash;
-use yard_core::op::{History, HistoryOf, Show, ShownChange, Undo};
+use yard_core::op::{History, HistoryEntry, HistoryOf, Show, ShownChange, Undo};
 
 use super::paging::{Paging, cut};
-use super::perform::StepLine;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::request::HttpRequest;
 
 /// Bytes of diff in one answer.
 pub(super) const DIFF_BYTES: u64 = 256 << 10;
+
+/// A step, in one line.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct StepLine {
+    id: String,
+    at: String,
+    /// `agent`, `person` or `external`.
+    author: &'static str,
+    /// Who exactly, as `person:ID` or `key:ID`.
+    actor: String,
+    /// The operation.
+    verb: String,
+    /// The step that it undid.
+    undoes: Option<String>,
+    /// How many files it changed.
+    files: u64,
+    /// The first path that it changed.
+    path: Option<String>,
+}
+
+impl From<&HistoryEntry> for StepLine {
+    fn from(entry: &HistoryEntry) -> Self {
+        Self {
+            id: entry.id.to_string(),
+            at: entry.at.to_string(),
+            author: entry.author.word(),
+            actor: entry.actor.clone(),
+            verb: entry.verb.clone(),
+            undoes: entry.undoes.map(|step| step.to_string()),
+            files: entry.files,
+            path: entry.path.as_ref().map(ToString::to_string),
+        }
+    }
+}
 
 /// Steps, newest first.
 #[derive(Serialize, JsonSchema)]
@@ -89,8 +121,8 @@ pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
     let paging: Paging = request.query()?;
     let history =
         History { of: HistoryOf::Workspace, limit: paging.limit()? + 1, before: paging.cursor()? };
-    let found = request.perform(history)?.steps;
-    let (steps, next) = cut(found, &paging, |step| step.id.to_string());
+    let steps = request.perform(history)?.steps;
+    let (steps, next) = cut(steps, &paging, |step| step.id.to_string());
     Reply::ok(&Steps { steps: steps.iter().map(StepLine::from).collect(), next })
 }
 

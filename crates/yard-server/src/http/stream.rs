@@ -18,7 +18,7 @@ use super::request::HttpRequest;
 use super::response::CancelOnDrop;
 use crate::pool::WorkKind;
 
-/// Pieces of an upload that wait to be written; then the client has to wait.
+/// How many pieces of an upload may wait to be written before the client has to wait.
 const UPLOAD_QUEUE: usize = 8;
 /// How long a sender may pause.
 const PAUSE: Duration = Duration::from_secs(60);
@@ -102,7 +102,7 @@ async fn pump(body: &mut Incoming, sender: mpsc::Sender<Result<Bytes, Problem>>)
             Err(_) => Err(Problem::new(408, "TIMEOUT", "the body took too long to arrive")),
         };
         let ends = piece.is_err();
-        // A handler that needs no more has dropped the receiver.
+        // The handler has dropped the receiver, because it needs no more pieces.
         if sender.send(piece).await.is_err() || ends {
             return;
         }

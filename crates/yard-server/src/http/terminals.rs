@@ -8,12 +8,12 @@ use super::problem::Problem;
 use super::reply::Reply;
 use super::request::HttpRequest;
 
-/// Most that one answer lists.
-const MOST: usize = 200;
+/// How many terminals one answer lists.
+const MAX_TERMINALS: usize = 200;
 
 /// A terminal.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Row {
+pub(super) struct TerminalRow {
     id: String,
     chat_id: String,
     /// What its chat calls it.
@@ -35,20 +35,20 @@ pub(super) struct Row {
     ports: Vec<u16>,
 }
 
-impl From<&TerminalInfo> for Row {
-    fn from(listed: &TerminalInfo) -> Self {
+impl From<&TerminalInfo> for TerminalRow {
+    fn from(terminal: &TerminalInfo) -> Self {
         Self {
-            id: listed.run.to_string(),
-            chat_id: listed.chat.to_string(),
-            session_id: listed.name.clone(),
-            opened_by: listed.by.clone(),
-            opened_at: listed.opened_at.to_string(),
-            command: listed.command.clone(),
-            folder: listed.folder.clone(),
-            state: listed.state.word(),
-            exit_code: listed.state.exit_code(),
-            log_path: listed.log.as_ref().map(ToString::to_string),
-            ports: listed.ports.clone(),
+            id: terminal.run.to_string(),
+            chat_id: terminal.chat.to_string(),
+            session_id: terminal.name.clone(),
+            opened_by: terminal.by.clone(),
+            opened_at: terminal.opened_at.to_string(),
+            command: terminal.command.clone(),
+            folder: terminal.folder.clone(),
+            state: terminal.state.word(),
+            exit_code: terminal.state.exit_code(),
+            log_path: terminal.log.as_ref().map(ToString::to_string),
+            ports: terminal.ports.clone(),
         }
     }
 }
@@ -57,13 +57,13 @@ impl From<&TerminalInfo> for Row {
 #[derive(Serialize, JsonSchema)]
 pub(super) struct TerminalList {
     /// The newest first.
-    terminals: Vec<Row>,
+    terminals: Vec<TerminalRow>,
 }
 
 /// One terminal, with what is on its screen.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct OneTerminal {
-    terminal: Row,
+    terminal: TerminalRow,
     /// What a person would see; null once the server has forgotten it.
     screen: Option<String>,
     /// Line and column of the cursor, from 1.
@@ -71,16 +71,18 @@ pub(super) struct OneTerminal {
 }
 
 pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
-    let listed = request.session()?.terminals().list_all()?;
-    Reply::ok(&TerminalList { terminals: listed.iter().take(MOST).map(Row::from).collect() })
+    let terminal = request.session()?.terminals().list_all()?;
+    Reply::ok(&TerminalList {
+        terminals: terminal.iter().take(MAX_TERMINALS).map(TerminalRow::from).collect(),
+    })
 }
 
 pub(super) fn read(request: &HttpRequest) -> Result<Reply, Problem> {
     let run = request.id("terminal_id", "terminal")?;
-    let (listed, screen) = request.session()?.terminals().read(run)?;
+    let (terminal, screen) = request.session()?.terminals().read(run)?;
     let cursor = |screen: &Screen| [screen.cursor.0, screen.cursor.1].map(|at| u32::from(at) + 1);
     Reply::ok(&OneTerminal {
-        terminal: Row::from(&listed),
+        terminal: TerminalRow::from(&terminal),
         cursor: screen.as_ref().map(cursor),
         screen: screen.map(|screen| screen.text),
     })

@@ -1,4 +1,4 @@
-//! The tools over HTTP: one route for all of them, in whichever dialect the caller speaks.
+//! The tools over HTTP: one route for the tools of all toolsets.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,8 +17,8 @@ use crate::pool::WorkKind;
 
 pub(super) const PATH: &str = "/api/v1/workspaces/{id}/tools";
 const TOOLSET: &str = "workspace";
-/// As much as a call may write (R12).
-const MOST_BYTES: u64 = 64 << 20;
+/// The largest body of a call (R12).
+const MAX_BODY_BYTES: u64 = 64 << 20;
 
 /// One call of one tool.
 #[derive(Deserialize, JsonSchema)]
@@ -38,7 +38,7 @@ pub(crate) struct Envelope {
 
 /// Which definitions, for whom.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Which {
+pub(super) struct DefinitionsQuery {
     /// The dialect (default `workspace`).
     toolset: Option<String>,
     /// Who reads them: `json` (default), `functions`, `openai`, `openai-chat`, `anthropic` or `gemini`.
@@ -53,7 +53,7 @@ pub(super) struct Definitions {
     tools: Value,
 }
 
-/// The route, whose documents show every tool of every dialect.
+/// The route of calls. The documents show every tool of every dialect.
 pub(super) fn route(catalog: &Catalog) -> Route {
     let dialects = catalog.dialects().map(|dialect| dialect.name);
     let tools: Vec<(&str, &AnyTool)> = dialects
@@ -65,23 +65,23 @@ pub(super) fn route(catalog: &Catalog) -> Route {
     route::post(RouteAccess::Inside(Role::Viewer), PATH, call)
         .about("Calls a tool")
         .body::<Envelope>()
-        .at_most(MOST_BYTES)
+        .limited_to(MAX_BODY_BYTES)
         .showing(json!({"anyOf": bodies}), reply)
 }
 
 /// The body of a call of one tool.
 fn one_call(toolset: &str, tool: &AnyTool) -> Value {
     let mut schema = form::input_schema::<Envelope>();
-    let known = &mut schema["properties"];
-    known["tool"] = json!({"const": tool.name(), "description": tool.about()});
-    known["toolset"] = json!({"const": toolset});
-    known["args"] = tool.input_schema().clone();
+    let properties = &mut schema["properties"];
+    properties["tool"] = json!({"const": tool.name(), "description": tool.about()});
+    properties["toolset"] = json!({"const": toolset});
+    properties["args"] = tool.input_schema().clone();
     schema["title"] = format!("{toolset}.{}", tool.name()).into();
     schema
 }
 
-/// The answers with status 200 that a dialect has: to calls that did what was asked, and, where a failure
-/// is an answer like any other (F1), to those that did not.
+/// The answers of a dialect with status 200: those of successful calls and, if failures have this status as well (F1),
+/// those of failed calls.
 fn answers(catalog: &Catalog, dialect: &Dialect) -> Vec<Value> {
     let replies: Vec<&Value> = catalog.list(dialect.name).map(AnyTool::output_schema).collect();
     let done = (dialect.done)(json!(form::MARK).into());
@@ -121,29 +121,27 @@ pub(super) fn work(request: &HttpRequest) -> Option<WorkKind> {
     if !is_call(&request.route) {
         return None;
     }
-    let toolset = request.body.text_member("toolset");
-    let tool = request
-        .body
-        .text_member("tool")
-        .and_then(|tool| request.app.catalog.get(toolset.as_deref().unwrap_or(TOOLSET), &tool));
+    let tool = request.body.called_tool().and_then(|called| {
+        request.app.catalog.get(called.toolset.as_deref().unwrap_or(TOOLSET), &called.tool)
+    });
     Some(tool.map_or(WorkKind::Change, |tool| tool.work().into()))
 }
 
 pub(super) fn call(request: &HttpRequest) -> Result<Reply, Problem> {
     let (envelope, args) = request.json_around("args")?;
     let Envelope { tool, args, toolset, chat_id, wait_ms } = Envelope { args, ..envelope };
-    let named = toolset.as_deref().unwrap_or(TOOLSET);
+    let toolset = toolset.as_deref().unwrap_or(TOOLSET);
     let session = session(request, chat_id.as_deref())?;
     let catalog = &request.app.catalog;
-    let known = catalog.get(named, &tool);
+    let found = catalog.get(toolset, &tool);
     let limits = session.limits();
-    let millis = known.map_or(limits.call_millis, |tool| tool.millis(limits));
+    let millis = found.map_or(limits.call_millis, |tool| tool.millis(limits));
     let call = request.call.clone().within_millis(millis);
-    let answer = catalog.call(named, &tool, args, &session, &call);
-    request.app.metrics.count_call(catalog, named, &tool, &answer);
+    let answer = catalog.call(toolset, &tool, args, &session, &call);
+    request.app.metrics.count_call(catalog, toolset, &tool, &answer);
     let Answer { status, body, pending, .. } = answer;
-    let Some(pending) = pending else { return Ok(Reply::written(status, body)) };
-    let waiting = PendingCall { session, toolset: named.to_owned(), tool, pending, wait_ms };
+    let Some(pending) = pending else { return Ok(Reply::serialized(status, body)) };
+    let waiting = PendingCall { session, toolset: toolset.to_owned(), tool, pending, wait_ms };
     let content = Content::Waiting(body.into_bytes(), Box::new(waiting));
     Ok(Reply { status, content, cookies: Vec::new() })
 }
@@ -163,7 +161,7 @@ fn session(request: &HttpRequest, chat: Option<&str>) -> Result<Session, Problem
 }
 
 pub(super) fn definitions(request: &HttpRequest) -> Result<Reply, Problem> {
-    let Which { toolset, format } = request.query()?;
+    let DefinitionsQuery { toolset, format } = request.query()?;
     let toolset = toolset.unwrap_or_else(|| TOOLSET.to_owned());
     if !request.app.catalog.dialects().any(|dialect| dialect.name == toolset) {
         let known: Vec<_> = request.app.catalog.dialects().map(|dialect| dialect.name).collect();

@@ -1,5 +1,5 @@
-//! The address of a request's client, also behind a proxy. Any client can send `X-Forwarded-For`, so it
-//! is read only from proxies that the operator named, and only as far as they wrote it.
+//! The address of a request's client, also behind a proxy. Any client can send `X-Forwarded-For`, so that the header is
+//! read only from proxies that the operator named, and only the entries that they wrote.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -37,16 +37,16 @@ impl FromStr for ProxyNetwork {
             None => (text, None),
         };
         let base: IpAddr = base.parse().map_err(|_| InvalidNetwork)?;
-        let most = if base.is_ipv4() { 32 } else { 128 };
-        match bits.unwrap_or(most) {
-            bits if bits <= most => Ok(Self { base, bits }),
+        let max = if base.is_ipv4() { 32 } else { 128 };
+        match bits.unwrap_or(max) {
+            bits if bits <= max => Ok(Self { base, bits }),
             _ => Err(InvalidNetwork),
         }
     }
 }
 
 impl ProxyNetwork {
-    fn holds(&self, address: IpAddr) -> bool {
+    fn contains(&self, address: IpAddr) -> bool {
         match (self.base, address.to_canonical()) {
             (IpAddr::V4(base), IpAddr::V4(address)) => {
                 let shift = 32 - self.bits;
@@ -63,12 +63,12 @@ impl ProxyNetwork {
 
 /// The client: the nearest address that is not a trusted proxy's. `peer` is the address of the connection.
 pub(super) fn client(proxies: &[ProxyNetwork], peer: IpAddr, headers: &HeaderMap) -> IpAddr {
-    let is_trusted = |address: IpAddr| proxies.iter().any(|proxy| proxy.holds(address));
+    let is_trusted = |address: IpAddr| proxies.iter().any(|proxy| proxy.contains(address));
     let mut client = peer;
     let sent = headers.get_all(HEADER).iter().rev();
     let mut hops = sent.flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b','));
     while is_trusted(client) {
-        // What is no address was not written by a proxy of ours, so nothing before it counts either.
+        // A text that is no address was not written by a trusted proxy, so nothing before it counts.
         let Some(next) = hops.next().and_then(address) else { break };
         client = next;
     }
@@ -81,7 +81,7 @@ fn address(hop: &[u8]) -> Option<IpAddr> {
     hop.trim_matches(['[', ']']).parse().ok().or_else(with_port)
 }
 
-/// What one caller can be counted by: an address, of IPv6 the network that one customer gets.
+/// The key by which one client is counted: its IPv4 address, or its IPv6 network of 64 bits, which one customer gets.
 pub(super) fn network(address: IpAddr) -> String {
     match address.to_canonical() {
         IpAddr::V4(address) => address.to_string(),
@@ -96,7 +96,7 @@ pub(super) fn network(address: IpAddr) -> String {
 mod tests {
     use super::*;
 
-    fn asked(proxies: &[&str], peer: &str, lines: &[&str]) -> String {
+    fn client_of(proxies: &[&str], peer: &str, lines: &[&str]) -> String {
         let proxies: Vec<ProxyNetwork> = proxies.iter().map(|text| text.parse().unwrap()).collect();
         let mut headers = HeaderMap::new();
         for line in lines {
@@ -107,20 +107,20 @@ mod tests {
 
     #[test]
     fn the_header_counts_only_from_trusted_proxies() {
-        assert_eq!(asked(&[], "10.0.0.1", &["1.2.3.4"]), "10.0.0.1");
-        assert_eq!(asked(&["10.0.0.0/8"], "11.0.0.1", &["1.2.3.4"]), "11.0.0.1");
-        assert_eq!(asked(&["10.0.0.0/8"], "10.9.0.1", &["1.2.3.4"]), "1.2.3.4");
-        assert_eq!(asked(&["10.0.0.0/8"], "::ffff:10.9.0.1", &["1.2.3.4"]), "1.2.3.4");
+        assert_eq!(client_of(&[], "10.0.0.1", &["1.2.3.4"]), "10.0.0.1");
+        assert_eq!(client_of(&["10.0.0.0/8"], "11.0.0.1", &["1.2.3.4"]), "11.0.0.1");
+        assert_eq!(client_of(&["10.0.0.0/8"], "10.9.0.1", &["1.2.3.4"]), "1.2.3.4");
+        assert_eq!(client_of(&["10.0.0.0/8"], "::ffff:10.9.0.1", &["1.2.3.4"]), "1.2.3.4");
     }
 
     #[test]
-    fn what_a_client_wrote_itself_is_not_believed() {
+    fn addresses_that_the_client_wrote_itself_do_not_count() {
         let trusted = ["10.0.0.0/8", "fd00::/8"];
-        assert_eq!(asked(&trusted, "10.0.0.1", &["6.6.6.6, 1.2.3.4, fd00::1"]), "1.2.3.4");
-        assert_eq!(asked(&trusted, "10.0.0.1", &["6.6.6.6", "1.2.3.4:99"]), "1.2.3.4");
-        assert_eq!(asked(&trusted, "10.0.0.1", &["6.6.6.6, nonsense"]), "10.0.0.1");
-        assert_eq!(asked(&trusted, "10.0.0.1", &[]), "10.0.0.1");
-        assert_eq!(asked(&trusted, "10.0.0.1", &["10.0.0.2, 10.0.0.3"]), "10.0.0.2");
+        assert_eq!(client_of(&trusted, "10.0.0.1", &["6.6.6.6, 1.2.3.4, fd00::1"]), "1.2.3.4");
+        assert_eq!(client_of(&trusted, "10.0.0.1", &["6.6.6.6", "1.2.3.4:99"]), "1.2.3.4");
+        assert_eq!(client_of(&trusted, "10.0.0.1", &["6.6.6.6, nonsense"]), "10.0.0.1");
+        assert_eq!(client_of(&trusted, "10.0.0.1", &[]), "10.0.0.1");
+        assert_eq!(client_of(&trusted, "10.0.0.1", &["10.0.0.2, 10.0.0.3"]), "10.0.0.2");
     }
 
     #[test]
@@ -128,7 +128,7 @@ mod tests {
         for wrong in ["", "10.0.0.0/33", "10.0.0.0/x", "fd00::/129", "host"] {
             assert_eq!(wrong.parse::<ProxyNetwork>(), Err(InvalidNetwork), "{wrong}");
         }
-        assert_eq!(asked(&["0.0.0.0/0"], "9.9.9.9", &["1.2.3.4"]), "1.2.3.4");
+        assert_eq!(client_of(&["0.0.0.0/0"], "9.9.9.9", &["1.2.3.4"]), "1.2.3.4");
         assert_eq!(network("1.2.3.4".parse().unwrap()), "1.2.3.4");
         assert_eq!(network("2001:db8:1:2:3::4".parse().unwrap()), "2001:db8:1:2::/64");
     }

@@ -28,11 +28,11 @@ pub(crate) struct PendingCall {
 
 impl PendingCall {
     fn wait_time(&self) -> Duration {
-        let asked = match (self.wait_ms, self.pending.wait_ms) {
+        let millis = match (self.wait_ms, self.pending.wait_ms) {
             (Some(envelope), Some(argument)) => envelope.max(argument),
             (one, other) => one.or(other).unwrap_or(DEFAULT_WAIT_MS),
         };
-        Duration::from_millis(asked)
+        Duration::from_millis(millis)
     }
 }
 
@@ -49,7 +49,7 @@ pub(super) async fn wait_for_answer(
     let answer = wait_until_settled(&waiting.session, waiting.wait_time(), stop, resume).await;
     withdraw.disarm();
     let answer = answer?;
-    Some(Reply::written(answer.status, answer.body))
+    Some(Reply::serialized(answer.status, answer.body))
 }
 
 /// Withdraws the request for approval when it is dropped: hyper drops the future of a client that disconnected.

@@ -1,5 +1,5 @@
-//! The page at `/`: what this is, what to type, and where the documents are. Without a script and without anything
-//! from elsewhere.
+//! The page `/`: what the server is, the first commands, and links to the documents, without scripts and foreign
+//! resources.
 
 use http::Uri;
 

@@ -68,13 +68,13 @@ pub(super) struct Workspaces {
 pub(super) fn create(request: &HttpRequest) -> Result<Reply, Problem> {
     let NewWorkspace { name, folder } = request.json()?;
     let new = admin::NewWorkspace { name, folder };
-    let row = request.app.house.add_workspace(request.identity()?, &new)?;
+    let row = request.app.admin.add_workspace(request.identity()?, &new)?;
     Reply::created(&OneWorkspace { workspace: Workspace::of(&row, Role::Owner) })
 }
 
 pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
     let paging: Paging = request.query()?;
-    let rows = request.app.house.workspaces(request.identity()?, paging.page()?)?;
+    let rows = request.app.admin.workspaces(request.identity()?, paging.page()?)?;
     let (rows, next) = cut(rows, &paging, |(row, _)| row.id.to_string());
     let workspaces = rows.iter().map(|(row, role)| Workspace::of(row, *role)).collect();
     Reply::ok(&Workspaces { workspaces, next })
@@ -82,18 +82,18 @@ pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
 
 pub(super) fn read(request: &HttpRequest) -> Result<Reply, Problem> {
     let entered = request.entered()?;
-    let row = request.app.house.workspace(entered)?;
+    let row = request.app.admin.workspace(entered)?;
     Reply::ok(&OneWorkspace { workspace: Workspace::of(&row, entered.role) })
 }
 
 pub(super) fn rename(request: &HttpRequest) -> Result<Reply, Problem> {
     let Rename { name } = request.json()?;
     let entered = request.entered()?;
-    let row = request.app.house.rename(entered, &name)?;
+    let row = request.app.admin.rename(entered, &name)?;
     Reply::ok(&OneWorkspace { workspace: Workspace::of(&row, entered.role) })
 }
 
 pub(super) fn delete(request: &HttpRequest) -> Result<Reply, Problem> {
-    request.app.house.delete(request.entered()?)?;
+    request.app.admin.delete(request.entered()?)?;
     Ok(Reply::empty())
 }

@@ -1,17 +1,16 @@
-//! Addresses of what a workspace has to read beside its tools: `toolyard://file/PATH`,
-//! `toolyard://history`, `toolyard://history/PATH`, `toolyard://diff/STEP`. Where there are several
-//! workspaces, PATH begins with the name of one (R15). Pure.
+//! Addresses of resources: `toolyard://file/PATH`, `toolyard://history`, `toolyard://history/PATH`,
+//! `toolyard://diff/STEP`. With several workspaces, PATH begins with the name of one (R15).
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 use yard_core::{StepId, WsPath};
 
 const SCHEME: &str = "toolyard://";
 
-/// What needs no escape in a path of an address.
-const ESCAPED: &AsciiSet =
+/// The characters that are not escaped in the path of an address.
+const PATH_CHARACTERS: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
-/// What can be read.
+/// A resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Address {
     /// A file as it is.
@@ -23,7 +22,7 @@ pub(super) enum Address {
 }
 
 impl Address {
-    /// What an address names; `None` if it is none of ours.
+    /// The resource of an address; `None` if the address has another form.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let rest = text.strip_prefix(SCHEME)?;
         let (kind, path) = rest.split_once('/').unwrap_or((rest, ""));
@@ -36,12 +35,15 @@ impl Address {
         }
     }
 
-    /// The address of a file, in the workspace of that name if there are several.
+    /// The address of a file, with the name of its workspace if there are several.
     pub(super) fn of_file(workspace: Option<&str>, path: &WsPath) -> String {
-        let inside = percent_encode(path.relative(), ESCAPED);
+        let inside = percent_encode(path.relative(), PATH_CHARACTERS);
         match workspace {
             Some(workspace) => {
-                format!("{SCHEME}file/{}/{inside}", percent_encode(workspace.as_bytes(), ESCAPED))
+                format!(
+                    "{SCHEME}file/{}/{inside}",
+                    percent_encode(workspace.as_bytes(), PATH_CHARACTERS)
+                )
             }
             None => format!("{SCHEME}file/{inside}"),
         }
@@ -53,7 +55,7 @@ impl Address {
     }
 }
 
-/// The forms of addresses, for people and clients that fill them in: form, name, what it is.
+/// The templates of addresses: template, name and description.
 pub(super) const TEMPLATES: [(&str, &str, &str); 3] = [
     ("toolyard://file/{+path}", "file", "A file of the workspace, as it is now."),
     (

@@ -22,10 +22,10 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, interval_at};
 use yard_core::{ApprovalId, ContentHash, Fault, FaultCode};
 use yard_dialects::{Answer, Called, Work};
-use yard_gate::{ApprovalStatus, Awaited, Line, Pending};
+use yard_gate::{ApprovalStatus, Awaited, Pending, UnwrittenTurn};
 
 use super::callers::{DecisionChannel, ToolCaller};
-use super::elicitation::{self, Asking, Form, PersonAnswer};
+use super::elicitation::{self, Form, PersonAnswer, PersonPrompt};
 use super::result;
 use super::server::McpServer;
 use super::tools::ReplyForm;
@@ -159,7 +159,7 @@ impl ToolCall<'_> {
     }
 
     /// Writes the call into the transcript.
-    fn record(&self, line: Option<Line>) {
+    fn record(&self, line: Option<UnwrittenTurn>) {
         match (line, &self.caller.transcript) {
             (Some(line), Some(transcript)) => transcript.push(line),
             (Some(line), None) => line.write(),
@@ -216,8 +216,8 @@ impl ToolCall<'_> {
             return Ok(InputRequiredResult::new(Some(requests), Some(state)).into());
         }
         match asking {
-            Asking::Form(form) => self.ask_in_client(pending, form, bound).await,
-            Asking::Page(page) => self.send_to_page(pending, page).await,
+            PersonPrompt::Form(form) => self.ask_in_client(pending, form, bound).await,
+            PersonPrompt::Page(page) => self.send_to_page(pending, page).await,
         }
     }
 
@@ -393,16 +393,16 @@ impl ToolCall<'_> {
     }
 
     /// How the client can ask a person: by a form, if it can show this one and its answer counts; else by a page.
-    async fn asking(&self, pending: &Pending) -> Result<Option<Asking>, ErrorData> {
+    async fn asking(&self, pending: &Pending) -> Result<Option<PersonPrompt>, ErrorData> {
         let able = self.context.client_capabilities().and_then(|able| able.elicitation);
         let Some(able) = able else { return Ok(None) };
         let has_forms = able.form.is_some() || able.url.is_none();
         if has_forms && let Some(form) = self.form(pending).await? {
-            return Ok(Some(Asking::Form(form)));
+            return Ok(Some(PersonPrompt::Form(form)));
         }
         Ok(match &self.caller.decision_channel {
             DecisionChannel::Pages(page_of) if able.url.is_some() => {
-                Some(Asking::Page(elicitation::page(pending, page_of(&pending.awaited))))
+                Some(PersonPrompt::Page(elicitation::page(pending, page_of(&pending.awaited))))
             }
             _ => None,
         })
@@ -438,14 +438,14 @@ impl ToolCall<'_> {
     fn seal_state(
         &self,
         pending: &Pending,
-        asking: &Asking,
+        asking: &PersonPrompt,
         bound: &[u8],
     ) -> Result<String, ErrorData> {
         let (approval, question) = match &pending.awaited {
             Awaited::Approval(id) => (Some(id.to_string()), None),
             Awaited::Question(id) => (None, Some(id.to_string())),
         };
-        let on_page = matches!(asking, Asking::Page(_));
+        let on_page = matches!(asking, PersonPrompt::Page(_));
         let shown = asking.shown().map(|hash| hash.to_string());
         let state = State { approval, question, on_page, shown };
         let options = SealOptions::new().associated_data(bound).ttl(STATE_LIFETIME);

@@ -1,5 +1,4 @@
-//! In whose name an MCP request is handled. Each transport finds that out in its own way; everything behind
-//! this trait is the same for all of them.
+//! The caller of an MCP request. Each transport identifies it in its own way.
 
 use std::sync::Arc;
 
@@ -20,7 +19,7 @@ pub(super) struct ToolCaller {
     /// The session of the person whose answers the client passes on; `None` where the client's answers do
     /// not count as a person's.
     pub(super) person: Option<Session>,
-    /// The dialect that the caller speaks.
+    /// The caller's toolset.
     pub(super) toolset: String,
     /// The workspace that the work is counted for.
     pub(super) workspace_key: String,
@@ -70,7 +69,7 @@ pub(super) trait Callers: Send + Sync + 'static {
         root: &str,
     ) -> yard_core::Result<ToolCaller>;
 
-    /// The dialect that the caller of this request speaks.
+    /// The toolset of the caller of this request.
     fn toolset(&self, context: &RequestContext<RoleServer>) -> Result<String, ErrorData>;
 
     /// The workspaces that the caller of this request can read.

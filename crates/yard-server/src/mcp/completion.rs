@@ -9,7 +9,7 @@ use yard_core::{Call, FileKind, WsPath};
 use super::callers::WorkspaceView;
 use super::resources::{locate, perform};
 
-/// What the argument can go on as. What cannot be looked at completes to nothing.
+/// The completions of an argument; none for a folder that cannot be listed.
 pub(super) fn complete(
     workspaces: &[WorkspaceView],
     params: &CompleteRequestParams,
@@ -28,25 +28,25 @@ pub(super) fn complete(
     Ok(CompleteResult::new(completion))
 }
 
-/// Paths without a leading slash, as addresses have them; folders end with one.
+/// Paths without a leading slash, as addresses have them. Folders end with a slash.
 fn paths(workspaces: &[WorkspaceView], typed: &str, call: &Call) -> Vec<String> {
     let typed = typed.trim_start_matches('/');
-    let (folder, begun) = typed.rsplit_once('/').unwrap_or(("", typed));
+    let (folder, prefix) = typed.rsplit_once('/').unwrap_or(("", typed));
     if folder.is_empty() && workspaces.iter().any(|workspace| workspace.name.is_some()) {
         let names = workspaces.iter().filter_map(|workspace| workspace.name.as_deref());
         return names
-            .filter(|name| name.starts_with(begun))
+            .filter(|name| name.starts_with(prefix))
             .map(|name| format!("{name}/"))
             .collect();
     }
-    let before = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+    let parent = if folder.is_empty() { String::new() } else { format!("{folder}/") };
     let Ok((workspace, path)) = target(workspaces, folder) else { return Vec::new() };
     let names = Names { path, for_tree: false };
-    let Ok(found) = perform(&workspace.session, call, names) else { return Vec::new() };
-    let named = found.entries.iter().filter_map(|entry| {
+    let Ok(names) = perform(&workspace.session, call, names) else { return Vec::new() };
+    let named = names.entries.iter().filter_map(|entry| {
         let name = entry.path.name()?.to_string();
         let end = if entry.kind == Some(FileKind::Folder) { "/" } else { "" };
-        name.starts_with(begun).then(|| format!("{before}{name}{end}"))
+        name.starts_with(prefix).then(|| format!("{parent}{name}{end}"))
     });
     named.collect()
 }

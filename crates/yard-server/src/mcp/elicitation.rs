@@ -6,17 +6,18 @@ use serde_json::{Map, Value, json};
 use yard_core::{ApprovalId, Call, ContentHash, Fault, FaultCode, Result};
 use yard_dialects::Catalog;
 use yard_gate::{
-    Approval, AskedQuestion, Awaited, Item, Pending, Ruling, Scope, Session, Via, effect_words,
+    Approval, AskedQuestion, Awaited, DecisionInput, FormQuestion, Pending, Scope, Session, Via,
+    effect_lines,
 };
 
-/// Bytes of a request that a dialog shows: a longer one cannot be approved there.
+/// The longest request that a dialog shows, in bytes. A longer one cannot be approved there.
 const SHOWN_BYTES: usize = 16 << 10;
 
 const ONCE: &str = "Allow once";
 const CHAT: &str = "Allow for this chat";
 const DENY: &str = "Deny";
 
-/// What became of an elicitation.
+/// The outcome of an elicitation.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PersonAnswer {
     /// The person has decided or answered: the call can be resumed.
@@ -33,14 +34,14 @@ pub(super) struct Form {
 }
 
 /// How a person is asked.
-pub(super) enum Asking {
+pub(super) enum PersonPrompt {
     /// By a form of the client, which returns the answer.
     Form(Form),
     /// By a page of this server, which the client opens: the answer does not come back through the client.
     Page(ElicitRequestParams),
 }
 
-impl Asking {
+impl PersonPrompt {
     /// The elicitation request to the client.
     pub(super) fn params(self) -> ElicitRequestParams {
         match self {
@@ -97,26 +98,26 @@ pub(super) fn apply(
     call: &Call,
     pending: &Pending,
     shown: Option<ContentHash>,
-    said: &ElicitResult,
+    result: &ElicitResult,
 ) -> Result<PersonAnswer> {
     match &pending.awaited {
         Awaited::Approval(id) => {
             let shown = shown.ok_or_else(|| not_shown(*id))?;
-            let Some(ruling) = ruling(said, shown)? else { return Ok(PersonAnswer::None) };
+            let Some(decision) = decision(result, shown)? else { return Ok(PersonAnswer::None) };
             let approval = person.approvals().get(*id)?;
-            if ruling.approves && !describe_approval(&approval).1 {
+            if decision.approves && !describe_approval(&approval).1 {
                 return Err(not_shown(*id));
             }
-            catalog.decide(*id, &ruling, person, call).map(|_| PersonAnswer::Given)
+            catalog.decide(*id, &decision, person, call).map(|_| PersonAnswer::Given)
         }
         Awaited::Question(id) => {
             let (ElicitationAction::Accept, Some(Value::Object(answers))) =
-                (&said.action, &said.content)
+                (&result.action, &result.content)
             else {
                 return Ok(PersonAnswer::None);
             };
             let question = person.questions().get(*id)?;
-            let clicked = question.form.items().iter().all(|item| !item.choices().is_empty());
+            let clicked = question.form.questions().iter().all(|item| !item.choices().is_empty());
             let via = if clicked { Via::Button } else { Via::Text };
             person.questions().answer(call, *id, answers, via).map(|_| PersonAnswer::Given)
         }
@@ -132,18 +133,18 @@ fn not_shown(id: ApprovalId) -> Fault {
 }
 
 /// The decision; `None` if the person closed the dialog.
-fn ruling(said: &ElicitResult, state: ContentHash) -> Result<Option<Ruling>> {
-    let content = said.content.as_ref();
+fn decision(result: &ElicitResult, state: ContentHash) -> Result<Option<DecisionInput>> {
+    let content = result.content.as_ref();
     let text = |name: &str| content.and_then(|content| content[name].as_str());
     let reason = text("reason").map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
-    let ruling = |approves, scope| {
-        Ok(Some(Ruling { approves, scope, reason: reason.clone(), args: None, state }))
+    let decision = |approves, scope| {
+        Ok(Some(DecisionInput { approves, scope, reason: reason.clone(), args: None, state }))
     };
-    match (&said.action, text("decision")) {
-        (ElicitationAction::Accept, Some(ONCE)) => ruling(true, Scope::Once),
-        (ElicitationAction::Accept, Some(CHAT)) => ruling(true, Scope::Chat),
+    match (&result.action, text("decision")) {
+        (ElicitationAction::Accept, Some(ONCE)) => decision(true, Scope::Once),
+        (ElicitationAction::Accept, Some(CHAT)) => decision(true, Scope::Chat),
         (ElicitationAction::Accept, Some(DENY)) | (ElicitationAction::Decline, _) => {
-            ruling(false, Scope::Once)
+            decision(false, Scope::Once)
         }
         (ElicitationAction::Accept, other) => {
             let message = format!(
@@ -175,21 +176,21 @@ fn describe_approval(approval: &Approval) -> (String, bool) {
     let request = &approval.request;
     let mut lines = vec![format!("{}.{}: {}", request.toolset, request.tool, request.reason)];
     lines.extend(request.root.as_ref().map(|root| format!("in the root {root}")));
-    lines.extend(effect_words(approval).iter().map(|(kind, what)| format!("  {kind} {what}")));
+    lines.extend(effect_lines(approval).iter().map(|(kind, what)| format!("  {kind} {what}")));
     match request.diff.is_empty() {
         true => lines.push(format!("arguments: {}", request.args)),
         false => lines.push(request.diff.clone()),
     }
-    let told = lines.join("\n");
-    let end = told.floor_char_boundary(SHOWN_BYTES);
+    let text = lines.join("\n");
+    let end = text.floor_char_boundary(SHOWN_BYTES);
     let id = approval.id;
-    match told.len() - end {
-        0 => (format!("{told}\n(approval {id})"), true),
+    match text.len() - end {
+        0 => (format!("{text}\n(approval {id})"), true),
         rest => {
             let cut = format!(
                 "{}\n… {rest} bytes more, so that it cannot be approved here: `toolyard approve {id}` \
                  shows all of it",
-                &told[..end]
+                &text[..end]
             );
             (cut, false)
         }
@@ -197,14 +198,14 @@ fn describe_approval(approval: &Approval) -> (String, bool) {
 }
 
 fn describe_question(question: &AskedQuestion) -> String {
-    let items = question.form.items();
+    let items = question.form.questions();
     items.iter().map(|item| item.question.as_str()).collect::<Vec<_>>().join("\n")
 }
 
 /// The questions as properties of one object, each with its text.
 fn question_schema(question: &AskedQuestion) -> Value {
-    let items = question.form.items();
-    let property = |item: &Item| {
+    let items = question.form.questions();
+    let property = |item: &FormQuestion| {
         let mut schema = item.schema.clone();
         if let Value::Object(members) = &mut schema {
             members.entry("title").or_insert_with(|| item.name.clone().into());
@@ -221,7 +222,7 @@ fn question_schema(question: &AskedQuestion) -> Value {
 }
 
 /// The labels of an enum's values, where the buttons show other texts than their answers.
-fn labels(item: &Item) -> Option<Vec<String>> {
+fn labels(item: &FormQuestion) -> Option<Vec<String>> {
     let choices = item.choices();
     if choices.iter().all(|choice| choice.label == choice.answer) {
         return None;

@@ -16,11 +16,11 @@ use super::call::{PERSON_TIMEOUT, ToolCall};
 use super::elicitation::{self, Form};
 use crate::pool::{Pools, WorkKind};
 
-/// Pending requests of a chat that are read.
-const MOST_LOOKED_AT: usize = 100;
+/// How many pending requests of a chat are read.
+const MAX_REQUESTS_READ: usize = 100;
 
-/// What is needed to ask a person through the client.
-struct Asker {
+/// A question to a person, through the client, about a host.
+struct HostPrompt {
     peer: Peer<RoleServer>,
     catalog: Arc<Catalog>,
     pools: Arc<Pools>,
@@ -39,12 +39,12 @@ impl ToolCall<'_> {
         let Some(person) = person else { return std::future::pending().await };
         let notify = Arc::new(Notify::new());
         let waker = Arc::clone(&notify);
-        let _listening = self.caller.session.listen(Arc::new(move || waker.notify_one()));
+        let _subscription = self.caller.session.subscribe(Arc::new(move || waker.notify_one()));
         loop {
             // A command that needs a host notifies the listeners of this process.
             notify.notified().await;
-            for (id, waiter) in self.unasked_hosts().await {
-                let asker = Asker {
+            for (id, waiter) in self.hosts_to_ask_about().await {
+                let asker = HostPrompt {
                     peer: self.context.peer.clone(),
                     catalog: self.server.catalog(),
                     pools: self.server.shared_pools(),
@@ -58,9 +58,9 @@ impl ToolCall<'_> {
     }
 
     /// The requests for hosts that wait and that no other call of this process asks about.
-    async fn unasked_hosts(&self) -> Vec<(ApprovalId, Waiter)> {
+    async fn hosts_to_ask_about(&self) -> Vec<(ApprovalId, Waiter)> {
         let session = self.caller.session.clone();
-        let look = move || {
+        let list_requests = move || {
             // A chat that does not exist yet has no requests.
             if session.awaits_chat() {
                 return Vec::new();
@@ -71,16 +71,16 @@ impl ToolCall<'_> {
                 asked_by: Some(session.actor().name()),
                 chat: session.chat(),
             };
-            let rows = approvals.list(filter, None, MOST_LOOKED_AT).map(|page| page.rows);
+            let rows = approvals.list(filter, None, MAX_REQUESTS_READ).map(|page| page.rows);
             let hosts = rows.unwrap_or_default().into_iter().filter(is_for_host);
             let waiting = hosts.map(|row| (row.id, approvals.wait_for(row.id)));
             waiting.filter(|(_, waiter)| waiter.is_last()).collect()
         };
-        self.run_in_pool(WorkKind::Look, look).await.unwrap_or_default()
+        self.run_in_pool(WorkKind::Look, list_requests).await.unwrap_or_default()
     }
 }
 
-impl Asker {
+impl HostPrompt {
     async fn ask_about(self, id: ApprovalId, waiter: Waiter) {
         if let Err(fault) = self.ask(id).await {
             // It was decided elsewhere, or it still waits.
@@ -96,13 +96,14 @@ impl Asker {
         let form =
             self.pools.run(&self.workspace_key, WorkKind::Look, form).await.transpose()?.flatten();
         let Some(Form { params, shown }) = form else { return Ok(()) };
-        let said = self.peer.create_elicitation_with_timeout(params, Some(PERSON_TIMEOUT)).await;
-        let Ok(said) = said else { return Ok(()) };
+        let response =
+            self.peer.create_elicitation_with_timeout(params, Some(PERSON_TIMEOUT)).await;
+        let Ok(response) = response else { return Ok(()) };
         let (catalog, person, call) =
             (Arc::clone(&self.catalog), self.person.clone(), self.call.clone());
-        let settle = move || elicitation::apply(&catalog, &person, &call, &pending, shown, &said);
-        let wait_until_settled =
-            self.pools.run(&self.workspace_key, WorkKind::Change, settle).await;
-        wait_until_settled.transpose().map(|_| ())
+        let apply =
+            move || elicitation::apply(&catalog, &person, &call, &pending, shown, &response);
+        let applied = self.pools.run(&self.workspace_key, WorkKind::Change, apply).await;
+        applied.transpose().map(|_| ())
     }
 }

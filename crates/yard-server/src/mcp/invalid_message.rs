@@ -1,4 +1,4 @@
-//! Explains why bytes are no message of the protocol. The transport that read them sends the explanation.
+//! Errors for bytes that are no message of the protocol. The transport that read the bytes sends the error.
 
 use rmcp::model::{ErrorData, RequestId};
 use serde_json::Value;

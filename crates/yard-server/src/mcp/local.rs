@@ -42,7 +42,7 @@ pub struct LocalCallers {
     /// The name of each root, where there are several.
     names: Vec<String>,
     /// Whether paths begin with these names; else they are paths of the host.
-    by_name: bool,
+    paths_have_names: bool,
     toolset: String,
     /// Whether an answer that the client passes on counts as the person's.
     trusts_client: bool,
@@ -59,7 +59,7 @@ struct State {
     /// The connection's own chat (R14), after the first call.
     chat: Option<Arc<ConnectionChat>>,
     /// The folders that the client restricts itself to.
-    confines: Option<Vec<WsPath>>,
+    restriction: Option<Vec<WsPath>>,
 }
 
 impl State {
@@ -70,7 +70,7 @@ impl State {
 
     /// Whether the client offers anything in this root.
     fn is_offered(&self) -> bool {
-        self.confines.as_ref().is_none_or(|folders| !folders.is_empty())
+        self.restriction.as_ref().is_none_or(|folders| !folders.is_empty())
     }
 }
 
@@ -88,17 +88,27 @@ impl LocalCallers {
         }
         let state = Mutex::new(vec![State::default(); roots.len()]);
         let names = names(&roots);
-        let by_name = roots.len() > 1 && dialect.paths != Paths::Host;
+        let paths_have_names = roots.len() > 1 && dialect.paths != Paths::Host;
         let (toolset, transcript) = (dialect.name.to_owned(), Arc::default());
-        Self { roots, names, by_name, toolset, trusts_client, call, state, resolve, transcript }
+        Self {
+            roots,
+            names,
+            paths_have_names,
+            toolset,
+            trusts_client,
+            call,
+            state,
+            resolve,
+            transcript,
+        }
     }
 
     /// Writes the rest of the transcript and ends the commands that still run.
-    pub(super) fn leave(&self) {
+    pub(super) fn shut_down(&self) {
         self.transcript.finish();
         for (root, state) in self.roots.iter().zip(&*self.state()) {
             if let Some(Ok(session)) = state.made_chat().map(|chat| root.agent.in_chat(chat)) {
-                session.leave();
+                session.stop_all_terminals();
             }
         }
     }
@@ -117,18 +127,18 @@ impl LocalCallers {
         });
         let session = root.agent.in_connection_chat(Arc::clone(chat));
         let session = session.among(self.allowed(&state), self.sessions(&state));
-        confined(self.named(session, at, &state), &state[at]).ok_or_else(outside)
+        restricted(self.mounted(session, at, &state), &state[at]).ok_or_else(outside)
     }
 
     /// The name before the paths of one root, and the names of all roots that the client offers.
     fn mount(&self, at: usize, state: &[State]) -> Mount {
-        let known = self.roots.iter().zip(&self.names).zip(state);
-        let offered = known.filter(|(_, state)| state.is_offered());
-        let named = |((root, name), _): ((&LocalRoot, &String), &State)| NamedRoot {
+        let roots = self.roots.iter().zip(&self.names).zip(state);
+        let offered = roots.filter(|(_, state)| state.is_offered());
+        let mounted = |((root, name), _): ((&LocalRoot, &String), &State)| NamedRoot {
             name: name.clone(),
             host: root.host().to_vec(),
         };
-        Mount { name: self.names[at].clone(), all: offered.map(named).collect() }
+        Mount { name: self.names[at].clone(), all: offered.map(mounted).collect() }
     }
 
     fn caller_at(
@@ -149,8 +159,8 @@ impl LocalCallers {
         })
     }
 
-    /// The root in which this connection has a terminal of that name; one that still runs goes first.
-    fn running(&self, terminal: &str) -> Option<usize> {
+    /// The root in which this connection has a terminal with a name; a running one is preferred.
+    fn root_of_terminal(&self, terminal: &str) -> Option<usize> {
         let of = |(at, (root, state)): (usize, (&LocalRoot, &State))| {
             let session = root.agent.in_chat(state.made_chat()?).ok()?;
             let listed = session.terminals().list().ok()?;
@@ -164,47 +174,47 @@ impl LocalCallers {
 
     /// The folders of the host that the client offers, in all roots.
     fn allowed(&self, state: &[State]) -> Vec<Vec<u8>> {
-        let in_one = |(root, state): (&LocalRoot, &State)| match &state.confines {
+        let folders_of = |(root, state): (&LocalRoot, &State)| match &state.restriction {
             None => vec![root.host().to_vec()],
             Some(folders) => folders.iter().map(|folder| host_path(root, folder)).collect(),
         };
-        self.roots.iter().zip(state).flat_map(in_one).collect()
+        self.roots.iter().zip(state).flat_map(folders_of).collect()
     }
 
-    /// The agent's sessions in every root that the client offers, in its chat where there is one. Empty where
-    /// there is one root only.
+    /// The agent's sessions in all roots that the client offers, in its chat if there is one. Empty if there is only one
+    /// root.
     fn sessions(&self, state: &[State]) -> Vec<Session> {
         if self.roots.len() == 1 {
             return Vec::new();
         }
-        let in_one = |(at, (root, own)): (usize, (&LocalRoot, &State))| {
+        let session_in = |(at, (root, own)): (usize, (&LocalRoot, &State))| {
             let in_chat = own.chat.clone().map(|chat| root.agent.in_connection_chat(chat));
             let session = in_chat.unwrap_or_else(|| root.agent.clone());
             let session = session.among(self.allowed(state), Vec::new());
-            confined(self.named(session, at, state), own)
+            restricted(self.mounted(session, at, state), own)
         };
-        self.roots.iter().zip(state).enumerate().filter_map(in_one).collect()
+        self.roots.iter().zip(state).enumerate().filter_map(session_in).collect()
     }
 
     /// The session with paths as its dialect reads them: below the names of the roots, or as the host has them.
-    fn named(&self, session: Session, at: usize, state: &[State]) -> Session {
-        if self.by_name { session.mounted(self.mount(at, state)) } else { session }
+    fn mounted(&self, session: Session, at: usize, state: &[State]) -> Session {
+        if self.paths_have_names { session.mounted(self.mount(at, state)) } else { session }
     }
 
-    /// The root that the paths in these arguments are in.
-    fn pick(&self, arguments: &Map<String, Value>) -> yard_core::Result<usize> {
+    /// The root that contains the paths in these arguments.
+    fn root_of_arguments(&self, arguments: &Map<String, Value>) -> yard_core::Result<usize> {
         if self.roots.len() == 1 {
             return Ok(0);
         }
         let first = self.state().iter().position(State::is_offered).unwrap_or(0);
         let step = arguments.get("step").and_then(|step| step.as_str()?.trim().parse().ok());
-        if let Some(at) = step.and_then(|step| self.having(step)) {
+        if let Some(at) = step.and_then(|step| self.root_of_step(step)) {
             return Ok(at);
         }
         // A call that opens a terminal names a path; for input to one, its name is enough.
         let opens = arguments.contains_key("cmd");
         let terminal = arguments.get("session_id").and_then(Value::as_str).filter(|_| !opens);
-        if let Some(at) = terminal.and_then(|name| self.running(name)) {
+        if let Some(at) = terminal.and_then(|name| self.root_of_terminal(name)) {
             return Ok(at);
         }
         let (mut picked, mount) = (None, self.mount(0, &self.state()));
@@ -222,8 +232,8 @@ impl LocalCallers {
         Ok(picked.unwrap_or(first))
     }
 
-    /// The root whose history has the step.
-    fn having(&self, step: StepId) -> Option<usize> {
+    /// The root whose history has a step.
+    fn root_of_step(&self, step: StepId) -> Option<usize> {
         let shown = |root: &LocalRoot| {
             perform(&root.agent, &self.call, Show { step, max_bytes: 0 }).is_ok()
         };
@@ -238,8 +248,8 @@ fn host_path(root: &LocalRoot, folder: &WsPath) -> Vec<u8> {
 }
 
 /// The session, restricted to what the client offers; `None` if that is nothing in this root.
-fn confined(session: Session, state: &State) -> Option<Session> {
-    match &state.confines {
+fn restricted(session: Session, state: &State) -> Option<Session> {
+    match &state.restriction {
         None => Some(session),
         Some(folders) if folders.is_empty() => None,
         Some(folders) => Some(session.confined_to(folders.clone())),
@@ -251,7 +261,7 @@ fn outside() -> Fault {
     Fault::new(FaultCode::Denied, message)
 }
 
-/// The last part of each root's path, with a number where two are alike.
+/// The last part of each root's path, with a number if two are equal.
 fn names(roots: &[LocalRoot]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for root in roots {
@@ -259,9 +269,9 @@ fn names(roots: &[LocalRoot]) -> Vec<String> {
         let last = String::from_utf8_lossy(last).trim().to_owned();
         let is_name = WsPath::parse(&last).is_ok_and(|path| !path.is_root());
         let last = if is_name { last } else { "root".to_owned() };
-        let taken = |name: &String| names.contains(name);
+        let is_taken = |name: &String| names.contains(name);
         let numbered = (2..).map(|number| format!("{last}-{number}"));
-        let name = std::iter::once(last.clone()).chain(numbered).find(|name| !taken(name));
+        let name = std::iter::once(last.clone()).chain(numbered).find(|name| !is_taken(name));
         names.extend(name);
     }
     names
@@ -271,8 +281,8 @@ fn names(roots: &[LocalRoot]) -> Vec<String> {
 /// files are only read.
 fn paths(arguments: &Map<String, Value>) -> impl Iterator<Item = (&str, bool)> {
     const NAMES: [&str; 4] = ["path", "paths", "source", "destination"];
-    let named = NAMES.iter().filter_map(|name| arguments.get(*name));
-    named.flat_map(|value| match value {
+    let values = NAMES.iter().filter_map(|name| arguments.get(*name));
+    values.flat_map(|value| match value {
         Value::Array(items) => {
             items.iter().filter_map(Value::as_str).map(|path| (path, true)).collect()
         }
@@ -288,7 +298,7 @@ impl Callers for LocalCallers {
         context: &RequestContext<RoleServer>,
         arguments: &Map<String, Value>,
     ) -> yard_core::Result<ToolCaller> {
-        self.caller_at(context, self.pick(arguments)?)
+        self.caller_at(context, self.root_of_arguments(arguments)?)
     }
 
     fn caller_in(
@@ -308,7 +318,7 @@ impl Callers for LocalCallers {
         let (several, state) = (self.roots.len() > 1, self.state());
         let workspaces =
             self.roots.iter().zip(&self.names).zip(&*state).filter_map(|((root, name), state)| {
-                let session = confined(root.agent.clone(), state)?;
+                let session = restricted(root.agent.clone(), state)?;
                 Some(WorkspaceView { name: several.then(|| name.clone()), session })
             });
         Ok(workspaces.collect())
@@ -316,23 +326,23 @@ impl Callers for LocalCallers {
 
     fn restrict_to_roots(&self, offered: &[Vec<u8>]) {
         let offered: Vec<Vec<u8>> = offered.iter().map(|path| (self.resolve)(path)).collect();
-        let mut confines: Vec<Option<Vec<WsPath>>> = Vec::new();
+        let mut restrictions: Vec<Option<Vec<WsPath>>> = Vec::new();
         for root in &self.roots {
             // A client that offers the root itself, or a folder above it, restricts nothing.
             let all = offered.iter().any(|folder| is_at_or_below(root.host(), folder));
             let inside = offered.iter().filter(|folder| is_at_or_below(folder, root.host()));
             let inside =
                 inside.filter_map(|folder| WsPath::from_bytes(&folder[root.host().len()..]).ok());
-            confines.push((!all).then(|| inside.collect()));
+            restrictions.push((!all).then(|| inside.collect()));
         }
         // A client whose roots are all outside of ours does not mean ours: nothing is restricted.
-        let says_something =
-            confines.iter().any(|one| one.as_ref().is_none_or(|folders| !folders.is_empty()));
-        if !says_something {
+        let restricts =
+            restrictions.iter().any(|one| one.as_ref().is_none_or(|folders| !folders.is_empty()));
+        if !restricts {
             return;
         }
-        for (state, confines) in self.state().iter_mut().zip(confines) {
-            state.confines = confines;
+        for (state, restriction) in self.state().iter_mut().zip(restrictions) {
+            state.restriction = restriction;
         }
     }
 }

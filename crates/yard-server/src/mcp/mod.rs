@@ -1,6 +1,5 @@
-//! The MCP server: the catalog's tools over both revisions of the protocol, on stdio and over HTTP. No other
-//! module knows the SDK. It decides nothing: the gate decides what a caller may do, the catalog what a tool
-//! is.
+//! The MCP server: the tools of the catalog over both revisions of the protocol, on stdio and over HTTP. No other module
+//! knows the SDK. It decides nothing: the gate decides what a caller may do, the catalog what a tool is.
 //!
 //! `service.rs` has the methods of the protocol; `call.rs` one call of one tool; `callers.rs` in whose name it
 //! is made.
@@ -10,7 +9,7 @@ mod call;
 mod callers;
 mod completion;
 mod elicitation;
-mod extras;
+mod extension;
 mod hosts;
 mod invalid_message;
 mod local;
@@ -27,9 +26,9 @@ mod tools;
 mod transcript_writer;
 mod watcher;
 
-pub use extras::{Answering, Extras};
+pub use extension::{ExtensionReply, McpExtension};
 pub use local::{LocalCallers, LocalRoot, ResolveLinks};
-/// The SDK whose types [`Extras`] speak, in the version that the server is built with.
+/// The SDK whose types [`McpExtension`] uses, in the version that the server is built with.
 pub use rmcp;
 pub use server::McpServer;
 pub use stdio::serve as serve_stdio;

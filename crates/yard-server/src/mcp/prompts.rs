@@ -1,5 +1,4 @@
-//! Prompts that people pick in their client: to plan before anything changes, and to have what changed
-//! reviewed.
+//! Prompts that people pick in their client: one for planning a change, one for reviewing the last changes.
 
 use rmcp::ErrorData;
 use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};
@@ -13,10 +12,10 @@ use super::resources::perform;
 const PLAN: &str = "plan";
 const REVIEW: &str = "review";
 
-/// Steps that a review reads by default, and at most.
-const STEPS: usize = 5;
-const MOST_STEPS: usize = 50;
-/// Bytes of diff in a review.
+/// How many steps a review reads by default, and at most.
+const DEFAULT_STEPS: usize = 5;
+const MAX_STEPS: usize = 50;
+/// The longest diff in a review, in bytes.
 const DIFF_BYTES: u64 = 128 << 10;
 
 /// The prompts.
@@ -35,7 +34,7 @@ pub(super) fn list() -> Vec<Prompt> {
     ]
 }
 
-/// One prompt, filled in.
+/// Renders a prompt.
 pub(super) fn get(
     workspaces: &[WorkspaceView],
     name: &str,
@@ -46,7 +45,7 @@ pub(super) fn get(
         let value = arguments.and_then(|arguments| arguments.get(name));
         value.and_then(|value| value.as_str()).map(str::trim).filter(|text| !text.is_empty())
     };
-    let words = match name {
+    let text = match name {
         PLAN => {
             let task = text("task").ok_or_else(|| {
                 ErrorData::invalid_params("task: missing; say what shall be done", None)
@@ -54,11 +53,11 @@ pub(super) fn get(
             plan(task, text("path"))
         }
         REVIEW => {
-            let steps = text("steps").map_or(Ok(STEPS), str::parse).map_err(|_| {
-                let message = format!("steps: expected a number from 1 to {MOST_STEPS}");
+            let steps = text("steps").map_or(Ok(DEFAULT_STEPS), str::parse).map_err(|_| {
+                let message = format!("steps: expected a number from 1 to {MAX_STEPS}");
                 ErrorData::invalid_params(message, None)
             })?;
-            review(workspaces, steps.clamp(1, MOST_STEPS), call).map_err(|fault: Fault| {
+            review(workspaces, steps.clamp(1, MAX_STEPS), call).map_err(|fault: Fault| {
                 ErrorData::invalid_params(fault.message().to_owned(), None)
             })?
         }
@@ -67,7 +66,7 @@ pub(super) fn get(
             return Err(ErrorData::invalid_params(message, None));
         }
     };
-    Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, words)]))
+    Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]))
 }
 
 fn plan(task: &str, path: Option<&str>) -> String {
@@ -96,19 +95,19 @@ fn review(workspaces: &[WorkspaceView], steps: usize, call: &Call) -> Result<Str
     ))
 }
 
-/// The newest steps with their diffs, in bounds.
+/// The newest steps with their diffs, up to the limit.
 fn changes(session: &Session, steps: usize, call: &Call) -> Result<String> {
-    let found =
+    let history =
         perform(session, call, History { of: HistoryOf::Workspace, limit: steps, before: None })?;
-    let (mut text, mut left) = (String::new(), DIFF_BYTES);
-    for step in &found.steps {
+    let (mut text, mut remaining) = (String::new(), DIFF_BYTES);
+    for step in &history.steps {
         text.push_str(&format!(
             "step {} at {}: {} by {}\n",
             step.id, step.at, step.verb, step.actor
         ));
-        let shown = perform(session, call, Show { step: step.id, max_bytes: left })?;
+        let shown = perform(session, call, Show { step: step.id, max_bytes: remaining })?;
         for diff in shown.changes.iter().filter_map(|change| change.diff.as_deref()) {
-            left = left.saturating_sub(diff.len() as u64);
+            remaining = remaining.saturating_sub(diff.len() as u64);
             text.push_str(diff);
         }
         if shown.truncated {

@@ -15,7 +15,7 @@ use crate::body_memory::BodyMemory;
 pub(crate) struct McpCaller {
     /// The caller in the workspace of the path.
     pub(crate) session: Session,
-    /// The dialect that the address asks for.
+    /// The toolset that the address names.
     pub(crate) toolset: String,
     /// The workspace that the work is counted for, as every other route counts it.
     pub(crate) workspace_key: String,
@@ -47,7 +47,7 @@ impl Callers for RemoteCallers {
         let caller = Self::of(context);
         let McpCaller { session, toolset, workspace_key, pages, body_memory } =
             caller.map_err(|error| Fault::new(FaultCode::Io, error.message.into_owned()))?.clone();
-        // What the client passes on counts as a person's answer only where the token is that person's.
+        // An answer from the client counts as a person's only if the token is that person's.
         let person = session.actor().is_person().then(|| session.clone());
         let decision_channel = DecisionChannel::Pages(pages);
         let transcript = None;

@@ -1,5 +1,4 @@
-//! What can be read beside the tools: files, history, diffs. Everything goes through the gate as the
-//! caller, so what a caller may not read is not there either.
+//! Resources: files, history, diffs. All reads are judged by the gate, so that a caller sees only what it may read.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -18,23 +17,23 @@ use super::address::{Address, TEMPLATES};
 use super::callers::WorkspaceView;
 
 /// The toolset that audit rows name for operations of the MCP server.
-const ORIGIN: &str = "mcp";
-/// Files of one page.
+const DOOR: &str = "mcp";
+/// How many files one page lists.
 const PAGE: usize = 200;
-/// Steps that a history shows.
+/// How many steps a history shows.
 const STEPS: usize = 50;
-/// Bytes of a diff.
+/// The longest diff, in bytes.
 const DIFF_BYTES: u64 = 256 << 10;
-/// Longest file that is read whole.
+/// The largest file that is read, in bytes.
 const FILE_BYTES: u64 = 8 << 20;
 
-/// Performs one operation as the caller. There is no way to ask a person meanwhile.
+/// Performs one operation as the caller. It is a fault if a person would have to be asked.
 pub(super) fn perform<O: Execute>(
     session: &Session,
     call: &Call,
     op: O,
 ) -> Result<<O as Operation>::Answer> {
-    let origin = Origin { toolset: ORIGIN, tool: O::VERB, asks: Asks::Never };
+    let origin = Origin { toolset: DOOR, tool: O::VERB, asks: Asks::Never };
     match session.perform(origin, call, op)? {
         Completion::Done(answer) => Ok(answer),
         Completion::Pending(_) => {
@@ -45,15 +44,15 @@ pub(super) fn perform<O: Execute>(
     }
 }
 
-/// The forms of what can be read.
+/// The templates of the addresses.
 pub(super) fn templates() -> Vec<ResourceTemplate> {
-    let one = |(form, name, about): &(&str, &str, &str)| {
+    let template = |(form, name, about): &(&str, &str, &str)| {
         ResourceTemplate::new(*form, *name).with_description(*about)
     };
-    TEMPLATES.iter().map(one).collect()
+    TEMPLATES.iter().map(template).collect()
 }
 
-/// A page of everything that can be read. The cursor is the number of the folder that is listed and the last path.
+/// A page of the resources. The cursor is the number of the folder that is listed, and the last path.
 pub(super) fn list(
     workspaces: &[WorkspaceView],
     cursor: Option<&str>,
@@ -61,7 +60,7 @@ pub(super) fn list(
 ) -> std::result::Result<ListResourcesResult, ErrorData> {
     let (at, after) = match cursor {
         None => (0, None),
-        Some(cursor) => read_cursor(cursor).ok_or_else(|| {
+        Some(cursor) => parse_cursor(cursor).ok_or_else(|| {
             ErrorData::invalid_params("expected a cursor that this server handed out", None)
         })?,
     };
@@ -90,9 +89,9 @@ pub(super) fn list(
         limit: Some(PAGE),
         after,
     };
-    let found = perform(&workspace.session, call, find).map_err(|fault| to_error(&fault))?;
-    let last = found.entries.last().map(|entry| entry.path.clone());
-    let files = found
+    let listing = perform(&workspace.session, call, find).map_err(|fault| to_error(&fault))?;
+    let last = listing.entries.last().map(|entry| entry.path.clone());
+    let files = listing
         .entries
         .iter()
         .filter(|entry| entry.kind == Some(FileKind::File) && !entry.is_virtual);
@@ -105,21 +104,21 @@ pub(super) fn list(
         }
     }));
     let mut page = ListResourcesResult::with_all_items(items);
-    page.next_cursor = match (found.truncated, last) {
+    page.next_cursor = match (listing.truncated, last) {
         (true, Some(last)) => Some(format!("{at}:{}", STANDARD.encode(last.relative()))),
         _ => (at + 1 < areas.len()).then(|| format!("{}:", at + 1)),
     };
     Ok(page)
 }
 
-fn read_cursor(cursor: &str) -> Option<(usize, Option<WsPath>)> {
+fn parse_cursor(cursor: &str) -> Option<(usize, Option<WsPath>)> {
     let (at, path) = cursor.split_once(':')?;
     let path = STANDARD.decode(path).ok()?;
     let path = if path.is_empty() { None } else { Some(WsPath::from_bytes(&path).ok()?) };
     Some((at.parse().ok()?, path))
 }
 
-/// What an address names.
+/// Reads the resource of an address.
 pub(super) fn read(
     workspaces: &[WorkspaceView],
     uri: &str,
@@ -177,7 +176,7 @@ fn content(
             let shown = workspaces.iter().map(|workspace| {
                 perform(&workspace.session, call, Show { step: *step, max_bytes: DIFF_BYTES })
             });
-            let shown = found_in_one(shown)?;
+            let shown = first_success(shown)?;
             let mut text: String =
                 shown.changes.iter().filter_map(|change| change.diff.as_deref()).collect();
             if shown.truncated {
@@ -188,16 +187,16 @@ fn content(
     }
 }
 
-/// The first that is there, or why the last is not.
-fn found_in_one<T>(mut tried: impl Iterator<Item = Result<T>>) -> Result<T> {
-    let mut last = Err(Fault::new(FaultCode::NotFound, "there is no workspace"));
-    while last.is_err() {
+/// The first success, or the last fault.
+fn first_success<T>(mut tried: impl Iterator<Item = Result<T>>) -> Result<T> {
+    let mut result = Err(Fault::new(FaultCode::NotFound, "there is no workspace"));
+    while result.is_err() {
         match tried.next() {
-            Some(one) => last = one,
+            Some(next) => result = next,
             None => break,
         }
     }
-    last
+    result
 }
 
 /// The workspace and the path in it that the path of an address names.
@@ -221,10 +220,10 @@ pub(super) fn locate<'a>(
 }
 
 fn bytes(session: &Session, path: &WsPath, call: &Call) -> Result<Vec<u8>> {
-    let ask = |offset, seen| {
+    let fetch = |offset, seen| {
         perform(session, call, Fetch { path: path.clone(), offset, length: FETCH_BYTES, seen })
     };
-    let first = ask(0, None)?;
+    let first = fetch(0, None)?;
     if first.size > FILE_BYTES {
         let message = format!(
             "{path} has {} bytes; at most {FILE_BYTES} are read as a resource: use a tool that pages",
@@ -234,13 +233,13 @@ fn bytes(session: &Session, path: &WsPath, call: &Call) -> Result<Vec<u8>> {
     }
     let mut bytes = first.bytes;
     while (bytes.len() as u64) < first.size {
-        bytes.extend(ask(bytes.len() as u64, Some(first.seen))?.bytes);
+        bytes.extend(fetch(bytes.len() as u64, Some(first.seen))?.bytes);
     }
     Ok(bytes)
 }
 
 fn history(session: &Session, of: HistoryOf, call: &Call) -> Result<Vec<String>> {
-    let found = perform(session, call, History { of, limit: STEPS, before: None })?;
+    let page = perform(session, call, History { of, limit: STEPS, before: None })?;
     let line = |step: &yard_core::op::HistoryEntry| {
         let path = step.path.as_ref().map(ToString::to_string).unwrap_or_default();
         let more = match step.files {
@@ -249,7 +248,7 @@ fn history(session: &Session, of: HistoryOf, call: &Call) -> Result<Vec<String>>
         };
         format!("{} {} {} {} {path}{more}", step.id, step.at, step.author.word(), step.verb)
     };
-    Ok(found.steps.iter().map(line).collect())
+    Ok(page.steps.iter().map(line).collect())
 }
 
 fn to_error(fault: &Fault) -> ErrorData {

@@ -1,5 +1,5 @@
-//! The catalog's answers as results of MCP: data with its schema and a text for models; failures as
-//! results that teach (F1, R10).
+//! Converts answers of the catalog into results of MCP: data with its schema and a text for models, or a failure with
+//! its message (F1, R10).
 
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use serde_json::{Map, Value};
@@ -11,21 +11,21 @@ use super::callers::DecisionChannel;
 use super::text;
 use super::tools::ReplyForm;
 
-/// Where a result that is none has the dialect's own answer, among what is said about it.
+/// The member of a failed result's metadata with the answer of the dialect.
 const ANSWER: &str = "toolyard/answer";
 
-/// Bytes of details that a failure tells.
-const MOST_DETAILS: usize = 4 << 10;
+/// The longest details of a failure, in bytes.
+const MAX_DETAIL_BYTES: usize = 4 << 10;
 
 /// The result of a call that does not wait for a person.
 pub(super) fn from_answer(reply_form: ReplyForm, answer: Answer) -> CallToolResult {
     let ok = answer.ok;
-    let words = if ok { String::new() } else { answer.failure_words() };
+    let message = if ok { String::new() } else { answer.failure_words() };
     let mut body = answer.body.into_value();
     let changed = body.get_mut(CHANGED_BY_PERSON).map(Value::take).unwrap_or_default();
     let mut result = match ok {
         true => succeeded(reply_form, &mut body),
-        false => failed(reply_form, words, &mut body),
+        false => failed(reply_form, message, &mut body),
     };
     if let Some(message) = changed["message"].as_str() {
         let text = format!("Note: {message}. They are now: {}", changed["args"]);
@@ -61,48 +61,48 @@ fn succeeded(reply_form: ReplyForm, body: &mut Value) -> CallToolResult {
 
 /// The message, the code and the details are for the model; the answer itself is for programs. A tool whose reply
 /// is a text fails with the message alone, as the server does that it replaces.
-fn failed(reply_form: ReplyForm, words: String, body: &mut Value) -> CallToolResult {
+fn failed(reply_form: ReplyForm, message: String, body: &mut Value) -> CallToolResult {
     let answer = match body["result"].take() {
         Value::Null => body.take(),
         reply => reply,
     };
     let text = match reply_form {
-        ReplyForm::Data => with_code(&words, &answer),
-        ReplyForm::Text | ReplyForm::Blocks => words,
+        ReplyForm::Data => with_code(&message, &answer),
+        ReplyForm::Text | ReplyForm::Blocks => message,
     };
     unsuccessful(text, answer)
 }
 
-/// The dialect's code, what was wrong, and what else the dialect tells, such as what a program said.
-fn with_code(words: &str, answer: &Value) -> String {
+/// The text of a failure: the dialect's code, the message, and details such as the output of a program.
+fn with_code(message: &str, answer: &Value) -> String {
     let error = &answer["error"];
     let code = [&answer["code"], &error["code"], error].into_iter().find_map(Value::as_str);
-    let code = code.filter(|code| *code != words);
-    let mut text = code.map_or_else(|| words.to_owned(), |code| format!("{code}: {words}"));
+    let code = code.filter(|code| *code != message);
+    let mut text = code.map_or_else(|| message.to_owned(), |code| format!("{code}: {message}"));
     let Some(details) = error["details"].as_object() else { return text };
     // The message names every wrong argument already.
-    let told = details.iter().filter(|(name, _)| *name != "fields");
-    let told: Map<String, Value> =
-        told.map(|(name, value)| (name.clone(), value.clone())).collect();
-    if !told.is_empty() {
-        text.push_str(&format!("\n{}", shortened(&text::render(&Value::Object(told)))));
+    let shown = details.iter().filter(|(name, _)| *name != "fields");
+    let shown: Map<String, Value> =
+        shown.map(|(name, value)| (name.clone(), value.clone())).collect();
+    if !shown.is_empty() {
+        text.push_str(&format!("\n{}", shortened(&text::render(&Value::Object(shown)))));
     }
     text
 }
 
 /// A long text without its middle.
 fn shortened(text: &str) -> String {
-    if text.len() <= MOST_DETAILS {
+    if text.len() <= MAX_DETAIL_BYTES {
         return text.to_owned();
     }
-    let head = text.floor_char_boundary(MOST_DETAILS / 2);
-    let tail = text.ceil_char_boundary(text.len() - MOST_DETAILS / 2);
+    let head = text.floor_char_boundary(MAX_DETAIL_BYTES / 2);
+    let tail = text.ceil_char_boundary(text.len() - MAX_DETAIL_BYTES / 2);
     let left_out = tail - head;
     format!("{}\n[... {left_out} bytes are left out ...]\n{}", &text[..head], &text[tail..])
 }
 
-/// A result that is no reply of the tool. What the dialect says of it stands beside the result: as its data
-/// it would have to keep the schema of a reply, which clients check.
+/// A result that is no reply of the tool. The dialect's answer is in the metadata: structured content would have to fit
+/// the schema of a reply, which clients check.
 fn unsuccessful(message: String, answer: Value) -> CallToolResult {
     let mut result = CallToolResult::error(vec![ContentBlock::text(message)]);
     let mut meta = MetaObject::new();
@@ -111,8 +111,7 @@ fn unsuccessful(message: String, answer: Value) -> CallToolResult {
     result
 }
 
-/// The result of a call that a person has to decide or to answer first. It is no success: what was asked
-/// for has not happened.
+/// The result of a call that waits for a person. It is no success, because the call was not performed.
 pub(super) fn waiting(
     pending: &Pending,
     channel: &DecisionChannel,
@@ -145,12 +144,12 @@ pub(super) fn waiting(
     unsuccessful(text, body["result"].clone())
 }
 
-/// What an answer says beside its data, as another sentence.
+/// The message of an answer, as another sentence.
 fn sentence(message: &Value) -> String {
     message.as_str().map(|message| format!(" Note: {message}.")).unwrap_or_default()
 }
 
-/// The result of a call whose person said something that cannot be done.
+/// The result of a call that failed with a fault.
 pub(super) fn refused(fault: &Fault) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(fault.message().to_owned())])
 }
@@ -202,15 +201,15 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_said_before_it_failed_is_in_the_text_and_bounded() {
+    fn the_output_of_a_program_that_failed_is_in_the_text_and_bounded() {
         let fault = Fault::new(FaultCode::Timeout, "it ran out of time");
         let details = json!({"stdout": "so far\nand on\n", "exitCode": 137});
-        let words = text("assistant", "run_code", &Stop::Detailed(fault.clone(), details));
-        assert_eq!(words, "TIMEOUT: it ran out of time\nexitCode: 137\nstdout:\nso far\nand on");
+        let message = text("assistant", "run_code", &Stop::Detailed(fault.clone(), details));
+        assert_eq!(message, "TIMEOUT: it ran out of time\nexitCode: 137\nstdout:\nso far\nand on");
         let details = json!({"stdout": format!("first\n{}\nlast", "x".repeat(100_000))});
-        let words = text("assistant", "run_code", &Stop::Detailed(fault, details));
-        assert!(words.len() < 5_000, "{}", words.len());
-        assert!(words.contains("first\n") && words.ends_with("\nlast"), "{words}");
-        assert!(words.contains("bytes are left out"), "{words}");
+        let message = text("assistant", "run_code", &Stop::Detailed(fault, details));
+        assert!(message.len() < 5_000, "{}", message.len());
+        assert!(message.contains("first\n") && message.ends_with("\nlast"), "{message}");
+        assert!(message.contains("bytes are left out"), "{message}");
     }
 }

@@ -1,5 +1,5 @@
-//! What all connections of one MCP server share: the catalog and its lists of tools, the pools, and the key
-//! that signs the states which clients bring back.
+//! The state that all connections of an MCP server share: the catalog with its lists of tools, the pools, and the key
+//! that signs the states which clients send back.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -13,11 +13,11 @@ use super::tools;
 use crate::metrics::Metrics;
 use crate::pool::Pools;
 
-/// What all connections share.
+/// The state that all connections share.
 pub struct McpServer {
     catalog: Arc<Catalog>,
     /// The tools of each dialect, listed on first use: a connection speaks only one of them.
-    listed: HashMap<&'static str, OnceLock<Vec<Tool>>>,
+    tool_list: HashMap<&'static str, OnceLock<Vec<Tool>>>,
     pools: Arc<Pools>,
     /// Counts the calls, where something reads the counts.
     metrics: Option<Arc<Metrics>>,
@@ -37,10 +37,10 @@ impl McpServer {
         person_wait: Duration,
     ) -> Self {
         let names = catalog.dialects().map(|dialect| dialect.name);
-        let listed = names.map(|name| (name, OnceLock::new())).collect();
+        let tool_list = names.map(|name| (name, OnceLock::new())).collect();
         let state_codec = RequestStateCodec::new_unchecked(secret.to_vec());
         let (catalog, pools) = (Arc::new(catalog), Arc::new(Pools::new()));
-        Self { catalog, listed, pools, metrics: None, world, state_codec, person_wait }
+        Self { catalog, tool_list, pools, metrics: None, world, state_codec, person_wait }
     }
 
     /// The same server as a part of an HTTP server, with the pools and the metrics of that one.
@@ -52,7 +52,7 @@ impl McpServer {
     pub(super) fn with_history(&self) -> Self {
         let names = self.catalog.dialects().map(|dialect| dialect.name);
         Self {
-            listed: names.map(|name| (name, OnceLock::new())).collect(),
+            tool_list: names.map(|name| (name, OnceLock::new())).collect(),
             catalog: Arc::new((*self.catalog).clone().with_history()),
             pools: Arc::clone(&self.pools),
             metrics: self.metrics.clone(),
@@ -67,9 +67,9 @@ impl McpServer {
     }
 
     /// The tools of a toolset; none if there is no such toolset.
-    pub(super) fn listed(&self, toolset: &str) -> &[Tool] {
-        let list = || tools::listed(&self.catalog, toolset);
-        self.listed.get(toolset).map_or(&[], |tools| tools.get_or_init(list))
+    pub(super) fn tool_list(&self, toolset: &str) -> &[Tool] {
+        let list = || tools::tool_list(&self.catalog, toolset);
+        self.tool_list.get(toolset).map_or(&[], |tools| tools.get_or_init(list))
     }
 
     pub(super) fn pools(&self) -> &Pools {
@@ -97,7 +97,7 @@ impl McpServer {
         Call::new(Arc::clone(&self.world))
     }
 
-    /// The context of what a person approved, with a deadline that is long enough for a command.
+    /// The context of an approved call, with a deadline that is long enough for a command.
     pub(super) fn approved_call_context(&self) -> Call {
         let limits = yard_core::Limits::default();
         self.call_context().within_millis(limits.run_millis.saturating_add(limits.call_millis))

@@ -26,7 +26,7 @@ use yard_dialects::Catalog;
 
 use super::call::{ToolCall, broke_off, internal, root_of};
 use super::callers::{Callers, WorkspaceView};
-use super::extras::Extras;
+use super::extension::McpExtension;
 use super::server::McpServer;
 use super::tools::ReplyForm;
 use super::watcher::{Changed, Since, Watcher};
@@ -37,14 +37,14 @@ use crate::pool::WorkKind;
 const LIST_MILLIS: u64 = 3_600_000;
 /// How long a client may take to list its roots.
 const ROOTS: Duration = Duration::from_secs(30);
-/// Resources that one connection may subscribe to.
+/// How many resources one connection may subscribe to.
 const SUBSCRIPTIONS: usize = 1_000;
 
 const INSTRUCTIONS: &str = "\
 Files of a workspace where no change is lost: every step is kept and can be undone by the person. A failed call \
 changes nothing and says what to send instead. Some calls wait for a person's approval; the answer says so.";
 
-/// What a connection needs to answer more than `initialize`.
+/// What a connection needs for every method but `initialize`.
 pub(super) struct Ready<S> {
     pub(super) server: Arc<McpServer>,
     pub(super) callers: Arc<S>,
@@ -67,9 +67,9 @@ pub(super) type Begin = Box<dyn FnOnce() + Send>;
 pub(super) struct Service<S> {
     readiness: Readiness<S>,
     begin: Arc<Mutex<Option<Begin>>>,
-    extras: Option<Arc<dyn Extras>>,
+    extension: Option<Arc<dyn McpExtension>>,
     /// Whether the client has listed its roots; the lock is held while it is asked.
-    asked_roots: tokio::sync::Mutex<bool>,
+    roots_applied: tokio::sync::Mutex<bool>,
     /// What the client subscribed to (2025-11-25 and before).
     subscriptions: Arc<Subscriptions>,
 }
@@ -110,23 +110,23 @@ impl Subscriptions {
 
 impl<S: Callers> Service<S> {
     /// A service that is ready.
-    pub(super) fn new(ready: Ready<S>, extras: Option<Arc<dyn Extras>>) -> Self {
-        Self { extras, ..Self::when(watch::channel(Some(Ok(ready))).1, None) }
+    pub(super) fn new(ready: Ready<S>, extension: Option<Arc<dyn McpExtension>>) -> Self {
+        Self { extension, ..Self::opening_later(watch::channel(Some(Ok(ready))).1, None) }
     }
 
     /// A service that becomes ready some time after `begin` was called.
-    pub(super) fn when(readiness: Readiness<S>, begin: Option<Begin>) -> Self {
+    pub(super) fn opening_later(readiness: Readiness<S>, begin: Option<Begin>) -> Self {
         Self {
             readiness,
             begin: Arc::new(Mutex::new(begin)),
-            extras: None,
-            asked_roots: tokio::sync::Mutex::new(false),
+            extension: None,
+            roots_applied: tokio::sync::Mutex::new(false),
             subscriptions: Arc::default(),
         }
     }
 
     /// Starts to open the workspaces once `initialize` is answered, so that nothing delays the answer.
-    fn begin_soon(&self) {
+    fn begin_in_background(&self) {
         let begin = Arc::clone(&self.begin);
         tokio::spawn(async move { begin_now(&begin) });
     }
@@ -143,15 +143,15 @@ impl<S: Callers> Service<S> {
         }
     }
 
-    /// The extras beside the catalog, if the caller's dialect has some.
-    async fn extras(
+    /// The tools and resources of an extension, if the caller's dialect has one.
+    async fn extension(
         &self,
         context: &RequestContext<RoleServer>,
-    ) -> Result<Option<&dyn Extras>, ErrorData> {
-        // Without extras there is no need to wait until the workspaces are open.
-        let Some(extras) = self.extras.as_deref() else { return Ok(None) };
+    ) -> Result<Option<&dyn McpExtension>, ErrorData> {
+        // Without an extension there is no need to wait until the workspaces are open.
+        let Some(extension) = self.extension.as_deref() else { return Ok(None) };
         let toolset = self.ready().await?.callers.toolset(context)?;
-        Ok(Some(extras).filter(|extras| extras.toolset() == toolset))
+        Ok(Some(extension).filter(|extension| extension.toolset() == toolset))
     }
 
     /// Asks the client once for its roots, and restricts the caller to them.
@@ -159,12 +159,12 @@ impl<S: Callers> Service<S> {
         if !S::TAKES_ROOTS || context.peer.peer_info().is_none() {
             return;
         }
-        let mut asked = self.asked_roots.lock().await;
+        let mut asked = self.roots_applied.lock().await;
         if *asked {
             return;
         }
         let offers = context.client_capabilities().is_some_and(|able| able.roots.is_some());
-        let roots = if offers { offered(&context.peer).await } else { Some(Vec::new()) };
+        let roots = if offers { client_roots(&context.peer).await } else { Some(Vec::new()) };
         // A client that did not answer is asked again with the next request.
         *asked = roots.is_some();
         if let Some(roots) = roots {
@@ -177,7 +177,7 @@ impl<S: Callers> Service<S> {
         &self,
         context: &RequestContext<RoleServer>,
         work: WorkKind,
-        look: impl FnOnce(&[WorkspaceView], &Call) -> Result<T, ErrorData> + Send + 'static,
+        run: impl FnOnce(&[WorkspaceView], &Call) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
         let Ready { server, callers } = self.ready().await?;
         self.apply_client_roots(&callers, context).await;
@@ -185,7 +185,7 @@ impl<S: Callers> Service<S> {
         let call = server.call_context().within_millis(Limits::default().call_millis);
         let cancel = call.cancel_flag();
         let workspace_key = workspace_key(&workspaces);
-        let running = server.pools().run(&workspace_key, work, move || look(&workspaces, &call));
+        let running = server.pools().run(&workspace_key, work, move || run(&workspaces, &call));
         tokio::select! {
             done = running => done.unwrap_or_else(|| Err(broke_off())),
             () = context.ct.cancelled() => {
@@ -240,9 +240,9 @@ fn begin_now(begin: &Mutex<Option<Begin>>) {
 
 /// The folders that a client offers, as paths of the host; `None` if it does not answer.
 #[expect(deprecated, reason = "clients of 2025-11-25 and before offer roots in this way")]
-async fn offered(peer: &Peer<RoleServer>) -> Option<Vec<Vec<u8>>> {
-    let listed = timeout(ROOTS, peer.list_roots()).await.ok()?.ok()?;
-    let paths = listed.roots.iter().filter_map(|root| root.uri.strip_prefix("file://"));
+async fn client_roots(peer: &Peer<RoleServer>) -> Option<Vec<Vec<u8>>> {
+    let tool_list = timeout(ROOTS, peer.list_roots()).await.ok()?.ok()?;
+    let paths = tool_list.roots.iter().filter_map(|root| root.uri.strip_prefix("file://"));
     let paths = paths.map(|path| path.strip_prefix("localhost").unwrap_or(path));
     Some(paths.map(|path| percent_decode_str(path.trim_end_matches('/')).collect()).collect())
 }
@@ -299,7 +299,7 @@ impl<S: Callers> ServerHandler for Service<S> {
             .enable_prompts()
             .enable_completions()
             .build();
-        if self.extras.as_ref().is_some_and(|extras| extras.logs()) {
+        if self.extension.as_ref().is_some_and(|extension| extension.logs()) {
             capabilities.logging = Some(JsonObject::new());
         }
         let this =
@@ -312,13 +312,13 @@ impl<S: Callers> ServerHandler for Service<S> {
         request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        self.begin_soon();
+        self.begin_in_background();
         context.peer.set_peer_info(request.clone());
         self.negotiate_initialize(&request)
     }
 
     async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
-        self.begin_soon();
+        self.begin_in_background();
         let versions = self.supported_protocol_versions().into_owned();
         Ok(DiscoverResult::from_server_info(versions, self.get_info()))
     }
@@ -330,7 +330,7 @@ impl<S: Callers> ServerHandler for Service<S> {
     ) -> Result<ListToolsResult, ErrorData> {
         let Ready { server, callers } = self.ready().await?;
         let toolset = callers.toolset(&context)?;
-        let mut list = ListToolsResult::with_all_items(server.listed(&toolset).to_vec());
+        let mut list = ListToolsResult::with_all_items(server.tool_list(&toolset).to_vec());
         list.ttl_ms = Some(LIST_MILLIS);
         Ok(list)
     }
@@ -347,8 +347,8 @@ impl<S: Callers> ServerHandler for Service<S> {
         let Some(tool) = catalog.get(&toolset, &params.name) else {
             return Err(unknown_tool(&catalog, &toolset, &params.name));
         };
-        if let Some(extras) = self.extras(&context).await?
-            && let Some(answering) = extras.call(&params, &context)
+        if let Some(extension) = self.extension(&context).await?
+            && let Some(answering) = extension.call(&params, &context)
         {
             return answering.await;
         }
@@ -387,8 +387,8 @@ impl<S: Callers> ServerHandler for Service<S> {
         };
         let mut page = self.run_in_workspaces(&context, WorkKind::Walk, list).await?;
         self.notify_about_list(&context).await;
-        if is_first && let Some(extras) = self.extras(&context).await? {
-            page.resources.splice(0..0, extras.resources());
+        if is_first && let Some(extension) = self.extension(&context).await? {
+            page.resources.splice(0..0, extension.resources());
         }
         Ok(page)
     }
@@ -399,8 +399,8 @@ impl<S: Callers> ServerHandler for Service<S> {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         let mut list = ListResourceTemplatesResult::with_all_items(resources::templates());
-        if let Some(extras) = self.extras(&context).await? {
-            list.resource_templates.extend(extras.templates());
+        if let Some(extension) = self.extension(&context).await? {
+            list.resource_templates.extend(extension.templates());
         }
         list.ttl_ms = Some(LIST_MILLIS);
         Ok(list)
@@ -411,8 +411,8 @@ impl<S: Callers> ServerHandler for Service<S> {
         params: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        if let Some(extras) = self.extras(&context).await?
-            && let Some(answering) = extras.read(&params, &context)
+        if let Some(extension) = self.extension(&context).await?
+            && let Some(answering) = extension.read(&params, &context)
         {
             return answering.await;
         }
@@ -487,8 +487,8 @@ impl<S: Callers> ServerHandler for Service<S> {
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         let mut list = ListPromptsResult::with_all_items(prompts::list());
-        if let Some(extras) = self.extras(&context).await? {
-            list.prompts.extend(extras.prompts());
+        if let Some(extension) = self.extension(&context).await? {
+            list.prompts.extend(extension.prompts());
         }
         list.ttl_ms = Some(LIST_MILLIS);
         Ok(list)
@@ -499,8 +499,8 @@ impl<S: Callers> ServerHandler for Service<S> {
         params: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        if let Some(extras) = self.extras(&context).await?
-            && let Some(answering) = extras.prompt(&params, &context)
+        if let Some(extension) = self.extension(&context).await?
+            && let Some(answering) = extension.prompt(&params, &context)
         {
             return answering.await;
         }
@@ -530,14 +530,14 @@ impl<S: Callers> ServerHandler for Service<S> {
         // Later revisions have no such method, and the SDK does not refuse it.
         let version = context.protocol_version();
         let has_method = version.is_none_or(|version| version < ProtocolVersion::V_2026_07_28);
-        match self.extras(&context).await? {
-            Some(extras) if extras.logs() && has_method => Ok(()),
+        match self.extension(&context).await? {
+            Some(extension) if extension.logs() && has_method => Ok(()),
             _ => Err(ErrorData::method_not_found::<SetLevelRequestMethod>()),
         }
     }
 
     async fn on_roots_list_changed(&self, _: NotificationContext<RoleServer>) {
-        *self.asked_roots.lock().await = false;
+        *self.roots_applied.lock().await = false;
     }
 }
 

@@ -1,4 +1,4 @@
-//! MCP on standard input and output: a message a line, nothing else on either.
+//! MCP on standard input and output: one message per line.
 //!
 //! Input is bounded: the length of a line, the number of requests in flight, and the number of answers that
 //! wait for a client that does not read. At a bound the server reads nothing more until there is capacity, so
@@ -28,9 +28,9 @@ use super::server::McpServer;
 use super::service::{Ready, Service};
 use crate::pool::Pools;
 
-/// Longest message: 64 MiB of content (R12), where each byte may need an escape of two.
+/// The longest message: 64 MiB of content (R12), in which each byte may be escaped as two.
 const MAX_LINE_BYTES: usize = (128 << 20) + (1 << 20);
-/// Bytes that are read at a time.
+/// The size of a read, in bytes.
 const READ_BYTES: usize = 64 << 10;
 /// Requests in flight at once, until their answers are written. The next ones wait; responses and
 /// cancellations are still read, because requests in flight may wait for them.
@@ -53,14 +53,14 @@ pub fn serve<F>(
 where
     F: Future<Output = ()>,
 {
-    let (told, readiness) = watch::channel(None);
+    let (ready_sender, readiness) = watch::channel(None);
     let opening: Arc<OnceLock<JoinHandle<()>>> = Arc::default();
     let begun = Arc::clone(&opening);
     let begin = Box::new(move || {
         let _ = begun.set(thread::spawn(move || {
             let ready =
                 |(server, callers)| Ready { server: Arc::new(server), callers: Arc::new(callers) };
-            told.send_replace(Some(open().map(ready)));
+            ready_sender.send_replace(Some(open().map(ready)));
         }));
     });
     // One thread for the protocol and for short reads: most calls take less time than a switch of threads.
@@ -69,13 +69,13 @@ where
         .max_blocking_threads(Pools::THREADS + 8)
         .thread_name("toolyard")
         .build()?;
-    let service = Service::when(readiness.clone(), Some(begin));
+    let service = Service::opening_later(readiness.clone(), Some(begin));
     runtime.block_on(async {
         let stop = stop();
         let (read, write) = stdio_pipes();
         let connection = async {
             // A client that disconnects before `initialize` gets no answer.
-            if let Ok(running) = serve_server(service, Lines::new(read, write)).await {
+            if let Ok(running) = serve_server(service, LineTransport::new(read, write)).await {
                 let _ = running.waiting().await;
             }
         };
@@ -88,7 +88,7 @@ where
         let _ = opening.join();
     }
     if let Some(Ok(ready)) = &*readiness.borrow() {
-        ready.callers.leave();
+        ready.callers.shut_down();
     }
     // A tool that still runs is cut off. The journal finishes or undoes its change when the workspace is opened again.
     runtime.shutdown_timeout(Duration::from_secs(2));
@@ -96,7 +96,7 @@ where
 }
 
 /// The transport: one message a line, within bounds.
-struct Lines<R, W> {
+struct LineTransport<R, W> {
     read: BufReader<R>,
     line: Vec<u8>,
     /// The rest of a line that was too long is being skipped.
@@ -142,7 +142,7 @@ struct RequestPermits {
     _bytes: OwnedSemaphorePermit,
 }
 
-impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<R, W> {
+impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> LineTransport<R, W> {
     fn new(read: R, write: W) -> Self {
         Self {
             read: BufReader::with_capacity(READ_BYTES, read),
@@ -219,15 +219,15 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<
         let admitted = match self.message() {
             Ok(Some(message)) => self.admit(message, bytes),
             Ok(None) => Ok(None),
-            Err(wrong) => Err(wrong),
+            Err(invalid) => Err(invalid),
         };
-        Some(admitted.map_err(|wrong| *wrong))
+        Some(admitted.map_err(|invalid| *invalid))
     }
 
     /// Answers an invalid message, in a task of its own: cancelling the reader must not cut the answer off.
-    fn answer(&mut self, wrong: InvalidMessage) {
-        if wrong.is_answered {
-            let message = TxJsonRpcMessage::<RoleServer>::error(wrong.error, wrong.id);
+    fn answer(&mut self, invalid: InvalidMessage) {
+        if invalid.is_answered {
+            let message = TxJsonRpcMessage::<RoleServer>::error(invalid.error, invalid.id);
             tokio::spawn(self.send(message));
         }
     }
@@ -287,7 +287,7 @@ fn too_long() -> InvalidMessage {
     InvalidMessage::answered(None, ErrorData::invalid_request(message, None))
 }
 
-impl<R, W> Transport<RoleServer> for Lines<R, W>
+impl<R, W> Transport<RoleServer> for LineTransport<R, W>
 where
     R: AsyncRead + Unpin + Send,
     W: AsyncWrite + Unpin + Send + 'static,
@@ -339,7 +339,7 @@ where
             match read {
                 Some(Ok(Some(message))) => return Some(message),
                 Some(Ok(None)) => {}
-                Some(Err(wrong)) => self.answer(wrong),
+                Some(Err(invalid)) => self.answer(invalid),
                 // Requests that came before the end of input are still answered.
                 None => self.ended = true,
             }

@@ -17,7 +17,7 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::{Value, json};
 
-use super::extras::Extras;
+use super::extension::McpExtension;
 use super::invalid_message::InvalidMessage;
 use super::remote::RemoteCallers;
 use super::server::McpServer;
@@ -48,18 +48,18 @@ pub(crate) struct Streamable {
     server: Arc<McpServer>,
     /// The same with the tools of the history, for callers that want them.
     with_history: Arc<McpServer>,
-    extras: Option<Arc<dyn Extras>>,
+    extension: Option<Arc<dyn McpExtension>>,
     callers: Mutex<HashMap<String, CallerSessions>>,
 }
 
 impl Streamable {
-    pub(crate) fn new(server: McpServer, extras: Option<Arc<dyn Extras>>) -> Self {
+    pub(crate) fn new(server: McpServer, extension: Option<Arc<dyn McpExtension>>) -> Self {
         let with_history = Arc::new(server.with_history());
-        Self { server: Arc::new(server), with_history, extras, callers: Mutex::default() }
+        Self { server: Arc::new(server), with_history, extension, callers: Mutex::default() }
     }
 
     /// Whether there is such a dialect.
-    pub(crate) fn speaks(&self, toolset: &str) -> bool {
+    pub(crate) fn has_toolset(&self, toolset: &str) -> bool {
         self.server.catalog().dialects().any(|dialect| dialect.name == toolset)
     }
 
@@ -104,10 +104,10 @@ impl Streamable {
             .disable_allowed_hosts()
             .disable_allowed_origins()
             .with_max_request_body_bytes(usize::MAX);
-        let (callers, extras) = (Arc::new(RemoteCallers), self.extras.clone());
+        let (callers, extension) = (Arc::new(RemoteCallers), self.extension.clone());
         let make = move || {
             let (server, callers) = (Arc::clone(&server), Arc::clone(&callers));
-            Ok(Service::new(Ready { server, callers }, extras.clone()))
+            Ok(Service::new(Ready { server, callers }, extension.clone()))
         };
         let http = StreamableHttpService::new(make, Arc::clone(&sessions), config);
         CallerSessions { http, sessions }

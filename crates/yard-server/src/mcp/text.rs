@@ -1,10 +1,10 @@
-//! A reply as text for a model: what the structured answer says, without quotes, braces and escapes, so
-//! that a file reads as the file and a list as a list. Pure: it knows JSON values and nothing of tools.
+//! Renders a reply as text for a model: without quotes, braces and escapes, so that a file reads as the file and a list
+//! as a list. It knows JSON values and nothing of tools.
 
 use serde_json::{Map, Value};
 
-/// How much deeper what belongs to a name stands.
-const STEP: &str = "  ";
+/// The indentation of nested values.
+const INDENT: &str = "  ";
 
 /// A reply as text.
 pub(super) fn render(reply: &Value) -> String {
@@ -18,7 +18,7 @@ pub(super) fn render(reply: &Value) -> String {
     text
 }
 
-/// Names and what they stand for, a line each. Texts of several lines come last, as they are.
+/// Writes names and values, one per line. Texts with several lines come last and are not indented.
 fn write_members(text: &mut String, indent: &str, members: &Map<String, Value>) {
     let is_long = |value: &&Value| value.as_str().is_some_and(|text| text.contains('\n'));
     for (name, value) in members.iter().filter(|(_, value)| !is_long(value)) {
@@ -36,7 +36,7 @@ fn write_members(text: &mut String, indent: &str, members: &Map<String, Value>) 
 
 fn write_member(text: &mut String, indent: &str, name: &str, value: &Value) {
     match value {
-        // What is not there needs no line.
+        // A missing value needs no line.
         Value::Null => {}
         Value::Array(items) if items.is_empty() => push_line(text, &[indent, name, ": none"]),
         Value::Array(items) => {
@@ -56,7 +56,7 @@ fn write_object(text: &mut String, indent: &str, head: &str, members: &Map<Strin
         Some(line) => push_line(text, &[indent, head, " ", &line]),
         None => {
             push_line(text, &[indent, head]);
-            write_members(text, &format!("{indent}{STEP}"), members);
+            write_members(text, &format!("{indent}{INDENT}"), members);
         }
     }
 }
@@ -67,7 +67,7 @@ fn write_items(text: &mut String, indent: &str, items: &[Value]) {
             Value::Object(members) => write_object(text, indent, "-", members),
             Value::Array(inner) => {
                 push_line(text, &[indent, "-"]);
-                write_items(text, &format!("{indent}{STEP}"), inner);
+                write_items(text, &format!("{indent}{INDENT}"), inner);
             }
             scalar => push_line(text, &[indent, "- ", &scalar_text(scalar).unwrap_or_default()]),
         }

@@ -1,4 +1,4 @@
-//! The tools of one toolset as MCP lists them, made from the catalog once: there is no second list.
+//! The tools of one toolset as MCP lists them, generated from the catalog.
 
 use std::sync::Arc;
 
@@ -9,16 +9,16 @@ use yard_dialects::{AnyTool, Catalog, Dialect};
 /// The form of a tool's reply in MCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReplyForm {
-    /// It is a text and nothing else: it is sent once.
+    /// A text, which is sent once.
     Text,
-    /// It is made of MCP's own blocks.
+    /// Content blocks of MCP.
     Blocks,
-    /// It is data: sent as such, and as text for models.
+    /// Data, which is sent as data and as text for models.
     Data,
 }
 
 impl ReplyForm {
-    /// How this tool speaks, by the schema of its reply.
+    /// The form of a tool's reply, by its schema.
     pub(super) fn of(tool: &AnyTool) -> Self {
         let schema = tool.output_schema();
         let Some(members) = schema.get("properties").and_then(Value::as_object) else {
@@ -34,7 +34,7 @@ impl ReplyForm {
 }
 
 /// Every tool of a toolset; none if there is no such toolset.
-pub(super) fn listed(catalog: &Catalog, toolset: &str) -> Vec<Tool> {
+pub(super) fn tool_list(catalog: &Catalog, toolset: &str) -> Vec<Tool> {
     let dialect = catalog.dialects().find(|dialect| dialect.name == toolset);
     let Some(dialect) = dialect else { return Vec::new() };
     catalog.list(toolset).map(|tool| definition(dialect, tool)).collect()
@@ -48,17 +48,17 @@ fn definition(dialect: &Dialect, tool: &AnyTool) -> Tool {
         .destructive(hints.destroys)
         .idempotent(hints.repeats)
         .open_world(hints.open_world);
-    let listed =
+    let tool_list =
         Tool::new(tool.function_name(), tool.about().to_owned(), object(tool.input_schema()))
             .with_title(title)
             .with_annotations(annotations);
     match ReplyForm::of(tool) {
-        ReplyForm::Data => listed.with_raw_output_schema(object(&dialect.answer_schema(tool))),
-        ReplyForm::Text | ReplyForm::Blocks => listed,
+        ReplyForm::Data => tool_list.with_raw_output_schema(object(&dialect.answer_schema(tool))),
+        ReplyForm::Text | ReplyForm::Blocks => tool_list,
     }
 }
 
-/// What people read instead of the name: `read_text_file` is "Read text file".
+/// The title of a tool for people: `read_text_file` is "Read text file".
 fn title(tool: &AnyTool) -> String {
     let words = tool.name().replace(['_', '.'], " ");
     let mut letters = words.chars();
@@ -77,19 +77,19 @@ mod tests {
     fn every_tool_of_every_toolset_is_listed_with_what_the_catalog_knows() {
         let catalog = Catalog::standard();
         for dialect in catalog.dialects() {
-            let listed = listed(&catalog, dialect.name);
-            assert_eq!(listed.len(), catalog.list(dialect.name).count());
-            for (listed, tool) in listed.iter().zip(catalog.list(dialect.name)) {
-                assert_eq!(listed.name, tool.function_name());
-                assert_eq!(Value::Object((*listed.input_schema).clone()), *tool.input_schema());
+            let tool_list = tool_list(&catalog, dialect.name);
+            assert_eq!(tool_list.len(), catalog.list(dialect.name).count());
+            for (tool_list, tool) in tool_list.iter().zip(catalog.list(dialect.name)) {
+                assert_eq!(tool_list.name, tool.function_name());
+                assert_eq!(Value::Object((*tool_list.input_schema).clone()), *tool.input_schema());
                 let is_object = |schema: &JsonObject| schema.get("type") == Some(&"object".into());
-                assert!(is_object(&listed.input_schema), "{}", listed.name);
-                let output = listed.output_schema.as_deref();
-                assert!(output.is_none_or(is_object), "{}.{}", dialect.name, listed.name);
+                assert!(is_object(&tool_list.input_schema), "{}", tool_list.name);
+                let output = tool_list.output_schema.as_deref();
+                assert!(output.is_none_or(is_object), "{}.{}", dialect.name, tool_list.name);
                 assert_eq!(output.is_some(), ReplyForm::of(tool) == ReplyForm::Data);
             }
         }
-        assert!(super::listed(&catalog, "nowhere").is_empty());
+        assert!(super::tool_list(&catalog, "nowhere").is_empty());
     }
 
     #[test]
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(reply_form("filesystem", "read_text_file"), ReplyForm::Text);
         assert_eq!(reply_form("filesystem", "read_media_file"), ReplyForm::Blocks);
         assert_eq!(reply_form("workspace", "read"), ReplyForm::Data);
-        let read = listed(&catalog, "file").remove(0);
+        let read = tool_list(&catalog, "file").remove(0);
         assert_eq!((read.name.as_ref(), read.title.as_deref()), ("file_read", Some("File read")));
     }
 }

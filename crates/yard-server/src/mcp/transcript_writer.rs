@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use yard_gate::Line;
+use yard_gate::UnwrittenTurn;
 
 /// Lines that wait to be written. When the queue is full, the caller writes its line itself.
 const QUEUE_LINES: usize = 256;
@@ -20,13 +20,13 @@ const BATCH_LINES: usize = 200;
 pub(super) struct TranscriptWriter(Mutex<Option<WriterThread>>);
 
 struct WriterThread {
-    queue: SyncSender<Line>,
+    queue: SyncSender<UnwrittenTurn>,
     thread: JoinHandle<()>,
 }
 
 impl TranscriptWriter {
     /// Queues a line. The first one starts the thread.
-    pub(super) fn push(&self, line: Line) {
+    pub(super) fn push(&self, line: UnwrittenTurn) {
         let mut writer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let refused = match writer.get_or_insert_with(start_thread).queue.try_send(line) {
             Ok(()) => return,
@@ -48,13 +48,13 @@ impl TranscriptWriter {
 }
 
 fn start_thread() -> WriterThread {
-    let (queue, lines) = sync_channel::<Line>(QUEUE_LINES);
+    let (queue, lines) = sync_channel::<UnwrittenTurn>(QUEUE_LINES);
     let thread = thread::spawn(move || write_batches(&lines));
     WriterThread { queue, thread }
 }
 
 /// Collects lines until none comes for a while, and writes them together.
-fn write_batches(lines: &Receiver<Line>) {
+fn write_batches(lines: &Receiver<UnwrittenTurn>) {
     while let Ok(first) = lines.recv() {
         let mut batch = vec![first];
         while let Ok(next) = lines.recv_timeout(PAUSE) {
@@ -63,6 +63,6 @@ fn write_batches(lines: &Receiver<Line>) {
                 break;
             }
         }
-        batch.into_iter().for_each(Line::write);
+        batch.into_iter().for_each(UnwrittenTurn::write);
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 use yard_core::{Call, Result, WsPath};
-use yard_gate::{Event, MOST_EVENTS};
+use yard_gate::{Event, MAX_EVENTS};
 
 use super::address::Address;
 use super::callers::WorkspaceView;
@@ -57,9 +57,10 @@ pub(super) enum Since {
 /// Reads the events of one workspace.
 pub(super) struct Watcher {
     workspace: WorkspaceView,
+    call: Call,
     seen: u64,
     notify: Arc<Notify>,
-    _listening: yard_gate::BellSubscription,
+    _subscription: yard_gate::ChangeSubscription,
 }
 
 impl Watcher {
@@ -68,17 +69,17 @@ impl Watcher {
         workspace.session.watch(call)?;
         let notify = Arc::new(Notify::new());
         let waker = Arc::clone(&notify);
-        let listening = workspace.session.listen(Arc::new(move || waker.notify_one()));
+        let subscription = workspace.session.subscribe(Arc::new(move || waker.notify_one()));
         let mut seen = workspace.session.last_event()?;
         if from == Since::AMomentAgo {
             let since = call.world().now().as_millis().saturating_sub(BACK_MILLIS);
-            let after = seen.saturating_sub(MOST_EVENTS as u64);
-            let late = workspace.session.events(after, MOST_EVENTS)?.into_iter();
+            let after = seen.saturating_sub(MAX_EVENTS as u64);
+            let late = workspace.session.events(call, after, MAX_EVENTS)?.into_iter();
             let first = late.filter(|row| row.at.as_millis() >= since).map(|row| row.number).min();
             seen = first.map_or(seen, |number| number.saturating_sub(1).min(seen));
             notify.notify_one();
         }
-        Ok(Self { workspace, seen, notify, _listening: listening })
+        Ok(Self { workspace, call: call.clone(), seen, notify, _subscription: subscription })
     }
 
     /// Waits until there may be new events.
@@ -91,7 +92,7 @@ impl Watcher {
 
     /// Reads one page of the events since the last read.
     pub(super) fn read(&mut self) -> Result<Option<Changed>> {
-        let events = self.workspace.session.events(self.seen, MOST_EVENTS)?;
+        let events = self.workspace.session.events(&self.call, self.seen, MAX_EVENTS)?;
         let Some(last) = events.last() else { return Ok(None) };
         self.seen = last.number;
         let mut changed = Changed::default();

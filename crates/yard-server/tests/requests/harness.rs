@@ -64,19 +64,19 @@ impl TestServer {
             open_registration: true,
         };
         let opener = Box::new(OneWorkspace(Yard::new()));
-        let house = Server::new(registry, opener, world, config).unwrap();
+        let admin = Server::new(registry, opener, world, config).unwrap();
         let person = NewPerson {
             email: "ada@example.com".to_owned(),
             password: "correct horse battery staple".to_owned(),
             confirm_password: None,
             full_name: None,
         };
-        house.register(&person, "127.0.0.1").unwrap();
-        let login = house.log_in(&person.email, &person.password, "127.0.0.1").unwrap();
-        let identity = house.identify(&login.access_token).unwrap();
+        admin.register(&person, "127.0.0.1").unwrap();
+        let login = admin.log_in(&person.email, &person.password, "127.0.0.1").unwrap();
+        let identity = admin.identify(&login.access_token).unwrap();
         let wanted = NewWorkspace { name: "Work".to_owned(), folder: None };
-        let workspace = house.add_workspace(&identity, &wanted).unwrap().id.to_string();
-        let app = App::new(house, Catalog::standard(), ServerSettings::default());
+        let workspace = admin.add_workspace(&identity, &wanted).unwrap().id.to_string();
+        let app = App::new(admin, Catalog::standard(), ServerSettings::default());
         let server = BoundServer::at(([127, 0, 0, 1], 0).into()).unwrap();
         let address = server.address;
         std::thread::spawn(move || yard_server::serve(server, app, std::future::pending::<()>));

@@ -4,15 +4,15 @@ use yard_core::{ContentHash, FileId};
 use yard_store::{Batch, KeptFile, Located, Prepared, Retention, Store};
 
 use super::purging;
-use crate::scribe::path;
-use crate::{FakeWorld, Scribe};
+use crate::step_builder::path;
+use crate::{FakeWorld, StepBuilder};
 
 fn kept_file(name: &str) -> KeptFile {
     KeptFile { name: name.to_owned(), retention: Retention::Keep }
 }
 
 pub(super) fn located(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
+    let builder = StepBuilder::new(store, world);
     let hash = ContentHash::of(b"large");
     let keep = |contents: &[Prepared]| {
         store.append(store.head().unwrap(), Batch { steps: &[], contents }).unwrap();
@@ -28,27 +28,27 @@ pub(super) fn located(store: &dyn Store, world: &FakeWorld) {
     for file in [&two, &built] {
         assert_eq!(keep(&of(file)), (None, as_kept(one.clone())));
     }
-    let change = scribe.create(FileId::ROOT, &path("/a"), b"large");
-    assert_eq!(scribe.append(vec![change], &[]), Ok(1));
+    let change = builder.create(FileId::ROOT, &path("/a"), b"large");
+    assert_eq!(builder.append(vec![change], &[]), Ok(1));
 
-    let other = scribe.prepared_after(b"large too, and stored against it", b"large");
+    let other = builder.prepared_after(b"large too, and stored against it", b"large");
     store.append(1, Batch { steps: &[], contents: &[other] }).unwrap();
     let here = (Some(b"large".to_vec()), Located { size: 5, kept: None });
-    assert_eq!(keep(&[scribe.prepared(b"large")]), here);
+    assert_eq!(keep(&[builder.prepared(b"large")]), here);
     assert_eq!(keep(&of(&two)), here);
     assert_eq!(store.contents(None, 9).unwrap().len(), 2);
 }
 
 pub(super) fn pending_deletions(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
-    let change = scribe.create(FileId::ROOT, &path("/a"), b"large");
+    let builder = StepBuilder::new(store, world);
+    let change = builder.create(FileId::ROOT, &path("/a"), b"large");
     let (id, hash) = (change.file, ContentHash::of(b"large"));
     let contents = [Prepared::kept(hash, 5, kept_file("one"))];
-    let steps = [scribe.step("write", vec![change])];
+    let steps = [builder.step("write", vec![change])];
     store.append(0, Batch { steps: &steps, contents: &contents }).unwrap();
-    scribe.delete(id);
+    builder.delete(id);
     assert_eq!(store.pending_deletions(), Ok(vec![]));
-    store.purge(&[id], &purging(&scribe)).unwrap();
+    store.purge(&[id], &purging(&builder)).unwrap();
     assert_eq!(store.pending_deletions(), Ok(vec!["one".to_owned()]));
     assert_eq!(store.forget_deletions(&["one".to_owned(), "two".to_owned()]), Ok(()));
     assert_eq!(store.pending_deletions(), Ok(vec![]));

@@ -3,8 +3,8 @@
 use yard_core::FileId;
 use yard_store::{Batch, FileIdentity, Mark, Placement, RootIdentity, Store, StoreError};
 
-use crate::scribe::path;
-use crate::{FakeWorld, Scribe};
+use crate::step_builder::path;
+use crate::{FakeWorld, StepBuilder};
 
 pub(super) fn projected(store: &dyn Store, _: &FakeWorld) {
     for mark in [Mark { seq: 3, boot: u128::MAX }, Mark { seq: 2, boot: 9 }] {
@@ -14,7 +14,7 @@ pub(super) fn projected(store: &dyn Store, _: &FakeWorld) {
 }
 
 pub(super) fn placements(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
+    let builder = StepBuilder::new(store, world);
     let identity = |inode| FileIdentity { inode, birth: -1, mtime: i64::MAX, ctime: 7 };
     let placement = |change, inode| Placement {
         change,
@@ -23,10 +23,10 @@ pub(super) fn placements(store: &dyn Store, world: &FakeWorld) {
     };
     for name in ["a", "b"] {
         let bytes = name.as_bytes();
-        let changes = vec![scribe.create(FileId::ROOT, &path(name), bytes)];
-        let mut step = scribe.step("write", changes);
+        let changes = vec![builder.create(FileId::ROOT, &path(name), bytes)];
+        let mut step = builder.step("write", changes);
         step.placements = vec![placement(0, 5)];
-        let contents = [scribe.prepared(bytes)];
+        let contents = [builder.prepared(bytes)];
         store.append(store.head().unwrap(), Batch { steps: &[step], contents: &contents }).unwrap();
     }
     assert_eq!(store.placements(1), Ok(vec![placement(0, 5)]));

@@ -5,11 +5,11 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use yard_store::{SqliteStore, Store};
 use yard_testkit::Folders;
-use yard_testkit::probe::{Seen, Tree, staged, tree};
+use yard_testkit::harness::{EntrySnapshot, FolderSnapshot, staged, tree};
 
 use crate::model::is_whole;
 
-/// What a writer is told to do.
+/// A command for a writer process.
 fn order(place: &Folders, seed: u64, count: u64) -> String {
     format!("{}|{}|{seed}|{count}", place.root().display(), place.state().display())
 }
@@ -27,8 +27,8 @@ pub(crate) fn spawn(place: &Folders, seed: u64) -> (Child, BufReader<ChildStdout
     let mut program = Command::new(std::env::current_exe().unwrap());
     writer(&mut program, place, seed, u64::MAX);
     let mut child = program.stdout(Stdio::piped()).spawn().unwrap();
-    let told = BufReader::new(child.stdout.take().unwrap());
-    (child, told)
+    let answer = BufReader::new(child.stdout.take().unwrap());
+    (child, answer)
 }
 
 /// A writer that does so many things and ends.
@@ -40,18 +40,18 @@ pub(crate) fn work(place: &Folders, seed: u64, count: u64) {
 }
 
 /// What a killed writer told, as far as it got: the last line may be cut.
-pub(crate) fn rest(mut told: BufReader<ChildStdout>) -> Vec<String> {
+pub(crate) fn rest(mut answer: BufReader<ChildStdout>) -> Vec<String> {
     let mut rest = String::new();
-    told.read_to_string(&mut rest).unwrap();
+    answer.read_to_string(&mut rest).unwrap();
     let lines = rest.split_inclusive('\n').filter(|line| line.ends_with('\n'));
     lines.filter_map(|line| line.trim_end().strip_prefix('@')).map(str::to_owned).collect()
 }
 
 /// Reads a line that the writer told.
-pub(crate) fn hear(told: &mut BufReader<ChildStdout>) -> Option<String> {
+pub(crate) fn read_line(answer: &mut BufReader<ChildStdout>) -> Option<String> {
     loop {
         let mut line = String::new();
-        if told.read_line(&mut line).unwrap() == 0 {
+        if answer.read_line(&mut line).unwrap() == 0 {
             return None;
         }
         if let Some(words) = line.trim_end().strip_prefix('@') {
@@ -60,9 +60,9 @@ pub(crate) fn hear(told: &mut BufReader<ChildStdout>) -> Option<String> {
     }
 }
 
-pub(crate) fn check_whole(found: &Tree, context: &str) {
+pub(crate) fn check_whole(found: &FolderSnapshot, context: &str) {
     for (path, seen) in found {
-        if let Seen::File(_, bytes) = seen {
+        if let EntrySnapshot::File(_, bytes) = seen {
             assert!(is_whole(bytes), "{context}: {path} is torn: {seen:?}");
         }
     }
@@ -76,9 +76,9 @@ pub(crate) fn check_clean(place: &Folders, context: &str) {
 }
 
 /// Acknowledged contents are versions in the store.
-pub(crate) fn check_stored(place: &Folders, told: &[String], context: &str) {
+pub(crate) fn check_stored(place: &Folders, answer: &[String], context: &str) {
     let store = SqliteStore::open(place.state()).unwrap();
-    for words in told.iter().filter_map(|words| words.strip_prefix("ack ")) {
+    for words in answer.iter().filter_map(|words| words.strip_prefix("ack ")) {
         if let ["write" | "edit", path, hash] = words.split(' ').collect::<Vec<_>>()[..] {
             let kept = store.content(&hash.parse().unwrap()).unwrap();
             assert!(kept.is_some(), "{context}: the acknowledged {words} is not in the store");

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use yard_core::ContentHash;
 use yard_store::{SqliteStore, Store};
-use yard_testkit::probe::{Seen, scaled, tree};
-use yard_testkit::{FakeWorld, Folders, Plan};
+use yard_testkit::harness::{EntrySnapshot, scaled, tree};
+use yard_testkit::{FakeWorld, Folders, OpenOptions};
 
-use crate::judge::{check_clean, check_stored, check_whole, hear, rest, spawn};
+use crate::judge::{check_clean, check_stored, check_whole, read_line, rest, spawn};
 use crate::model::{Model, whole};
 
 /// After so many kills a fresh root is taken: `verify` reads everything each time.
@@ -18,14 +18,14 @@ const KILLS_A_ROOT: usize = 20;
 
 /// Lets a writer work, kills it, and says what it told.
 fn kill_one(place: &Folders, seed: u64, dice: &FakeWorld) -> Vec<String> {
-    let (mut child, mut told) = spawn(place, seed);
-    let first = hear(&mut told);
+    let (mut child, mut answer) = spawn(place, seed);
+    let first = read_line(&mut answer);
     assert_eq!(first.as_deref(), Some("ready"), "the writer does not start");
     // Microseconds count: kills must hit between any two calls of the system.
     std::thread::sleep(Duration::from_micros(dice.below(30_000) as u64));
     child.kill().unwrap();
     child.wait().unwrap();
-    rest(told)
+    rest(answer)
 }
 
 #[test]
@@ -38,9 +38,9 @@ fn killed_at_random_moments_nothing_acknowledged_is_lost() {
         if kill % KILLS_A_ROOT == 0 {
             (place, model) = (Folders::new(), Model::default());
         }
-        let told = kill_one(&place, kill as u64, &dice);
+        let answer = kill_one(&place, kill as u64, &dice);
         let mut trying = None;
-        for words in &told {
+        for words in &answer {
             match words.split_once(' ') {
                 Some(("try", change)) => trying = Some(change.to_owned()),
                 Some(("ack", change)) => {
@@ -51,8 +51,8 @@ fn killed_at_random_moments_nothing_acknowledged_is_lost() {
                 _ => panic!("kill {kill}: {words}"),
             }
         }
-        let context = format!("kill {kill}, last {:?}", &told[told.len().saturating_sub(3)..]);
-        let hand = place.hand(Plan::default());
+        let context = format!("kill {kill}, last {:?}", &answer[answer.len().saturating_sub(3)..]);
+        let hand = place.hand(OpenOptions::default());
         let found = tree(place.root());
         check_whole(&found, &context);
         let is = Model::of(&found);
@@ -69,7 +69,7 @@ fn killed_at_random_moments_nothing_acknowledged_is_lost() {
         assert_eq!(hand.verified(), Vec::<String>::new(), "{context}: store and disk differ");
         check_clean(&place, &context);
         drop(hand);
-        check_stored(&place, &told, &context);
+        check_stored(&place, &answer, &context);
     }
     eprintln!(
         "{kills} kills, {acknowledged} acknowledged changes, of those under way {finished} finished and {dropped} dropped"
@@ -118,7 +118,7 @@ impl Editor<'_> {
         let found = tree(self.place.root());
         let on_disk: BTreeSet<ContentHash> = { found.values() }
             .filter_map(|seen| match seen {
-                Seen::File(_, bytes) => Some(ContentHash::of(bytes)),
+                EntrySnapshot::File(_, bytes) => Some(ContentHash::of(bytes)),
                 _ => None,
             })
             .collect();
@@ -139,19 +139,20 @@ fn killed_among_other_writers_no_save_is_lost() {
         let place = Folders::new();
         let mut editor = Editor { place: &place, saves: BTreeSet::new(), count: 0 };
         for kill in first..kills.min(first + KILLS_A_ROOT) {
-            let (mut child, mut told) = spawn(&place, 10_000 + kill as u64);
-            assert_eq!(hear(&mut told).as_deref(), Some("ready"));
+            let (mut child, mut answer) = spawn(&place, 10_000 + kill as u64);
+            assert_eq!(read_line(&mut answer).as_deref(), Some("ready"));
             for _ in 0..dice.below(10) {
                 std::thread::sleep(Duration::from_micros(dice.below(3_000) as u64));
                 editor.save(&dice, false);
             }
             child.kill().unwrap();
             child.wait().unwrap();
-            let told = rest(told);
+            let answer = rest(answer);
             // While nobody else is at work, a save in place.
             editor.save(&dice, true);
-            let context = format!("kill {kill}, last {:?}", &told[told.len().saturating_sub(3)..]);
-            let hand = place.hand(Plan::default());
+            let context =
+                format!("kill {kill}, last {:?}", &answer[answer.len().saturating_sub(3)..]);
+            let hand = place.hand(OpenOptions::default());
             hand.verified();
             check_whole(&tree(place.root()), &context);
             check_clean(&place, &context);
@@ -159,7 +160,7 @@ fn killed_among_other_writers_no_save_is_lost() {
             editor.check(&context);
             // An edit on top of somebody's save has another hash than the writer worked out.
             let writes: Vec<String> =
-                told.iter().filter(|words| words.starts_with("ack write")).cloned().collect();
+                answer.iter().filter(|words| words.starts_with("ack write")).cloned().collect();
             check_stored(&place, &writes, &context);
         }
         saves += editor.count;

@@ -5,22 +5,27 @@ use std::os::unix::fs::MetadataExt;
 
 use yard_core::Limits;
 use yard_core::op::{Undo, Verify};
-use yard_testkit::probe::{Hand, mv, rm};
-use yard_testkit::{Folders, Plan};
+use yard_testkit::harness::{ChildWorkspace, mv, rm};
+use yard_testkit::{Folders, OpenOptions};
 
 use crate::writer::LARGE;
 
-fn hand(place: &Folders) -> Hand {
+fn hand(place: &Folders) -> ChildWorkspace {
     let limits = Limits { load_bytes: LARGE, ..Limits::default() };
-    Hand::open(place.root(), place.state(), Plan { limits, ..Plan::default() }).unwrap()
+    ChildWorkspace::open(
+        place.root(),
+        place.state(),
+        OpenOptions { limits, ..OpenOptions::default() },
+    )
+    .unwrap()
 }
 
-fn undo_last(hand: &Hand) {
+fn undo_last(hand: &ChildWorkspace) {
     let step = hand.history(None, 1)[0].id;
     hand.perform(Undo { step }).unwrap();
 }
 
-fn problems(hand: &Hand) -> Vec<String> {
+fn problems(hand: &ChildWorkspace) -> Vec<String> {
     hand.perform(Verify).unwrap().problems
 }
 

@@ -11,13 +11,13 @@ use std::sync::Arc;
 
 use yard_core::Limits;
 use yard_core::op::Verify;
-use yard_testkit::probe::{Hand, Seen, soak, staged, tree};
-use yard_testkit::{FakeWorld, Plan};
+use yard_testkit::harness::{ChildWorkspace, EntrySnapshot, soak, staged, tree};
+use yard_testkit::{FakeWorld, OpenOptions};
 
 use crate::machine::{Booted, Machine, is_apart, run_apart};
 use crate::model::Model;
 use crate::older::{Case, judge as judge_files, perform};
-use crate::power::{Told, append_to};
+use crate::power::{WriterReport, append_to};
 use crate::writer::{LARGE, UNFLUSHED};
 
 /// Lost steps, and what must be there after the next opening. The data folder is lost with them, all but the
@@ -111,7 +111,9 @@ fn into_a_removed_folder() {
     lose_bytes(&root.join("b"));
     std::fs::remove_dir(root.join("e")).unwrap();
     let world = Arc::new(Booted(machine.boot));
-    let _hand = Hand::open(&root, &state, Plan { world, ..Plan::default() }).unwrap();
+    let _hand =
+        ChildWorkspace::open(&root, &state, OpenOptions { world, ..OpenOptions::default() })
+            .unwrap();
     let texts = ["d/a", "b", "c"].map(|name| std::fs::read_to_string(root.join(name)).unwrap());
     assert_eq!(texts, ["1", "2", "2"], "/c is another file by now");
     assert!(!root.join("e").exists(), "the person removed it");
@@ -137,11 +139,15 @@ fn into_a_folder_that_was_kept() {
     lose_bytes(&root.join("f"));
     std::fs::write(root.join("d/saved"), "the person's").unwrap();
     let world = Arc::new(Booted(machine.boot));
-    let _hand = Hand::open(&root, &state, Plan { world, ..Plan::default() }).unwrap();
+    let _hand =
+        ChildWorkspace::open(&root, &state, OpenOptions { world, ..OpenOptions::default() })
+            .unwrap();
     let found = tree(&root);
     let files: Vec<String> = { found.iter() }
         .filter_map(|(path, seen)| match seen {
-            Seen::File(_, bytes) => Some(format!("{path} {}", String::from_utf8_lossy(bytes))),
+            EntrySnapshot::File(_, bytes) => {
+                Some(format!("{path} {}", String::from_utf8_lossy(bytes)))
+            }
             _ => None,
         })
         .collect();
@@ -171,7 +177,9 @@ fn there_and_back() {
     std::fs::write(root.join("d/draft"), "the person's").unwrap();
     std::fs::rename(root.join("d/draft"), root.join("d/saved")).unwrap();
     let world = Arc::new(Booted(machine.boot));
-    let _hand = Hand::open(&root, &state, Plan { world, ..Plan::default() }).unwrap();
+    let _hand =
+        ChildWorkspace::open(&root, &state, OpenOptions { world, ..OpenOptions::default() })
+            .unwrap();
     assert_eq!(std::fs::read_to_string(root.join("d/a")).unwrap(), "1");
     assert!(!root.join("f").exists(), "the person works in /d");
 }
@@ -199,7 +207,9 @@ fn of_a_folder_with_a_saved_file() {
     std::fs::write(root.join("d/draft"), "the person's").unwrap();
     std::fs::rename(root.join("d/draft"), root.join("d/saved")).unwrap();
     let world = Arc::new(Booted(machine.boot));
-    let _hand = Hand::open(&root, &state, Plan { world, ..Plan::default() }).unwrap();
+    let _hand =
+        ChildWorkspace::open(&root, &state, OpenOptions { world, ..OpenOptions::default() })
+            .unwrap();
     let texts = ["a", "e/a", "e/new", "saved"].map(|name| {
         std::fs::read_to_string(root.join("d").join(name)).unwrap_or_else(|error| error.to_string())
     });
@@ -239,14 +249,14 @@ fn lose(seed: u64) -> usize {
     std::fs::write(machine.safe().join("acknowledged"), "").unwrap();
     work(&machine, &context, seed * 10, 1 + dice.below(MOST_BEFORE));
     machine.remember();
-    let told = work(&machine, &context, seed * 10 + 1, 1 + dice.below(MOST_LOST));
+    let answer = work(&machine, &context, seed * 10 + 1, 1 + dice.below(MOST_LOST));
     exchange_all_but_the_journal(&mut machine);
-    let mut model = told.found;
-    for (_, _, change) in &told.acknowledged {
+    let mut model = answer.found;
+    for (_, _, change) in &answer.acknowledged {
         model.apply(change);
     }
-    judge(&machine, &context, &model.shown(), &told.acknowledged);
-    told.acknowledged.len()
+    judge(&machine, &context, &model.shown(), &answer.acknowledged);
+    answer.acknowledged.len()
 }
 
 fn judge(machine: &Machine, context: &str, must: &Model, steps: &[(u64, String, String)]) {
@@ -254,9 +264,14 @@ fn judge(machine: &Machine, context: &str, must: &Model, steps: &[(u64, String, 
     let before = Model::of(&tree(&root));
     let world = Arc::new(Booted(machine.boot));
     let limits = Limits { load_bytes: LARGE, ..Limits::default() };
-    let hand = Hand::open(&root, &state, Plan { world, limits, ..Plan::default() }).unwrap();
+    let hand = ChildWorkspace::open(
+        &root,
+        &state,
+        OpenOptions { world, limits, ..OpenOptions::default() },
+    )
+    .unwrap();
     let found = Model::of(&tree(&root));
-    let told = || {
+    let answer = || {
         let steps: Vec<_> =
             steps.iter().map(|(seq, _, change)| format!("{seq} {change}")).collect();
         format!("before: {before:#?}\nlost: {steps:#?}")
@@ -273,15 +288,15 @@ fn judge(machine: &Machine, context: &str, must: &Model, steps: &[(u64, String, 
     differences.extend(back.map(|path| format!("{path} is back")));
     let folders = must.folders.symmetric_difference(&found.folders);
     differences.extend(folders.map(|path| format!("the folder {path}")));
-    assert!(differences.is_empty(), "{context}: {differences:#?}\n{}", told());
+    assert!(differences.is_empty(), "{context}: {differences:#?}\n{}", answer());
     let verified = hand.perform(Verify).unwrap();
-    assert_eq!(verified.problems, Vec::<String>::new(), "{context}: {}", told());
-    assert_eq!(verified.unsynced, Vec::new(), "{context}: {}", told());
+    assert_eq!(verified.problems, Vec::<String>::new(), "{context}: {}", answer());
+    assert_eq!(verified.unsynced, Vec::new(), "{context}: {}", answer());
     assert_eq!(staged(&state), Vec::<String>::new(), "{context}: left in the stage");
 }
 
 /// Lets a writer do so many things. It ends without closing the workspace, which would flush it.
-fn work(machine: &Machine, context: &str, seed: u64, count: usize) -> Told {
+fn work(machine: &Machine, context: &str, seed: u64, count: usize) -> WriterReport {
     let (root, state) = (machine.root(), machine.state());
     let (out, errors) = (machine.safe().join("told"), machine.safe().join("errors"));
     let status = Command::new(std::env::current_exe().unwrap())
@@ -296,9 +311,9 @@ fn work(machine: &Machine, context: &str, seed: u64, count: usize) -> Told {
         .unwrap();
     let words = || std::fs::read_to_string(&errors).unwrap();
     assert!(status.success(), "{context}: {status}: {}", words());
-    let told = Told::read(&out);
-    assert!(told.wrong.is_empty(), "{context}: {:#?}", told.wrong);
-    told
+    let answer = WriterReport::read(&out);
+    assert!(answer.wrong.is_empty(), "{context}: {:#?}", answer.wrong);
+    answer
 }
 
 /// What is flushed with each step.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use yard_core::ContentHash;
-use yard_testkit::probe::{Seen, Tree};
+use yard_testkit::harness::{EntrySnapshot, FolderSnapshot};
 
 /// One line with its own checksum.
 pub(crate) fn line(words: &str) -> String {
@@ -41,12 +41,12 @@ pub(crate) fn below(path: &str, folder: &str) -> bool {
 
 impl Model {
     /// What is on disk.
-    pub(crate) fn of(tree: &Tree) -> Self {
+    pub(crate) fn of(tree: &FolderSnapshot) -> Self {
         let mut model = Self::default();
         for (path, seen) in tree {
             match seen {
-                Seen::Folder(_) => drop(model.folders.insert(path.clone())),
-                Seen::File(_, bytes) => {
+                EntrySnapshot::Folder(_) => drop(model.folders.insert(path.clone())),
+                EntrySnapshot::File(_, bytes) => {
                     model.files.insert(path.clone(), ContentHash::of(bytes).to_string());
                 }
                 other => panic!("{path} is {other:?}"),

@@ -7,8 +7,8 @@ use std::process::Command;
 use std::sync::Arc;
 
 use yard_core::op::{Mkdir, Touch, Undo};
-use yard_testkit::Plan;
-use yard_testkit::probe::{Hand, Seen, at, mv, rm, tree, write};
+use yard_testkit::OpenOptions;
+use yard_testkit::harness::{ChildWorkspace, EntrySnapshot, at, mv, rm, tree, write};
 
 use crate::machine::{Booted, Machine, is_apart, run_apart};
 use crate::writer::{UNFLUSHED, plan};
@@ -101,13 +101,16 @@ fn try_case(name: &str, before: &[&str], lost: &[&str], after: &[&str]) {
 pub(crate) fn judge(machine: &Machine, state: &Path, name: &str, after: &[&str]) {
     let root = machine.root();
     let world = Arc::new(Booted(machine.boot));
-    let hand = Hand::open(&root, state, Plan { world, ..Plan::default() }).unwrap();
+    let hand = ChildWorkspace::open(&root, state, OpenOptions { world, ..OpenOptions::default() })
+        .unwrap();
     let entries = tree(&root);
     let found: Vec<String> = { entries.iter() }
         .filter(|(path, _)| !path.starts_with("/.toolyard"))
         .filter_map(|(path, seen)| match seen {
-            Seen::File(_, bytes) => Some(format!("{path} {}", String::from_utf8_lossy(bytes))),
-            Seen::Folder(_) => None,
+            EntrySnapshot::File(_, bytes) => {
+                Some(format!("{path} {}", String::from_utf8_lossy(bytes)))
+            }
+            EntrySnapshot::Folder(_) => None,
             other => panic!("{name}: {path} is {other:?}"),
         })
         .collect();
@@ -134,8 +137,8 @@ fn child() {
     let order = order.into_string().unwrap();
     let parts: Vec<&str> = order.split('|').collect();
     let [root, state, steps] = parts[..] else { panic!("{order}") };
-    let plan = Plan { world: Arc::new(Booted(1)), ..plan() };
-    let hand = Hand::open(Path::new(root), Path::new(state), plan).unwrap();
+    let plan = OpenOptions { world: Arc::new(Booted(1)), ..plan() };
+    let hand = ChildWorkspace::open(Path::new(root), Path::new(state), plan).unwrap();
     for step in steps.split(';') {
         match step.split(' ').collect::<Vec<_>>()[..] {
             ["write", path, text] => drop(hand.perform(write(path, text, None)).unwrap()),

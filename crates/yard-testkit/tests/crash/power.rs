@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use yard_core::ContentHash;
 use yard_testkit::FakeWorld;
-use yard_testkit::probe::{soak, tree};
+use yard_testkit::harness::{soak, tree};
 
 use crate::machine::{Machine, is_apart, run_apart};
 use crate::model::{Model, below, whole};
@@ -94,7 +94,7 @@ struct Figures {
 
 /// What a writer told.
 #[derive(Default)]
-pub(crate) struct Told {
+pub(crate) struct WriterReport {
     pub(crate) found: Model,
     is_ready: bool,
     pub(crate) wrong: Vec<String>,
@@ -105,15 +105,15 @@ pub(crate) struct Told {
     failed: Option<String>,
 }
 
-impl Told {
+impl WriterReport {
     pub(crate) fn read(path: &Path) -> Self {
         let text = std::fs::read_to_string(path).unwrap();
-        let mut told = Self::default();
+        let mut answer = Self::default();
         let lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
         for line in lines.filter_map(|line| line.trim_end().strip_prefix('@')) {
-            told.line(line);
+            answer.line(line);
         }
-        told
+        answer
     }
 
     fn line(&mut self, line: &str) {
@@ -173,37 +173,37 @@ impl Series {
         let context = format!("{} seed {} cut {cut}", self.machine.kind, self.seed);
         let applied = self.machine.applied();
         let before = Model::of(&tree(&self.machine.root()));
-        let told = self.work(&context, is_early, dice);
+        let answer = self.work(&context, is_early, dice);
         figures.cuts += 1;
         figures.early_cuts += usize::from(is_early);
         figures.person_acts += acts.len();
-        if !told.is_ready {
+        if !answer.is_ready {
             // What it found wrong may be the cut itself: the next opening looks again, and is judged by what
             // this one should have found. What the person did may have been lost with this cut.
-            assert!(is_early, "{context}: the writer did not open: {:?}", told.failed);
+            assert!(is_early, "{context}: the writer did not open: {:?}", answer.failed);
             if !acts.is_empty() {
                 self.may_be.clear();
             }
             return;
         }
-        assert!(told.wrong.is_empty(), "{context}: {:#?}", told.wrong);
+        assert!(answer.wrong.is_empty(), "{context}: {:#?}", answer.wrong);
         figures.judged += 1;
-        figures.files_checked += told.found.files.len();
+        figures.files_checked += answer.found.files.len();
         let judge =
             Judge { context: &context, applied, before: &before, unsettled: &self.unsettled, acts };
         if !self.may_be.is_empty() {
-            figures.put_back += judge.check(&self.may_be, &told);
+            figures.put_back += judge.check(&self.may_be, &answer);
         }
-        self.settle(told, figures);
+        self.settle(answer, figures);
     }
 
     /// Takes over what the writer found and did.
-    fn settle(&mut self, told: Told, figures: &mut Figures) {
-        figures.acknowledged += told.acknowledged.len();
+    fn settle(&mut self, answer: WriterReport, figures: &mut Figures) {
+        figures.acknowledged += answer.acknowledged.len();
         self.unsettled.clear();
-        let mut model = told.found;
+        let mut model = answer.found;
         let mut steps = String::new();
-        for (seq, id, change) in told.acknowledged {
+        for (seq, id, change) in answer.acknowledged {
             model.apply(&change);
             if !id.is_empty() {
                 steps += &format!("{id}\n");
@@ -215,14 +215,14 @@ impl Series {
         let mut file = File::options().append(true).open(acknowledged).unwrap();
         file.write_all(steps.as_bytes()).unwrap();
         self.may_be = vec![model.clone()];
-        if let Some(change) = told.trying {
+        if let Some(change) = answer.trying {
             model.apply(&change);
             self.may_be.push(model);
             self.unsettled.push((u64::MAX, change));
         }
     }
 
-    fn work(&mut self, context: &str, is_early: bool, dice: &FakeWorld) -> Told {
+    fn work(&mut self, context: &str, is_early: bool, dice: &FakeWorld) -> WriterReport {
         let out = self.machine.safe().join("told");
         let mut child = self.spawn(&out);
         let is_ready = || std::fs::read_to_string(&out).unwrap().contains("\n@ready\n");
@@ -243,18 +243,18 @@ impl Series {
         self.machine.cut();
         let _ = child.kill();
         child.wait().unwrap();
-        let mut told = Told::read(&out);
+        let mut answer = WriterReport::read(&out);
         // A file system that was cut while the writer looked through it answers with errors.
-        told.is_ready &= was_ready || told.wrong.is_empty();
+        answer.is_ready &= was_ready || answer.wrong.is_empty();
         let words = std::fs::read_to_string(self.machine.safe().join("errors")).unwrap();
         assert!(
             ended.is_none(),
             "{context}: the writer ended by itself: {:?} {:?}\n{words}",
-            told.failed,
-            told.wrong
+            answer.failed,
+            answer.wrong
         );
         self.machine.restart();
-        told
+        answer
     }
 
     fn spawn(&self, out: &Path) -> Child {
@@ -395,10 +395,10 @@ struct Judge<'a> {
 
 impl Judge<'_> {
     /// How many of the person's removals were put back, because their steps are beyond the applied mark.
-    fn check(&self, may_be: &[Model], told: &Told) -> usize {
-        let put_back = self.check_person(told);
+    fn check(&self, may_be: &[Model], answer: &WriterReport) -> usize {
+        let put_back = self.check_person(answer);
         let differences: Vec<Vec<String>> =
-            may_be.iter().map(|model| self.differences(model, &told.found)).collect();
+            may_be.iter().map(|model| self.differences(model, &answer.found)).collect();
         let fits = differences.iter().any(Vec::is_empty);
         assert!(
             fits,
@@ -407,16 +407,16 @@ impl Judge<'_> {
             self.context,
             self.applied,
             self.acts,
-            told.unsynced,
+            answer.unsynced,
             self.unsettled,
             self.before,
-            told.found
+            answer.found
         );
         put_back
     }
 
-    fn check_person(&self, told: &Told) -> usize {
-        let found = &told.found;
+    fn check_person(&self, answer: &WriterReport) -> usize {
+        let found = &answer.found;
         let hashes: BTreeSet<&String> = found.files.values().collect();
         let mut put_back = 0;
         for act in self.acts {

@@ -7,13 +7,15 @@ use std::sync::Arc;
 use yard_core::op::Mkdir;
 use yard_core::{ContentHash, World};
 use yard_store::{SqliteStore, Store};
-use yard_testkit::probe::{Hand, Seen, Tree, at, mv, replace, rm, scaled, tree, write};
-use yard_testkit::{FakeWorld, Folders, Plan};
+use yard_testkit::harness::{
+    ChildWorkspace, EntrySnapshot, FolderSnapshot, at, mv, replace, rm, scaled, tree, write,
+};
+use yard_testkit::{FakeWorld, Folders, OpenOptions};
 
 use crate::judge::{check_clean, work};
 use crate::model::Model;
 
-/// A yard whose machine can be started anew.
+/// A yard whose machine can be rebooted.
 struct Machine {
     place: Arc<Folders>,
     world: Arc<FakeWorld>,
@@ -24,13 +26,13 @@ impl Machine {
         Self { place: Folders::new(), world: Arc::new(FakeWorld::new(7)) }
     }
 
-    fn open(&self) -> Hand {
+    fn open(&self) -> ChildWorkspace {
         let world = Arc::clone(&self.world);
-        self.place.hand(Plan { world, ..Plan::default() })
+        self.place.hand(OpenOptions { world, ..OpenOptions::default() })
     }
 
     /// Starts the machine again; the tree that recovery leaves.
-    fn reboot(&self) -> (Hand, Tree) {
+    fn reboot(&self) -> (ChildWorkspace, FolderSnapshot) {
         self.world.set_boot_id(self.world.boot_id() + 1);
         let hand = self.open();
         let found = tree(self.place.root());
@@ -43,7 +45,7 @@ fn must<T>(result: yard_core::Result<T>) -> T {
 }
 
 /// Runs a history, starts the machine again with the disk as it was, and expects it untouched.
-fn reboot_changes_nothing(name: &str, before: impl Fn(&Path), history: impl Fn(&Hand)) {
+fn reboot_changes_nothing(name: &str, before: impl Fn(&Path), history: impl Fn(&ChildWorkspace)) {
     let machine = Machine::new();
     before(machine.place.root());
     let hand = machine.open();
@@ -58,8 +60,9 @@ fn reboot_changes_nothing(name: &str, before: impl Fn(&Path), history: impl Fn(&
 
 #[test]
 fn reboot_with_nothing_lost_changes_nothing() {
-    let put =
-        |hand: &Hand, path: &str, text: &str| drop(must(hand.perform(write(path, text, None))));
+    let put = |hand: &ChildWorkspace, path: &str, text: &str| {
+        drop(must(hand.perform(write(path, text, None))))
+    };
     reboot_changes_nothing(
         "moved twice, and a new file at the first place",
         |_| {},
@@ -164,7 +167,7 @@ fn reboot_after_random_histories_changes_nothing() {
         // The writer's boot was 1.
         let world = Arc::new(FakeWorld::new(seed));
         world.set_boot_id(2);
-        let hand = place.hand(Plan { world, ..Plan::default() });
+        let hand = place.hand(OpenOptions { world, ..OpenOptions::default() });
         let after = tree(place.root());
         assert_eq!(Model::of(&after), Model::of(&before), "seed {seed}: the disk changed");
         assert_eq!(hand.verified(), Vec::<String>::new(), "seed {seed}");
@@ -195,6 +198,6 @@ fn a_rescued_save_of_a_file_that_is_gone_does_not_lock_us_out() {
         assert!(store.content(&ContentHash::of(bytes)).unwrap().is_some(), "the save is lost");
     }
     let tree = tree(machine.place.root());
-    assert!(matches!(&tree["/a"], Seen::File(_, bytes) if bytes == b"new\n"), "{tree:?}");
+    assert!(matches!(&tree["/a"], EntrySnapshot::File(_, bytes) if bytes == b"new\n"), "{tree:?}");
     assert_eq!(tree.len(), 1, "{tree:?}");
 }

@@ -15,8 +15,8 @@ use yard_core::{ContentHash, StepId};
 use yard_disk::Resolution;
 use yard_kernel::{Opening, adopt};
 use yard_store::{SqliteStore, Store};
-use yard_testkit::probe::{Hand, soak};
-use yard_testkit::{FakeWorld, Folders, Plan};
+use yard_testkit::harness::{ChildWorkspace, soak};
+use yard_testkit::{FakeWorld, Folders, OpenOptions};
 
 use crate::judge::writer;
 use crate::machine::Booted;
@@ -38,15 +38,15 @@ fn replayed_to_any_point_the_data_folder_opens_with_every_acknowledged_step() {
     let dice = FakeWorld::new(11);
     let mut at: Vec<usize> = (0..points).map(|_| dice.below(events.len())).collect();
     at.sort_unstable();
-    let (mut disk, mut told) = (Disk::default(), Vec::new());
+    let (mut disk, mut answer) = (Disk::default(), Vec::new());
     let (mut next, mut checked) = (at.into_iter().peekable(), 0);
     for (number, event) in events.iter().enumerate() {
         while next.next_if_eq(&number).is_some() {
             let left = disk.cut(&dice);
-            checked += check(&left, &disk.folders, &told, &format!("before call {number}"));
+            checked += check(&left, &disk.folders, &answer, &format!("before call {number}"));
         }
         match event {
-            Event::Told(words) => told.push(words.clone()),
+            Event::WriterReport(words) => answer.push(words.clone()),
             event => disk.apply(event),
         }
     }
@@ -63,7 +63,7 @@ enum Event {
     Write { path: String, at: Option<usize>, bytes: Vec<u8> },
     Cut { path: String, length: usize },
     Flush { path: String, everything: bool },
-    Told(String),
+    WriterReport(String),
 }
 
 /// A change of names.
@@ -171,7 +171,7 @@ impl Disk {
             }
             Event::Cut { path, length } => self.file(path).pending.push(Bytes::Cut(*length)),
             Event::Flush { path, everything } => self.flush(path, *everything),
-            Event::Told(_) => {}
+            Event::WriterReport(_) => {}
         }
     }
 
@@ -219,7 +219,7 @@ impl Simulated {
 fn check(
     left: &BTreeMap<String, Vec<u8>>,
     folders: &BTreeSet<String>,
-    told: &[String],
+    answer: &[String],
     context: &str,
 ) -> usize {
     let place = Folders::in_memory();
@@ -236,7 +236,7 @@ fn check(
     let store = Arc::new(store.unwrap_or_else(|error| panic!("{context}: {error}")));
     let head = store.head().unwrap();
     let mut steps = 0;
-    for words in told {
+    for words in answer {
         match words.split(' ').collect::<Vec<_>>()[..] {
             ["step", seq, id] => {
                 steps += 1;
@@ -262,7 +262,7 @@ fn check(
 
 /// The chain and all contents verify, once the history is let go on with an empty folder.
 fn check_whole_history(place: &Folders, store: Arc<SqliteStore>, context: &str) {
-    let plan = Plan { world: Arc::new(Booted(2)), ..Plan::default() };
+    let plan = OpenOptions { world: Arc::new(Booted(2)), ..OpenOptions::default() };
     let adopted = adopt(&Opening {
         root: place.root().to_owned(),
         state_dir: place.state().to_owned(),
@@ -275,7 +275,7 @@ fn check_whole_history(place: &Folders, store: Arc<SqliteStore>, context: &str) 
         boxed: None,
     });
     adopted.unwrap_or_else(|fault| panic!("{context}: {fault}"));
-    let hand = Hand::open(place.root(), place.state(), plan);
+    let hand = ChildWorkspace::open(place.root(), place.state(), plan);
     let hand = hand.unwrap_or_else(|fault| panic!("{context}: {fault}"));
     hand.verified();
 }
@@ -348,7 +348,7 @@ impl Reader<'_> {
             }
             "write" if handle(arguments.first()?)?.starts_with("pipe:") => {
                 let words = String::from_utf8(string(arguments.get(1)?)?).ok()?;
-                Event::Told(words.trim().strip_prefix('@')?.to_owned())
+                Event::WriterReport(words.trim().strip_prefix('@')?.to_owned())
             }
             "write" => Event::Write { path: own(0)?, at: None, bytes: string(arguments.get(1)?)? },
             "pwrite64" => {

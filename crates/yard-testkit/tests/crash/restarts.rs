@@ -16,9 +16,11 @@ use std::time::UNIX_EPOCH;
 use yard_core::op::{Mkdir, Moved};
 use yard_core::{FaultCode, World};
 use yard_store::{FileIdentity, Placement, SqliteStore, Store};
-use yard_testkit::failing::FailingStore;
-use yard_testkit::probe::{Hand, Seen, Tree, at, mv, replace, rm, soak, tree, write};
-use yard_testkit::{FakeWorld, Folders, Plan};
+use yard_testkit::failing_store::FailingStore;
+use yard_testkit::harness::{
+    ChildWorkspace, EntrySnapshot, FolderSnapshot, at, mv, replace, rm, soak, tree, write,
+};
+use yard_testkit::{FakeWorld, Folders, OpenOptions};
 
 use crate::model::below;
 
@@ -33,16 +35,16 @@ impl Machine {
         Self { folders: Folders::new(), world: Arc::new(FakeWorld::new(seed)) }
     }
 
-    fn plan(&self) -> Plan {
+    fn plan(&self) -> OpenOptions {
         let world = Arc::clone(&self.world);
-        Plan {
+        OpenOptions {
             world,
             store: Box::new(|store| Arc::new(FailingStore::never_flushed(store))),
-            ..Plan::default()
+            ..OpenOptions::default()
         }
     }
 
-    fn open(&self) -> Hand {
+    fn open(&self) -> ChildWorkspace {
         self.folders.hand(self.plan())
     }
 
@@ -54,7 +56,7 @@ impl Machine {
         self.folders.root().join(path.trim_start_matches('/'))
     }
 
-    fn tree(&self) -> Tree {
+    fn tree(&self) -> FolderSnapshot {
         tree(self.folders.root())
     }
 
@@ -114,19 +116,19 @@ fn must<T>(result: yard_core::Result<T>) -> T {
     result.unwrap_or_else(|fault| panic!("{fault}"))
 }
 
-fn put(hand: &Hand, path: &str, text: &str) {
+fn put(hand: &ChildWorkspace, path: &str, text: &str) {
     must(hand.perform(write(path, text, None)));
 }
 
-fn text_of(tree: &Tree, path: &str) -> Option<String> {
+fn text_of(tree: &FolderSnapshot, path: &str) -> Option<String> {
     match tree.get(path) {
-        Some(Seen::File(_, bytes)) => Some(String::from_utf8_lossy(bytes).into_owned()),
+        Some(EntrySnapshot::File(_, bytes)) => Some(String::from_utf8_lossy(bytes).into_owned()),
         _ => None,
     }
 }
 
 /// An agent's day, then a person's; the machine starts again, and opening changes nothing.
-fn stays(name: &str, agent: impl Fn(&Hand), person: impl Fn(&Machine)) {
+fn stays(name: &str, agent: impl Fn(&ChildWorkspace), person: impl Fn(&Machine)) {
     let machine = Machine::new(7);
     for (path, text) in [("file.txt", "first\n"), ("d/inner.txt", "inner\n"), ("keep", "keep\n")] {
         fs::create_dir_all(machine.path(path).parent().unwrap()).unwrap();
@@ -151,7 +153,7 @@ fn stays(name: &str, agent: impl Fn(&Hand), person: impl Fn(&Machine)) {
 
 #[test]
 fn a1_after_a_restart_what_a_person_did_is_untouched() {
-    let edit = |hand: &Hand| {
+    let edit = |hand: &ChildWorkspace| {
         must(hand.perform(replace("/file.txt", "first", "agent")));
         put(hand, "/new.txt", "new\n");
     };
@@ -218,7 +220,7 @@ fn a1_after_a_restart_what_a_person_did_is_untouched() {
 }
 
 #[test]
-fn a14_a_boot_that_nobody_knows_counts_as_another_one() {
+fn a14_an_unknown_boot_counts_as_another_one() {
     let machine = Machine::new(7);
     let hand = machine.open();
     put(&hand, "/a", "agent\n");
@@ -288,7 +290,7 @@ fn h4_a_removed_file_that_a_power_loss_brought_back_is_removed_again() {
     machine.lose_replacement("/a", b"");
     machine.reboot();
     let hand = machine.open();
-    assert_eq!(machine.tree(), Tree::new());
+    assert_eq!(machine.tree(), FolderSnapshot::new());
     assert_eq!(hand.verified(), Vec::<String>::new());
 }
 
@@ -301,7 +303,7 @@ fn a_missing_file_whose_step_was_applied_was_removed_by_somebody() {
     fs::remove_file(machine.path("a")).unwrap();
     machine.reboot();
     drop(machine.open());
-    assert_eq!(machine.tree(), Tree::new());
+    assert_eq!(machine.tree(), FolderSnapshot::new());
 }
 
 /// The root is another folder than the one that the history was made for.
@@ -317,7 +319,7 @@ fn h3_a_history_is_not_applied_to_another_folder() {
     fs::write(root.join("other"), "another project\n").unwrap();
     let left = machine.tree();
     machine.reboot();
-    let opened = Hand::open(root, machine.folders.state(), machine.plan());
+    let opened = ChildWorkspace::open(root, machine.folders.state(), machine.plan());
     let fault = opened.err().expect("another folder is refused");
     assert_eq!(fault.code(), FaultCode::Unavailable);
     assert!(fault.message().contains("toolyard adopt"), "{fault}");
@@ -342,7 +344,7 @@ fn h5_a_journal_that_ends_before_the_applied_mark_is_refused_and_nothing_is_writ
     }
     let left = machine.tree();
     let refused = || {
-        let opened = Hand::open(machine.folders.root(), state, machine.plan());
+        let opened = ChildWorkspace::open(machine.folders.root(), state, machine.plan());
         opened.err().expect("an emptied journal is refused")
     };
     assert_eq!(refused().code(), FaultCode::Unavailable);
@@ -399,7 +401,7 @@ impl Day {
     }
 }
 
-fn agent_works(hand: &Hand, world: &FakeWorld, day: &mut Day, steps: usize) {
+fn agent_works(hand: &ChildWorkspace, world: &FakeWorld, day: &mut Day, steps: usize) {
     for step in 0..steps {
         let name = NAMES[world.below(NAMES.len())];
         let text = format!("agent {step} {}\n", world.below(1_000_000));

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use yard_core::op::{FetchVersion, Mkdir, Restore, Touch, Undo};
 use yard_core::{ContentHash, Limits, VersionId};
 use yard_store::{SqliteStore, Store};
-use yard_testkit::failing::FailingStore;
-use yard_testkit::probe::{Hand, at, insert, mv, rm, staged, tree, write};
-use yard_testkit::{FakeWorld, Plan};
+use yard_testkit::failing_store::FailingStore;
+use yard_testkit::harness::{ChildWorkspace, at, insert, mv, rm, staged, tree, write};
+use yard_testkit::{FakeWorld, OpenOptions};
 
 use crate::machine::Booted;
 use crate::model::{Model, below, line, whole};
@@ -23,12 +23,12 @@ pub(crate) const UNFLUSHED: &str = "YARD_CRASH_UNFLUSHED";
 
 /// How a child process opens the workspace: where it shall lose what it does, no flush of its disk counts,
 /// however slow the machine is.
-pub(crate) fn plan() -> Plan {
+pub(crate) fn plan() -> OpenOptions {
     match std::env::var_os(UNFLUSHED) {
-        None => Plan::default(),
-        Some(_) => Plan {
+        None => OpenOptions::default(),
+        Some(_) => OpenOptions {
             store: Box::new(|store| Arc::new(FailingStore::never_flushed(store))),
-            ..Plan::default()
+            ..OpenOptions::default()
         },
     }
 }
@@ -43,10 +43,10 @@ fn child() {
     let (root, state, seed) = (Path::new(root), Path::new(state), seed.parse().unwrap());
     let boot = std::env::var("YARD_CRASH_BOOT").ok().map(|boot| boot.parse().unwrap());
     let mut writer = match boot {
-        None => Writer::open(root, state, seed, Plan::default()),
+        None => Writer::open(root, state, seed, OpenOptions::default()),
         Some(boot) => {
             let limits = Limits { load_bytes: LARGE, ..Limits::default() };
-            let plan = Plan { limits, world: Arc::new(Booted(boot)), ..plan() };
+            let plan = OpenOptions { limits, world: Arc::new(Booted(boot)), ..plan() };
             let mut writer = Writer::open(root, state, seed, plan);
             writer.store = Some(SqliteStore::open(state).unwrap());
             writer.inspect(state);
@@ -61,22 +61,22 @@ fn child() {
 }
 
 struct Writer {
-    hand: Hand,
+    hand: ChildWorkspace,
     dice: FakeWorld,
     model: Model,
     root: PathBuf,
     count: u64,
     seed: u64,
-    told: std::fs::File,
+    report: std::fs::File,
     /// Where the power is cut: a look at the history beside the hand.
     store: Option<SqliteStore>,
 }
 
 impl Writer {
-    fn open(root: &Path, state: &Path, seed: u64, plan: Plan) -> Self {
-        let hand = Hand::open(root, state, plan).unwrap();
+    fn open(root: &Path, state: &Path, seed: u64, plan: OpenOptions) -> Self {
+        let hand = ChildWorkspace::open(root, state, plan).unwrap();
         let model = Model::of(&tree(root));
-        let told = std::fs::OpenOptions::new().write(true).open("/proc/self/fd/1");
+        let report = std::fs::OpenOptions::new().write(true).open("/proc/self/fd/1");
         Self {
             hand,
             dice: FakeWorld::new(seed),
@@ -84,7 +84,7 @@ impl Writer {
             root: root.to_owned(),
             count: 0,
             seed,
-            told: told.unwrap(),
+            report: report.unwrap(),
             store: None,
         }
     }
@@ -154,7 +154,7 @@ impl Writer {
 
     /// One line in one call of the system.
     fn say(&mut self, words: &str) {
-        self.told.write_all(format!("\n@{words}\n").as_bytes()).unwrap();
+        self.report.write_all(format!("\n@{words}\n").as_bytes()).unwrap();
     }
 
     fn pick<'a>(&self, from: impl Iterator<Item = &'a String>) -> Option<String> {
@@ -189,7 +189,11 @@ impl Writer {
     }
 
     /// Tells, tries, tells.
-    fn try_it<T>(&mut self, change: &str, work: impl FnOnce(&Hand) -> yard_core::Result<T>) -> T {
+    fn try_it<T>(
+        &mut self,
+        change: &str,
+        work: impl FnOnce(&ChildWorkspace) -> yard_core::Result<T>,
+    ) -> T {
         self.say(&format!("try {change}"));
         let done = work(&self.hand);
         // Somebody else may be at work; then a change may fail, and nothing is acknowledged.

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use yard_testkit::probe::{Hand, Tree, scaled, staged, tree};
-use yard_testkit::{FakeWorld, Folders, Plan};
+use yard_testkit::harness::{ChildWorkspace, FolderSnapshot, scaled, staged, tree};
+use yard_testkit::{FakeWorld, Folders, OpenOptions};
 
 use super::{newest, patch, undo};
 
@@ -62,11 +62,12 @@ fn child() {
     let Some(order) = std::env::var_os(ORDER) else { return };
     let order = order.into_string().unwrap();
     let (root, state) = order.split_once('|').unwrap();
-    let hand = Hand::open(Path::new(root), Path::new(state), Plan::default()).unwrap();
-    let mut told = std::io::stdout();
+    let hand =
+        ChildWorkspace::open(Path::new(root), Path::new(state), OpenOptions::default()).unwrap();
+    let mut answer = std::io::stdout();
     let mut say = |words: &str| {
-        told.write_all(format!("\n@{words}\n").as_bytes()).unwrap();
-        told.flush().unwrap();
+        answer.write_all(format!("\n@{words}\n").as_bytes()).unwrap();
+        answer.flush().unwrap();
     };
     // Whoever was killed before may have left it either way.
     let mut done = Path::new(root).join("n0").exists();
@@ -92,30 +93,30 @@ fn kill_after(place: &Folders, pause: Duration) -> usize {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let mut told = BufReader::new(child.stdout.take().unwrap());
+    let mut answer = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
     while line.trim_end() != "@ready" {
         line.clear();
-        assert_ne!(told.read_line(&mut line).unwrap(), 0, "the child does not start");
+        assert_ne!(answer.read_line(&mut line).unwrap(), 0, "the child does not start");
     }
     std::thread::sleep(pause);
     child.kill().unwrap();
     assert!(child.wait().unwrap().code().is_none(), "the child ended by itself");
-    told.lines().map_while(Result::ok).filter(|line| line.starts_with('@')).count()
+    answer.lines().map_while(Result::ok).filter(|line| line.starts_with('@')).count()
 }
 
 /// How many changes there were; what was found on disk is none.
-fn changes(hand: &Hand) -> usize {
+fn changes(hand: &ChildWorkspace) -> usize {
     let steps = hand.history(None, usize::MAX - 1);
     steps.iter().filter(|step| step.verb != "adopt").count()
 }
 
 /// How long a patch and its undo take, and what each leaves.
-fn expected() -> (Duration, Tree, Tree) {
+fn expected() -> (Duration, FolderSnapshot, FolderSnapshot) {
     let place = Folders::new();
     lay(place.root());
     let before = tree(place.root());
-    let hand = place.hand(Plan::default());
+    let hand = place.hand(OpenOptions::default());
     let began = Instant::now();
     hand.perform(patch(&sections())).unwrap();
     let after = tree(place.root());
@@ -137,14 +138,17 @@ fn c3_killed_at_any_moment_a_patch_happened_or_it_did_not() {
             lay(place.root());
         }
         let range = whole.as_micros() as usize * 2;
-        let told = kill_after(&place, Duration::from_micros(dice.below(range) as u64));
-        let hand = place.hand(Plan::default());
+        let answer = kill_after(&place, Duration::from_micros(dice.below(range) as u64));
+        let hand = place.hand(OpenOptions::default());
         let found = tree(place.root());
         let (is_before, is_after) = (found == before, found == after);
         assert!(is_before || is_after, "kill {kill}: half done {found:#?}");
         // Only the one that was under way may be either way.
         let happened = changes(&hand) - known;
-        assert!((told..=told + 1).contains(&happened), "kill {kill}: {told} told, {happened} are");
+        assert!(
+            (answer..=answer + 1).contains(&happened),
+            "kill {kill}: {answer} told, {happened} are"
+        );
         known += happened;
         as_before += usize::from(is_before);
         as_after += usize::from(is_after);

@@ -5,15 +5,15 @@ use std::os::unix::fs::symlink;
 use std::sync::Arc;
 
 use yard_core::FaultCode;
-use yard_testkit::probe::{Hand, tree};
-use yard_testkit::{Folders, Plan};
+use yard_testkit::harness::{ChildWorkspace, tree};
+use yard_testkit::{Folders, OpenOptions};
 
 use super::{patch, put};
 
 /// A file, the same file through a link, and its folder through another.
-fn place() -> (Arc<Folders>, Hand) {
+fn place() -> (Arc<Folders>, ChildWorkspace) {
     let place = Folders::new();
-    let hand = place.hand(Plan::default());
+    let hand = place.hand(OpenOptions::default());
     put(&hand, "/d/real", "one\ntwo\n");
     symlink("d/real", place.root().join("link")).unwrap();
     symlink("d", place.root().join("e")).unwrap();

@@ -27,7 +27,7 @@ use std::path::Path;
 use yard_core::op::{ApplyPatch, Undo, Undone};
 use yard_core::patch::{Patch, parse};
 use yard_core::{Result, StepId, WsPath};
-use yard_testkit::probe::Hand;
+use yard_testkit::harness::ChildWorkspace;
 use yard_testkit::trees::{File, Tree};
 
 /// A patch whose paths are as the workspace shows them: what a dialect makes of one.
@@ -79,15 +79,15 @@ fn collect(root: &Path, folder: &Path, found: &mut Tree) {
 }
 
 /// The newest step.
-fn newest(hand: &Hand) -> StepId {
+fn newest(hand: &ChildWorkspace) -> StepId {
     hand.history(None, 1)[0].id
 }
 
-fn undo(hand: &Hand, step: StepId) -> Result<Undone> {
+fn undo(hand: &ChildWorkspace, step: StepId) -> Result<Undone> {
     hand.perform(Undo { step })
 }
 
-fn put(hand: &Hand, path: &str, text: &str) {
-    let write = yard_testkit::probe::write(path, text, None);
+fn put(hand: &ChildWorkspace, path: &str, text: &str) {
+    let write = yard_testkit::harness::write(path, text, None);
     hand.perform(write).unwrap_or_else(|fault| panic!("{path}: {fault}"));
 }

@@ -3,9 +3,9 @@
 
 use yard_core::op::ApplyPatch;
 use yard_core::patch::{Patch, parse, reverse};
-use yard_testkit::probe::{Hand, soak, tree as everything};
+use yard_testkit::harness::{ChildWorkspace, soak, tree as everything};
 use yard_testkit::trees::{Git, Tree, changed, commit, has_mixed_endings, tree};
-use yard_testkit::{Dice, Folders, Plan};
+use yard_testkit::{Dice, Folders, OpenOptions};
 
 use super::{files, lay, newest, shown, undo};
 
@@ -58,7 +58,7 @@ fn pair(git: &Git, seed: usize, before: Tree, after: Tree) -> Option<Pair> {
     Some(Pair { before, after, patch, case })
 }
 
-fn apply(hand: &Hand, patch: &Patch, case: &str) {
+fn apply(hand: &ChildWorkspace, patch: &Patch, case: &str) {
     let order = ApplyPatch { patch: shown(patch.clone()) };
     hand.perform(order).unwrap_or_else(|fault| panic!("{fault}\n{case}"));
 }
@@ -67,7 +67,7 @@ fn check(pair: &Pair) {
     let Pair { before, after, patch, case } = pair;
     let place = Folders::new();
     lay(place.root(), before);
-    let hand = place.hand(Plan::default());
+    let hand = place.hand(OpenOptions::default());
     let first = everything(place.root());
     apply(&hand, patch, case);
     assert_eq!(&files(place.root()), after, "{case}");

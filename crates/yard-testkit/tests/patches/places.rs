@@ -4,14 +4,14 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 
-use yard_testkit::probe::{Hand, tree};
-use yard_testkit::{Folders, Plan};
+use yard_testkit::harness::{ChildWorkspace, tree};
+use yard_testkit::{Folders, OpenOptions};
 
 use super::{newest, patch, put, undo};
 
-fn place() -> (Arc<Folders>, Hand) {
+fn place() -> (Arc<Folders>, ChildWorkspace) {
     let place = Folders::new();
-    let hand = place.hand(Plan::default());
+    let hand = place.hand(OpenOptions::default());
     (place, hand)
 }
 

@@ -5,8 +5,8 @@ use std::os::unix::fs::symlink;
 use std::sync::Arc;
 
 use yard_core::{FaultCode, Limits};
-use yard_testkit::probe::{staged, tree};
-use yard_testkit::{Folders, Plan};
+use yard_testkit::harness::{staged, tree};
+use yard_testkit::{Folders, OpenOptions};
 
 use super::patch;
 
@@ -109,8 +109,11 @@ fn place() -> Arc<Folders> {
     place
 }
 
-fn plan() -> Plan {
-    Plan { limits: Limits { load_bytes: LOAD_BYTES, ..Limits::default() }, ..Plan::default() }
+fn plan() -> OpenOptions {
+    OpenOptions {
+        limits: Limits { load_bytes: LOAD_BYTES, ..Limits::default() },
+        ..OpenOptions::default()
+    }
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use yard_core::op::{Move, OnExisting, Restore};
 use yard_core::{FaultCode, Limits};
-use yard_testkit::probe::{Hand, at, tree};
-use yard_testkit::{Folders, Plan};
+use yard_testkit::harness::{ChildWorkspace, at, tree};
+use yard_testkit::{Folders, OpenOptions};
 
 use super::{newest, put, undo};
 
@@ -15,10 +15,12 @@ fn over(from: &str, to: &str) -> Move {
     Move { from: at(from), to: at(to), into_folder: false, on_existing: OnExisting::Replace }
 }
 
-fn place() -> (Arc<Folders>, Hand) {
+fn place() -> (Arc<Folders>, ChildWorkspace) {
     let place = Folders::new();
-    let plan =
-        Plan { limits: Limits { load_bytes: 8_192, ..Limits::default() }, ..Plan::default() };
+    let plan = OpenOptions {
+        limits: Limits { load_bytes: 8_192, ..Limits::default() },
+        ..OpenOptions::default()
+    };
     let hand = place.hand(plan);
     put(&hand, "/new.txt", "new\n");
     put(&hand, "/d/old.txt", "old\n");
@@ -65,7 +67,7 @@ fn a_file_replaces_the_one_of_its_name_in_a_folder() {
 }
 
 #[test]
-fn files_that_nobody_told_us_of_are_kept_as_versions_too() {
+fn files_of_other_programs_become_versions_too() {
     let (place, hand) = place();
     fs::write(place.root().join("x"), "x\n").unwrap();
     fs::write(place.root().join("y"), "y\n").unwrap();

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use yard_core::FaultCode;
-use yard_testkit::probe::{scaled, tree};
-use yard_testkit::{Folders, Plan};
+use yard_testkit::harness::{scaled, tree};
+use yard_testkit::{Folders, OpenOptions};
 
 use super::{patch, put};
 
@@ -23,7 +23,7 @@ fn lines(name: &str) -> String {
 fn c3_patches_of_the_same_files_from_several_threads_all_happen() {
     let rounds = scaled(100);
     let place = Folders::new();
-    let hand = place.hand(Plan::default());
+    let hand = place.hand(OpenOptions::default());
     for file in 0..FILES {
         put(&hand, &format!("/f{file}"), "head\n");
     }
@@ -70,7 +70,7 @@ fn c3_patches_of_the_same_files_from_several_threads_all_happen() {
 fn c3_of_several_patches_that_exclude_each_other_one_happens_whole() {
     for round in 0..scaled(100) {
         let place = Folders::new();
-        let hand = place.hand(Plan::default());
+        let hand = place.hand(OpenOptions::default());
         put(&hand, "/a", "a\n");
         put(&hand, "/b", "b\n");
         let won: Vec<usize> = std::thread::scope(|scope| {

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use yard_core::ContentHash;
 use yard_disk::{DiskCall, Probe};
 use yard_store::{SqliteStore, Store};
-use yard_testkit::probe::{Seen, soak, tree};
-use yard_testkit::{Folders, Plan};
+use yard_testkit::harness::{EntrySnapshot, soak, tree};
+use yard_testkit::{Folders, OpenOptions};
 
 use super::{patch, put};
 
@@ -34,7 +34,7 @@ enum How {
 
 /// At the n-th disk call somebody saves, if the file is there; and that call may fail.
 struct Saver {
-    armed: AtomicUsize,
+    plan: AtomicUsize,
     root: PathBuf,
     name: &'static str,
     how: How,
@@ -44,11 +44,11 @@ struct Saver {
 
 impl Probe for Saver {
     fn before(&self, _: DiskCall) -> io::Result<()> {
-        let left = self.armed.load(Ordering::SeqCst);
+        let left = self.plan.load(Ordering::SeqCst);
         if left == 0 {
             return Ok(());
         }
-        self.armed.store(left - 1, Ordering::SeqCst);
+        self.plan.store(left - 1, Ordering::SeqCst);
         if left != 1 {
             return Ok(());
         }
@@ -72,7 +72,7 @@ fn save(root: &Path, path: &Path, how: How) {
 
 fn is_kept(place: &Folders) -> bool {
     let on_disk = tree(place.root()).into_values().any(|seen| match seen {
-        Seen::File(_, bytes) => bytes == SAVED.as_bytes(),
+        EntrySnapshot::File(_, bytes) => bytes == SAVED.as_bytes(),
         _ => false,
     });
     let store = SqliteStore::open(place.state()).unwrap();
@@ -82,13 +82,13 @@ fn is_kept(place: &Folders) -> bool {
 /// One patch in which somebody saves at the n-th call; whether it came so far.
 fn run(nth: usize, name: &'static str, how: How, fail: bool) -> bool {
     let place = Folders::new();
-    let quiet = place.hand(Plan::default());
+    let quiet = place.hand(OpenOptions::default());
     for name in &NAMES[..4] {
         put(&quiet, &format!("/{name}"), &format!("{name}\n"));
     }
     drop(quiet);
     let saver = Arc::new(Saver {
-        armed: AtomicUsize::new(0),
+        plan: AtomicUsize::new(0),
         root: place.root().to_owned(),
         name,
         how,
@@ -96,13 +96,13 @@ fn run(nth: usize, name: &'static str, how: How, fail: bool) -> bool {
         saved: Mutex::new(false),
     });
     let probe = Some(Arc::clone(&saver) as Arc<dyn Probe>);
-    let hand = place.hand(Plan { probe, ..Plan::default() });
-    saver.armed.store(nth, Ordering::SeqCst);
-    let told = hand.perform(patch(PATCH)).map(|_| ());
-    let reached = saver.armed.swap(0, Ordering::SeqCst) == 0;
+    let hand = place.hand(OpenOptions { probe, ..OpenOptions::default() });
+    saver.plan.store(nth, Ordering::SeqCst);
+    let answer = hand.perform(patch(PATCH)).map(|_| ());
+    let reached = saver.plan.swap(0, Ordering::SeqCst) == 0;
     drop(hand);
-    let hand = place.hand(Plan::default());
-    let context = format!("{name} saved {how:?} at call {nth}, failing {fail}: {told:?}");
+    let hand = place.hand(OpenOptions::default());
+    let context = format!("{name} saved {how:?} at call {nth}, failing {fail}: {answer:?}");
     assert!(!*saver.saved.lock().unwrap() || is_kept(&place), "{context}: the save is lost");
     let verified = hand.perform(yard_core::op::Verify).unwrap();
     assert!(verified.problems.is_empty(), "{context}: {:?}", verified.problems);

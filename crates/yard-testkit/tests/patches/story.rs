@@ -2,17 +2,17 @@
 //! shown, and taken back, and taken back again.
 
 use yard_core::op::{ChangeSummary, History, HistoryOf, Show};
-use yard_testkit::probe::{Hand, at, mv, tree};
-use yard_testkit::{Folders, Plan};
+use yard_testkit::harness::{ChildWorkspace, at, mv, tree};
+use yard_testkit::{Folders, OpenOptions};
 
 use super::{newest, patch, put, undo};
 
 const MOVED: &str = "*** Begin Patch\n*** Update File: a.txt\n*** Move to: sub/b.txt\n@@\n one\n\
                      -two\n+zwei\n*** End Patch\n";
 
-fn moved() -> (std::sync::Arc<Folders>, Hand) {
+fn moved() -> (std::sync::Arc<Folders>, ChildWorkspace) {
     let place = Folders::new();
-    let hand = place.hand(Plan::default());
+    let hand = place.hand(OpenOptions::default());
     put(&hand, "/a.txt", "one\ntwo\nthree\n");
     hand.perform(patch(MOVED)).unwrap();
     (place, hand)
@@ -22,8 +22,8 @@ fn moved() -> (std::sync::Arc<Folders>, Hand) {
 fn x3_a_step_that_moved_and_edited_a_file_is_in_its_history_once() {
     let (_place, hand) = moved();
     let steps = hand.history(Some("/sub/b.txt"), 9);
-    let told: Vec<_> = steps.iter().map(|step| (step.verb.as_str(), step.size)).collect();
-    assert_eq!(told, [("patch", Some(15)), ("write", Some(14))], "{steps:#?}");
+    let answer: Vec<_> = steps.iter().map(|step| (step.verb.as_str(), step.size)).collect();
+    assert_eq!(answer, [("patch", Some(15)), ("write", Some(14))], "{steps:#?}");
     assert_eq!(steps[0].path, Some(at("/sub/b.txt")));
     assert!(steps[0].version.is_some() && steps[0].version != steps[1].version);
 }
@@ -92,7 +92,7 @@ fn x3_a_move_with_new_lines_is_undone_and_redone() {
     // Later edits stay, and a file that went elsewhere since is not fetched back.
     let patched =
         hand.history(Some("/sub/b.txt"), 99).into_iter().find(|step| step.verb == "patch");
-    hand.perform(yard_testkit::probe::insert("/sub/b.txt", 3, "four")).unwrap();
+    hand.perform(yard_testkit::harness::insert("/sub/b.txt", 3, "four")).unwrap();
     let patched = patched.unwrap().id;
     let kept = "one\ntwo\nthree\nfour\n";
     // Its newest redo is what holds now; undoing the first one would move the same file twice.

@@ -13,8 +13,8 @@ use tempfile::TempDir;
 use yard_core::{ContentHash, FileId, WsPath};
 use yard_store::sqlite::Options;
 use yard_store::{ApprovalStore, Batch, Effort, EventLog, SqliteStore, Store, StoreError};
-use yard_testkit::alike::assert_alike;
-use yard_testkit::{FakeWorld, Scribe, rival};
+use yard_testkit::store_equality::assert_stores_equal;
+use yard_testkit::{FakeWorld, StepBuilder, model_comparison};
 
 fn open(dir: &Path) -> SqliteStore {
     SqliteStore::open(dir).unwrap()
@@ -42,20 +42,20 @@ fn source() -> Vec<String> {
 /// Edits one file by a line a step; the raw bytes of all its versions.
 fn edit_lines(store: &dyn Store, times: usize) -> (FileId, usize) {
     let world = FakeWorld::new(3);
-    let scribe = Scribe::new(store, &world);
+    let builder = StepBuilder::new(store, &world);
     let mut lines = source();
     let mut before = lines.concat().into_bytes();
-    let parent = scribe.create_folder(FileId::ROOT, &WsPath::parse("/src").unwrap());
-    let file = scribe.create(parent.file, &WsPath::parse("/src/kernel.rs").unwrap(), &before);
+    let parent = builder.create_folder(FileId::ROOT, &WsPath::parse("/src").unwrap());
+    let file = builder.create(parent.file, &WsPath::parse("/src/kernel.rs").unwrap(), &before);
     let id = file.file;
-    scribe.append(vec![parent, file], &[&before]).unwrap();
+    builder.append(vec![parent, file], &[&before]).unwrap();
     let mut total = 0;
     for n in 0..times {
         let at = world.below(lines.len());
         lines[at] = format!("    let changed_{n} = another({}, &value)?;\n", world.below(1 << 30));
         let after = lines.concat().into_bytes();
-        let contents = [scribe.prepared_after(&after, &before)];
-        let steps = [scribe.step("edit", vec![scribe.edit(&scribe.node(id), &after)])];
+        let contents = [builder.prepared_after(&after, &before)];
+        let steps = [builder.step("edit", vec![builder.edit(&builder.node(id), &after)])];
         store.append(n as u64 + 1, Batch { steps: &steps, contents: &contents }).unwrap();
         total += after.len();
         before = after;
@@ -136,8 +136,8 @@ fn the_log_is_filled_up_for_those_who_write_on_and_nothing_is_lost_in_it() {
     let mut files = Vec::new();
     for n in 0..12 {
         // Two in turn: each fills the log up while the other's steps are in it.
-        let scribe = Scribe::new(if n % 2 == 0 { &one } else { &other }, &world);
-        files.push((scribe.file(&format!("/f{n}"), format!("{n}").as_bytes()), n));
+        let builder = StepBuilder::new(if n % 2 == 0 { &one } else { &other }, &world);
+        files.push((builder.file(&format!("/f{n}"), format!("{n}").as_bytes()), n));
         assert_eq!(log() >= 1 << 20, n >= 2, "{} bytes after {n}", log());
     }
     let copy = TempDir::new().unwrap();
@@ -157,9 +157,9 @@ fn the_log_is_filled_up_for_those_who_write_on_and_nothing_is_lost_in_it() {
 fn opening_again_finds_everything() {
     let (folder, other) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let kept = open(other.path());
-    rival::run(&kept, 5, 40);
-    rival::run(&open(folder.path()), 5, 40);
-    assert_alike(&kept, &open(folder.path()));
+    model_comparison::run(&kept, 5, 40);
+    model_comparison::run(&open(folder.path()), 5, 40);
+    assert_stores_equal(&kept, &open(folder.path()));
 }
 
 #[test]
@@ -167,10 +167,10 @@ fn two_on_one_folder_see_each_other() {
     let folder = TempDir::new().unwrap();
     let (one, two) = (open(folder.path()), open(folder.path()));
     let world = FakeWorld::new(1);
-    let first = Scribe::new(&one, &world).file("/a", b"1");
-    Scribe::new(&two, &world).write(first, b"2");
-    Scribe::new(&one, &world).write(first, b"3");
-    assert_alike(&one, &two);
+    let first = StepBuilder::new(&one, &world).file("/a", b"1");
+    StepBuilder::new(&two, &world).write(first, b"2");
+    StepBuilder::new(&one, &world).write(first, b"3");
+    assert_stores_equal(&one, &two);
     assert_eq!(two.head(), Ok(3));
     assert_eq!(one.append(2, step(&world, &one).batch()), Err(StoreError::Moved { head: 3 }));
 }
@@ -184,7 +184,7 @@ impl Steps {
 }
 
 fn step(world: &FakeWorld, store: &dyn Store) -> Steps {
-    Steps(vec![Scribe::new(store, world).step("write", vec![])])
+    Steps(vec![StepBuilder::new(store, world).step("write", vec![])])
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn another_format_is_not_written_into() {
     let folder = TempDir::new().unwrap();
     let world = FakeWorld::new(1);
     let store = open(folder.path());
-    let id = Scribe::new(&store, &world).file("/a", b"1");
+    let id = StepBuilder::new(&store, &world).file("/a", b"1");
     raw(folder.path()).pragma_update(None, "user_version", 99).unwrap();
     let audit = yard_store::AuditEntry {
         at: yard_core::Timestamp::from_millis(0),
@@ -237,7 +237,7 @@ fn damaged_contents_are_noticed() {
         let folder = TempDir::new().unwrap();
         let world = FakeWorld::new(1);
         let store = open(folder.path());
-        Scribe::new(&store, &world).append(vec![], &[&bytes]).unwrap();
+        StepBuilder::new(&store, &world).append(vec![], &[&bytes]).unwrap();
         spoil(folder.path(), &ContentHash::of(&bytes));
         let read = store.content(&ContentHash::of(&bytes));
         assert!(matches!(read, Err(StoreError::Corrupt(_))), "{} bytes", bytes.len());
@@ -294,14 +294,14 @@ fn measure_reading_a_growing_file_back() {
         let folder = TempDir::new().unwrap();
         let store = SqliteStore::open_with(folder.path(), Options { flush: false }).unwrap();
         let world = FakeWorld::new(9);
-        let scribe = Scribe::new(&store, &world);
+        let builder = StepBuilder::new(&store, &world);
         let mut text = b"the first line\n".to_vec();
-        let id = scribe.file("/log", &text);
+        let id = builder.file("/log", &text);
         for n in 0..versions {
             let before = text.clone();
             text.extend_from_slice(format!("line {n} of a file that grows\n").as_bytes());
-            let contents = [scribe.prepared_after(&text, &before)];
-            let steps = [scribe.step("edit", vec![scribe.edit(&scribe.node(id), &text)])];
+            let contents = [builder.prepared_after(&text, &before)];
+            let steps = [builder.step("edit", vec![builder.edit(&builder.node(id), &text)])];
             store.append(n as u64 + 1, Batch { steps: &steps, contents: &contents }).unwrap();
         }
         let clock = std::time::Instant::now();
@@ -326,7 +326,7 @@ fn tampering_with_a_change_breaks_the_chain() {
     let folder = TempDir::new().unwrap();
     let world = FakeWorld::new(1);
     let store = open(folder.path());
-    Scribe::new(&store, &world).file("/a", b"1");
+    StepBuilder::new(&store, &world).file("/a", b"1");
     let verifies = || {
         let row = store.audit(0, 1).unwrap().remove(0);
         row.hash == row.expected_hash(&[0; 32])
@@ -360,7 +360,7 @@ fn measure() {
 
 fn measure_parts(store: &dyn Store, id: FileId) {
     let world = FakeWorld::new(4);
-    let scribe = Scribe::new(store, &world);
+    let builder = StepBuilder::new(store, &world);
     let node = store.node(id).unwrap().unwrap();
     let mut before = store.content(&node.last.content.unwrap()).unwrap().unwrap();
     let (mut hashing, mut preparing, mut appending) = (Times::new(), Times::new(), Times::new());
@@ -370,8 +370,8 @@ fn measure_parts(store: &dyn Store, id: FileId) {
         after.splice(at..at + 12, format!("{n:012}").into_bytes());
         hashing.take(|| ContentHash::of(&after));
         // Hashes both contents itself.
-        let contents = [preparing.take(|| scribe.prepared_after(&after, &before))];
-        let steps = [scribe.step("edit", vec![scribe.edit(&scribe.node(id), &after)])];
+        let contents = [preparing.take(|| builder.prepared_after(&after, &before))];
+        let steps = [builder.step("edit", vec![builder.edit(&builder.node(id), &after)])];
         let head = store.head().unwrap();
         let batch = Batch { steps: &steps, contents: &contents };
         appending.take(|| store.append(head, batch).unwrap());
@@ -384,16 +384,16 @@ fn measure_parts(store: &dyn Store, id: FileId) {
 
 fn measure_reads(store: &dyn Store, id: FileId) {
     let world = FakeWorld::new(5);
-    let scribe = Scribe::new(store, &world);
-    let folder = scribe.create_folder(FileId::ROOT, &WsPath::parse("/many").unwrap());
+    let builder = StepBuilder::new(store, &world);
+    let folder = builder.create_folder(FileId::ROOT, &WsPath::parse("/many").unwrap());
     let parent = folder.file;
     let mut changes = vec![folder];
     for n in 0..10_000 {
         let at = WsPath::parse(&format!("/many/file-{n}.txt")).unwrap();
-        changes.push(scribe.create(parent, &at, b"same"));
+        changes.push(builder.create(parent, &at, b"same"));
     }
     let mut files = Times::new();
-    files.take(|| scribe.append(changes, &[b"same"]).unwrap());
+    files.take(|| builder.append(changes, &[b"same"]).unwrap());
     files.print("append of 10,000 files");
     report("children of 10,000", 20, || store.children(parent).unwrap().len());
     report("file_changes of 12,000", 20, || {
@@ -419,7 +419,7 @@ fn report<T>(what: &str, times: u32, work: impl Fn() -> T) {
     took.print(what);
 }
 
-/// Times of one thing. The median is told, which a busy machine moves least.
+/// Times of one thing. The median is printed, which a busy machine moves least.
 struct Times(Vec<std::time::Duration>);
 
 impl Times {
@@ -440,7 +440,7 @@ impl Times {
     }
 }
 
-/// A database from before there was a desk, as the first migration left it.
+/// A database from before the tables of chats and questions, as the first migration left it.
 #[test]
 fn a_request_of_an_older_database_keeps_the_preset_of_its_door() {
     let folder = TempDir::new().unwrap();
@@ -472,7 +472,7 @@ fn a_request_of_an_older_database_keeps_the_preset_of_its_door() {
 fn an_older_database_gets_its_desk_and_keeps_its_history() {
     let folder = TempDir::new().unwrap();
     let world = FakeWorld::new(5);
-    let file = Scribe::new(&open(folder.path()), &world).file("/a", b"a");
+    let file = StepBuilder::new(&open(folder.path()), &world).file("/a", b"a");
     raw(folder.path())
         .execute_batch(
             "DROP TABLE approval; DROP TABLE allowed; DROP TABLE policy;
@@ -488,7 +488,7 @@ fn an_older_database_gets_its_desk_and_keeps_its_history() {
     assert!(store.node(file).unwrap().is_some());
     assert_eq!(store.last_event(), Ok(1));
     store.changed_outside(yard_core::World::now(&world), &[]).unwrap();
-    Scribe::new(&store, &world).file("/b", b"b");
+    StepBuilder::new(&store, &world).file("/b", b"b");
     let numbers: Vec<u64> = store.events(0, 9).unwrap().iter().map(|row| row.number).collect();
     assert_eq!(numbers, [1, 2, 3]);
 }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use tempfile::TempDir;
 use yard_core::{ContentHash, WsPath};
 use yard_store::{ContentCheck, Effort, Retention, Store, StoreError};
-use yard_testkit::{FakeWorld, Scribe};
+use yard_testkit::{FakeWorld, StepBuilder};
 
 use super::{open, raw};
 
@@ -55,11 +55,11 @@ fn contents_compressed_against_others_are_re_encoded_and_read_back() {
     assert_eq!(store.contradictions(), Ok(vec![]));
 
     let world = FakeWorld::new(7);
-    let scribe = Scribe::new(&store, &world);
+    let builder = StepBuilder::new(&store, &world);
     let before = store.content(&file.last.content.unwrap()).unwrap().unwrap();
     let after = [&before[..], b"one more line\n"].concat();
-    let contents = [scribe.prepared_after(&after, &before)];
-    let steps = [scribe.step("edit", vec![scribe.edit(&file, &after)])];
+    let contents = [builder.prepared_after(&after, &before)];
+    let steps = [builder.step("edit", vec![builder.edit(&file, &after)])];
     let head = store.head().unwrap();
     store.append(head, yard_store::Batch { steps: &steps, contents: &contents }).unwrap();
     drop(store);

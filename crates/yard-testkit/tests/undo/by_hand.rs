@@ -8,7 +8,7 @@ use yard_core::op::{
 };
 use yard_core::{FaultCode, FileId, StepId, VersionId};
 use yard_testkit::Yard;
-use yard_testkit::probe::{at, replace, rm, write};
+use yard_testkit::harness::{at, replace, rm, write};
 
 struct Written {
     file: FileId,

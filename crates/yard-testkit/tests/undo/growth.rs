@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use yard_core::op::Undo;
 use yard_testkit::Yard;
-use yard_testkit::probe::{scaled, write};
+use yard_testkit::harness::{scaled, write};
 
 use super::by_hand::last_step;
 
@@ -80,8 +80,8 @@ fn measure(kind: &str, lines: usize) -> Duration {
     let output = child.env(MEASURE, format!("{kind} {lines}")).output().unwrap();
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{text}");
-    let told = text.split_once("\ntook ").unwrap().1;
-    Duration::from_millis(told.split(' ').next().unwrap().parse().unwrap())
+    let answer = text.split_once("\ntook ").unwrap().1;
+    Duration::from_millis(answer.split(' ').next().unwrap().parse().unwrap())
 }
 
 #[test]

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use yard_core::{ApprovalId, ContentHash, FaultCode};
 use yard_dialects::Answer;
 use yard_gate::{
-    Actor, Approval, ApprovalStatus, Awaited, Mode, Policy, Ruling, Scope, Session, Verdict, Web,
+    Actor, Approval, ApprovalStatus, Awaited, DecisionInput, Mode, Policy, Scope, Session, Verdict,
+    Web,
 };
 use yard_store::{SqliteStore, Store as _};
 use yard_testkit::Yard;
@@ -34,13 +35,13 @@ fn asked(answer: &Answer) -> ApprovalId {
     }
 }
 
-fn ruling(approves: bool, scope: Scope) -> Ruling {
-    Ruling { approves, scope, reason: None, args: None, state: ContentHash::of(b"") }
+fn ruling(approves: bool, scope: Scope) -> DecisionInput {
+    DecisionInput { approves, scope, reason: None, args: None, state: ContentHash::of(b"") }
 }
 
-fn decide(yard: &Yard, id: ApprovalId, ruling: &Ruling) -> Result<Approval, FaultCode> {
+fn decide(yard: &Yard, id: ApprovalId, ruling: &DecisionInput) -> Result<Approval, FaultCode> {
     let state = yard.person().approvals().get(id).unwrap().request.state;
-    let ruling = &Ruling { state, ..ruling.clone() };
+    let ruling = &DecisionInput { state, ..ruling.clone() };
     let decided = yard.catalog().decide(id, ruling, &yard.person(), &yard.surroundings());
     decided.map_err(|fault| fault.code())
 }
@@ -65,7 +66,7 @@ fn refused(answer: &Answer) -> String {
 }
 
 #[test]
-fn a4_a_host_that_nobody_named_asks_and_a_yes_is_for_that_call() {
+fn a4_a_host_without_permission_asks_and_an_approval_is_for_that_call() {
     let server = Server::saying(page("text/plain", "said"));
     let (yard, base) = unlisted(&server);
     let guarded = agent(&yard, Policy::Guarded);
@@ -95,16 +96,16 @@ fn a4_a_host_that_nobody_named_asks_and_a_yes_is_for_that_call() {
     assert_eq!(ok(&answer)["body"], json!("said"));
     assert_eq!(server.heard().len(), 1, "a yes is for one call");
     asked(&call(&yard, &guarded, "web_fetch", args));
-    let told = audit(&yard);
+    let reply = audit(&yard);
     assert!(
-        told.contains(&format!("reach: assistant.web_fetch fetch site.example:{}", server.port())),
-        "{told}"
+        reply.contains(&format!("reach: assistant.web_fetch fetch site.example:{}", server.port())),
+        "{reply}"
     );
-    assert!(!told.contains("sesame") && !told.contains("open"), "{told}");
+    assert!(!reply.contains("sesame") && !reply.contains("open"), "{reply}");
 }
 
 #[test]
-fn a4_a_no_reaches_nobody_and_a_yes_for_the_chat_is_for_that_host() {
+fn a4_a_denied_host_is_not_reached_and_an_approval_for_the_chat_is_for_that_host() {
     let server = Server::saying(page("text/plain", "said"));
     let (yard, base) = unlisted(&server);
     let guarded = agent(&yard, Policy::Guarded);
@@ -160,7 +161,7 @@ fn a4_presets_lists_and_rules_say_who_asks() {
 }
 
 #[test]
-fn a4_a_redirect_to_a_host_that_nobody_allowed_is_answered_and_not_followed() {
+fn a4_a_redirect_to_a_host_without_permission_is_answered_and_not_followed() {
     let other = Server::saying(page("text/plain", "never"));
     let to = format!("http://other.example:{}/x", other.port());
     let target = to.clone();

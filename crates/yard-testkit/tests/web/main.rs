@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 use yard_dialects::Answer;
 use yard_gate::{Net, Resolve, Session, Web};
-use yard_testkit::{Folders, Plan, Yard};
+use yard_testkit::{Folders, OpenOptions, Yard};
 
 /// Names as a test wants them, and how often one was looked up.
 pub(crate) struct Names<F> {
@@ -32,7 +32,7 @@ pub(crate) struct Names<F> {
 }
 
 impl<F: Fn(&str, usize) -> Vec<&'static str> + Send + Sync + 'static> Names<F> {
-    /// `answer` is told the name, and how often one was looked up before.
+    /// `answer` gets the name and the number of lookups before this one.
     pub(crate) fn new(answer: F) -> Arc<Self> {
         Arc::new(Self { answer, asked: AtomicUsize::new(0) })
     }
@@ -58,7 +58,7 @@ pub(crate) fn exempting(resolver: Arc<dyn Resolve>, pairs: &[String]) -> Net {
 }
 
 pub(crate) fn yard(web: Web) -> Yard {
-    Yard::open(&Folders::new(), Plan { web, ..Plan::default() }).unwrap()
+    Yard::open(&Folders::new(), OpenOptions { web, ..OpenOptions::default() }).unwrap()
 }
 
 /// A yard from which these servers can be reached.

@@ -54,7 +54,7 @@ fn a4_what_is_not_public_is_refused_however_it_is_called() {
 #[test]
 fn a4_a_name_is_looked_up_once_and_what_was_checked_is_dialled() {
     let server = Server::saying(page("text/plain", "here"));
-    // Whoever looks again is told something else.
+    // A second lookup gets another address.
     let names =
         Names::new(|_, before| if before == 0 { vec!["127.0.0.1"] } else { vec!["10.0.0.1"] });
     let pair = format!("rebinding.example:{}", server.port());
@@ -151,7 +151,7 @@ fn headers_of_the_line_are_nobody_s_to_set() {
 }
 
 #[test]
-fn a_server_that_stalls_holds_nobody() {
+fn a_stalled_server_blocks_no_other_call() {
     let silent = Server::start(|_, _| thread::sleep(Duration::from_secs(60)));
     let drips = Server::start(|_, stream| {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nX-Slow: ");
@@ -239,7 +239,7 @@ fn r12_a_flood_is_cut_and_says_so() {
 }
 
 #[test]
-fn lies_about_length_and_framing_are_told() {
+fn lies_about_length_and_framing_are_refused() {
     let answers: [(&str, &[u8]); 6] = [
         ("short", b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this"),
         ("chunks", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n5\r\nhe"),
@@ -304,7 +304,7 @@ fn a4_a_sealed_line_is_to_who_the_address_names() {
 }
 
 #[test]
-fn an_unknown_name_is_told_as_one() {
+fn an_unknown_name_is_reported_as_unknown() {
     let yard = yard(Web::new(Net::default().resolving_by(Names::new(|_, _| Vec::new()))));
     let answer =
         call(&yard, &yard.session(), "web_fetch", json!({"url": "https://nowhere.example/"}));

@@ -54,8 +54,8 @@ fn a5_every_provider_is_asked_in_its_own_words() {
     ] {
         let server = Server::saying(page("application/json", body.to_string()));
         let yard = searching(provider, &server);
-        let told = search(&yard, json!({"query": "rust & web"}));
-        let found = told["value"]["results"].as_array().unwrap_or_else(|| panic!("{told}"));
+        let reply = search(&yard, json!({"query": "rust & web"}));
+        let found = reply["value"]["results"].as_array().unwrap_or_else(|| panic!("{reply}"));
         assert_eq!(found.len(), 5, "{provider:?}");
         let first = json!({"title": "T0", "url": "https://r.example/0", "snippet": "a b & c"});
         assert_eq!(found[0], first);
@@ -66,10 +66,10 @@ fn a5_every_provider_is_asked_in_its_own_words() {
         let many = search(&yard, json!({"query": "x", "numResults": "20"}));
         assert_eq!(many["value"]["results"].as_array().unwrap().len(), 8);
         let rows = SqliteStore::open(yard.folders().state()).unwrap().audit(0, 99).unwrap();
-        let told = format!("{rows:?}");
+        let reply = format!("{rows:?}");
         assert!(
-            told.contains("assistant.web_search fetch 127.0.0.1") && !told.contains(KEY),
-            "{told}"
+            reply.contains("assistant.web_search fetch 127.0.0.1") && !reply.contains(KEY),
+            "{reply}"
         );
     }
 }
@@ -77,16 +77,16 @@ fn a5_every_provider_is_asked_in_its_own_words() {
 #[test]
 fn a5_without_a_provider_it_says_how_to_have_one() {
     let yard = yard(Web::default());
-    let told = search(&yard, json!({"query": "x"}));
-    assert_eq!(told["error"]["code"], json!("UNAVAILABLE"));
-    let message = told["error"]["message"].as_str().unwrap();
+    let reply = search(&yard, json!({"query": "x"}));
+    assert_eq!(reply["error"]["code"], json!("UNAVAILABLE"));
+    let message = reply["error"]["message"].as_str().unwrap();
     for word in ["searxng", "brave", "tavily", "search_url", "TOOLYARD__WEB__SEARCH"] {
         assert!(message.contains(word), "{message}");
     }
 }
 
 #[test]
-fn a5_what_a_provider_refuses_is_told_without_its_words() {
+fn a5_a_refusal_of_a_provider_is_reported_without_its_text() {
     let refusing =
         format!("HTTP/1.1 401 No\r\nContent-Length: {}\r\n\r\nbad key {KEY}", 8 + KEY.len());
     for (answer, expected) in [
@@ -95,13 +95,13 @@ fn a5_what_a_provider_refuses_is_told_without_its_words() {
         ("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n<p>", "did not answer in JSON"),
     ] {
         let server = Server::saying(answer);
-        let told = search(&searching(Provider::Brave, &server), json!({"query": "x"}));
-        let message = told["error"]["message"].as_str().unwrap();
+        let reply = search(&searching(Provider::Brave, &server), json!({"query": "x"}));
+        let message = reply["error"]["message"].as_str().unwrap();
         assert!(message.contains(expected), "{message}");
     }
     let off = Server::saying("HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n");
-    let told = search(&searching(Provider::Searxng, &off), json!({"query": "x"}));
-    assert!(told["error"]["message"].as_str().unwrap().contains("settings.yml"), "{told}");
+    let reply = search(&searching(Provider::Searxng, &off), json!({"query": "x"}));
+    assert!(reply["error"]["message"].as_str().unwrap().contains("settings.yml"), "{reply}");
     for args in [
         json!({"query": " "}),
         json!({"query": "x", "numResults": 0}),
@@ -113,8 +113,8 @@ fn a5_what_a_provider_refuses_is_told_without_its_words() {
         );
     }
     let found_nothing = Server::saying(page("application/json", "{\"type\": \"search\"}"));
-    let told = search(&searching(Provider::Brave, &found_nothing), json!({"query": "x"}));
-    assert_eq!(told["value"]["results"], json!([]));
+    let reply = search(&searching(Provider::Brave, &found_nothing), json!({"query": "x"}));
+    assert_eq!(reply["value"]["results"], json!([]));
 }
 
 #[test]

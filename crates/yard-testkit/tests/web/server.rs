@@ -12,7 +12,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Answers each request, which is told whole, by writing whatever it likes.
+    /// Gets each whole request, and writes any bytes as the answer.
     pub(crate) fn start(answer: impl Fn(&str, &mut TcpStream) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -23,7 +23,7 @@ impl Server {
                 let (answer, all) = (Arc::clone(&answer), Arc::clone(&all));
                 thread::spawn(move || {
                     let mut stream = stream.unwrap();
-                    let request = hear(&stream);
+                    let request = read_request(&stream);
                     all.lock().unwrap().push(request.clone());
                     answer(&request, &mut stream);
                 });
@@ -58,7 +58,7 @@ impl Server {
     }
 }
 
-fn hear(stream: &TcpStream) -> String {
+fn read_request(stream: &TcpStream) -> String {
     let mut reader = BufReader::new(stream);
     let mut request = String::new();
     let mut length = 0;

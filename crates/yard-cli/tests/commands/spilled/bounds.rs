@@ -10,24 +10,26 @@ use yard_disk::Keeping;
 use super::{
     FOLDER, files, lines, ok, path_of, plan_keeping, read, say_lines, spill, yard_keeping,
 };
-use crate::ground::{shell, yard};
+use crate::box_setup::{shell, yard};
 
 #[test]
 fn x4_of_a_flood_the_first_bytes_are_kept_and_the_rest_is_counted() {
     let yard = yard_keeping(Keeping { stream_bytes: 100_000, ..Keeping::default() });
-    let told = shell(&yard, &say_lines(5_000_000));
-    let (text, path) = (told["stdout"].as_str().unwrap(), path_of(&told, "stdout"));
+    let answer = shell(&yard, &say_lines(5_000_000));
+    let (text, path) = (answer["stdout"].as_str().unwrap(), path_of(&answer, "stdout"));
     let hint = format!("the first 100000 of all 5000000 bytes are at {path}");
     assert!(text.contains(&hint) && text.ends_with("   499999\n"), "{text}");
     assert!(std::fs::read(&files(&yard)[0]).unwrap() == lines(5_000_000).as_bytes()[..100_000]);
     let yard = yard_keeping(Keeping { stream_bytes: 0, ..Keeping::default() });
-    let told = shell(&yard, &say_lines(5_000_000));
-    assert_eq!((&told["stdout_path"], files(&yard).len()), (&Value::Null, 0));
-    assert!(told["stdout"].as_str().unwrap().contains("[... 4934464 bytes are left out here ...]"));
+    let answer = shell(&yard, &say_lines(5_000_000));
+    assert_eq!((&answer["stdout_path"], files(&yard).len()), (&Value::Null, 0));
+    assert!(
+        answer["stdout"].as_str().unwrap().contains("[... 4934464 bytes are left out here ...]")
+    );
 }
 
 #[test]
-fn x4_the_oldest_goes_first_and_who_asks_for_it_is_told() {
+fn x4_the_oldest_output_is_removed_first_and_a_reader_learns_that() {
     let yard = yard_keeping(Keeping { total_bytes: 1_000_000, ..Keeping::default() });
     let paths: Vec<String> = (0..4).map(|_| spill(&yard, 400_000)).collect();
     let found: Vec<bool> = paths.iter().map(|path| read(&yard, path).ok).collect();
@@ -57,7 +59,7 @@ fn x4_what_is_old_goes_when_the_workspace_is_opened() {
 }
 
 #[test]
-fn r13_it_is_of_one_workspace_and_of_nobody_else_on_the_machine() {
+fn r13_output_belongs_to_one_workspace_and_to_no_other_user() {
     let (one, other) = (yard(), yard());
     let path = spill(&one, 200_000);
     assert!(read(&one, &path).ok && !read(&other, &path).ok);
@@ -68,13 +70,16 @@ fn r13_it_is_of_one_workspace_and_of_nobody_else_on_the_machine() {
     let command = format!("cat {} {path}; ls {FOLDER} {}; ls -a", file.display(), {
         one.folders().state().display()
     });
-    let told = shell(&one, &command);
-    assert!(!told["stdout"].as_str().unwrap().contains("output"), "a box shows none of it: {told}");
-    assert_eq!(told["stderr"].as_str().unwrap().matches("No such file").count(), 4, "{told}");
+    let answer = shell(&one, &command);
+    assert!(
+        !answer["stdout"].as_str().unwrap().contains("output"),
+        "a box shows none of it: {answer}"
+    );
+    assert_eq!(answer["stderr"].as_str().unwrap().matches("No such file").count(), 4, "{answer}");
 }
 
 #[test]
-fn a_purge_takes_what_commands_said_along() {
+fn a_purge_removes_command_output_as_well() {
     let yard = yard();
     let text = lines(200_000);
     let args = json!({"path": "/secret", "content": text});

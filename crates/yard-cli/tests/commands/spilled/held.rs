@@ -4,11 +4,11 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use yard_gate::{Awaited, Policy, Ruling, Scope};
+use yard_gate::{Awaited, DecisionInput, Policy, Scope};
 use yard_testkit::Yard;
 
 use super::{FOLDER, call, files, ok, path_of, plan_keeping, read, say_lines};
-use crate::ground::{guarded, shell, shell_as, shown, yard};
+use crate::box_setup::{guarded, shell, shell_as, shown, yard};
 
 /// More than an answer shows.
 fn much() -> String {
@@ -20,55 +20,55 @@ fn a3_a_timeout_says_where_the_whole_is() {
     let yard = yard();
     let code = format!("{}; {} >&2; sleep 4245", much(), much());
     let args = json!({"language": "bash", "code": code, "timeout": 3});
-    let told = call(&yard, "assistant", "run_code", args).body["result"]["error"].clone();
-    assert_eq!(told["code"], "TIMEOUT", "{told}");
+    let reply = call(&yard, "assistant", "run_code", args).body["result"]["error"].clone();
+    assert_eq!(reply["code"], "TIMEOUT", "{reply}");
     for stream in ["stdoutPath", "stderrPath"] {
-        let path = told["details"][stream].as_str().unwrap();
+        let path = reply["details"][stream].as_str().unwrap();
         let args = json!({"path": path, "offset": 19_999});
         let last = ok(&yard, "assistant", "read_file", args);
         assert_eq!(last["value"]["content"], "    19999\n", "{stream}");
     }
     let args = json!({"language": "bash", "code": much()});
-    let told = ok(&yard, "assistant", "run_code", args)["value"].clone();
-    assert!(told["stdoutPath"].is_string() && told.get("stderrPath").is_none(), "{told}");
+    let reply = ok(&yard, "assistant", "run_code", args)["value"].clone();
+    assert!(reply["stdoutPath"].is_string() && reply.get("stderrPath").is_none(), "{reply}");
     let args = json!({"command": format!("{}; sleep 4246", much()), "timeout_ms": 3_000});
-    let told = ok(&yard, "codex", "shell", args);
-    assert_eq!(told["timeout"], true);
-    assert!(read(&yard, &path_of(&told, "stdout")).ok);
+    let reply = ok(&yard, "codex", "shell", args);
+    assert_eq!(reply["timeout"], true);
+    assert!(read(&yard, &path_of(&reply, "stdout")).ok);
 }
 
 #[test]
-fn x4_a_command_that_is_killed_or_fails_has_said_it_all_the_same() {
+fn x4_the_output_of_a_killed_or_failed_command_is_stored() {
     let yard = yard();
     for (ending, code) in [("kill -9 $$", 137), ("exit 3", 3), ("kill -SEGV $$", 139)] {
-        let told = shell(&yard, &format!("{}; {ending}", much()));
-        assert_eq!(told["returncode"], code);
-        assert!(read(&yard, &path_of(&told, "stdout")).ok, "{ending}");
+        let reply = shell(&yard, &format!("{}; {ending}", much()));
+        assert_eq!(reply["returncode"], code);
+        assert!(read(&yard, &path_of(&reply, "stdout")).ok, "{ending}");
     }
 }
 
 #[test]
-fn x4_what_is_denied_or_dropped_or_undone_was_said_all_the_same() {
+fn x4_the_output_of_a_denied_dropped_or_undone_command_remains() {
     let yard = yard();
     let call = yard.surroundings();
     let rules = json!({"rules": [{"effect": "create", "path": "locked", "then": "deny"}]});
     yard.person().change_settings(&call, rules.as_object().unwrap()).unwrap();
-    let told = shell(&yard, &format!("{}; echo x > locked", much()));
-    assert!(!yard.has("/locked") && told["message"].as_str().unwrap().contains("was kept"));
-    assert!(read(&yard, &path_of(&told, "stdout")).ok);
+    let reply = shell(&yard, &format!("{}; echo x > locked", much()));
+    assert!(!yard.has("/locked") && reply["message"].as_str().unwrap().contains("was kept"));
+    assert!(read(&yard, &path_of(&reply, "stdout")).ok);
     let chat = yard.person().chats().make(&call, "Plan", Some(yard_gate::Mode::Plan)).unwrap();
     let session = yard.session().in_chat(chat.id).unwrap();
-    let told = shell_as(&yard, &session, &format!("{}; echo x > new", much()));
-    let path = path_of(&told.body["result"], "stdout");
+    let reply = shell_as(&yard, &session, &format!("{}; echo x > new", much()));
+    let path = path_of(&reply.body["result"], "stdout");
     let args = json!({"path": path, "limit": 1});
     let page = yard.catalog().call("codex", "read_file", args, &session, &call);
     assert!(page.ok && !yard.has("/new"), "a plan can be made from it: {}", page.body);
-    let told = shell(&yard, &format!("{}; echo x > new", much()));
+    let reply = shell(&yard, &format!("{}; echo x > new", much()));
     let history =
         yard_core::op::History { of: yard_core::op::HistoryOf::Workspace, before: None, limit: 1 };
     let step = yard.perform(history).unwrap().steps[0].id;
     yard.perform(yard_core::op::Undo { step }).unwrap();
-    assert!(!yard.has("/new") && read(&yard, &path_of(&told, "stdout")).ok);
+    assert!(!yard.has("/new") && read(&yard, &path_of(&reply, "stdout")).ok);
 }
 
 /// Asks to replace a file of the person's, which no yes was about before.
@@ -84,12 +84,12 @@ fn asks(yard: &Yard, name: &str) -> yard_core::ApprovalId {
 
 fn decide(yard: &Yard, id: yard_core::ApprovalId, approves: bool) -> yard_gate::Approval {
     let state = shown(yard, id);
-    let ruling = Ruling { approves, scope: Scope::Once, reason: None, args: None, state };
+    let ruling = DecisionInput { approves, scope: Scope::Once, reason: None, args: None, state };
     yard.catalog().decide(id, &ruling, &yard.person(), &yard.surroundings()).unwrap()
 }
 
 #[test]
-fn x4_a_landing_that_waits_keeps_what_was_said_for_a_yes_and_for_a_no() {
+fn x4_a_waiting_landing_keeps_its_output_for_both_decisions() {
     let yard = yard();
     let id = asks(&yard, "a.txt");
     // The program ends before a person has decided.
@@ -101,9 +101,9 @@ fn x4_a_landing_that_waits_keeps_what_was_said_for_a_yes_and_for_a_no() {
     let id = asks(&yard, "b.txt");
     decide(&yard, id, false);
     let pending = yard_gate::Pending { awaited: Awaited::Approval(id), wait_ms: None };
-    let told =
+    let reply =
         yard.catalog().resume("codex", "shell", &pending, &guarded(&yard), &yard.surroundings());
-    let message = told.body["result"]["message"].as_str().unwrap();
+    let message = reply.body["result"]["message"].as_str().unwrap();
     let path = message.split("what the command said is at ").nth(1).expect(message);
     assert!(read(&yard, path).ok && yard.bytes("/b.txt") == b"one\n", "{message}");
     // What is gone meanwhile is not named.
@@ -113,8 +113,8 @@ fn x4_a_landing_that_waits_keeps_what_was_said_for_a_yes_and_for_a_no() {
     }
     let done = decide(&yard, id, true);
     let kept: Value = serde_json::from_str(done.answer.as_deref().unwrap()).unwrap();
-    let told = &kept["body"]["result"];
-    assert_eq!((&told["stdout_truncated"], &told["stdout_path"]), (&json!(true), &Value::Null));
+    let reply = &kept["body"]["result"];
+    assert_eq!((&reply["stdout_truncated"], &reply["stdout_path"]), (&json!(true), &Value::Null));
 }
 
 #[test]
@@ -125,8 +125,8 @@ fn x4_who_may_not_read_files_may_not_read_it() {
     let rules =
         json!({"rules": [{"effect": "read", "path": ".toolyard-output/**", "then": "deny"}]});
     yard.person().change_settings(&call, rules.as_object().unwrap()).unwrap();
-    let told = read(&yard, &path).body["result"].clone();
-    assert_eq!(told["error"], "PERMISSION_DENIED", "{told}");
+    let reply = read(&yard, &path).body["result"].clone();
+    assert_eq!(reply["error"], "PERMISSION_DENIED", "{reply}");
     let strict = yard.session_of(yard_gate::Actor::LocalAgent, Policy::Strict);
     let rules = json!({"rules": []});
     yard.person().change_settings(&call, rules.as_object().unwrap()).unwrap();
@@ -167,8 +167,8 @@ impl Program {
 #[test]
 fn x4_it_is_there_for_the_next_process_and_a_crash_leaves_none() {
     let program = Program { home: tempfile::tempdir().unwrap() };
-    let told = program.call("codex", "shell", &json!({"command": much()}));
-    let path = path_of(&told, "stdout");
+    let reply = program.call("codex", "shell", &json!({"command": much()}));
+    let path = path_of(&reply, "stdout");
     let page = program.call("codex", "read_file", &json!({"path": path, "offset": 19_999}));
     assert_eq!(page["text"], "    19999\n", "{page}");
     let mut child = program

@@ -6,24 +6,24 @@ use serde_json::{Value, json};
 use yard_testkit::Yard;
 
 use super::{FOLDER, files, lines, ok, path_of, say_lines, spill};
-use crate::ground::{shell, yard};
+use crate::box_setup::{shell, yard};
 
 #[test]
 fn x4_streams_are_kept_whole_and_apart_and_short_ones_leave_no_file() {
     let yard = yard();
     let command = format!("{}; {} >&2; printf end", say_lines(300_000), say_lines(200_000));
-    let told = shell(&yard, &command);
-    let (out, err) = (path_of(&told, "stdout"), path_of(&told, "stderr"));
+    let reply = shell(&yard, &command);
+    let (out, err) = (path_of(&reply, "stdout"), path_of(&reply, "stderr"));
     assert!(out.starts_with(FOLDER) && out.ends_with(".stdout") && err.ends_with(".stderr"));
-    let text = told["stdout"].as_str().unwrap();
+    let text = reply["stdout"].as_str().unwrap();
     let hint = format!("; the whole is at {out}, to be read in parts with offset and limit");
     assert!(text.contains(&hint), "{text}");
     assert_eq!(by_codex(&yard, &out), lines(300_000) + "end", "also without a newline at the end");
     assert_eq!(by_codex(&yard, &err), lines(200_000));
     assert_eq!(files(&yard).len(), 2);
-    let told = shell(&yard, &format!("{}; echo short >&2", say_lines(60_000)));
-    assert_eq!((&told["stdout_path"], &told["stderr_path"]), (&Value::Null, &Value::Null));
-    assert_eq!(told["stdout"], lines(60_000), "what fits is shown whole");
+    let reply = shell(&yard, &format!("{}; echo short >&2", say_lines(60_000)));
+    assert_eq!((&reply["stdout_path"], &reply["stderr_path"]), (&Value::Null, &Value::Null));
+    assert_eq!(reply["stdout"], lines(60_000), "what fits is shown whole");
     assert_eq!(files(&yard).len(), 2, "what fits leaves no file");
 }
 
@@ -144,8 +144,8 @@ fn by_bytes(yard: &Yard, path: &str) -> Vec<u8> {
 fn x4_output_that_is_no_text_is_read_all_the_same() {
     let yard = yard();
     let code = "import sys; sys.stdout.buffer.write(bytes(range(256)) * 3000)";
-    let told = shell(&yard, &format!("python3 -c '{code}'"));
-    let path = path_of(&told, "stdout");
+    let reply = shell(&yard, &format!("python3 -c '{code}'"));
+    let path = path_of(&reply, "stdout");
     let expected: Vec<u8> = (0..=255).collect::<Vec<u8>>().repeat(3_000);
     assert!(by_bytes(&yard, &path) == expected);
     assert!(by_workspace(&yard, &path) == String::from_utf8_lossy(&expected));
@@ -182,8 +182,8 @@ fn x4_pages_of_damaged_lines_go_on_where_they_were_cut() {
 #[test]
 fn x4_one_line_of_fifty_megabytes_is_read_to_its_end() {
     let yard = yard();
-    let told = shell(&yard, "seq -s ' ' 1 6500000 | tr -d '\\n'");
-    let path = path_of(&told, "stdout");
+    let reply = shell(&yard, "seq -s ' ' 1 6500000 | tr -d '\\n'");
+    let path = path_of(&reply, "stdout");
     let size = std::fs::metadata(&files(&yard)[0]).unwrap().len();
     assert!(size > 50_000_000, "{size}");
     // In `codex` the name says where to begin: its arguments count lines.
@@ -210,7 +210,7 @@ fn x4_one_line_of_fifty_megabytes_is_read_to_its_end() {
 }
 
 #[test]
-fn x4_it_is_searched_where_it_is_and_nobody_comes_across_it() {
+fn x4_output_is_searched_where_it_is_and_in_no_other_search() {
     let yard = yard();
     yard.put("/a.txt", "    12345\n");
     let path = spill(&yard, 300_000);
@@ -233,8 +233,8 @@ fn x4_it_is_searched_where_it_is_and_nobody_comes_across_it() {
         ("coder", "glob", json!({"pattern": "**/*"})),
         ("assistant", "list_directory", json!({"path": ".", "recursive": true})),
     ] {
-        let told = ok(&yard, toolset, tool, args).to_string();
-        assert!(!told.contains("toolyard-output"), "{toolset} {tool}: {told}");
+        let reply = ok(&yard, toolset, tool, args).to_string();
+        assert!(!reply.contains("toolyard-output"), "{toolset} {tool}: {reply}");
     }
     let name = path.rsplit('/').next().unwrap();
     let listed = ok(&yard, "workspace", "ls", json!({"path": format!("/{FOLDER}")}));
@@ -248,8 +248,8 @@ fn x4_it_is_searched_where_it_is_and_nobody_comes_across_it() {
         ("coder", "ls", json!({"dirPath": FOLDER})),
         ("assistant", "list_directory", json!({"path": FOLDER})),
     ] {
-        let told = ok(&yard, toolset, tool, args).to_string();
-        assert!(told.contains(name), "{toolset} {tool}: {told}");
+        let reply = ok(&yard, toolset, tool, args).to_string();
+        assert!(reply.contains(name), "{toolset} {tool}: {reply}");
     }
     let about = ok(&yard, "workspace", "file_info", json!({"path": format!("/{path}")}));
     assert_eq!(

@@ -4,15 +4,15 @@ use serde_json::{Value, json};
 use yard_testkit::Yard;
 
 use super::{FOLDER, call, files, ok, read, spill};
-use crate::ground::{shell, yard};
+use crate::box_setup::{shell, yard};
 
 #[track_caller]
 fn refused(yard: &Yard, toolset: &str, tool: &str, args: Value) {
     let answer = call(yard, toolset, tool, args.clone());
     assert!(!answer.ok, "{toolset} {tool} {args}: {}", answer.body);
-    let told = answer.body.to_string();
-    assert!(told.contains("is reserved"), "{toolset} {tool} {args}: {told}");
-    assert!(told.contains("read, searched and listed"), "it says what can be done: {told}");
+    let reply = answer.body.to_string();
+    assert!(reply.contains("is reserved"), "{toolset} {tool} {args}: {reply}");
+    assert!(reply.contains("read, searched and listed"), "it says what can be done: {reply}");
 }
 
 #[test]
@@ -49,16 +49,16 @@ fn x4_no_tool_changes_moves_or_removes_it() {
 }
 
 #[test]
-fn x4_a_command_that_writes_there_is_told_that_nothing_of_it_was_kept() {
+fn x4_a_command_that_writes_there_learns_that_it_was_dropped() {
     let yard = yard();
-    let told = shell(
+    let reply = shell(
         &yard,
         &format!("mkdir {FOLDER}; echo x > {FOLDER}/x; echo y > beside; cat {FOLDER}/x"),
     );
-    let message = told["message"].as_str().unwrap();
-    assert!(message.contains("nothing that the command changed was kept"), "{told}");
-    assert!(message.contains("is reserved"), "{told}");
-    assert_eq!((&told["stdout"], yard.has("/beside")), (&json!("x\n"), false));
+    let message = reply["message"].as_str().unwrap();
+    assert!(message.contains("nothing that the command changed was kept"), "{reply}");
+    assert!(message.contains("is reserved"), "{reply}");
+    assert_eq!((&reply["stdout"], yard.has("/beside")), (&json!("x\n"), false));
 }
 
 #[test]
@@ -81,12 +81,12 @@ fn x4_a_real_file_of_that_name_is_shadowed_and_verify_says_so() {
         ("workspace", "ls", json!({"path": "/folder"})),
         ("workspace", "ls", json!({"path": "/"})),
     ] {
-        let told = ok(&yard, toolset, tool, args.clone()).to_string();
-        assert!(!told.contains("REAL") && !told.contains("other"), "{tool} {args}: {told}");
+        let reply = ok(&yard, toolset, tool, args.clone()).to_string();
+        assert!(!reply.contains("REAL") && !reply.contains("other"), "{tool} {args}: {reply}");
     }
-    let told = shell(&yard, &format!("cat {FOLDER}/other; rm -rf {FOLDER}; echo x > new"));
-    assert!(!told["stdout"].as_str().unwrap().contains("REAL"), "{told}");
-    assert!(yard.has("/new") && yard.has(&format!("/{FOLDER}/other")), "{told}");
+    let reply = shell(&yard, &format!("cat {FOLDER}/other; rm -rf {FOLDER}; echo x > new"));
+    assert!(!reply["stdout"].as_str().unwrap().contains("REAL"), "{reply}");
+    assert!(yard.has("/new") && yard.has(&format!("/{FOLDER}/other")), "{reply}");
     let verified = yard.perform(yard_core::op::Verify).unwrap();
     let shadowed: Vec<String> = verified.shadowed.iter().map(ToString::to_string).collect();
     assert_eq!((shadowed, verified.problems), (vec![format!("/{FOLDER}")], vec![]));
@@ -97,7 +97,7 @@ fn what_no_tool_shows_no_box_shows_either() {
     let yard = yard();
     for name in [yard_core::path::RESERVED_NAME, FOLDER] {
         yard.put(&format!("/{name}/inside"), "REAL");
-        let told = shell(&yard, &format!("cat {name}/inside; ls -A {name}"));
-        assert_eq!(told["stdout"], "", "{name}: {told}");
+        let reply = shell(&yard, &format!("cat {name}/inside; ls -A {name}"));
+        assert_eq!(reply["stdout"], "", "{name}: {reply}");
     }
 }

@@ -55,8 +55,9 @@ impl StandIns {
             Value::String(text) => self.text(text).into(),
             Value::Array(items) => items.iter().map(|item| self.value(item)).collect(),
             Value::Object(members) => {
-                let told = members.iter().map(|(name, value)| (name.clone(), self.value(value)));
-                Value::Object(told.collect())
+                let recorded =
+                    members.iter().map(|(name, value)| (name.clone(), self.value(value)));
+                Value::Object(recorded.collect())
             }
             other => other.clone(),
         }
@@ -64,20 +65,20 @@ impl StandIns {
 
     /// A text with stand-ins.
     pub(super) fn text(&mut self, text: &str) -> String {
-        let mut told = String::with_capacity(text.len());
+        let mut recorded = String::with_capacity(text.len());
         let mut rest = text;
         while let Some(first) = rest.chars().next() {
             let word: &str = &rest[..word_length(rest)];
             if word.is_empty() {
-                told.push(first);
+                recorded.push(first);
                 rest = &rest[first.len_utf8()..];
                 continue;
             }
             let (length, stand_in) = self.word(word);
-            told.push_str(&stand_in);
+            recorded.push_str(&stand_in);
             rest = &rest[length..];
         }
-        told
+        recorded
     }
 
     /// How much of the beginning of a word is replaced, or stays, and by what.
@@ -125,17 +126,17 @@ impl StandIns {
     fn time(&self, time: Timestamp) -> String {
         let millis = time.as_millisecond();
         let after = millis - self.began.last().copied().unwrap_or_default();
-        let told = if after > AHEAD {
+        let recorded = if after > AHEAD {
             // Whole minutes from now.
             begin() + BETWEEN * self.now() + (after + 30_000) / 60_000 * 60_000
         } else {
             let request = self.began.iter().rposition(|began| began - BEHIND <= millis);
             begin() + BETWEEN * i64::try_from(request.unwrap_or(0)).unwrap()
         };
-        format!("{:.3}", Timestamp::from_millisecond(told).unwrap())
+        format!("{:.3}", Timestamp::from_millisecond(recorded).unwrap())
     }
 
-    /// The number of the request that is told.
+    /// The number of the request in question.
     fn now(&self) -> i64 {
         i64::try_from(self.began.len()).unwrap() - 1
     }

@@ -10,7 +10,7 @@ use super::stand_ins::StandIns;
 use crate::harness::{Answer, Server};
 
 /// A request of the story, and its answer.
-pub(super) struct Told {
+pub(super) struct RecordedExample {
     /// The method and the path of the route.
     pub(super) route: String,
     /// As the file of the route has it.
@@ -41,7 +41,7 @@ impl<'a> Request<'a> {
 pub(super) struct Story<'a> {
     server: &'a Server,
     stand_ins: StandIns,
-    pub(super) told: Vec<Told>,
+    pub(super) recorded: Vec<RecordedExample>,
 }
 
 /// What marks that something was cut.
@@ -49,7 +49,7 @@ const CUT: &str = "…";
 
 impl<'a> Story<'a> {
     pub(super) fn new(server: &'a Server) -> Self {
-        Self { server, stand_ins: StandIns::new(&server.address), told: Vec::new() }
+        Self { server, stand_ins: StandIns::new(&server.address), recorded: Vec::new() }
     }
 
     /// Sends a request that the story does not tell.
@@ -79,17 +79,17 @@ impl<'a> Story<'a> {
         cut: impl FnOnce(Value) -> Value,
     ) -> Value {
         let answer = self.quietly(route, request);
-        let said = String::from_utf8(answer.bytes).unwrap();
-        assert_eq!(answer.status, status, "{route}: {said}");
+        let output = String::from_utf8(answer.bytes).unwrap();
+        assert_eq!(answer.status, status, "{route}: {output}");
         let is_json =
             answer.headers.get("content-type").is_some_and(|media| media == "application/json");
-        let said = match said.is_empty() {
+        let output = match output.is_empty() {
             true => Value::Null,
-            false if is_json => serde_json::from_str(&said).unwrap(),
-            false => said.into(),
+            false if is_json => serde_json::from_str(&output).unwrap(),
+            false => output.into(),
         };
-        self.record(route, status, request, &cut(said.clone()));
-        said
+        self.record(route, status, request, &cut(output.clone()));
+        output
     }
 
     /// Tells the first `count` events of a stream.
@@ -104,18 +104,18 @@ impl<'a> Story<'a> {
             "GET {path} HTTP/1.0\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\r\n"
         )
         .unwrap();
-        let mut said = String::new();
+        let mut output = String::new();
         let mut piece = [0; 4096];
         let end = loop {
-            let whole = said.split_once("\r\n\r\n").map(|(_, body)| body).unwrap_or_default();
+            let whole = output.split_once("\r\n\r\n").map(|(_, body)| body).unwrap_or_default();
             if let Some((end, _)) = whole.match_indices("\n\n").nth(count) {
-                break said.len() - whole.len() + end;
+                break output.len() - whole.len() + end;
             }
             let length = stream.read(&mut piece).unwrap();
-            assert!(length > 0, "{said}");
-            said.push_str(std::str::from_utf8(&piece[..length]).unwrap());
+            assert!(length > 0, "{output}");
+            output.push_str(std::str::from_utf8(&piece[..length]).unwrap());
         };
-        let body = said[..end].split_once("\r\n\r\n").unwrap().1;
+        let body = output[..end].split_once("\r\n\r\n").unwrap().1;
         self.record(route, 200, request, &format!("{body}\n\n{CUT}").into());
     }
 
@@ -140,8 +140,8 @@ impl<'a> Story<'a> {
 
     fn record(&mut self, route: &str, status: u16, request: &Request<'_>, answer: &Value) {
         let pairs = |pairs: &[(&str, &str)]| {
-            let told = pairs.iter().map(|(name, value)| ((*name).to_owned(), json!(value)));
-            told.collect::<Value>()
+            let recorded = pairs.iter().map(|(name, value)| ((*name).to_owned(), json!(value)));
+            recorded.collect::<Value>()
         };
         let headers: Vec<_> =
             request.headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
@@ -159,7 +159,7 @@ impl<'a> Story<'a> {
                 example[name] = self.stand_ins.value(&value);
             }
         }
-        self.told.push(Told { route: route.to_owned(), example });
+        self.recorded.push(RecordedExample { route: route.to_owned(), example });
     }
 }
 
@@ -196,9 +196,9 @@ pub(super) fn beginning(page: &Value) -> Value {
     let page = page.as_str().unwrap();
     let (head, rest) = page.split_once("<style>").unwrap();
     let (_, body) = rest.split_once("</style>").unwrap();
-    let told = format!("{head}<style>{CUT}</style>\n{body}");
-    match told.char_indices().nth(600) {
-        Some((end, _)) => format!("{}{CUT}", &told[..end]).into(),
-        None => told.into(),
+    let recorded = format!("{head}<style>{CUT}</style>\n{body}");
+    match recorded.char_indices().nth(600) {
+        Some((end, _)) => format!("{}{CUT}", &recorded[..end]).into(),
+        None => recorded.into(),
     }
 }

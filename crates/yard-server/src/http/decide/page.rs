@@ -1,21 +1,21 @@
-//! The markup of these pages. Everything that an agent or a file brought is escaped here.
+//! The markup of these pages. Texts of agents and files are escaped here.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
-use yard_gate::{Approval, ApprovalStatus, AskedQuestion, Item, effect_words};
+use yard_gate::{Approval, ApprovalStatus, AskedQuestion, FormQuestion, effect_lines};
 
 use crate::http::html::{escaped, frame};
 
-/// Bytes of a diff, of arguments or of an answer that a page shows.
+/// The longest diff, arguments or answer on one page, in bytes.
 const SHOWN_BYTES: usize = 256 << 10;
 
-/// The field in which a question is answered.
+/// The name of the form field for a question.
 pub(super) fn field(name: &str) -> String {
     format!("answer.{name}")
 }
 
-/// The login form, which leads to `next`.
+/// The login form, which redirects to `next`.
 pub(super) fn login(next: &str, why: Option<&str>) -> String {
     let why = why.map_or_else(String::new, |why| format!("<p class=\"no\">{}</p>", escaped(why)));
     let body = format!(
@@ -45,21 +45,21 @@ pub(super) fn refused(why: &str, path: &str) -> String {
     )
 }
 
-/// A request, from this byte of its diff on. It can be decided on the page on which its diff ends.
+/// The page of a request, with its diff from a byte on. The page on which the diff ends has the form of the decision.
 pub(super) fn approval(approval: &Approval, from: usize) -> String {
-    let asked = &approval.request;
-    let tool = format!("{}.{}", asked.toolset, asked.tool);
+    let planned = &approval.request;
+    let tool = format!("{}.{}", planned.toolset, planned.tool);
     let mut body = format!(
         "<h1>{}</h1><p>{}</p><p><small>Asked by {} at {}.</small></p>",
         escaped(&tool),
-        escaped(&asked.reason),
+        escaped(&planned.reason),
         escaped(&approval.asked_by),
         approval.at
     );
     effects(&mut body, approval);
-    let is_last = match asked.diff.is_empty() {
-        true => part(&mut body, "Arguments", &asked.args, from, escaped),
-        false => part(&mut body, "Changes", &asked.diff, from, coloured),
+    let is_last = match planned.diff.is_empty() {
+        true => part(&mut body, "Arguments", &planned.args, from, escaped),
+        false => part(&mut body, "Changes", &planned.diff, from, coloured),
     };
     if let Some(args) = &approval.edited_args {
         block(&mut body, "Arguments that a person gave instead", args, escaped);
@@ -73,7 +73,7 @@ pub(super) fn approval(approval: &Approval, from: usize) -> String {
 }
 
 fn effects(body: &mut String, approval: &Approval) {
-    let effects = effect_words(approval);
+    let effects = effect_lines(approval);
     body.push_str("<table>");
     for (kind, what) in &effects {
         let _ = write!(body, "<tr><td>{}<td><code>{}</code>", escaped(kind), escaped(what));
@@ -94,9 +94,10 @@ fn decision_form(body: &mut String, approval: &Approval) {
 }
 
 fn outcome(body: &mut String, approval: &Approval, status: &str) {
-    let by = approval.decision.as_ref().map(|said| format!(" by {}", escaped(&said.by)));
+    let by = approval.decision.as_ref().map(|decision| format!(" by {}", escaped(&decision.by)));
     let _ = write!(body, "<p><strong>{status}</strong>{}</p>", by.unwrap_or_default());
-    if let Some(reason) = approval.decision.as_ref().and_then(|said| said.reason.as_deref()) {
+    if let Some(reason) = approval.decision.as_ref().and_then(|decision| decision.reason.as_deref())
+    {
         let _ = write!(body, "<p>{}</p>", escaped(reason));
     }
     if let Some(answer) = &approval.answer {
@@ -104,20 +105,20 @@ fn outcome(body: &mut String, approval: &Approval, status: &str) {
     }
 }
 
-/// A part of a text that is decided about, with a link to the next one. Whether it is the last.
+/// Writes a part of a text, with a link to the next one. Whether it is the last.
 fn part(
     body: &mut String,
     title: &str,
     text: &str,
     from: usize,
-    shown: fn(&str) -> String,
+    render: fn(&str) -> String,
 ) -> bool {
     let from = text.floor_char_boundary(from);
     let end = text.floor_char_boundary(from.saturating_add(SHOWN_BYTES));
     if from > 0 {
         let _ = write!(body, "<p>{from} of {} bytes came before this part.</p>", text.len());
     }
-    let _ = write!(body, "<h2>{title}</h2><pre>{}</pre>", shown(&text[from..end]));
+    let _ = write!(body, "<h2>{title}</h2><pre>{}</pre>", render(&text[from..end]));
     let is_last = end == text.len();
     if !is_last {
         let rest = text.len() - end;
@@ -130,17 +131,17 @@ fn part(
     is_last
 }
 
-/// A long text under a title, cut where it is too long.
-fn block(body: &mut String, title: &str, text: &str, shown: fn(&str) -> String) {
+/// Writes a text under a title, cut if it is too long.
+fn block(body: &mut String, title: &str, text: &str, render: fn(&str) -> String) {
     let end = text.floor_char_boundary(SHOWN_BYTES.min(text.len()));
-    let _ = write!(body, "<h2>{title}</h2><pre>{}</pre>", shown(&text[..end]));
+    let _ = write!(body, "<h2>{title}</h2><pre>{}</pre>", render(&text[..end]));
     if end < text.len() {
         let rest = text.len() - end;
         let _ = write!(body, "<p class=\"no\">{rest} bytes more are not shown here.</p>");
     }
 }
 
-/// A diff, its lines marked by what they do.
+/// A diff with marked lines.
 fn coloured(diff: &str) -> String {
     let line = |line: &str| {
         let text = escaped(line);
@@ -155,7 +156,7 @@ fn coloured(diff: &str) -> String {
 }
 
 pub(super) fn question(question: &AskedQuestion) -> String {
-    let items = question.form.items();
+    let items = question.form.questions();
     let mut body = format!(
         "<h1>An agent asks</h1><p><small>Asked by {} at {}.</small></p>",
         escaped(&question.asked_by),
@@ -176,13 +177,13 @@ pub(super) fn question(question: &AskedQuestion) -> String {
     frame("An agent asks", &body)
 }
 
-fn answer_form(body: &mut String, items: &[Item]) {
+fn answer_form(body: &mut String, items: &[FormQuestion]) {
     body.push_str("<form method=\"post\">");
-    // One question with choices is answered by one click.
+    // A single question with choices is answered with one click.
     let at_once = items.len() == 1 && !items[0].choices().is_empty();
     for item in items {
         let _ = write!(body, "<fieldset><legend>{}</legend>", escaped(&item.question));
-        let (choices, several) = (item.choices(), item.several());
+        let (choices, several) = (item.choices(), item.multiple_choices());
         let name = field(&item.name);
         match (choices.is_empty(), several.is_empty()) {
             (true, true) => type_in(body, item),
@@ -213,7 +214,7 @@ fn tick(kind: &str, name: &str, value: &str, label: &str) -> String {
     format!("<label><input type=\"{kind}\" name=\"{name}\" value=\"{value}\"> {label}</label>")
 }
 
-fn type_in(body: &mut String, item: &Item) {
+fn type_in(body: &mut String, item: &FormQuestion) {
     let name = escaped(&field(&item.name));
     let _ = write!(body, "<label>Answer<textarea name=\"{name}\" rows=\"3\"></textarea></label>");
     if !item.is_text() {

@@ -9,21 +9,21 @@ use serde_json::{Value, json};
 use yard_core::op::{History, HistoryOf};
 use yard_core::{ApprovalId, Author, ContentHash, StepId};
 use yard_dialects::Answer;
-use yard_gate::{Actor, Awaited, Policy, Ruling, Scope, Session};
+use yard_gate::{Actor, Awaited, DecisionInput, Policy, Scope, Session};
 use yard_kernel::Boxed;
 use yard_sandbox::{Sandbox, Wish};
-use yard_testkit::{Folders, Plan, Yard};
+use yard_testkit::{Folders, OpenOptions, Yard};
 
 /// How often something is tried: the soak ten times as often.
 pub(crate) fn times(soak: usize) -> usize {
     if std::env::var_os("YARD_SOAK").is_some() { soak } else { soak.div_ceil(10) }
 }
 
-pub(crate) fn plan() -> Plan {
+pub(crate) fn plan() -> OpenOptions {
     let helper = PathBuf::from(env!("CARGO_BIN_EXE_toolyard"));
-    Plan {
+    OpenOptions {
         boxed: Some(Boxed::new(move || Sandbox::probe(helper, Wish::default()))),
-        ..Plan::default()
+        ..OpenOptions::default()
     }
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn shown(yard: &Yard, id: ApprovalId) -> ContentHash {
 
 pub(crate) fn decide(yard: &Yard, id: ApprovalId, approves: bool) -> yard_gate::Approval {
     let state = shown(yard, id);
-    let ruling = Ruling { approves, scope: Scope::Once, reason: None, args: None, state };
+    let ruling = DecisionInput { approves, scope: Scope::Once, reason: None, args: None, state };
     yard.catalog().decide(id, &ruling, &yard.person(), &yard.surroundings()).unwrap()
 }
 

@@ -18,7 +18,7 @@ use yard_core::{Call, Fault, FaultCode, Limits, Result, Role, WorkspaceId, World
 use yard_dialects::Catalog;
 use yard_disk::Resolution;
 use yard_gate::admin::{
-    AuthConfig, Entered, Identity, LoggedIn, NewKey, NewPerson, NewWorkspace, Opener, Refusal,
+    AuthConfig, Entered, Identity, LoginTokens, NewKey, NewPerson, NewWorkspace, Opener, Refusal,
     Server,
 };
 use yard_gate::registry::WorkspaceRow;
@@ -31,7 +31,7 @@ const PASSWORD: &str = "correct horse battery staple";
 const MINUTE: i64 = 60_000;
 
 /// Opens real workspaces in a folder, and remembers which are open.
-struct Rooms {
+struct WorkspaceOpener {
     home: PathBuf,
     world: Arc<FakeWorld>,
     /// The folder that the operator allows.
@@ -40,7 +40,7 @@ struct Rooms {
     alive: Mutex<Vec<Weak<OpenWorkspace>>>,
 }
 
-impl Rooms {
+impl WorkspaceOpener {
     fn opened(&self) -> usize {
         self.opened.load(Ordering::Relaxed)
     }
@@ -52,9 +52,9 @@ impl Rooms {
 }
 
 /// The opener that a house owns, while a test keeps looking at the rooms.
-struct Shared(Arc<Rooms>);
+struct SharedOpener(Arc<WorkspaceOpener>);
 
-impl Opener for Shared {
+impl Opener for SharedOpener {
     fn admit_folder(&self, folder: &str) -> Result<String> {
         let allowed = self.0.allowed.lock().unwrap().clone();
         let denied = || Fault::new(FaultCode::Denied, "the operator does not allow this folder");
@@ -67,14 +67,14 @@ impl Opener for Shared {
     }
 
     fn open(&self, row: &WorkspaceRow) -> Result<Arc<OpenWorkspace>> {
-        let rooms = &self.0;
+        let opener = &self.0;
         if let Some(folder) = &row.folder {
             self.admit_folder(folder)?;
         }
-        rooms.opened.fetch_add(1, Ordering::Relaxed);
-        let own = || rooms.home.join(row.id.to_string());
+        opener.opened.fetch_add(1, Ordering::Relaxed);
+        let own = || opener.home.join(row.id.to_string());
         let root = row.folder.as_ref().map_or_else(own, PathBuf::from);
-        let state_dir = rooms.home.join(format!("{}.state", row.id));
+        let state_dir = opener.home.join(format!("{}.state", row.id));
         std::fs::create_dir_all(&root).unwrap();
         std::fs::create_dir_all(&state_dir).unwrap();
         let store = Arc::new(SqliteStore::open(&state_dir).unwrap());
@@ -83,32 +83,32 @@ impl Opener for Shared {
             state_dir,
             store: Arc::clone(&store) as _,
             limits: Limits::default(),
-            world: Arc::clone(&rooms.world) as _,
+            world: Arc::clone(&opener.world) as _,
             probe: None,
             resolution: Resolution::Auto,
             virtual_files: Some(TranscriptFiles::new(Arc::clone(&store) as _)),
             boxed: None,
         })?;
         let open = OpenWorkspace::new(Arc::new(workspace), store, yard_dialects::CALLER_WORDS);
-        rooms.alive.lock().unwrap().push(Arc::downgrade(&open));
+        opener.alive.lock().unwrap().push(Arc::downgrade(&open));
         Ok(open)
     }
 }
 
 /// A house in a folder of its own.
-struct Estate {
-    house: Server,
+struct ServerFixture {
+    server: Server,
     registry: Arc<SqliteRegistry>,
-    rooms: Arc<Rooms>,
+    opener: Arc<WorkspaceOpener>,
     world: Arc<FakeWorld>,
     folder: TempDir,
 }
 
-impl Estate {
+impl ServerFixture {
     fn new() -> Self {
         let folder = TempDir::new().unwrap();
         let world = Arc::new(FakeWorld::new(3));
-        let rooms = Arc::new(Rooms {
+        let opener = Arc::new(WorkspaceOpener {
             home: folder.path().join("rooms"),
             world: Arc::clone(&world),
             allowed: Mutex::default(),
@@ -122,10 +122,10 @@ impl Estate {
             refresh_days: 30,
             open_registration: true,
         };
-        let opener = Box::new(Shared(Arc::clone(&rooms)));
-        let house = Server::new(Arc::clone(&registry) as _, opener, Arc::clone(&world) as _, auth);
-        let house = house.unwrap_or_else(|refusal| panic!("{refusal:?}"));
-        Self { house, registry, rooms, world, folder }
+        let shared = Box::new(SharedOpener(Arc::clone(&opener)));
+        let server = Server::new(Arc::clone(&registry) as _, shared, Arc::clone(&world) as _, auth);
+        let server = server.unwrap_or_else(|refusal| panic!("{refusal:?}"));
+        Self { server, registry, opener, world, folder }
     }
 
     fn register(&self, email: &str) {
@@ -135,22 +135,22 @@ impl Estate {
             confirm_password: None,
             full_name: None,
         };
-        self.house.register(&new, "127.0.0.1").unwrap();
+        self.server.register(&new, "127.0.0.1").unwrap();
     }
 
-    fn log_in(&self, email: &str) -> LoggedIn {
-        self.house.log_in(email, PASSWORD, "127.0.0.1").unwrap()
+    fn log_in(&self, email: &str) -> LoginTokens {
+        self.server.log_in(email, PASSWORD, "127.0.0.1").unwrap()
     }
 
     fn person(&self, email: &str) -> Identity {
         self.register(email);
-        self.house.identify(&self.log_in(email).access_token).unwrap()
+        self.server.identify(&self.log_in(email).access_token).unwrap()
     }
 
     fn workspace(&self, owner: &Identity) -> Entered {
         let new = NewWorkspace { name: "Work".to_owned(), folder: None };
-        let row = self.house.add_workspace(owner, &new).unwrap();
-        self.house.enter(owner.clone(), row.id, Role::Owner).unwrap()
+        let row = self.server.add_workspace(owner, &new).unwrap();
+        self.server.enter(owner.clone(), row.id, Role::Owner).unwrap()
     }
 
     fn call(&self) -> Call {
@@ -178,12 +178,12 @@ fn all() -> Vec<String> {
 
 #[test]
 fn wrong_passwords_are_limited_by_account() {
-    let estate = Estate::new();
-    estate.register("ada@example.com");
-    estate.register("bob@example.com");
-    let house = &estate.house;
+    let fixture = ServerFixture::new();
+    fixture.register("ada@example.com");
+    fixture.register("bob@example.com");
+    let server = &fixture.server;
     let tries = |email: &str, from: usize| {
-        house.log_in(email, "a wrong password", &format!("10.0.0.{from}"))
+        server.log_in(email, "a wrong password", &format!("10.0.0.{from}"))
     };
     let mut wrong = 0;
     // From another address each time: it is the account that is guarded.
@@ -192,54 +192,57 @@ fn wrong_passwords_are_limited_by_account() {
         assert!(wrong < 100, "at most 100 within a minute");
     }
     assert!(wrong > 30, "more than one address can try by itself");
-    let refused = house.log_in("ada@example.com", PASSWORD, "10.0.1.1");
+    let refused = server.log_in("ada@example.com", PASSWORD, "10.0.1.1");
     assert!(matches!(refused, Err(Refusal::TooMany(1..=60))), "the right one has to wait too");
-    assert!(house.log_in("bob@example.com", PASSWORD, "10.0.1.1").is_ok(), "others need not");
-    estate.world.advance_millis(MINUTE);
-    assert!(house.log_in("ada@example.com", PASSWORD, "10.0.1.1").is_ok());
+    assert!(server.log_in("bob@example.com", PASSWORD, "10.0.1.1").is_ok(), "others need not");
+    fixture.world.advance_millis(MINUTE);
+    assert!(server.log_in("ada@example.com", PASSWORD, "10.0.1.1").is_ok());
 }
 
 #[test]
 fn wrong_passwords_are_limited_by_address() {
-    let estate = Estate::new();
-    estate.register("ada@example.com");
-    let house = &estate.house;
+    let fixture = ServerFixture::new();
+    fixture.register("ada@example.com");
+    let server = &fixture.server;
     let mut wrong = 0;
     // Another account each time, most of which nobody has.
-    while is_unknown(house.log_in(&format!("p{wrong}@example.com"), "a wrong password", "10.0.0.1"))
-    {
+    while is_unknown(server.log_in(
+        &format!("p{wrong}@example.com"),
+        "a wrong password",
+        "10.0.0.1",
+    )) {
         wrong += 1;
         assert!(wrong < 20, "at most 20 within a minute");
     }
-    let from = |address| house.log_in("ada@example.com", PASSWORD, address);
+    let from = |address| server.log_in("ada@example.com", PASSWORD, address);
     assert!(matches!(from("10.0.0.1"), Err(Refusal::TooMany(1..=60))));
     assert!(from("10.0.0.2").is_ok());
-    estate.world.advance_millis(MINUTE);
+    fixture.world.advance_millis(MINUTE);
     assert!(from("10.0.0.1").is_ok());
 }
 
 #[test]
 fn one_address_cannot_keep_a_person_out() {
-    let estate = Estate::new();
-    estate.register("ada@example.com");
-    let house = &estate.house;
-    let tries = |address| house.log_in("ada@example.com", "a wrong password", address);
+    let fixture = ServerFixture::new();
+    fixture.register("ada@example.com");
+    let server = &fixture.server;
+    let tries = |address| server.log_in("ada@example.com", "a wrong password", address);
     let wrong = (0..40).take_while(|_| is_unknown(tries("10.0.0.1"))).count();
     assert!((5..20).contains(&wrong), "{wrong} tries");
     assert!(matches!(tries("10.0.0.1"), Err(Refusal::TooMany(1..=60))));
-    assert!(house.log_in("ada@example.com", PASSWORD, "10.0.0.2").is_ok(), "she is elsewhere");
+    assert!(server.log_in("ada@example.com", PASSWORD, "10.0.0.2").is_ok(), "she is elsewhere");
 }
 
 #[test]
 fn tries_at_the_same_time_are_counted_before_they_are_looked_at() {
-    let estate = Estate::new();
-    estate.register("ada@example.com");
-    let (house, all) = (&estate.house, Barrier::new(40));
+    let fixture = ServerFixture::new();
+    fixture.register("ada@example.com");
+    let (server, all) = (&fixture.server, Barrier::new(40));
     let looked_at = std::thread::scope(|scope| {
         let tries = (0..40).map(|_| {
             scope.spawn(|| {
                 all.wait();
-                is_unknown(house.log_in("ada@example.com", "a wrong password", "10.0.0.1"))
+                is_unknown(server.log_in("ada@example.com", "a wrong password", "10.0.0.1"))
             })
         });
         let tries: Vec<_> = tries.collect();
@@ -250,45 +253,45 @@ fn tries_at_the_same_time_are_counted_before_they_are_looked_at() {
 
 #[test]
 fn good_logins_are_not_limited() {
-    let estate = Estate::new();
+    let fixture = ServerFixture::new();
     for nth in 0..21 {
-        estate.register(&format!("p{nth}@example.com"));
-        estate.log_in("p0@example.com");
+        fixture.register(&format!("p{nth}@example.com"));
+        fixture.log_in("p0@example.com");
     }
 }
 
 #[test]
 fn tokens_end_and_are_renewed() {
-    let estate = Estate::new();
-    estate.register("ada@example.com");
-    let house = &estate.house;
-    let first = estate.log_in("ada@example.com");
-    assert!(house.identify(&first.access_token).is_ok());
-    estate.world.advance_millis(15 * MINUTE);
-    assert!(is_unknown(house.identify(&first.access_token)));
-    let second = house.refresh(&first.refresh_token).unwrap();
-    assert!(house.identify(&second.access_token).is_ok());
+    let fixture = ServerFixture::new();
+    fixture.register("ada@example.com");
+    let server = &fixture.server;
+    let first = fixture.log_in("ada@example.com");
+    assert!(server.identify(&first.access_token).is_ok());
+    fixture.world.advance_millis(15 * MINUTE);
+    assert!(is_unknown(server.identify(&first.access_token)));
+    let second = server.refresh(&first.refresh_token).unwrap();
+    assert!(server.identify(&second.access_token).is_ok());
     // One kind of token is never taken for the other.
-    assert!(is_unknown(house.identify(&second.refresh_token)));
-    assert!(is_unknown(house.refresh(&second.access_token)));
-    estate.world.advance_millis(30 * 24 * 60 * MINUTE);
-    assert!(is_unknown(house.refresh(&second.refresh_token)));
+    assert!(is_unknown(server.identify(&second.refresh_token)));
+    assert!(is_unknown(server.refresh(&second.access_token)));
+    fixture.world.advance_millis(30 * 24 * 60 * MINUTE);
+    assert!(is_unknown(server.refresh(&second.refresh_token)));
 }
 
 #[test]
 fn a_refresh_token_that_comes_back_ends_its_login_and_is_audited() {
-    let estate = Estate::new();
-    estate.register("ada@example.com");
-    let house = &estate.house;
-    let (stolen, other) = (estate.log_in("ada@example.com"), estate.log_in("ada@example.com"));
-    let renewed = house.refresh(&stolen.refresh_token).unwrap();
-    assert!(is_unknown(house.refresh(&stolen.refresh_token)));
+    let fixture = ServerFixture::new();
+    fixture.register("ada@example.com");
+    let server = &fixture.server;
+    let (stolen, other) = (fixture.log_in("ada@example.com"), fixture.log_in("ada@example.com"));
+    let renewed = server.refresh(&stolen.refresh_token).unwrap();
+    assert!(is_unknown(server.refresh(&stolen.refresh_token)));
     for dead in [&stolen, &renewed] {
-        assert!(is_unknown(house.identify(&dead.access_token)), "though its minutes are not over");
-        assert!(is_unknown(house.refresh(&dead.refresh_token)));
+        assert!(is_unknown(server.identify(&dead.access_token)), "though its minutes are not over");
+        assert!(is_unknown(server.refresh(&dead.refresh_token)));
     }
-    assert!(house.identify(&other.access_token).is_ok());
-    let rows = estate.registry.audit(0, 99).unwrap();
+    assert!(server.identify(&other.access_token).is_ok());
+    let rows = fixture.registry.audit(0, 99).unwrap();
     let ended: Vec<_> = rows.iter().filter(|row| row.entry.action == "end login").collect();
     assert_eq!(ended.len(), 1);
     assert_eq!(ended[0].entry.actor, format!("person:{}", stolen.person.id));
@@ -296,39 +299,39 @@ fn a_refresh_token_that_comes_back_ends_its_login_and_is_audited() {
 
 #[test]
 fn r13_audit_rows_of_people_hold_no_secret() {
-    let estate = Estate::new();
-    let ada = estate.person("ada@example.com");
-    let entered = estate.workspace(&ada);
+    let fixture = ServerFixture::new();
+    let ada = fixture.person("ada@example.com");
+    let entered = fixture.workspace(&ada);
     let new = NewKey { name: "agent".to_owned(), role: Role::Member, chat: None, toolsets: all() };
-    let key = estate.house.add_key(&entered, &new).unwrap();
-    let login = estate.log_in("ada@example.com");
-    let told = format!("{:?}", estate.registry.audit(0, 99).unwrap());
+    let key = fixture.server.add_key(&entered, &new).unwrap();
+    let login = fixture.log_in("ada@example.com");
+    let answer = format!("{:?}", fixture.registry.audit(0, 99).unwrap());
     for secret in [PASSWORD, "$argon2", "ada@", &key.key, &login.access_token, &login.refresh_token]
     {
-        assert!(!told.contains(secret), "{secret} in {told}");
+        assert!(!answer.contains(secret), "{secret} in {answer}");
     }
 }
 
 #[test]
 fn r14_a_key_is_bound_to_no_chat_of_another_workspace() {
-    let estate = Estate::new();
-    let ada = estate.person("ada@example.com");
-    let (here, there) = (estate.workspace(&ada), estate.workspace(&ada));
-    let elsewhere = estate.house.session(&there).unwrap();
-    let chat = elsewhere.chats().make(&estate.call(), "There", None).unwrap().id;
+    let fixture = ServerFixture::new();
+    let ada = fixture.person("ada@example.com");
+    let (here, there) = (fixture.workspace(&ada), fixture.workspace(&ada));
+    let elsewhere = fixture.server.session(&there).unwrap();
+    let chat = elsewhere.chats().make(&fixture.call(), "There", None).unwrap().id;
     let new =
         NewKey { name: "agent".to_owned(), role: Role::Member, chat: Some(chat), toolsets: all() };
-    assert!(estate.house.add_key(&here, &new).is_err());
-    assert!(estate.house.add_key(&there, &new).is_ok());
+    assert!(fixture.server.add_key(&here, &new).is_err());
+    assert!(fixture.server.add_key(&there, &new).is_ok());
 }
 
 #[test]
 fn r14_a_key_that_is_bound_to_a_chat_never_speaks_outside_of_it() {
-    let estate = Estate::new();
-    let ada = estate.person("ada@example.com");
-    let entered = estate.workspace(&ada);
-    let (house, call) = (&estate.house, estate.call());
-    let session = house.session(&entered).unwrap();
+    let fixture = ServerFixture::new();
+    let ada = fixture.person("ada@example.com");
+    let entered = fixture.workspace(&ada);
+    let (server, call) = (&fixture.server, fixture.call());
+    let session = server.session(&entered).unwrap();
     let own = session.chats().make(&call, "Own", None).unwrap();
     let other = session.chats().make(&call, "Other", None).unwrap();
     let new = NewKey {
@@ -337,13 +340,13 @@ fn r14_a_key_that_is_bound_to_a_chat_never_speaks_outside_of_it() {
         chat: Some(own.id),
         toolsets: all(),
     };
-    let key = house.add_key(&entered, &new).unwrap();
+    let key = server.add_key(&entered, &new).unwrap();
 
-    let agent = house.identify(&key.key).unwrap();
-    let inside = house.enter(agent, entered.workspace, Role::Viewer).unwrap();
-    let bound = house.session(&inside).unwrap();
+    let agent = server.identify(&key.key).unwrap();
+    let inside = server.enter(agent, entered.workspace, Role::Viewer).unwrap();
+    let bound = server.session(&inside).unwrap();
     assert_eq!(bound.chat(), Some(own.id));
-    assert!(estate.write(&bound, "/a.txt"));
+    assert!(fixture.write(&bound, "/a.txt"));
     let say = |chat| bound.chats().post(&call, chat, yard_gate::MessageRole::Assistant, "hello");
     assert!(say(own.id).is_ok());
     let denied = |result: Result<()>| assert_eq!(result.unwrap_err().code(), FaultCode::Denied);
@@ -358,90 +361,90 @@ fn r14_a_key_that_is_bound_to_a_chat_never_speaks_outside_of_it() {
 
 #[test]
 fn idle_workspaces_are_closed_when_many_are_open() {
-    let estate = Estate::new();
-    let ada = estate.person("ada@example.com");
-    let rooms: Vec<Entered> = (0..70).map(|_| estate.workspace(&ada)).collect();
+    let fixture = ServerFixture::new();
+    let ada = fixture.person("ada@example.com");
+    let workspaces: Vec<Entered> = (0..70).map(|_| fixture.workspace(&ada)).collect();
     // Somebody stays in the first one, though it was entered longest ago.
-    let inside = estate.house.session(&rooms[0]).unwrap();
-    for entered in &rooms[1..] {
-        estate.house.session(entered).unwrap();
+    let inside = fixture.server.session(&workspaces[0]).unwrap();
+    for entered in &workspaces[1..] {
+        fixture.server.session(entered).unwrap();
     }
-    assert_eq!(estate.rooms.opened(), 70);
-    assert_eq!(estate.rooms.still_open(), 64);
-    assert!(estate.write(&inside, "/still.txt"));
-    estate.house.session(&rooms[0]).unwrap();
-    assert_eq!(estate.rooms.opened(), 70, "the one that somebody is in was not opened again");
+    assert_eq!(fixture.opener.opened(), 70);
+    assert_eq!(fixture.opener.still_open(), 64);
+    assert!(fixture.write(&inside, "/still.txt"));
+    fixture.server.session(&workspaces[0]).unwrap();
+    assert_eq!(fixture.opener.opened(), 70, "the one that somebody is in was not opened again");
     // The second was closed; it opens again with everything that was in it.
-    assert!(estate.write(&estate.house.session(&rooms[1]).unwrap(), "/again.txt"));
-    assert_eq!((estate.rooms.opened(), estate.rooms.still_open()), (71, 64));
+    assert!(fixture.write(&fixture.server.session(&workspaces[1]).unwrap(), "/again.txt"));
+    assert_eq!((fixture.opener.opened(), fixture.opener.still_open()), (71, 64));
 }
 
 #[test]
 fn workspaces_that_are_in_use_stay_open_however_many() {
-    let estate = Estate::new();
-    let ada = estate.person("ada@example.com");
+    let fixture = ServerFixture::new();
+    let ada = fixture.person("ada@example.com");
     let sessions: Vec<Session> =
-        (0..66).map(|_| estate.house.session(&estate.workspace(&ada)).unwrap()).collect();
-    assert_eq!(estate.rooms.still_open(), 66);
-    assert!(sessions.iter().all(|session| estate.write(session, "/a.txt")));
+        (0..66).map(|_| fixture.server.session(&fixture.workspace(&ada)).unwrap()).collect();
+    assert_eq!(fixture.opener.still_open(), 66);
+    assert!(sessions.iter().all(|session| fixture.write(session, "/a.txt")));
 }
 
 #[test]
 fn two_callers_open_a_workspace_once() {
-    let estate = Estate::new();
-    let ada = estate.person("ada@example.com");
+    let fixture = ServerFixture::new();
+    let ada = fixture.person("ada@example.com");
     for _ in 0..5 {
-        let (entered, before) = (estate.workspace(&ada), estate.rooms.opened());
+        let (entered, before) = (fixture.workspace(&ada), fixture.opener.opened());
         let barrier = Barrier::new(8);
         std::thread::scope(|scope| {
             for nth in 0..8 {
-                let (estate, entered, barrier) = (&estate, &entered, &barrier);
+                let (fixture, entered, barrier) = (&fixture, &entered, &barrier);
                 scope.spawn(move || {
                     barrier.wait();
-                    let session = estate.house.session(entered).unwrap();
-                    assert!(estate.write(&session, &format!("/{nth}.txt")));
+                    let session = fixture.server.session(entered).unwrap();
+                    assert!(fixture.write(&session, &format!("/{nth}.txt")));
                 });
             }
         });
-        assert_eq!(estate.rooms.opened(), before + 1);
+        assert_eq!(fixture.opener.opened(), before + 1);
     }
 }
 
 #[test]
-fn a_workspace_that_is_deleted_lets_nobody_in_and_keeps_its_files() {
-    let estate = Estate::new();
-    let (ada, house) = (estate.person("ada@example.com"), &estate.house);
-    let entered = estate.workspace(&ada);
+fn a_deleted_workspace_admits_no_caller_and_keeps_its_files() {
+    let fixture = ServerFixture::new();
+    let (ada, server) = (fixture.person("ada@example.com"), &fixture.server);
+    let entered = fixture.workspace(&ada);
     let new = NewKey { name: "agent".to_owned(), role: Role::Member, chat: None, toolsets: all() };
-    let key = house.add_key(&entered, &new).unwrap();
-    let inside = house.session(&entered).unwrap();
-    assert!(estate.write(&inside, "/before.txt"));
-    house.delete(&entered).unwrap();
+    let key = server.add_key(&entered, &new).unwrap();
+    let inside = server.session(&entered).unwrap();
+    assert!(fixture.write(&inside, "/before.txt"));
+    server.delete(&entered).unwrap();
 
-    // Who is inside finishes what was begun; who comes by an old permit, by a key or anew, does not.
-    assert!(estate.write(&inside, "/under way.txt"));
-    assert!(is_denied(house.session(&entered)));
-    assert!(is_denied(house.enter(ada, entered.workspace, Role::Viewer)));
-    assert!(is_unknown(house.identify(&key.key)));
-    assert!(is_denied(house.delete(&entered)));
-    assert!(house.add_key(&entered, &new).is_err());
+    // Open sessions finish their calls; nobody gets in with an old permit, with a key or as a new session.
+    assert!(fixture.write(&inside, "/under way.txt"));
+    assert!(is_denied(server.session(&entered)));
+    assert!(is_denied(server.enter(ada, entered.workspace, Role::Viewer)));
+    assert!(is_unknown(server.identify(&key.key)));
+    assert!(is_denied(server.delete(&entered)));
+    assert!(server.add_key(&entered, &new).is_err());
     drop(inside);
-    assert_eq!(estate.rooms.still_open(), 0);
-    let files = estate.folder.path().join("rooms").join(entered.workspace.to_string());
+    assert_eq!(fixture.opener.still_open(), 0);
+    let files = fixture.folder.path().join("rooms").join(entered.workspace.to_string());
     assert!(files.join("before.txt").exists() && files.join("under way.txt").exists());
 }
 
 #[test]
-fn g16_nobody_learns_of_many_accounts_in_a_minute() {
-    let estate = Estate::new();
-    let ada = estate.person("ada@example.com");
-    let entered = estate.workspace(&ada);
+fn g16_a_caller_cannot_probe_many_accounts_in_a_minute() {
+    let fixture = ServerFixture::new();
+    let ada = fixture.person("ada@example.com");
+    let entered = fixture.workspace(&ada);
     let asks = |nth: usize| {
         let email = format!("nobody-{nth}@example.com");
-        estate.house.add_member(&entered, &email, Role::Viewer)
+        fixture.server.add_member(&entered, &email, Role::Viewer)
     };
-    let told = (0..30).filter(|nth| matches!(asks(*nth), Err(Refusal::Fault(_)))).count();
-    assert_eq!(told, 10);
+    let answer = (0..30).filter(|nth| matches!(asks(*nth), Err(Refusal::Fault(_)))).count();
+    assert_eq!(answer, 10);
     assert!(matches!(asks(31), Err(Refusal::TooMany(_))));
     let again = NewPerson {
         email: "ada@example.com".to_owned(),
@@ -449,20 +452,20 @@ fn g16_nobody_learns_of_many_accounts_in_a_minute() {
         confirm_password: None,
         full_name: None,
     };
-    let register = || estate.house.register(&again, "192.0.2.7");
+    let register = || fixture.server.register(&again, "192.0.2.7");
     assert!((0..10).all(|_| matches!(register(), Err(Refusal::Fault(_)))));
     assert!(matches!(register(), Err(Refusal::TooMany(_))));
 }
 
 #[test]
 fn r15_a_workspace_that_overlaps_already_can_only_be_removed() {
-    let estate = Estate::new();
-    let (ada, bob) = (estate.person("ada@example.com"), estate.person("bob@example.com"));
-    let house = &estate.house;
-    let at = |name: &str| estate.folder.path().join(name).to_str().unwrap().to_owned();
+    let fixture = ServerFixture::new();
+    let (ada, bob) = (fixture.person("ada@example.com"), fixture.person("bob@example.com"));
+    let server = &fixture.server;
+    let at = |name: &str| fixture.folder.path().join(name).to_str().unwrap().to_owned();
     let add = |who: &Identity, folder: String| {
-        *estate.rooms.allowed.lock().unwrap() = Some(folder.clone());
-        house.add_workspace(who, &NewWorkspace { name: "P".to_owned(), folder: Some(folder) })
+        *fixture.opener.allowed.lock().unwrap() = Some(folder.clone());
+        server.add_workspace(who, &NewWorkspace { name: "P".to_owned(), folder: Some(folder) })
     };
     let first = add(&ada, at("p4")).unwrap();
     for taken in ["p4", "p4/inner", ""] {
@@ -470,7 +473,7 @@ fn r15_a_workspace_that_overlaps_already_can_only_be_removed() {
     }
     // As an older version would have let it happen.
     let older = WorkspaceRow { folder: Some(at("p4/inner")), ..first.clone() };
-    let older = WorkspaceRow { id: WorkspaceId::new(estate.world.as_ref()), ..older };
+    let older = WorkspaceRow { id: WorkspaceId::new(fixture.world.as_ref()), ..older };
     let Identity::Person { person, .. } = &bob else { panic!("a person") };
     let audit = AuditEntry {
         at: older.created_at,
@@ -478,34 +481,35 @@ fn r15_a_workspace_that_overlaps_already_can_only_be_removed() {
         action: "add workspace".to_owned(),
         detail: older.id.to_string(),
     };
-    estate.registry.add_workspace(&older, person.id, &audit).unwrap();
-    let inside =
-        |who: &Identity, row: &WorkspaceRow| house.enter(who.clone(), row.id, Role::Owner).unwrap();
-    *estate.rooms.allowed.lock().unwrap() = Some(at("p4"));
+    fixture.registry.add_workspace(&older, person.id, &audit).unwrap();
+    let inside = |who: &Identity, row: &WorkspaceRow| {
+        server.enter(who.clone(), row.id, Role::Owner).unwrap()
+    };
+    *fixture.opener.allowed.lock().unwrap() = Some(at("p4"));
     for entered in [inside(&ada, &first), inside(&bob, &older)] {
-        assert!(is_denied(house.session(&entered)));
+        assert!(is_denied(server.session(&entered)));
     }
-    house.delete(&inside(&bob, &older)).unwrap();
-    assert!(estate.write(&house.session(&inside(&ada, &first)).unwrap(), "/a.txt"));
+    server.delete(&inside(&bob, &older)).unwrap();
+    assert!(fixture.write(&server.session(&inside(&ada, &first)).unwrap(), "/a.txt"));
 }
 
 #[test]
-fn folders_of_the_host_need_the_operators_word_each_time() {
-    let estate = Estate::new();
-    let (ada, house) = (estate.person("ada@example.com"), &estate.house);
-    let host = estate.folder.path().join("project").to_str().unwrap().to_owned();
+fn folders_of_the_host_need_the_operators_permission_each_time() {
+    let fixture = ServerFixture::new();
+    let (ada, server) = (fixture.person("ada@example.com"), &fixture.server);
+    let host = fixture.folder.path().join("project").to_str().unwrap().to_owned();
     let new = NewWorkspace { name: "Project".to_owned(), folder: Some(host.clone()) };
-    assert!(is_denied(house.add_workspace(&ada, &new)));
-    *estate.rooms.allowed.lock().unwrap() = Some(host.clone());
-    let row = house.add_workspace(&ada, &new).unwrap();
-    let entered = house.enter(ada, row.id, Role::Owner).unwrap();
-    assert!(estate.write(&house.session(&entered).unwrap(), "/a.txt"));
+    assert!(is_denied(server.add_workspace(&ada, &new)));
+    *fixture.opener.allowed.lock().unwrap() = Some(host.clone());
+    let row = server.add_workspace(&ada, &new).unwrap();
+    let entered = server.enter(ada, row.id, Role::Owner).unwrap();
+    assert!(fixture.write(&server.session(&entered).unwrap(), "/a.txt"));
     assert!(PathBuf::from(&host).join("a.txt").exists());
     // Once it is closed, it opens again only if the operator still allows it.
-    *estate.rooms.allowed.lock().unwrap() = None;
-    let others: Vec<Entered> = (0..64).map(|_| estate.workspace(&entered.identity)).collect();
+    *fixture.opener.allowed.lock().unwrap() = None;
+    let others: Vec<Entered> = (0..64).map(|_| fixture.workspace(&entered.identity)).collect();
     for other in &others {
-        house.session(other).unwrap();
+        server.session(other).unwrap();
     }
-    assert!(is_denied(house.session(&entered)));
+    assert!(is_denied(server.session(&entered)));
 }

@@ -19,7 +19,7 @@ use yard_server::mcp::rmcp::model::{
 };
 use yard_server::mcp::rmcp::service::RequestContext;
 use yard_server::mcp::rmcp::{ErrorData, RoleServer};
-use yard_server::mcp::{Answering, Extras};
+use yard_server::mcp::{ExtensionReply, McpExtension};
 
 use crate::conformance_tools::{PNG, TOOLSET};
 
@@ -35,7 +35,7 @@ pub(crate) struct Fixture;
 type Context = RequestContext<RoleServer>;
 type Called = Result<CallToolResponse, ErrorData>;
 
-impl Extras for Fixture {
+impl McpExtension for Fixture {
     fn toolset(&self) -> &str {
         TOOLSET
     }
@@ -79,7 +79,7 @@ impl Extras for Fixture {
         &'a self,
         params: &'a ReadResourceRequestParams,
         _: &'a Context,
-    ) -> Answering<'a, ReadResourceResponse> {
+    ) -> ExtensionReply<'a, ReadResourceResponse> {
         let read = ReadResourceResult::new(vec![content(&params.uri)?]);
         Some(Box::pin(ready(Ok(read.into()))))
     }
@@ -88,7 +88,7 @@ impl Extras for Fixture {
         &'a self,
         params: &'a GetPromptRequestParams,
         _: &'a Context,
-    ) -> Answering<'a, GetPromptResponse> {
+    ) -> ExtensionReply<'a, GetPromptResponse> {
         let filled = match params.name.as_str() {
             "test_input_required_result_prompt" => asking_prompt(params),
             _ => GetPromptResult::new(messages(params)?).into(),
@@ -100,7 +100,7 @@ impl Extras for Fixture {
         &'a self,
         params: &'a CallToolRequestParams,
         context: &'a Context,
-    ) -> Answering<'a, CallToolResponse> {
+    ) -> ExtensionReply<'a, CallToolResponse> {
         let answers = params.input_responses.clone().unwrap_or_default();
         let called = match params.name.as_ref() {
             "test_tool_with_logging" => return Some(Box::pin(logging(context))),
@@ -146,20 +146,20 @@ fn messages(params: &GetPromptRequestParams) -> Option<Vec<PromptMessage>> {
         let value = params.arguments.as_ref().and_then(|arguments| arguments.get(name));
         value.and_then(Value::as_str).unwrap_or_default().to_owned()
     };
-    let said = |text: &str| PromptMessage::new_text(Role::User, text);
+    let output = |text: &str| PromptMessage::new_text(Role::User, text);
     let shown = |block| PromptMessage::new(Role::User, block);
     Some(match params.name.as_str() {
-        "test_simple_prompt" => vec![said("This is a simple prompt.")],
+        "test_simple_prompt" => vec![output("This is a simple prompt.")],
         "test_prompt_with_arguments" => {
-            vec![said(&format!("Filled in with {} and {}.", argument("arg1"), argument("arg2")))]
+            vec![output(&format!("Filled in with {} and {}.", argument("arg1"), argument("arg2")))]
         }
         "test_prompt_with_embedded_resource" => {
             let embedded = ResourceContents::text("This is embedded.", argument("resourceUri"));
             let block = ContentBlock::resource(embedded.with_mime_type("text/plain"));
-            vec![shown(block), said("Read the resource above.")]
+            vec![shown(block), output("Read the resource above.")]
         }
         "test_prompt_with_image" => {
-            vec![shown(ContentBlock::image(PNG, "image/png")), said("Look at the image above.")]
+            vec![shown(ContentBlock::image(PNG, "image/png")), output("Look at the image above.")]
         }
         _ => return None,
     })
@@ -186,15 +186,15 @@ async fn logging(context: &Context) -> Called {
         log(context, message).await;
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    told("Logged three times")
+    text_reply("Logged three times")
 }
 
-/// From 2026-07-28 on only who sends a level with the request is told.
+/// From 2026-07-28 on a client gets log messages only if its request names a level.
 async fn logging_if_asked(context: &Context) -> Called {
     if context.meta.log_level().is_some() {
         log(context, "Logged").await;
     }
-    told("Logged, if that was asked for")
+    text_reply("Logged, if that was asked for")
 }
 
 async fn log(context: &Context, message: &str) {
@@ -206,9 +206,9 @@ async fn log(context: &Context, message: &str) {
 async fn sampled(params: &CallToolRequestParams, context: &Context) -> Called {
     let prompt = params.arguments.as_ref().and_then(|arguments| arguments.get("prompt")?.as_str());
     match context.peer.create_message(message(prompt.unwrap_or("Hello"))).await {
-        Ok(said) => {
-            let text = said.message.content.first().and_then(|block| block.as_text());
-            told(&format!("The model said: {}", text.map_or("", |text| &text.text)))
+        Ok(output) => {
+            let text = output.message.content.first().and_then(|block| block.as_text());
+            text_reply(&format!("The model said: {}", text.map_or("", |text| &text.text)))
         }
         Err(error) => failed(&error.to_string()),
     }
@@ -217,9 +217,9 @@ async fn sampled(params: &CallToolRequestParams, context: &Context) -> Called {
 /// Asks a person by a request, until 2025-11-25.
 async fn elicited(context: &Context, schema: Value) -> Called {
     match context.peer.create_elicitation(elicitation("Please fill this in", schema)).await {
-        Ok(said) => {
-            let (action, content) = (json!(said.action), said.content.unwrap_or_default());
-            told(&format!("Elicitation completed: action={action}, content={content}"))
+        Ok(output) => {
+            let (action, content) = (json!(output.action), output.content.unwrap_or_default());
+            text_reply(&format!("Elicitation completed: action={action}, content={content}"))
         }
         Err(error) => failed(&error.to_string()),
     }
@@ -227,7 +227,7 @@ async fn elicited(context: &Context, schema: Value) -> Called {
 
 fn needing_sampling(context: &Context) -> Called {
     match context.client_capabilities().and_then(|able| able.sampling) {
-        Some(_) => told("The client has sampling"),
+        Some(_) => text_reply("The client has sampling"),
         None => {
             let needed = ClientCapabilities::builder().enable_sampling().build();
             Err(ErrorData::missing_required_client_capability(needed))
@@ -237,14 +237,14 @@ fn needing_sampling(context: &Context) -> Called {
 
 fn greeting(answers: &InputResponses) -> Called {
     match accepted(answers, NAME) {
-        Some(given) => told(&format!("Hello, {}!", given["name"].as_str().unwrap_or("you"))),
+        Some(given) => text_reply(&format!("Hello, {}!", given["name"].as_str().unwrap_or("you"))),
         None => asked(one(NAME, whom()), None),
     }
 }
 
 fn asked_once(answers: &InputResponses, key: &str, request: InputRequest) -> Called {
     match answers.get(key) {
-        Some(said) => told(&format!("The client said: {said}")),
+        Some(output) => text_reply(&format!("The client said: {output}")),
         None => asked(one(key, request), None),
     }
 }
@@ -253,7 +253,7 @@ fn three(answers: &InputResponses, state: Option<&str>) -> Called {
     let all = [(NAME, whom()), (GREETING, sampling("Greet me")), (ROOTS, roots())];
     let is_answered = all.iter().all(|(key, _)| answers.contains_key(*key));
     match is_answered && state == Some(STATE) {
-        true => told("All three were answered"),
+        true => text_reply("All three were answered"),
         false => asked(all.map(|(key, request)| (key.to_owned(), request)).into(), Some(STATE)),
     }
 }
@@ -270,12 +270,12 @@ fn whatever_it_can(answers: &InputResponses, context: &Context) -> Called {
     }
     requests.retain(|key, _| !answers.contains_key(key));
     match requests.is_empty() {
-        true => told("Nothing is left to ask"),
+        true => text_reply("Nothing is left to ask"),
         false => asked(requests, None),
     }
 }
 
-fn told(text: &str) -> Called {
+fn text_reply(text: &str) -> Called {
     Ok(CallToolResult::success(vec![ContentBlock::text(text)]).into())
 }
 
@@ -293,8 +293,8 @@ fn one(key: &str, request: InputRequest) -> InputRequests {
 
 /// What a person accepted; `None` unless it is an answer to a form.
 fn accepted(answers: &InputResponses, key: &str) -> Option<Value> {
-    let said: ElicitResult = serde_json::from_value(answers.get(key)?.clone()).ok()?;
-    said.content.filter(Value::is_object)
+    let output: ElicitResult = serde_json::from_value(answers.get(key)?.clone()).ok()?;
+    output.content.filter(Value::is_object)
 }
 
 fn whom() -> InputRequest {

@@ -1,4 +1,4 @@
-//! Writes steps as a kernel would, in a line each, so that a test says only what it is about.
+//! Builds and appends steps as the kernel does, so that a test of a store needs one line per step.
 
 use yard_core::{
     Author, ContentHash, FileId, FileKind, FileState, FileType, Name, StepId, VersionId, World,
@@ -10,19 +10,19 @@ use yard_store::{
 
 use crate::FakeWorld;
 
-/// A hand that writes into one store.
-pub struct Scribe<'a> {
+/// Builds steps for one store.
+pub struct StepBuilder<'a> {
     store: &'a dyn Store,
     world: &'a FakeWorld,
 }
 
-impl<'a> Scribe<'a> {
-    /// Writes into `store`; ids and moments are the world's.
+impl<'a> StepBuilder<'a> {
+    /// Builds steps for `store`, with ids and times of `world`.
     pub fn new(store: &'a dyn Store, world: &'a FakeWorld) -> Self {
         Self { store, world }
     }
 
-    /// A file that comes to be at `path` (in the folder `parent`), with a new id.
+    /// Creates a file at `path`, in the folder `parent`, with a new id.
     pub fn create(&self, parent: FileId, path: &WsPath, bytes: &[u8]) -> NewChange {
         let state = FileState {
             parent,
@@ -37,7 +37,7 @@ impl<'a> Scribe<'a> {
         self.appear(FileId::new(self.world), path, state)
     }
 
-    /// A folder that comes to be.
+    /// Creates a folder.
     pub fn create_folder(&self, parent: FileId, path: &WsPath) -> NewChange {
         let state = FileState {
             parent,
@@ -52,7 +52,7 @@ impl<'a> Scribe<'a> {
         self.appear(FileId::new(self.world), path, state)
     }
 
-    /// A state that comes to be, or comes back.
+    /// Creates or restores a file with a state.
     pub fn appear(&self, file: FileId, path: &WsPath, state: FileState) -> NewChange {
         let version = state.content.map(|_| VersionId::new(self.world));
         NewChange {
@@ -65,7 +65,7 @@ impl<'a> Scribe<'a> {
         }
     }
 
-    /// A living file's next state, at the path that it has.
+    /// Changes the state of an existing file, at its path.
     pub fn become_state(&self, node: &Node, state: FileState) -> NewChange {
         let changed = node.state.as_ref().and_then(|before| before.content) != state.content;
         NewChange {
@@ -78,19 +78,19 @@ impl<'a> Scribe<'a> {
         }
     }
 
-    /// A living file's next content.
+    /// Changes the content of an existing file.
     pub fn edit(&self, node: &Node, bytes: &[u8]) -> NewChange {
         let (content, size) = (Some(ContentHash::of(bytes)), bytes.len() as u64);
         self.become_state(node, FileState { content, size, ..node.last.clone() })
     }
 
-    /// A living file's next place.
+    /// Moves an existing file.
     pub fn rename(&self, node: &Node, parent: FileId, path: &WsPath) -> NewChange {
         let state = FileState { parent, name: path.name().unwrap(), ..node.last.clone() };
         NewChange { to: Some(path.clone()), ..self.become_state(node, state) }
     }
 
-    /// A living file's end.
+    /// Removes an existing file.
     pub fn remove(&self, node: &Node) -> NewChange {
         NewChange {
             file: node.id,
@@ -122,12 +122,12 @@ impl<'a> Scribe<'a> {
         }
     }
 
-    /// A content made ready, against nothing.
+    /// Prepares a content without a base.
     pub fn prepared(&self, bytes: &[u8]) -> Prepared {
         self.store.prepare(ContentHash::of(bytes), bytes, None, Effort::Thorough).unwrap()
     }
 
-    /// A content made ready, against the version before.
+    /// Prepares a content with the previous version as its base.
     pub fn prepared_after(&self, bytes: &[u8], before: &[u8]) -> Prepared {
         let base = Base { hash: ContentHash::of(before), bytes: before };
         self.store.prepare(ContentHash::of(bytes), bytes, Some(base), Effort::Thorough).unwrap()
@@ -141,7 +141,7 @@ impl<'a> Scribe<'a> {
         self.store.append(self.store.head()?, batch)
     }
 
-    /// Creates a file in the root in a step of its own; its id.
+    /// Creates a file in the root in a step of its own. Returns its id.
     pub fn file(&self, name: &str, bytes: &[u8]) -> FileId {
         let change = self.create(FileId::ROOT, &path(name), bytes);
         let id = change.file;
@@ -160,18 +160,18 @@ impl<'a> Scribe<'a> {
         self.append(vec![self.remove(&self.node(id))], &[]).unwrap();
     }
 
-    /// A file that must be known.
+    /// A file that exists in the store.
     pub fn node(&self, id: FileId) -> Node {
         self.store.node(id).unwrap().unwrap()
     }
 }
 
-/// A path that must be one.
+/// Parses a path.
 pub(crate) fn path(text: &str) -> WsPath {
     WsPath::parse(text).unwrap()
 }
 
-/// A name that must be one.
+/// Parses a name.
 pub(crate) fn name(text: &str) -> Name {
     Name::new(text.as_bytes()).unwrap()
 }

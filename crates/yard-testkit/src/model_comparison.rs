@@ -1,5 +1,5 @@
-//! Drives two stores with the same random batches, fitting and not, and compares what they say. The
-//! seed is the test: what fails once fails again.
+//! Sends the same random batches, valid and invalid, to a store and to the model, and compares the results. A seed
+//! always makes the same test.
 
 use std::cell::RefCell;
 
@@ -10,27 +10,28 @@ use yard_store::{
     StoreError,
 };
 
-use crate::alike::assert_alike;
-use crate::{FakeWorld, ModelStore, Scribe};
+use crate::store_equality::assert_stores_equal;
+use crate::{FakeWorld, ModelStore, StepBuilder};
 
-/// Few names, so that they meet.
+/// Few names, so that they collide.
 const NAMES: [&[u8]; 6] = [b"a", b"b", b"c", b"d\xff", b"e e", b"f"];
 
 /// Runs `rounds` random batches of that seed on `store` and on a model.
 pub fn run(store: &dyn Store, seed: u64, rounds: usize) {
     let model = ModelStore::new();
     let world = FakeWorld::new(seed);
-    let rival = Rival { store, model: &model, world: &world, old: RefCell::default() };
+    let comparison =
+        ModelComparison { store, model: &model, world: &world, old: RefCell::default() };
     for round in 0..rounds {
-        rival.round();
+        comparison.round();
         if round % 16 == 15 {
-            assert_alike(&model, store);
+            assert_stores_equal(&model, store);
         }
     }
-    assert_alike(&model, store);
+    assert_stores_equal(&model, store);
 }
 
-struct Rival<'a> {
+struct ModelComparison<'a> {
     store: &'a dyn Store,
     model: &'a ModelStore,
     world: &'a FakeWorld,
@@ -38,14 +39,14 @@ struct Rival<'a> {
     old: RefCell<Vec<NewStep>>,
 }
 
-impl Rival<'_> {
+impl ModelComparison<'_> {
     fn round(&self) {
         match self.world.below(12) {
             0 => self.remember(),
             1 => self.note(),
             2 => self.keep(),
             3 if self.world.below(3) == 0 => self.purge(),
-            4 if self.world.below(3) == 0 => self.place_again(),
+            4 if self.world.below(3) == 0 => self.add_placements(),
             _ => self.batch(),
         }
     }
@@ -61,7 +62,7 @@ impl Rival<'_> {
             let contents: Vec<Prepared> = bytes.iter().map(|pair| prepare(store, pair)).collect();
             store.append(expected, Batch { steps: &steps, contents: &contents })
         };
-        same(send(self.model), send(self.store));
+        assert_same(send(self.model), send(self.store));
         self.old.borrow_mut().extend(steps);
     }
 
@@ -70,9 +71,9 @@ impl Rival<'_> {
         if !old.is_empty() && self.world.below(30) == 0 {
             return old[self.world.below(old.len())].clone();
         }
-        let scribe = Scribe::new(self.model, self.world);
-        let changes = (0..self.world.below(4)).map(|_| self.change(&scribe, bytes)).collect();
-        let mut step = scribe.step("write", changes);
+        let builder = StepBuilder::new(self.model, self.world);
+        let changes = (0..self.world.below(4)).map(|_| self.change(&builder, bytes)).collect();
+        let mut step = builder.step("write", changes);
         step.author = Author::WORDS[self.world.below(3)].0;
         if self.world.below(4) == 0 {
             step.undoes = Some(old.last().map_or_else(|| StepId::new(self.world), |old| old.id));
@@ -93,7 +94,7 @@ impl Rival<'_> {
     }
 
     /// Recovery places files of a step again; a history is moved to another folder.
-    fn place_again(&self) {
+    fn add_placements(&self) {
         let head = self.model.head().unwrap();
         let seq = self.world.below(head as usize + 2) as Seq;
         let count = self.model.changes(seq).unwrap().len();
@@ -101,27 +102,27 @@ impl Rival<'_> {
             0 => Vec::new(),
             count => vec![self.placement(self.world.below(count) as u64)],
         };
-        same(self.model.add_placements(seq, &again), self.store.add_placements(seq, &again));
+        assert_same(self.model.add_placements(seq, &again), self.store.add_placements(seq, &again));
         let root = RootIdentity {
             filesystem: (self.world.below(2) == 0).then(|| self.world.random() as u64),
             inode: self.world.random() as u64,
             birth: (self.world.below(2) == 0).then(|| self.world.random() as i64),
         };
-        same(self.model.set_root(root), self.store.set_root(root));
+        assert_same(self.model.set_root(root), self.store.set_root(root));
     }
 
-    fn change(&self, scribe: &Scribe<'_>, bytes: &mut Vec<Bytes>) -> NewChange {
+    fn change(&self, builder: &StepBuilder<'_>, bytes: &mut Vec<Bytes>) -> NewChange {
         let (parent, path) = self.place();
         let files = self.files();
         let node = files.get(self.world.below(files.len().max(1)));
         let mut change = match (node, self.world.below(8)) {
-            (None, _) | (_, 0) => scribe.create(parent, &path, &self.bytes(bytes, None)),
-            (_, 1) => scribe.create_folder(parent, &path),
-            (Some(node), 2 | 3) => scribe.edit(node, &self.bytes(bytes, node.last.content)),
-            (Some(node), 4) => scribe.rename(node, parent, &path),
-            (Some(node), 5) => scribe.appear(node.id, &node.path, node.last.clone()),
-            (Some(node), 6) => scribe.become_state(node, self.touched(&node.last)),
-            (Some(node), _) => scribe.remove(node),
+            (None, _) | (_, 0) => builder.create(parent, &path, &self.bytes(bytes, None)),
+            (_, 1) => builder.create_folder(parent, &path),
+            (Some(node), 2 | 3) => builder.edit(node, &self.bytes(bytes, node.last.content)),
+            (Some(node), 4) => builder.rename(node, parent, &path),
+            (Some(node), 5) => builder.appear(node.id, &node.path, node.last.clone()),
+            (Some(node), 6) => builder.become_state(node, self.touched(&node.last)),
+            (Some(node), _) => builder.remove(node),
         };
         if self.world.below(40) == 0 {
             change.before = change.after.clone();
@@ -146,7 +147,7 @@ impl Rival<'_> {
         }
     }
 
-    /// Every file that there ever was.
+    /// Every file that ever existed.
     fn files(&self) -> Vec<Node> {
         let steps = self.model.steps(None, None, usize::MAX).unwrap();
         let changes = steps.iter().flat_map(|step| self.model.changes(step.seq).unwrap());
@@ -180,7 +181,7 @@ impl Rival<'_> {
         let contents = [Prepared::kept(hash, 16, file)];
         let batch = Batch { steps: &[], contents: &contents };
         let head = self.model.head().unwrap();
-        same(self.model.append(head, batch), self.store.append(head, batch));
+        assert_same(self.model.append(head, batch), self.store.append(head, batch));
     }
 
     /// Purges a few files, now and then one that is not removed; then the kernel's files are gone.
@@ -196,18 +197,18 @@ impl Rival<'_> {
             action: "purge".to_owned(),
             detail: String::new(),
         };
-        same(self.model.purge(&files, &entry), self.store.purge(&files, &entry));
+        assert_same(self.model.purge(&files, &entry), self.store.purge(&files, &entry));
         let pending = self.model.pending_deletions().unwrap();
         let some = &pending[..self.world.below(pending.len() + 1)];
-        same(self.model.forget_deletions(some), self.store.forget_deletions(some));
+        assert_same(self.model.forget_deletions(some), self.store.forget_deletions(some));
     }
 
     fn remember(&self) {
         let seen: Vec<Remembered> =
             self.files().iter().filter_map(|node| self.seen(node)).collect();
-        same(self.model.remember(&seen), self.store.remember(&seen));
+        assert_same(self.model.remember(&seen), self.store.remember(&seen));
         let mark = Mark { seq: self.world.below(100) as Seq, boot: self.world.random() };
-        same(self.model.set_projected(mark), self.store.set_projected(mark));
+        assert_same(self.model.set_projected(mark), self.store.set_projected(mark));
     }
 
     fn seen(&self, node: &Node) -> Option<Remembered> {
@@ -219,7 +220,7 @@ impl Rival<'_> {
     fn note(&self) {
         let (actor, action) = ("person:local".to_owned(), "denied".to_owned());
         let entry = AuditEntry { at: self.world.now(), actor, action, detail: String::new() };
-        same(self.model.append_audit(&entry), self.store.append_audit(&entry));
+        assert_same(self.model.append_audit(&entry), self.store.append_audit(&entry));
     }
 }
 
@@ -234,8 +235,8 @@ fn prepare(store: &dyn Store, Bytes { bytes, before }: &Bytes) -> Prepared {
     store.prepare(ContentHash::of(bytes), bytes, base, Effort::Quick).unwrap()
 }
 
-/// Both succeeded alike, or both failed for the same kind of reason.
-fn same<T: PartialEq + std::fmt::Debug>(model: Result<T>, store: Result<T>) {
+/// Asserts that both succeeded with the same value, or failed for the same kind of reason.
+fn assert_same<T: PartialEq + std::fmt::Debug>(model: Result<T>, store: Result<T>) {
     match (&model, &store) {
         (Err(StoreError::Misfit(_)), Err(StoreError::Misfit(_))) => {}
         _ => assert_eq!(model, store),

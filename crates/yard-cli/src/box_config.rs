@@ -1,6 +1,5 @@
-//! The boxes of this program. Its own binary is their helper. A local command probes what the machine supports when
-//! it first needs a box, and a server when it starts. This module starts no process but git, for the name of the
-//! user.
+//! The configuration of boxes. This program is also their helper. A local command probes what the machine supports when
+//! it first needs a box, and a server when it starts. This module starts no process but git, for the name of the user.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -46,26 +45,26 @@ impl ServerBoxes {
         let sandbox = self.sandbox.of_workspace(shared.workspace_bytes)?;
         let mut boxed = Boxed::new(move || sandbox);
         boxed.shown_at = Some(PathBuf::from(SHOWN_AT));
-        Ok(configured(boxed, served_limits(&self.commands), &self.commands))
+        Ok(configured(boxed, server_limits_of(&self.commands), &self.commands))
     }
 }
 
 /// The same box, with the limits that the operator configured.
 fn configured(mut boxed: Boxed, limits: Limits, commands: &Commands) -> Boxed {
     boxed.limits = limits;
-    boxed.keeping = keeping(commands);
+    boxed.keeping = retention(commands);
     boxed.terminals = terminals(commands);
     boxed
 }
 
 /// Probes what this machine supports, for a server whose workspaces share it.
-pub(crate) fn probe_served(data: &Path, commands: &Commands) -> Sandbox {
-    let user = served_user(commands);
+pub(crate) fn probe_for_server(data: &Path, commands: &Commands) -> Sandbox {
+    let user = server_user(commands);
     probe(data, commands, user, Some(shared_memory(commands).all_bytes))
 }
 
 /// The environment whose programs a server's boxes show: the server's own, with the PATH that the operator configured.
-pub(crate) fn served_user(commands: &Commands) -> UserEnvironment<'static> {
+pub(crate) fn server_user(commands: &Commands) -> UserEnvironment<'static> {
     let mut user = UserEnvironment::of_this_process();
     let path = commands.path.as_ref().map(std::env::join_paths);
     // The check of the configuration refused folders whose names cannot be in a PATH.
@@ -107,52 +106,52 @@ fn mib(count: u64) -> u64 {
     count.saturating_mul(1 << 20)
 }
 
-/// How much of what commands say and build is kept.
-pub(crate) fn keeping(commands: &Commands) -> Keeping {
-    let usual = Keeping::default();
+/// How much command output and build output is stored.
+pub(crate) fn retention(commands: &Commands) -> Keeping {
+    let defaults = Keeping::default();
     let days = |count: u64| Duration::from_secs(count.saturating_mul(24 * 3_600));
     Keeping {
-        stream_bytes: commands.output_mib.map_or(usual.stream_bytes, mib),
-        total_bytes: commands.kept_output_mib.map_or(usual.total_bytes, mib),
-        age: commands.kept_output_days.map_or(usual.age, days),
-        builds_bytes: commands.kept_builds_mib.map_or(usual.builds_bytes, mib),
-        home_bytes: commands.home_mib.map_or(usual.home_bytes, mib),
-        caches_bytes: commands.caches_mib.map_or(usual.caches_bytes, mib),
+        stream_bytes: commands.output_mib.map_or(defaults.stream_bytes, mib),
+        total_bytes: commands.kept_output_mib.map_or(defaults.total_bytes, mib),
+        age: commands.kept_output_days.map_or(defaults.age, days),
+        builds_bytes: commands.kept_builds_mib.map_or(defaults.builds_bytes, mib),
+        home_bytes: commands.home_mib.map_or(defaults.home_bytes, mib),
+        caches_bytes: commands.caches_mib.map_or(defaults.caches_bytes, mib),
     }
 }
 
 fn terminals(commands: &Commands) -> TerminalLimits {
-    let usual = TerminalLimits::default();
+    let defaults = TerminalLimits::default();
     let minutes = |count: u64| Duration::from_secs(count.saturating_mul(60));
     let hours = |count: u64| minutes(count.saturating_mul(60));
     TerminalLimits {
-        at_once: commands.terminals.unwrap_or(usual.at_once),
-        life: commands.terminal_hours.map_or(usual.life, hours),
-        idle: commands.terminal_idle_minutes.map_or(usual.idle, minutes),
+        at_once: commands.terminals.unwrap_or(defaults.at_once),
+        life: commands.terminal_hours.map_or(defaults.life, hours),
+        idle: commands.terminal_idle_minutes.map_or(defaults.idle, minutes),
     }
 }
 
-/// What a command may use on one person's machine.
+/// The limits of a command on one person's machine.
 pub(crate) fn limits(commands: &Commands) -> Limits {
-    let usual = Limits::default();
+    let defaults = Limits::default();
     let minutes = |count: u64| Duration::from_secs(count.saturating_mul(60));
     Limits {
-        wall: commands.run_minutes.map_or(usual.wall, minutes),
-        cpu_seconds: commands.cpu_seconds.or(usual.cpu_seconds),
-        memory_bytes: commands.memory_mib.map_or(usual.memory_bytes, mib),
-        processes: commands.processes.unwrap_or(usual.processes),
-        open_files: commands.open_files.unwrap_or(usual.open_files),
-        file_bytes: commands.file_mib.map_or(usual.file_bytes, mib),
-        written_bytes: commands.written_mib.map_or(usual.written_bytes, mib),
-        ..usual
+        wall: commands.run_minutes.map_or(defaults.wall, minutes),
+        cpu_seconds: commands.cpu_seconds.or(defaults.cpu_seconds),
+        memory_bytes: commands.memory_mib.map_or(defaults.memory_bytes, mib),
+        processes: commands.processes.unwrap_or(defaults.processes),
+        open_files: commands.open_files.unwrap_or(defaults.open_files),
+        file_bytes: commands.file_mib.map_or(defaults.file_bytes, mib),
+        written_bytes: commands.written_mib.map_or(defaults.written_bytes, mib),
+        ..defaults
     }
 }
 
-/// What a command may use on a server: of memory, what its workspace may.
-fn served_limits(commands: &Commands) -> Limits {
+/// The limits of a command on a server. Its memory is at most that of its workspace.
+fn server_limits_of(commands: &Commands) -> Limits {
     let shared = shared_memory(commands);
-    let most = shared.workspace_bytes;
-    let memory_bytes = commands.memory_mib.map_or(most, mib).min(most);
+    let max = shared.workspace_bytes;
+    let memory_bytes = commands.memory_mib.map_or(max, mib).min(max);
     Limits { memory_bytes, shared_memory: Some(shared), ..limits(commands) }
 }
 
@@ -170,19 +169,19 @@ mod tests {
 
     #[test]
     fn commands_of_a_server_share_what_one_person_has() {
-        let usual = limits(&Commands::default());
-        assert_eq!((usual.cpu_seconds, usual.processes), (None, 4_096));
-        assert_eq!((usual.wall.as_secs(), usual.shared_memory), (3_600, None));
-        let served = served_limits(&Commands::default());
-        let (all_bytes, workspace_bytes) = (usual.memory_bytes, usual.memory_bytes / 2);
-        assert_eq!(served.shared_memory, Some(SharedMemory { workspace_bytes, all_bytes }));
-        assert_eq!(served.memory_bytes, workspace_bytes);
+        let defaults = limits(&Commands::default());
+        assert_eq!((defaults.cpu_seconds, defaults.processes), (None, 4_096));
+        assert_eq!((defaults.wall.as_secs(), defaults.shared_memory), (3_600, None));
+        let server_limits = server_limits_of(&Commands::default());
+        let (all_bytes, workspace_bytes) = (defaults.memory_bytes, defaults.memory_bytes / 2);
+        assert_eq!(server_limits.shared_memory, Some(SharedMemory { workspace_bytes, all_bytes }));
+        assert_eq!(server_limits.memory_bytes, workspace_bytes);
         let (memory_mib, all_memory_mib) = (Some(3_000), Some(2_000));
         let commands = Commands { memory_mib, all_memory_mib, ..Commands::default() };
-        let served = served_limits(&commands);
-        assert_eq!(served.memory_bytes, mib(1_000));
+        let server_limits = server_limits_of(&commands);
+        assert_eq!(server_limits.memory_bytes, mib(1_000));
         let commands = Commands { workspace_memory_mib: Some(2_500), ..commands };
-        assert_eq!(served_limits(&commands).memory_bytes, mib(2_000));
+        assert_eq!(server_limits_of(&commands).memory_bytes, mib(2_000));
         let commands = Commands { run_minutes: Some(5), cpu_seconds: Some(7), ..commands };
         let bounded = limits(&commands);
         assert_eq!((bounded.wall.as_secs(), bounded.cpu_seconds), (300, Some(7)));

@@ -1,4 +1,4 @@
-//! A store whose n-th call fails, before it is made or after.
+//! A store whose n-th call fails, before or after it takes effect.
 
 use std::sync::Arc;
 
@@ -9,64 +9,72 @@ use yard_store::{
     VersionRow,
 };
 
-use crate::probe::Fuse;
+use crate::harness::FailureTrigger;
 
-/// When a failing call fails.
+/// Whether a failing call fails before or after it takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum When {
-    /// Nothing was done.
+pub enum FailureTime {
+    /// Before: nothing is changed.
     Before,
-    /// It was done, and the answer was lost.
+    /// After: the change is made, and the answer is lost.
     After,
 }
 
-/// What a failing call answers.
+/// The outcome of a failing call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum FailureOutcome {
     /// This error.
     Error(StoreError),
-    /// Nothing: the process ends at once.
+    /// The process ends at once.
     Abort,
-    /// Nothing: the thread panics.
+    /// The thread panics.
     Panic,
 }
 
-/// A store that fails when its fuse says so.
+/// A store that fails when its trigger says so.
 pub struct FailingStore {
     inner: Arc<dyn Store>,
-    fuse: Arc<Fuse>,
-    when: When,
-    answer: Answer,
-    hears_of_flushes: bool,
+    trigger: Arc<FailureTrigger>,
+    when: FailureTime,
+    outcome: FailureOutcome,
+    records_flushes: bool,
 }
 
 impl FailingStore {
     /// A store over `inner`.
-    pub fn new(inner: Arc<dyn Store>, fuse: Arc<Fuse>, when: When, answer: Answer) -> Self {
-        Self { inner, fuse, when, answer, hears_of_flushes: true }
+    pub fn new(
+        inner: Arc<dyn Store>,
+        trigger: Arc<FailureTrigger>,
+        when: FailureTime,
+        outcome: FailureOutcome,
+    ) -> Self {
+        Self { inner, trigger, when, outcome, records_flushes: true }
     }
 
-    /// A store that never fails and never hears that the disk was flushed: to recovery after a restart of
-    /// the machine, every write may have been lost.
+    /// A store that never fails and never records that the disk was flushed: recovery after a restart of the machine
+    /// assumes that every write may be lost.
     pub fn never_flushed(inner: Arc<dyn Store>) -> Self {
-        let answer = Answer::Error(StoreError::Full);
-        Self { hears_of_flushes: false, ..Self::new(inner, Fuse::new(), When::Before, answer) }
+        let outcome = FailureOutcome::Error(StoreError::Full);
+        Self {
+            records_flushes: false,
+            ..Self::new(inner, FailureTrigger::new(), FailureTime::Before, outcome)
+        }
     }
 
     fn pass<T>(&self, call: impl FnOnce(&dyn Store) -> Result<T>) -> Result<T> {
-        let blows = self.fuse.call();
-        if blows && self.when == When::Before {
+        let fails = self.trigger.call();
+        if fails && self.when == FailureTime::Before {
             return self.fail();
         }
-        let answer = call(self.inner.as_ref());
-        if blows { self.fail() } else { answer }
+        let outcome = call(self.inner.as_ref());
+        if fails { self.fail() } else { outcome }
     }
 
     fn fail<T>(&self) -> Result<T> {
-        match &self.answer {
-            Answer::Error(error) => Err(error.clone()),
-            Answer::Abort => std::process::abort(),
-            Answer::Panic => panic!("on purpose"),
+        match &self.outcome {
+            FailureOutcome::Error(error) => Err(error.clone()),
+            FailureOutcome::Abort => std::process::abort(),
+            FailureOutcome::Panic => panic!("on purpose"),
         }
     }
 }
@@ -173,7 +181,7 @@ impl Store for FailingStore {
     }
 
     fn set_projected(&self, mark: Mark) -> Result<()> {
-        if !self.hears_of_flushes {
+        if !self.records_flushes {
             return Ok(());
         }
         self.pass(|store| store.set_projected(mark))

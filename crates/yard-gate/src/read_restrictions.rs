@@ -1,40 +1,40 @@
-//! What the rules withhold from one caller's reading, for everything that reads more than one named
-//! file: searches, listings, diffs of steps, boxes, transcripts. Presets do not count here: what a preset
-//! asks about is asked about once, for the whole search or command.
+//! The files that the rules withhold from one caller, for operations that read more than one named file: searches,
+//! listings, diffs of steps, boxes, transcripts. Presets do not matter here: under a preset a person is asked once, for
+//! the whole search or command.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use serde_json::{Value, json};
 use yard_core::hash::ContentHash;
 use yard_core::{Effect, EffectKind, Reading, WsPath};
 use yard_store::{NewTurn, Turn, TurnKind};
 
+use crate::lock::lock;
 use crate::rules::Then;
 use crate::{Origin, Rule, Rules};
 
-/// Most paths that a turn of a transcript names: one that is about more is shown to nobody from whom
-/// anything is withheld.
+/// How many paths a turn of a transcript names. A turn about more paths is hidden from every caller with restrictions.
 const NAMED_PATHS: usize = 64;
-/// The member of a turn's data that says what it is about.
+/// The member of a turn's data with the paths that it is about.
 const ABOUT: &str = "about";
 
-/// What one caller may not read, by the rules and by what persons allowed.
-pub(crate) struct Withheld {
+/// What one caller may not read, by the rules and by the grants of persons.
+pub(crate) struct ReadRestrictions {
     /// Rules that deny reading, or ask before it.
     read: Vec<Rule>,
-    /// The same of listing.
+    /// Rules that deny listing, or ask before it.
     list: Vec<Rule>,
-    /// What persons allowed to read, where only asking stands against it.
+    /// Reads that persons allowed, which override rules that ask.
     allowed: Vec<Rule>,
 }
 
-impl Withheld {
-    /// What the rules withhold from a tool; `None` where that is nothing.
-    pub(crate) fn by(rules: &Rules, origin: Origin<'_>) -> Option<Self> {
+impl ReadRestrictions {
+    /// The restrictions of a tool; `None` if it has none.
+    pub(crate) fn from_rules(rules: &Rules, origin: Origin<'_>) -> Option<Self> {
         let against = |kind: EffectKind| -> Vec<Rule> {
             let rules = rules.rules.iter().filter(|rule| rule.then() != Then::Allow);
-            rules.filter(|rule| rule.speaks_of(kind, origin)).cloned().collect()
+            rules.filter(|rule| rule.is_about_kind(kind, origin)).cloned().collect()
         };
         let (read, list) = (against(EffectKind::Read), against(EffectKind::List));
         if read.is_empty() && list.is_empty() {
@@ -43,12 +43,12 @@ impl Withheld {
         Some(Self { read, list, allowed: Vec::new() })
     }
 
-    /// The same without what persons allowed.
-    pub(crate) fn without(self, granted: impl Iterator<Item = Rule>) -> Self {
+    /// The same with the reads that persons allowed.
+    pub(crate) fn with_grants(self, granted: impl Iterator<Item = Rule>) -> Self {
         Self { allowed: granted.filter(|rule| rule.then() == Then::Allow).collect(), ..self }
     }
 
-    /// Whether a person could have allowed something of it.
+    /// Whether a person could have allowed some of the reads.
     pub(crate) fn asks(&self) -> bool {
         self.read.iter().any(|rule| rule.then() == Then::Ask)
     }
@@ -57,17 +57,17 @@ impl Withheld {
         self.allowed.iter().any(|rule| rule.names(path))
     }
 
-    fn marks(rules: &[Rule]) -> BTreeSet<String> {
-        let mark = |rule: &Rule| {
+    fn rule_hashes(rules: &[Rule]) -> BTreeSet<String> {
+        let short_hash = |rule: &Rule| {
             let mut hash = ContentHash::of(rule.to_string().as_bytes()).to_string();
             hash.truncate(16);
             hash
         };
-        rules.iter().map(mark).collect()
+        rules.iter().map(short_hash).collect()
     }
 }
 
-impl Reading for Withheld {
+impl Reading for ReadRestrictions {
     fn may_read(&self, path: &WsPath) -> bool {
         let mut against = self.read.iter().filter(|rule| rule.names(path)).peekable();
         if against.peek().is_none() {
@@ -78,39 +78,39 @@ impl Reading for Withheld {
 
     fn may_list(&self, path: &WsPath) -> bool {
         let is_hidden = |path: &WsPath| self.list.iter().any(|rule| rule.names(path));
-        // What is in a folder that may not be named may not be named either.
+        // An entry of a hidden folder is hidden as well.
         self.list.is_empty() || !(is_hidden(path) || path.ancestors().iter().any(is_hidden))
     }
 
     fn withheld_places(&self) -> Vec<WsPath> {
-        self.read.iter().flat_map(Rule::places).collect()
+        self.read.iter().flat_map(Rule::base_folders).collect()
     }
 
     fn withholds_all_below(&self, folder: &WsPath) -> bool {
-        let counts = |rule: &&Rule| rule.then() == Then::Deny || self.allowed.is_empty();
-        self.read.iter().filter(counts).any(|rule| rule.names_all_below(folder))
+        let is_effective = |rule: &&Rule| rule.then() == Then::Deny || self.allowed.is_empty();
+        self.read.iter().filter(is_effective).any(|rule| rule.names_all_below(folder))
     }
 
     fn note(&self) -> String {
-        json!({"withheld": Self::marks(&self.read), "allowed": Self::marks(&self.allowed)})
+        json!({"withheld": Self::rule_hashes(&self.read), "allowed": Self::rule_hashes(&self.allowed)})
             .to_string()
     }
 
     fn may_see(&self, note: &str) -> bool {
         let note: Value = serde_json::from_str(note).unwrap_or_default();
-        let marks = |name: &str| -> Option<BTreeSet<String>> {
-            let marks = note[name].as_array()?.iter();
-            marks.map(|mark| mark.as_str().map(str::to_owned)).collect()
+        let hashes = |name: &str| -> Option<BTreeSet<String>> {
+            let hashes = note[name].as_array()?.iter();
+            hashes.map(|hash| hash.as_str().map(str::to_owned)).collect()
         };
-        let (Some(withheld), Some(allowed)) = (marks("withheld"), marks("allowed")) else {
+        let (Some(withheld), Some(allowed)) = (hashes("withheld"), hashes("allowed")) else {
             return self.read.is_empty();
         };
-        Self::marks(&self.read).is_subset(&withheld)
-            && allowed.is_subset(&Self::marks(&self.allowed))
+        Self::rule_hashes(&self.read).is_subset(&withheld)
+            && allowed.is_subset(&Self::rule_hashes(&self.allowed))
     }
 }
 
-/// A turn that remembers what it is about.
+/// Stores in a turn which paths it is about.
 pub(crate) fn with_about(mut turn: NewTurn, about: Value) -> NewTurn {
     let mut data: Value = serde_json::from_str(&turn.data).unwrap_or_default();
     if let Some(data) = data.as_object_mut() {
@@ -120,34 +120,34 @@ pub(crate) fn with_about(mut turn: NewTurn, about: Value) -> NewTurn {
     turn
 }
 
-/// What one call looked at and changed.
+/// The paths that one call read and changed.
 #[derive(Debug, Default)]
-pub(crate) struct Touched(Mutex<Paths>);
+pub(crate) struct TouchedPaths(Mutex<Paths>);
 
 #[derive(Debug, Default)]
 struct Paths {
     named: BTreeSet<WsPath>,
-    /// It was about whole trees, or a command was: about whatever its caller could read.
+    /// Whether it was about whole trees or ran a command, and so about everything that its caller could read.
     is_wide: bool,
 }
 
-impl Touched {
+impl TouchedPaths {
     pub(crate) fn note(&self, effect: &Effect) {
-        let mut paths = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut paths = lock(&self.0);
         for one in &effect.paths {
-            // What was said before may quote whatever its caller could read then.
-            let is_said =
+            // Command output and transcripts may quote everything that their caller could read.
+            let may_quote =
                 one.path.is_command_output() || one.path.relative().starts_with(b"chats/");
-            paths.is_wide |= one.with_contents || is_said || one.kind == EffectKind::Run;
+            paths.is_wide |= one.with_contents || may_quote || one.kind == EffectKind::Run;
             if one.kind != EffectKind::List && paths.named.len() <= NAMED_PATHS {
                 paths.named.insert(one.path.clone());
             }
         }
     }
 
-    /// Writes into `about` what the call was about.
+    /// Writes the paths into `about`.
     pub(crate) fn describe(&self, about: &mut Value) {
-        let paths = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let paths = lock(&self.0);
         about["wide"] = json!(paths.is_wide);
         about["paths"] = match paths.named.len() > NAMED_PATHS {
             true => Value::Null,
@@ -156,11 +156,11 @@ impl Touched {
     }
 }
 
-/// Whether a caller may see a turn of a transcript: everything that it is about, and if it is about more
-/// than it names, everything that its own caller could read.
+/// Whether a caller may see a turn of a transcript: it may read every path that the turn names, and if the turn is about
+/// more, everything that the turn's own caller could read.
 pub(crate) fn may_see(reading: &dyn Reading, turn: &Turn) -> bool {
     match turn.kind {
-        // What persons decide and say is meant for all readers of the chat.
+        // Decisions and messages of persons are for all readers of the chat.
         TurnKind::Mode | TurnKind::Answer | TurnKind::Decision => return true,
         TurnKind::Message if crate::Actor::is_person_name(&turn.actor) => return true,
         _ => {}
@@ -177,8 +177,8 @@ pub(crate) fn may_see(reading: &dyn Reading, turn: &Turn) -> bool {
     all_readable && (about["wide"] == json!(false) || reading.may_see(&about.to_string()))
 }
 
-/// A turn as such a caller sees it.
-pub(crate) fn as_seen(reading: Option<&dyn Reading>, mut turn: Turn) -> Turn {
+/// A turn as a caller with these restrictions may see it.
+pub(crate) fn visible_turn(reading: Option<&dyn Reading>, mut turn: Turn) -> Turn {
     let mut data: Value = serde_json::from_str(&turn.data).unwrap_or_default();
     match reading {
         Some(reading) if !may_see(reading, &turn) => {
@@ -194,5 +194,5 @@ pub(crate) fn as_seen(reading: Option<&dyn Reading>, mut turn: Turn) -> Turn {
     turn
 }
 
-/// What stands in the place of a turn that its reader may not see.
+/// The text in the place of a turn that its reader may not see.
 const WITHHELD: &str = "left out: it may tell of files that you may not read";

@@ -1,4 +1,4 @@
-//! How a yard is opened.
+//! The options with which a test opens a workspace.
 
 use std::sync::Arc;
 
@@ -10,36 +10,36 @@ use yard_store::{SqliteStore, Store};
 
 use crate::RealWorld;
 
-/// How a yard is opened; the default is what `toolyard call` does.
-pub struct Plan {
-    /// Bounds.
+/// The options of a test workspace. The defaults are those of `toolyard call`.
+pub struct OpenOptions {
+    /// The limits.
     pub limits: Limits,
-    /// Clock, dice and boot.
+    /// The clock, the random numbers and the boot id.
     pub world: Arc<dyn World>,
-    /// Lets disk calls fail.
+    /// Makes disk calls fail.
     pub probe: Option<Arc<dyn Probe>>,
     /// How paths are resolved.
     pub resolution: Resolution,
-    /// What stands between the kernel and the real store.
+    /// Wraps the real store.
     pub store: Box<dyn Fn(Arc<SqliteStore>) -> Arc<dyn Store>>,
     /// Files that are not on disk, instead of the transcripts of chats.
     pub virtual_files: Option<Arc<dyn VirtualFiles>>,
-    /// Where commands run, if they do.
+    /// The box of commands, if they can run.
     pub boxed: Option<Boxed>,
-    /// The way to the web. By default no name is known there.
+    /// The access to the web. By default no name resolves.
     pub web: Web,
 }
 
-/// Knows no name: no test reaches the web by accident.
-struct Nowhere;
+/// Resolves no name, so that no test reaches the web by accident.
+struct NoNames;
 
-impl Resolve for Nowhere {
+impl Resolve for NoNames {
     fn resolve(&self, _: &str, _: u16) -> std::io::Result<Vec<std::net::SocketAddr>> {
         Ok(Vec::new())
     }
 }
 
-impl Default for Plan {
+impl Default for OpenOptions {
     fn default() -> Self {
         Self {
             limits: Limits::default(),
@@ -49,7 +49,7 @@ impl Default for Plan {
             store: Box::new(|store| store),
             virtual_files: None,
             boxed: None,
-            web: Web::new(Net::default().resolving_by(Arc::new(Nowhere))),
+            web: Web::new(Net::default().resolving_by(Arc::new(NoNames))),
         }
     }
 }

@@ -1,12 +1,12 @@
-//! Asks two stores everything and compares the answers.
+//! Compares all contents of two stores.
 
 use std::collections::BTreeSet;
 
 use yard_core::FileId;
 use yard_store::{Change, Node, Store};
 
-/// Panics where two stores answer differently.
-pub fn assert_alike(left: &dyn Store, right: &dyn Store) {
+/// Panics if two stores differ in any answer.
+pub fn assert_stores_equal(left: &dyn Store, right: &dyn Store) {
     assert_eq!(left.head(), right.head(), "head");
     assert_eq!(left.projected(), right.projected(), "projected");
     assert_eq!(left.root(), right.root(), "root");

@@ -69,7 +69,7 @@ pub(crate) fn sandbox_with(wish: Wish) -> Sandbox {
 }
 
 /// A workspace and a place for layers.
-pub(crate) struct Ground {
+pub(crate) struct BoxSetup {
     temp: TempDir,
     pub(crate) limits: Limits,
     pub(crate) stdin: Vec<u8>,
@@ -95,7 +95,7 @@ impl Ran {
     }
 }
 
-impl Ground {
+impl BoxSetup {
     pub(crate) fn new() -> Self {
         let temp = TempDir::new().unwrap();
         for name in ["workspace", "layers", "outside"] {

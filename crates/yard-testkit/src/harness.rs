@@ -1,5 +1,5 @@
-//! A fuse that blows at the n-th call, a disk that fails when it does, and how tests look at a yard from
-//! outside: without the kernel, as another program would.
+//! Failure injection: a trigger for the n-th call, and a disk that fails then. Snapshots of folders as another program
+//! sees them, short constructors of operations, and the workspace of a child process.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,77 +18,77 @@ use yard_gate::{
 use yard_kernel::{Opening, Workspace};
 use yard_store::SqliteStore;
 
-use crate::Plan;
+use crate::OpenOptions;
 
-/// Whether the full counts are asked for.
+/// Whether the tests run with their full counts.
 pub fn soak() -> bool {
     std::env::var_os("YARD_SOAK").is_some_and(|value| value == "1")
 }
 
-/// A count: all of it in a soak, a tenth in a plain run.
+/// The full count in a soak, a tenth of it in an ordinary run.
 pub fn scaled(full: usize) -> usize {
     if soak() { full } else { full.div_ceil(10) }
 }
 
-/// Which calls after the chosen one fail too.
+/// Which calls fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
-    /// Only that one.
+pub enum FailingCalls {
+    /// Only the chosen one.
     Once,
-    /// That one and every later one.
+    /// The chosen one and all later ones.
     Onwards,
 }
 
-/// Counts calls, and says which of them must fail.
+/// Counts calls and decides which of them fail.
 #[derive(Debug, Default)]
-pub struct Fuse {
-    armed: Mutex<Option<(u64, Reach)>>,
+pub struct FailureTrigger {
+    plan: Mutex<Option<(u64, FailingCalls)>>,
     calls: AtomicU64,
-    blown: AtomicU64,
+    failed: AtomicU64,
 }
 
-impl Fuse {
-    /// A fuse that never blows until it is armed.
+impl FailureTrigger {
+    /// A trigger that is not armed.
     pub fn new() -> Arc<Self> {
         Arc::default()
     }
 
     /// The `nth` call from now (counted from 0) fails.
-    pub fn arm(&self, nth: u64, reach: Reach) {
-        let mut armed = self.armed.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn arm(&self, nth: u64, reach: FailingCalls) {
+        let mut plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
         self.calls.store(0, Ordering::SeqCst);
-        self.blown.store(0, Ordering::SeqCst);
-        *armed = Some((nth, reach));
+        self.failed.store(0, Ordering::SeqCst);
+        *plan = Some((nth, reach));
     }
 
-    /// Nothing fails any more; how many calls did.
+    /// Disarms it. Returns how many calls failed.
     pub fn disarm(&self) -> u64 {
-        *self.armed.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        self.blown.load(Ordering::SeqCst)
+        *self.plan.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.failed.load(Ordering::SeqCst)
     }
 
-    /// One call: whether it must fail.
+    /// Counts a call. Whether it has to fail.
     pub fn call(&self) -> bool {
-        let armed = self.armed.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some((nth, reach)) = *armed else { return false };
+        let plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((nth, reach)) = *plan else { return false };
         let now = self.calls.fetch_add(1, Ordering::SeqCst);
-        let blows = match reach {
-            Reach::Once => now == nth,
-            Reach::Onwards => now >= nth,
+        let fails = match reach {
+            FailingCalls::Once => now == nth,
+            FailingCalls::Onwards => now >= nth,
         };
-        if blows {
-            self.blown.fetch_add(1, Ordering::SeqCst);
+        if fails {
+            self.failed.fetch_add(1, Ordering::SeqCst);
         }
-        blows
+        fails
     }
 }
 
-/// What a blown fuse does to a disk call.
+/// How a triggered disk call fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Blow {
-    /// It answers this error number.
+pub enum InjectedFailure {
+    /// It returns this error number.
     Errno(i32),
-    /// The process ends at once, as by a power cut.
+    /// The process ends at once, as in a power cut.
     Abort,
     /// The thread panics.
     Panic,
@@ -97,18 +97,18 @@ pub enum Blow {
 /// A disk whose n-th call fails.
 #[derive(Debug)]
 pub struct FailingProbe {
-    fuse: Arc<Fuse>,
-    blow: Blow,
+    trigger: Arc<FailureTrigger>,
+    failure: InjectedFailure,
     last: Mutex<Option<DiskCall>>,
 }
 
 impl FailingProbe {
-    /// Disk calls that fail as `fuse` says.
-    pub fn new(fuse: Arc<Fuse>, blow: Blow) -> Self {
-        Self { fuse, blow, last: Mutex::default() }
+    /// Disk calls that fail as `trigger` says.
+    pub fn new(trigger: Arc<FailureTrigger>, failure: InjectedFailure) -> Self {
+        Self { trigger, failure, last: Mutex::default() }
     }
 
-    /// The first call that failed last time.
+    /// The first call that failed since it was armed.
     pub fn last(&self) -> Option<DiskCall> {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -116,21 +116,21 @@ impl FailingProbe {
 
 impl Probe for FailingProbe {
     fn before(&self, call: DiskCall) -> io::Result<()> {
-        if !self.fuse.call() {
+        if !self.trigger.call() {
             return Ok(());
         }
         self.last.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(call);
-        match self.blow {
-            Blow::Errno(errno) => Err(io::Error::from_raw_os_error(errno)),
-            Blow::Abort => std::process::abort(),
-            Blow::Panic => panic!("on purpose"),
+        match self.failure {
+            InjectedFailure::Errno(errno) => Err(io::Error::from_raw_os_error(errno)),
+            InjectedFailure::Abort => std::process::abort(),
+            InjectedFailure::Panic => panic!("on purpose"),
         }
     }
 }
 
 /// One entry of a directory as any program sees it; times are left out.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Seen {
+pub enum EntrySnapshot {
     /// A directory and its mode.
     Folder(u32),
     /// A file, its mode and its bytes.
@@ -141,7 +141,7 @@ pub enum Seen {
     Other,
 }
 
-impl std::fmt::Debug for Seen {
+impl std::fmt::Debug for EntrySnapshot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Folder(mode) => write!(f, "folder {mode:o}"),
@@ -155,17 +155,17 @@ impl std::fmt::Debug for Seen {
     }
 }
 
-/// Everything below a directory, by its path relative to it.
-pub type Tree = BTreeMap<String, Seen>;
+/// The entries below a folder, by relative path.
+pub type FolderSnapshot = BTreeMap<String, EntrySnapshot>;
 
-/// Everything below `root`.
-pub fn tree(root: &Path) -> Tree {
-    let mut found = Tree::new();
-    look(root, "", &mut found);
+/// A snapshot of everything below `root`.
+pub fn tree(root: &Path) -> FolderSnapshot {
+    let mut found = FolderSnapshot::new();
+    read_folder(root, "", &mut found);
     found
 }
 
-fn look(folder: &Path, prefix: &str, found: &mut Tree) {
+fn read_folder(folder: &Path, prefix: &str, found: &mut FolderSnapshot) {
     for entry in std::fs::read_dir(folder).expect("a readable folder") {
         let entry = entry.expect("an entry");
         let name = format!("{prefix}/{}", entry.file_name().as_bytes().escape_ascii());
@@ -174,21 +174,21 @@ fn look(folder: &Path, prefix: &str, found: &mut Tree) {
         let mode = meta.permissions().mode() & 0o7777;
         let kind = meta.file_type();
         let seen = if kind.is_dir() {
-            look(&path, &name, found);
-            Seen::Folder(mode)
+            read_folder(&path, &name, found);
+            EntrySnapshot::Folder(mode)
         } else if kind.is_file() {
-            Seen::File(mode, std::fs::read(&path).expect("its bytes"))
+            EntrySnapshot::File(mode, std::fs::read(&path).expect("its bytes"))
         } else if kind.is_symlink() {
             let target = std::fs::read_link(&path).expect("its target");
-            Seen::Link(target.as_os_str().as_bytes().to_vec())
+            EntrySnapshot::Link(target.as_os_str().as_bytes().to_vec())
         } else {
-            Seen::Other
+            EntrySnapshot::Other
         };
         found.insert(name, seen);
     }
 }
 
-/// Copies a directory with modes and links into one that exists.
+/// Copies a folder with modes and links into an existing one.
 pub fn copy_tree(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).expect("a readable folder") {
         let entry = entry.expect("an entry");
@@ -207,7 +207,7 @@ pub fn copy_tree(from: &Path, to: &Path) {
     }
 }
 
-/// What is in the staging folder below a state folder (or a root that has its own).
+/// The entries of the staging folder below a state folder, or below a root that has its own.
 pub fn staged(home: &Path) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(home.join("stage")) else { return Vec::new() };
     entries
@@ -220,7 +220,7 @@ pub fn at(path: &str) -> WsPath {
     WsPath::parse(path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// A write that replaces what is there.
+/// A write that replaces an existing file.
 pub fn write(path: &str, content: impl AsRef<[u8]>, expected: Option<ContentHash>) -> op::Write {
     op::Write {
         path: at(path),
@@ -245,7 +245,7 @@ pub fn replace(path: &str, old: &str, new: &str) -> op::Edit {
     op::Edit { path: at(path), actions: vec![action], expected: None }
 }
 
-/// A move to exactly that path (or into that folder).
+/// A move to a path, or into a folder.
 pub fn mv(from: &str, to: &str) -> op::Move {
     op::Move { from: at(from), to: at(to), into_folder: false, on_existing: op::OnExisting::Refuse }
 }
@@ -255,16 +255,16 @@ pub fn rm(path: &str) -> op::Remove {
     op::Remove { path: at(path), on_folder: op::OnFolder::WithContents }
 }
 
-/// One process's hand on a workspace whose folders belong to somebody else: what a child process has.
+/// The workspace of a child process, whose folders belong to the parent.
 #[derive(Clone)]
-pub struct Hand {
+pub struct ChildWorkspace {
     open: Arc<OpenWorkspace>,
     world: Arc<dyn World>,
 }
 
-impl Hand {
+impl ChildWorkspace {
     /// Opens the workspace at `root` with its state in `state`, as `plan` says.
-    pub fn open(root: &Path, state: &Path, plan: Plan) -> Result<Self> {
+    pub fn open(root: &Path, state: &Path, plan: OpenOptions) -> Result<Self> {
         let store = SqliteStore::open(state).unwrap_or_else(|error| panic!("the store: {error}"));
         let store = Arc::new(store);
         let world = Arc::clone(&plan.world);
@@ -305,7 +305,7 @@ impl Hand {
         self.perform(history).unwrap_or_else(|fault| panic!("history: {fault}")).steps
     }
 
-    /// Checks everything; panics on damage. What changed behind the store's back.
+    /// Verifies the history and panics on damage. Returns the paths that other programs changed.
     pub fn verified(&self) -> Vec<String> {
         let found = self.perform(op::Verify).unwrap_or_else(|fault| panic!("verify: {fault}"));
         assert!(found.problems.is_empty(), "verify: {:?}", found.problems);

@@ -1,5 +1,4 @@
-//! The fields of a JSON schema as a table for people: name, type and meaning, with the fields of what is inside below
-//! it.
+//! The fields of a JSON schema as an HTML table: name, type and description. Nested fields are below their parent.
 
 use std::fmt::Write as _;
 
@@ -7,35 +6,35 @@ use serde_json::Value;
 
 use super::html::escaped;
 
-/// The table; nothing where the schema names no fields.
+/// The table; empty if the schema has no fields.
 pub(super) fn table(schema: &Value) -> String {
     let mut rows = String::new();
     add_rows(&mut rows, schema, "");
     if rows.is_empty() { rows } else { format!("<table>{rows}</table>") }
 }
 
-fn add_rows(rows: &mut String, schema: &Value, above: &str) {
+fn add_rows(rows: &mut String, schema: &Value, prefix: &str) {
     let required = schema["required"].as_array();
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-        let place = format!("{above}{name}");
+        let name_path = format!("{prefix}{name}");
         let is_required = required.is_some_and(|names| names.contains(&Value::from(name.as_str())));
         // Writing into a string cannot fail.
         let _ = write!(
             rows,
             "<tr><td><code>{}</code><td>{}{}<td>{}",
-            escaped(&place),
+            escaped(&name_path),
             escaped(&type_of(property)),
             if is_required { "" } else { ", optional" },
-            meaning(property)
+            description_html(property)
         );
         match property.get("items") {
-            Some(items) => add_rows(rows, items, &format!("{place}[].")),
-            None => add_rows(rows, property, &format!("{place}.")),
+            Some(items) => add_rows(rows, items, &format!("{name_path}[].")),
+            None => add_rows(rows, property, &format!("{name_path}.")),
         }
     }
 }
 
-/// The values that the schema allows, where it lists them.
+/// The values that a schema lists.
 fn allowed_values(property: &Value) -> impl Iterator<Item = &str> {
     property["enum"].as_array().into_iter().flatten().filter_map(Value::as_str)
 }
@@ -58,14 +57,14 @@ fn type_of(property: &Value) -> String {
     }
 }
 
-/// What a doc comment says, with its names as code.
-fn meaning(property: &Value) -> String {
+/// The description, with names as code.
+fn description_html(property: &Value) -> String {
     let text = property["description"].as_str().unwrap_or_default();
-    marked_up(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+    with_code_spans(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// A text as markup, with what stands between backticks as code.
-pub(super) fn marked_up(text: &str) -> String {
+/// A text as markup, with the parts between backticks as code.
+pub(super) fn with_code_spans(text: &str) -> String {
     let parts = text.split('`').enumerate().map(|(at, part)| match at % 2 {
         0 => escaped(part),
         _ => format!("<code>{}</code>", escaped(part)),
@@ -80,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_inside_stands_below_and_what_may_be_left_out_is_said() {
+    fn nested_fields_are_below_their_parent_and_optional_ones_are_marked() {
         let schema = json!({
             "required": ["files"],
             "properties": {

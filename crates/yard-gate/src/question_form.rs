@@ -1,5 +1,5 @@
-//! What a person is asked, and what counts as an answer (W15). Pure: it knows JSON Schema and nothing
-//! of chats, stores or callers.
+//! The form of a question to a person, and the check of its answers (W15). It knows JSON Schema, and neither chats nor
+//! stores nor callers.
 
 use std::fmt;
 
@@ -9,57 +9,57 @@ use serde_json::{Map, Value};
 use yard_core::{Fault, FaultCode, Result};
 use yard_store::Via;
 
-/// Most questions of one form.
-const QUESTIONS: usize = 4;
-/// Most buttons of one question.
-const BUTTONS: usize = 20;
-/// Most characters of a name.
+/// How many questions a form may have.
+const MAX_QUESTIONS: usize = 4;
+/// How many buttons a question may have.
+const MAX_BUTTONS: usize = 20;
+/// The longest name, in characters.
 const NAME_CHARS: usize = 64;
-/// Most bytes of a form, written as JSON, and of the answers to one.
+/// The largest form, and the largest answers to one, in bytes of JSON.
 const FORM_BYTES: usize = 64 << 10;
-/// Most characters of a button that a message quotes.
+/// How many characters of a button a message quotes.
 const QUOTED_CHARS: usize = 100;
-/// How often matching one pattern of a schema with one text may step back: far more than patterns of people need,
-/// and far less than anybody would wait for.
+/// The limit on backtracking when one pattern of a schema is matched: far more than patterns of people need, and reached
+/// within milliseconds.
 const BACKTRACKS: usize = 10_000;
-/// The answer that approves a plan, and the one that does not (W16).
+/// The answers that approve and reject a plan (W16).
 const ACCEPT: &str = "Accept";
 const REJECT: &str = "Reject";
 
-/// One to four questions that are asked, and answered, together.
+/// One to four questions that are asked and answered together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct QuestionForm(Vec<Item>);
+pub struct QuestionForm(Vec<FormQuestion>);
 
 /// One question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Item {
-    /// The name under which it is answered.
+pub struct FormQuestion {
+    /// The name of its answer.
     pub name: String,
-    /// Its words.
+    /// The text of the question.
     pub question: String,
-    /// The JSON Schema that an answer keeps.
+    /// The JSON Schema of its answer.
     pub schema: Value,
-    /// The choices to click, if there are any.
+    /// Its buttons, if it has any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub buttons: Vec<Button>,
 }
 
-/// One choice to click.
+/// A button of a question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Button {
-    /// What it says.
+    /// The text on it.
     pub label: String,
-    /// What it answers.
+    /// The answer that it gives.
     pub value: String,
 }
 
-/// What a person can choose, of one question.
+/// A choice of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// The answer that choosing it gives.
+    /// The answer that it gives.
     pub answer: String,
-    /// What a person reads: the label of its button, else the answer.
+    /// The text of its button, else the answer.
     pub label: String,
 }
 
@@ -72,16 +72,16 @@ impl fmt::Display for Choice {
     }
 }
 
-/// What is wrong with a form that was sent, and where.
+/// An error in a form that was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Flaw {
-    /// The argument: `questions[0].schema`.
+pub struct FormError {
+    /// The wrong argument, such as `questions[0].schema`.
     pub at: String,
     /// What to send instead.
     pub message: String,
 }
 
-impl Flaw {
+impl FormError {
     fn new(at: impl Into<String>, message: impl Into<String>) -> Self {
         Self { at: at.into(), message: message.into() }
     }
@@ -93,32 +93,32 @@ fn beginning(text: &str) -> &str {
 }
 
 impl QuestionForm {
-    /// Checks questions as they were sent; a schema may be a string that holds it.
-    pub fn check(mut items: Vec<Item>) -> std::result::Result<Self, Flaw> {
-        if items.is_empty() || items.len() > QUESTIONS {
-            let wrong = format!("expected 1 to {QUESTIONS} questions, got {}", items.len());
-            return Err(Flaw::new("questions", wrong));
+    /// Checks questions as they were sent. A schema may be a string with JSON.
+    pub fn check(mut items: Vec<FormQuestion>) -> std::result::Result<Self, FormError> {
+        if items.is_empty() || items.len() > MAX_QUESTIONS {
+            let wrong = format!("expected 1 to {MAX_QUESTIONS} questions, got {}", items.len());
+            return Err(FormError::new("questions", wrong));
         }
         for at in 0..items.len() {
             let (before, rest) = items.split_at_mut(at);
-            let flaw = |field: &str, message: String| {
-                Flaw::new(format!("questions[{at}].{field}"), message)
+            let error = |field: &str, message: String| {
+                FormError::new(format!("questions[{at}].{field}"), message)
             };
             if let Some(item) = rest.first_mut() {
-                item.check().map_err(|(field, message)| flaw(field, message))?;
+                item.check().map_err(|(field, message)| error(field, message))?;
                 if before.iter().any(|other| other.name == item.name) {
                     let taken = format!(
                         "{:?} is the name of another question already; give each a name of its own",
                         item.name
                     );
-                    return Err(flaw("name", taken));
+                    return Err(error("name", taken));
                 }
             }
         }
         let form = Self(items);
         match form.to_json().len() {
             0..=FORM_BYTES => Ok(form),
-            bytes => Err(Flaw::new(
+            bytes => Err(FormError::new(
                 "questions",
                 format!("has {bytes} bytes; at most {FORM_BYTES} are asked at once"),
             )),
@@ -126,17 +126,17 @@ impl QuestionForm {
     }
 
     /// The questions.
-    pub fn items(&self) -> &[Item] {
+    pub fn questions(&self) -> &[FormQuestion] {
         &self.0
     }
 
-    /// As a store keeps it.
+    /// The stored form.
     pub(crate) fn to_json(&self) -> String {
         // Strings, numbers and lists: there is nothing that cannot be written.
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// As a store kept it.
+    /// Reads the stored form.
     pub(crate) fn from_json(text: &str) -> Result<Self> {
         serde_json::from_str(text).map_err(|error| {
             Fault::new(FaultCode::Io, format!("the store holds a question that is none: {error}"))
@@ -145,17 +145,17 @@ impl QuestionForm {
 
     /// Whether it asks for the approval of a plan (W16).
     pub(crate) fn can_approve(&self) -> bool {
-        self.0.iter().any(Item::is_approval)
+        self.0.iter().any(FormQuestion::is_approval)
     }
 
-    /// Whether these answers approve: `Accept` to every question that asks for it.
+    /// Whether these answers approve the plan: `Accept` to every question that asks for it.
     pub(crate) fn is_accepted(&self, answers: &Map<String, Value>) -> bool {
-        let mut asked = self.0.iter().filter(|item| item.is_approval()).peekable();
-        asked.peek().is_some()
-            && asked.all(|item| answers.get(&item.name).and_then(Value::as_str) == Some(ACCEPT))
+        let mut approvals = self.0.iter().filter(|item| item.is_approval()).peekable();
+        approvals.peek().is_some()
+            && approvals.all(|item| answers.get(&item.name).and_then(Value::as_str) == Some(ACCEPT))
     }
 
-    /// The answers as they are kept, or a fault that names every question that was not answered well.
+    /// The answers to store, or a fault that names every question whose answer is missing or invalid.
     pub(crate) fn accept(
         &self,
         answers: &Map<String, Value>,
@@ -166,18 +166,18 @@ impl QuestionForm {
             .filter(|name| !self.0.iter().any(|item| item.name == **name))
             .map(|name| format!("{name}: is no question's name; they are {}", self.names()))
             .collect();
-        let mut kept = Map::new();
+        let mut accepted = Map::new();
         for item in &self.0 {
             match item.accept(answers.get(&item.name), via) {
-                Ok(value) => drop(kept.insert(item.name.clone(), value)),
+                Ok(value) => drop(accepted.insert(item.name.clone(), value)),
                 Err(why) => wrong.push(format!("{}: {why}", item.name)),
             }
         }
-        if Value::Object(kept.clone()).to_string().len() > FORM_BYTES {
+        if Value::Object(accepted.clone()).to_string().len() > FORM_BYTES {
             wrong.push(format!("the answers have more than {FORM_BYTES} bytes; shorten them"));
         }
         match wrong.is_empty() {
-            true => Ok(kept),
+            true => Ok(accepted),
             false => Err(Fault::new(FaultCode::BadArgument, wrong.join("; "))),
         }
     }
@@ -187,11 +187,11 @@ impl QuestionForm {
     }
 }
 
-/// The field that is wrong, and why.
-type Wrong = (&'static str, String);
+/// The invalid field of a question, and the message.
+type FieldError = (&'static str, String);
 
-impl Item {
-    fn check(&mut self) -> std::result::Result<(), Wrong> {
+impl FormQuestion {
+    fn check(&mut self) -> std::result::Result<(), FieldError> {
         self.name = self.name.trim().to_owned();
         if self.name.is_empty() || self.name.chars().count() > NAME_CHARS {
             return Err(("name", format!("expected 1 to {NAME_CHARS} characters")));
@@ -218,17 +218,17 @@ impl Item {
         self.check_buttons(&validator)
     }
 
-    fn check_buttons(&self, validator: &Validator) -> std::result::Result<(), Wrong> {
+    fn check_buttons(&self, validator: &Validator) -> std::result::Result<(), FieldError> {
         if self.buttons.is_empty() {
             return Ok(());
         }
-        if self.words().is_none() {
+        if self.values().is_none() {
             let wrong = "go only with a schema that lists strings, such as \
                          {\"type\": \"string\", \"enum\": [\"Yes\", \"No\"]}; leave them out for other questions";
             return Err(("buttons", wrong.to_owned()));
         }
-        if self.buttons.len() > BUTTONS {
-            return Err(("buttons", format!("expected at most {BUTTONS}")));
+        if self.buttons.len() > MAX_BUTTONS {
+            return Err(("buttons", format!("expected at most {MAX_BUTTONS}")));
         }
         for (at, button) in self.buttons.iter().enumerate() {
             if self.buttons[..at].iter().any(|other| other.value == button.value) {
@@ -240,7 +240,7 @@ impl Item {
                     ),
                 ));
             }
-            if kept_by(validator, button).is_none() {
+            if answer_of_button(validator, button).is_none() {
                 let wrong = format!(
                     "neither the value {:?} nor the label {:?} is one of the values of the schema: send those as `value`",
                     beginning(&button.value),
@@ -253,76 +253,77 @@ impl Item {
     }
 
     /// The values of a schema that is a string enum.
-    fn words(&self) -> Option<Vec<&str>> {
-        words_of(&self.schema)
+    fn values(&self) -> Option<Vec<&str>> {
+        string_enum_values(&self.schema)
     }
 
-    /// Whether an answer is text.
+    /// Whether its answer is text.
     pub fn is_text(&self) -> bool {
-        is_of(&self.schema, "string")
+        has_type(&self.schema, "string")
     }
 
-    /// What can be chosen: the buttons, else the values of a string enum; else nothing.
+    /// Its choices: the buttons, else the values of a string enum; else none.
     pub fn choices(&self) -> Vec<Choice> {
         let choice =
             |answer: &str, label: &str| Choice { answer: answer.into(), label: label.into() };
         if self.buttons.is_empty() {
-            let words = self.words().unwrap_or_default().into_iter();
-            return words.map(|word| choice(word, word)).collect();
+            let values = self.values().unwrap_or_default().into_iter();
+            return values.map(|value| choice(value, value)).collect();
         }
         let Ok(validator) = validator(&self.schema) else { return Vec::new() };
         let buttons = self.buttons.iter();
         buttons
-            .filter_map(|button| Some(choice(kept_by(&validator, button)?, &button.label)))
+            .filter_map(|button| Some(choice(answer_of_button(&validator, button)?, &button.label)))
             .collect()
     }
 
-    /// What can be chosen where several may be: the values of an array of a string enum; else nothing.
-    pub fn several(&self) -> Vec<String> {
-        let items = self.schema.get("items").filter(|_| is_of(&self.schema, "array"));
-        let words = items.and_then(words_of).unwrap_or_default();
-        words.into_iter().map(str::to_owned).collect()
+    /// The values of which several can be chosen, if its answer is an array of a string enum; else none.
+    pub fn multiple_choices(&self) -> Vec<String> {
+        let items = self.schema.get("items").filter(|_| has_type(&self.schema, "array"));
+        let values = items.and_then(string_enum_values).unwrap_or_default();
+        values.into_iter().map(str::to_owned).collect()
     }
 
-    /// A text as the schema wants it: text stays text, anything else is read as JSON.
-    pub fn read(&self, text: &str) -> Value {
+    /// A typed answer as the schema wants it: text stays text, anything else is parsed as JSON.
+    pub fn parse_answer(&self, text: &str) -> Value {
         match self.is_text() {
             true => text.into(),
             false => serde_json::from_str(text).unwrap_or_else(|_| text.into()),
         }
     }
 
-    /// Exactly the choices Accept and Reject, and no button that says one and answers the other.
+    /// Whether its choices are exactly Accept and Reject, and no button with one label gives the other answer.
     fn is_approval(&self) -> bool {
-        let both = |mut words: Vec<&str>| {
-            words.sort_unstable();
-            words == [ACCEPT, REJECT]
+        let both = |mut values: Vec<&str>| {
+            values.sort_unstable();
+            values == [ACCEPT, REJECT]
         };
         let labels = || self.buttons.iter().map(|button| button.label.as_str()).collect();
-        let honest = self.buttons.iter().all(|button| button.label == button.value);
-        self.words().is_some_and(both) && (self.buttons.is_empty() || (honest && both(labels())))
+        let labels_match = self.buttons.iter().all(|button| button.label == button.value);
+        self.values().is_some_and(both)
+            && (self.buttons.is_empty() || (labels_match && both(labels())))
     }
 
-    /// The answer as it is kept, or why it is none.
+    /// The answer to store, or why it is invalid.
     fn accept(&self, answer: Option<&Value>, via: Via) -> std::result::Result<Value, String> {
         let Some(answer) = answer else { return Err("is not answered".to_owned()) };
         let validator = validator(&self.schema)?;
         let button = self.buttons.iter().find(|button| answer == button.value.as_str());
-        let clicked = button.and_then(|button| kept_by(&validator, button));
-        let kept = match clicked {
-            Some(word) => Value::String(word.to_owned()),
+        let clicked = button.and_then(|button| answer_of_button(&validator, button));
+        let accepted = match clicked {
+            Some(value) => Value::String(value.to_owned()),
             None => answer.clone(),
         };
-        if let Some(error) = validator.iter_errors(&kept).next() {
+        if let Some(error) = validator.iter_errors(&accepted).next() {
             return Err(format!("{error}{}", self.hint()));
         }
-        let chosen = kept
+        let chosen = accepted
             .as_str()
-            .is_some_and(|word| self.choices().iter().any(|choice| choice.answer == word));
+            .is_some_and(|text| self.choices().iter().any(|choice| choice.answer == text));
         if via == Via::Button && !chosen {
             return Err(format!("was not answered by a button{}; send via \"text\"", self.hint()));
         }
-        Ok(kept)
+        Ok(accepted)
     }
 
     fn hint(&self) -> String {
@@ -337,28 +338,28 @@ impl Item {
     }
 }
 
-/// Whether a schema is of that type.
-fn is_of(schema: &Value, kind: &str) -> bool {
+/// Whether a schema has this type.
+fn has_type(schema: &Value, kind: &str) -> bool {
     schema.get("type").and_then(Value::as_str) == Some(kind)
 }
 
 /// The values of a schema, if it is a string enum.
-fn words_of(schema: &Value) -> Option<Vec<&str>> {
-    let values = schema.get("enum").filter(|_| is_of(schema, "string"))?;
+fn string_enum_values(schema: &Value) -> Option<Vec<&str>> {
+    let values = schema.get("enum").filter(|_| has_type(schema, "string"))?;
     values.as_array()?.iter().map(Value::as_str).collect()
 }
 
 const SCHEMA_EXAMPLE: &str = "for example {\"type\": \"string\", \"enum\": [\"Yes\", \"No\"]}";
 
-/// What clicking a button leaves: its value, or its label where only that keeps the schema.
-fn kept_by<'a>(validator: &Validator, button: &'a Button) -> Option<&'a str> {
+/// The answer of a button: its value, or its label if only the label fits the schema.
+fn answer_of_button<'a>(validator: &Validator, button: &'a Button) -> Option<&'a str> {
     [&button.value, &button.label]
         .into_iter()
-        .find(|word| validator.is_valid(&Value::String((*word).clone())))
+        .find(|text| validator.is_valid(&Value::String((*text).clone())))
         .map(String::as_str)
 }
 
-/// A schema comes from a model: its patterns may look around, as JSON Schema has them, but not without end.
+/// The validator of a schema. A model wrote the schema: its patterns may look around, but backtracking is limited.
 fn validator(schema: &Value) -> std::result::Result<Validator, String> {
     let patterns = PatternOptions::fancy_regex().backtrack_limit(BACKTRACKS);
     let options = jsonschema::options().with_pattern_options(patterns);
@@ -371,11 +372,11 @@ mod tests {
 
     use super::*;
 
-    fn form(items: Value) -> std::result::Result<QuestionForm, Flaw> {
+    fn form(items: Value) -> std::result::Result<QuestionForm, FormError> {
         QuestionForm::check(serde_json::from_value(items).unwrap())
     }
 
-    fn one(schema: Value, buttons: Value) -> std::result::Result<QuestionForm, Flaw> {
+    fn one(schema: Value, buttons: Value) -> std::result::Result<QuestionForm, FormError> {
         form(json!([{"name": "q", "question": "?", "schema": schema, "buttons": buttons}]))
     }
 
@@ -408,7 +409,7 @@ mod tests {
     fn w15_a_schema_is_a_string_or_an_object_and_valid() {
         let schema = |schema: Value| one(schema, json!([])).map_err(|flaw| flaw.at);
         let parsed = schema(json!("{\"type\":\"string\",\"minLength\":3}")).unwrap();
-        assert_eq!(parsed.items()[0].schema, json!({"type": "string", "minLength": 3}));
+        assert_eq!(parsed.questions()[0].schema, json!({"type": "string", "minLength": 3}));
         assert!(schema(json!({"type": "number", "minimum": 1})).is_ok());
         for wrong in [
             json!("{"),
@@ -424,23 +425,24 @@ mod tests {
 
     #[test]
     fn w15_buttons_are_for_string_enums_and_answer_by_value_or_label() {
-        let words = json!({"type": "string", "enum": ["Option A", "B"]});
+        let values = json!({"type": "string", "enum": ["Option A", "B"]});
         let buttons = json!([
             {"label": "Option A", "value": "A"},
             {"label": "The second", "value": "B"}
         ]);
-        let form = one(words.clone(), buttons.clone()).unwrap();
-        let shown: Vec<String> = form.items()[0].choices().iter().map(Choice::to_string).collect();
+        let form = one(values.clone(), buttons.clone()).unwrap();
+        let shown: Vec<String> =
+            form.questions()[0].choices().iter().map(Choice::to_string).collect();
         assert_eq!(shown, ["Option A", "The second (B)"]);
         assert_eq!(accepted(&form, json!("A"), Via::Button), Ok(json!("Option A")));
         assert_eq!(accepted(&form, json!("B"), Via::Button), Ok(json!("B")));
         assert_eq!(accepted(&form, json!("Option A"), Via::Text), Ok(json!("Option A")));
         assert!(accepted(&form, json!("C"), Via::Text).unwrap_err().starts_with("q: "));
         for (schema, buttons) in [
-            (json!({"type": "array", "items": words}), buttons.clone()),
+            (json!({"type": "array", "items": values}), buttons.clone()),
             (json!({"type": "string"}), buttons.clone()),
-            (words.clone(), json!([{"label": "x", "value": "y"}])),
-            (words, json!([{"label": "B", "value": "B"}, {"label": "b", "value": "B"}])),
+            (values.clone(), json!([{"label": "x", "value": "y"}])),
+            (values, json!([{"label": "B", "value": "B"}, {"label": "b", "value": "B"}])),
         ] {
             let flaw = one(schema, buttons).unwrap_err();
             assert_eq!(flaw.at, "questions[0].buttons", "{flaw:?}");
@@ -479,18 +481,18 @@ mod tests {
 
     #[test]
     fn w16_only_exactly_accept_and_reject_can_approve() {
-        let words = |words: Value| json!({"type": "string", "enum": words});
+        let values = |values: Value| json!({"type": "string", "enum": values});
         let can = |schema, buttons| one(schema, buttons).unwrap().can_approve();
         let button = |label: &str, value: &str| json!({"label": label, "value": value});
         let both = json!([button("Accept", "Accept"), button("Reject", "Reject")]);
-        assert!(can(words(json!(["Accept", "Reject"])), json!([])));
-        assert!(can(words(json!(["Reject", "Accept"])), both.clone()));
-        assert!(!can(words(json!(["Accept", "Reject", "Later"])), both));
-        assert!(!can(words(json!(["accept", "reject"])), json!([])));
-        assert!(!can(words(json!(["Accept"])), json!([])));
+        assert!(can(values(json!(["Accept", "Reject"])), json!([])));
+        assert!(can(values(json!(["Reject", "Accept"])), both.clone()));
+        assert!(!can(values(json!(["Accept", "Reject", "Later"])), both));
+        assert!(!can(values(json!(["accept", "reject"])), json!([])));
+        assert!(!can(values(json!(["Accept"])), json!([])));
         let reversed = json!([button("Accept", "Reject"), button("Reject", "Accept")]);
-        assert!(!can(words(json!(["Accept", "Reject"])), reversed));
+        assert!(!can(values(json!(["Accept", "Reject"])), reversed));
         let alone = json!([button("Accept", "Accept")]);
-        assert!(!can(words(json!(["Accept", "Reject"])), alone));
+        assert!(!can(values(json!(["Accept", "Reject"])), alone));
     }
 }

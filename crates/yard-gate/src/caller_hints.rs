@@ -1,9 +1,9 @@
-//! Words that name tools, commands, routes or arguments. The gate knows none of these: they are handed
-//! in with each workspace (`OpenWorkspace::new`), so that a refusal can say what to do next. Nothing is decided by them.
+//! Hints for refusals that name tools, commands, routes or arguments. The gate knows none of these: each workspace is
+//! opened with them (`OpenWorkspace::new`), so that a refusal can say what to do next. They decide nothing.
 
-/// The words of the dialects and doors above the gate. Most of them end a sentence, and may be empty.
+/// The hints of the dialects and doors above the gate. Most of them end a sentence, and may be empty.
 #[derive(Clone, Copy, Debug)]
-pub struct CallerWords {
+pub struct CallerHints {
     /// By toolset: how its caller gets out of plan mode.
     pub leaving_plan_mode: fn(&str) -> &'static str,
     /// How an agent that may not open build mode gets there.
@@ -31,17 +31,17 @@ pub struct CallerWords {
 /// Members of arguments and answers by their names, as logs and transcripts treat them.
 #[derive(Clone, Copy, Debug)]
 pub struct LoggedMembers {
-    /// A log shows their plain values: places, ids, words of a fixed choice, and how much was asked for. Whatever is
-    /// not named here may be content, so that a log shows its size alone.
+    /// A log shows their values: paths, ids, words of a fixed choice, and limits. Every other member may hold content, so
+    /// that a log shows its size alone.
     pub shown: &'static [&'static str],
-    /// A log shows the members of these: they are the parts of an answer.
+    /// A log shows the members of these objects, which are the parts of an answer.
     pub opened: &'static [&'static str],
-    /// Neither a log nor a transcript shows them, whatever they hold.
+    /// Neither a log nor a transcript shows their values.
     pub secret: &'static [&'static str],
 }
 
-impl CallerWords {
-    /// Words for a gate above which there is neither a dialect nor a door.
+impl CallerHints {
+    /// The hints of a gate without dialects and doors, for tests.
     pub const NONE: Self = Self {
         leaving_plan_mode: |_| "Only a person can let this chat go on to change other files",
         opening_build_mode: "",

@@ -1,4 +1,4 @@
-//! What a call needs to read in order to be planned, judged before it is planned.
+//! The files that an operation has to read in order to be planned. They are judged before it is planned.
 
 use yard_core::{Effect, EffectKind, Fault, FaultCode, PathEffect, Result, WsPath};
 use yard_kernel::Execute;
@@ -6,30 +6,30 @@ use yard_kernel::Execute;
 use super::Attempt;
 use crate::{Asks, Origin, Preset, Verdict};
 
-/// Files that an operation needs to read and that its caller may not read without a person's yes.
+/// Files that an operation has to read and that its caller may not read without an approval.
 #[derive(Default)]
-pub(super) struct NeededReading {
+pub(super) struct RequiredReads {
     unread: Vec<WsPath>,
-    /// Those that a rule asks about: who is asked about the change is asked about reading them, too.
+    /// Those that a rule asks about: a person who is asked about the change is asked about reading them as well.
     by_rule: Vec<WsPath>,
 }
 
-impl NeededReading {
-    pub(super) fn asked_for(&self) -> Vec<PathEffect> {
+impl RequiredReads {
+    pub(super) fn effects_to_approve(&self) -> Vec<PathEffect> {
         let reading = |path: &WsPath| Effect::one(EffectKind::Read, path.clone()).paths;
         self.by_rule.iter().flat_map(reading).collect()
     }
 
-    /// A fault of a plan may quote a file: who may not read it gets other words.
-    pub(super) fn reworded(&self, fault: Fault) -> Fault {
-        let tells = matches!(
+    /// The fault of a plan, without a quotation from a file that the caller may not read.
+    pub(super) fn without_content(&self, fault: Fault) -> Fault {
+        let may_quote = matches!(
             fault.code(),
             FaultCode::TextNotFound
                 | FaultCode::TextNotUnique
                 | FaultCode::NoChange
                 | FaultCode::Stale
         );
-        match self.unread.first().filter(|_| tells) {
+        match self.unread.first().filter(|_| may_quote) {
             None => fault,
             Some(path) => {
                 let message = format!(
@@ -43,12 +43,12 @@ impl NeededReading {
 }
 
 impl Attempt<'_> {
-    /// Denies the output of commands that could read more than this caller may.
-    pub(super) fn judge_kept_output(&self, effect: &Effect) -> Verdict {
+    /// Denies the stored output of commands that could read more than this caller may.
+    pub(super) fn judge_command_output(&self, effect: &Effect) -> Verdict {
         let workspace = &self.open().workspace;
         let reads = effect.paths.iter().filter(|one| one.kind == EffectKind::Read);
-        let withheld = |one: &&PathEffect| !workspace.may_see_output(&one.path, self.call);
-        match reads.into_iter().find(withheld) {
+        let is_withheld = |one: &&PathEffect| !workspace.may_see_output(&one.path, self.call);
+        match reads.into_iter().find(is_withheld) {
             None => Verdict::Allow,
             Some(one) => Verdict::Deny(format!(
                 "{} is what a command said that could read files which you may not read. Run the command again yourself",
@@ -57,19 +57,19 @@ impl Attempt<'_> {
         }
     }
 
-    /// What an operation needs to read that its caller may not: a fault if that is denied. Whether such a
-    /// change would have fitted is not said, so that nobody can guess at a file by changing it.
-    pub(super) fn needed_reading<O: Execute>(&self, op: &O) -> Result<NeededReading> {
-        let mut needed = NeededReading::default();
+    /// The files that an operation has to read and its caller may not; a fault if reading one is denied. Whether such a
+    /// change would have fitted is not revealed, so that no caller can guess the content of a file by changing it.
+    pub(super) fn judge_required_reads<O: Execute>(&self, op: &O) -> Result<RequiredReads> {
+        let mut required = RequiredReads::default();
         let reads = op.reads();
-        if reads.is_empty() || self.notes.notebook.is_some() {
-            return Ok(needed);
+        if reads.is_empty() || self.notes.dry_run.is_some() {
+            return Ok(required);
         }
         let asks = self.origin.asks.to_read();
         let attempt = Self { origin: Origin { asks, ..self.origin }, ..self.clone() };
         let preset = self.session.preset_of(&*self.open().rules(self.call)?);
         if self.call.reading().is_none() && preset != Preset::Strict && asks == Asks::Never {
-            return Ok(needed);
+            return Ok(required);
         }
         for named in reads {
             let leads_to = self.open().workspace.leads_to(&named).filter(|path| *path != named);
@@ -81,13 +81,13 @@ impl Attempt<'_> {
                 match attempt.judge(&reading)? {
                     Verdict::Allow => {}
                     Verdict::Ask(_) => {
-                        needed.by_rule.extend((!self.call.may_read(&path)).then(|| path.clone()));
-                        needed.unread.push(path);
+                        required.by_rule.extend((!self.call.may_read(&path)).then(|| path.clone()));
+                        required.unread.push(path);
                     }
                     Verdict::Deny(reason) => return attempt.deny::<O, _>(&reading, reason),
                 }
             }
         }
-        Ok(needed)
+        Ok(required)
     }
 }

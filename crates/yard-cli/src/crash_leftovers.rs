@@ -7,11 +7,11 @@ use crate::terminal::{FAINT, REMOVED, Terminal, visible_cell};
 
 /// As JSON, for scripts.
 pub(crate) fn to_json(leftovers: &[Leftover]) -> Value {
-    let one = |left: &Leftover| {
+    let entry = |left: &Leftover| {
         let path = left.path.as_ref().map(ToString::to_string);
         json!({"name": left.name, "path": path, "note": left.note})
     };
-    leftovers.iter().map(one).collect()
+    leftovers.iter().map(entry).collect()
 }
 
 /// As text: one line for each, and nothing if there are none.

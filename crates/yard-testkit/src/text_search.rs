@@ -1,39 +1,39 @@
-//! What is left of a text in a data folder: in any file as it lies there, free pages and logs included,
-//! and in any content as a store would give it back.
+//! Searches a data folder for texts that must not be in it: in every file as it is on disk, with free pages and logs, and
+//! in every content as a store returns it.
 
 use std::path::{Path, PathBuf};
 
 use yard_store::{SqliteStore, Store};
 
-/// Where one of these texts is found, in words; nothing if there is none.
-pub fn remains(folder: &Path, texts: &[String]) -> Vec<String> {
-    let mut found = Vec::new();
+/// The places where one of these texts was found, for people; none if there is no such text.
+pub fn find_texts(folder: &Path, texts: &[String]) -> Vec<String> {
+    let mut places = Vec::new();
     for file in files(folder) {
         let bytes = std::fs::read(&file).unwrap_or_default();
-        if holds(&bytes, texts) {
-            found.push(format!("the file {}", file.display()));
+        if contains_any(&bytes, texts) {
+            places.push(format!("the file {}", file.display()));
         }
         if file.file_name().is_some_and(|name| name == "journal.db") {
-            found.extend(unpacked(&file, texts));
+            places.extend(find_in_contents(&file, texts));
         }
     }
-    found
+    places
 }
 
-/// Whether bytes hold one of these texts.
-pub fn holds(bytes: &[u8], texts: &[String]) -> bool {
+/// Whether bytes contain one of these texts.
+pub fn contains_any(bytes: &[u8], texts: &[String]) -> bool {
     let bytes = String::from_utf8_lossy(bytes);
     texts.iter().any(|text| bytes.contains(text.as_str()))
 }
 
-fn unpacked(database: &Path, texts: &[String]) -> Vec<String> {
+fn find_in_contents(database: &Path, texts: &[String]) -> Vec<String> {
     let store = SqliteStore::open(database.parent().unwrap()).unwrap();
     let contents = store.contents(None, usize::MAX).unwrap().into_iter();
-    let holding = contents.filter(|hash| {
+    let matching = contents.filter(|hash| {
         let bytes = store.content(hash).unwrap().unwrap_or_default();
-        holds(&bytes, texts)
+        contains_any(&bytes, texts)
     });
-    holding.map(|hash| format!("the content {hash} of {}", database.display())).collect()
+    matching.map(|hash| format!("the content {hash} of {}", database.display())).collect()
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {

@@ -1,4 +1,4 @@
-//! Finds the step that a person names: by its id, by the first digits of it that no other id has, or by `last`.
+//! Finds the step that a person names: by its id, by a unique beginning of the id, or by `last`.
 
 use yard_core::op::{History, HistoryEntry, HistoryOf, Import, Operation as _};
 use yard_core::{FaultCode, StepId};
@@ -6,15 +6,15 @@ use yard_core::{FaultCode, StepId};
 use crate::context::LocalSession;
 use crate::failure::Failure;
 
-/// The newest step.
+/// The name of the newest step.
 const LAST: &str = "last";
-/// The fewest digits that name a step.
+/// The fewest digits that can name a step.
 const MIN_DIGITS: usize = 4;
-/// Characters of an id that a table shows at least: its time, to the millisecond.
-const SHORT: usize = 13;
-/// Steps that are looked through for the newest.
-const FEW: usize = 20;
-/// Steps that are looked through at a time.
+/// How many characters of an id a table shows at least: its time, to the millisecond.
+const MIN_SHOWN: usize = 13;
+/// How many steps are read at a time to find the newest.
+const NEWEST_PAGE: usize = 20;
+/// How many steps are read at a time to find an id.
 const PAGE: usize = 10_000;
 
 /// Finds the step that `name` names.
@@ -27,17 +27,17 @@ pub(crate) fn resolve(local: &LocalSession, name: &str) -> Result<StepId, Failur
         return Ok(id);
     }
     let Some(digits) = id_digits(name) else {
-        return Err(Failure::new(FaultCode::BadArgument, format!("not a step: {name}")).hinting(
+        return Err(Failure::new(FaultCode::BadArgument, format!("not a step: {name}")).with_hint(
             "a step is an id, the beginning of one, or `last`; toolyard history lists them",
         ));
     };
-    let matching = matching(local, &digits)?;
-    match matching[..] {
+    let matching_steps = matching_steps(local, &digits)?;
+    match matching_steps[..] {
         [id] => Ok(id),
         [] => Err(Failure::new(FaultCode::NotFound, format!("no step begins with {name}"))
-            .hinting("toolyard history lists the steps")),
-        _ => Err(Failure::new(FaultCode::BadArgument, ambiguous(name, &matching))
-            .hinting("give more digits of it")),
+            .with_hint("toolyard history lists the steps")),
+        _ => Err(Failure::new(FaultCode::BadArgument, ambiguous(name, &matching_steps))
+            .with_hint("give more digits of it")),
     }
 }
 
@@ -53,14 +53,14 @@ pub(crate) fn begins_with(id: &str, digits: &str) -> bool {
     id.replace('-', "").starts_with(digits)
 }
 
-/// As many characters of the ids as tell all of them apart.
+/// How many characters distinguish all ids.
 pub(crate) fn short_length(ids: &[String]) -> usize {
     let mut sorted: Vec<&str> = ids.iter().map(String::as_str).collect();
     sorted.sort_unstable();
     let common =
         |pair: &[&str]| pair[0].bytes().zip(pair[1].bytes()).take_while(|(a, b)| a == b).count();
     let longest = sorted.windows(2).filter(|pair| pair[0] != pair[1]).map(common).max();
-    longest.map_or(SHORT, |length| SHORT.max(length + 1))
+    longest.map_or(MIN_SHOWN, |length| MIN_SHOWN.max(length + 1))
 }
 
 /// The newest step that was made here. It leaves out imports, which only record what was found on disk: undoing the
@@ -68,7 +68,8 @@ pub(crate) fn short_length(ids: &[String]) -> usize {
 fn newest(local: &LocalSession) -> Result<StepId, Failure> {
     let mut before = None;
     loop {
-        let page = local.perform(History { of: HistoryOf::Workspace, limit: FEW, before })?;
+        let page =
+            local.perform(History { of: HistoryOf::Workspace, limit: NEWEST_PAGE, before })?;
         if let Some(step) = page.steps.iter().find(|step| step.verb != Import::VERB) {
             return Ok(step.id);
         }
@@ -76,21 +77,21 @@ fn newest(local: &LocalSession) -> Result<StepId, Failure> {
         if !page.truncated || before.is_none() {
             let message = "nothing has happened in this workspace yet";
             return Err(Failure::new(FaultCode::NotFound, message)
-                .hinting("each `toolyard call` that changes something is a step"));
+                .with_hint("each `toolyard call` that changes something is a step"));
         }
     }
 }
 
-fn matching(local: &LocalSession, digits: &str) -> Result<Vec<StepId>, Failure> {
-    let mut matching = Vec::new();
+fn matching_steps(local: &LocalSession, digits: &str) -> Result<Vec<StepId>, Failure> {
+    let mut matching_steps = Vec::new();
     let mut before = None;
     loop {
         let page = local.perform(History { of: HistoryOf::Workspace, limit: PAGE, before })?;
         let fits = |step: &&HistoryEntry| begins_with(&step.id.to_string(), digits);
-        matching.extend(page.steps.iter().filter(fits).map(|step| step.id));
+        matching_steps.extend(page.steps.iter().filter(fits).map(|step| step.id));
         before = page.steps.last().map(|step| step.id);
         if !page.truncated || before.is_none() {
-            return Ok(matching);
+            return Ok(matching_steps);
         }
     }
 }
@@ -116,7 +117,7 @@ mod tests {
     #[test]
     fn short_ids_tell_steps_of_one_millisecond_apart() {
         let ids = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-        assert_eq!(short_length(&ids(&["0198c2a4-1b2c-7000"])), SHORT);
+        assert_eq!(short_length(&ids(&["0198c2a4-1b2c-7000"])), MIN_SHOWN);
         assert_eq!(short_length(&ids(&["0198c2a4-1b2c-7000", "0198c2a4-1b2c-7100"])), 16);
     }
 }

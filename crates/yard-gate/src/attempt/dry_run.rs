@@ -1,0 +1,126 @@
+//! Dry runs: attempts that change nothing and record what would be judged, or what a person would be shown.
+
+use std::sync::{Arc, Mutex};
+
+use yard_core::{ContentHash, Effect, EffectKind, Fault, FaultCode, Result};
+use yard_store::Mode;
+
+use super::Attempt;
+use crate::approvals::Planned;
+use crate::lock::lock;
+use crate::{Judgement, Verdict, plan_mode};
+
+/// The judgement of one operation of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExplainedEffect {
+    /// The effect of the operation.
+    pub effect: Effect,
+    /// The verdict about it.
+    pub verdict: Verdict,
+    /// The rule, preset, role or mode that decides, for people.
+    pub because: String,
+}
+
+/// What a person would be shown of one operation.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) effect: Effect,
+    pub(crate) state: ContentHash,
+    pub(crate) diff: String,
+}
+
+impl Plan {
+    /// Whether a dry run ends with it: the operation would change, start or send something.
+    pub(crate) fn is_last(&self) -> bool {
+        let starts = self.effect.paths.iter().any(|one| one.kind == EffectKind::Run);
+        starts || self.effect.changes_anything() || !self.effect.dials.is_empty()
+    }
+}
+
+/// The judgements of a dry run.
+#[derive(Debug, Default)]
+pub(super) struct DryRun {
+    explained: Mutex<Vec<ExplainedEffect>>,
+    /// What a person would be shown, if the caller asked for it.
+    plans: Option<Mutex<Vec<Plan>>>,
+}
+
+impl DryRun {
+    pub(super) fn record(&self, explained: ExplainedEffect) {
+        lock(&self.explained).push(explained);
+    }
+
+    pub(super) fn records_plans(&self) -> bool {
+        self.plans.is_some()
+    }
+
+    pub(super) fn record_plan(&self, planned: Planned<'_>) {
+        let Planned { effect, state, diff, .. } = planned;
+        let Some(plans) = &self.plans else { return };
+        let plan = Plan { effect: effect.clone(), state, diff };
+        lock(plans).push(plan);
+    }
+
+    fn take(&self) -> (Vec<ExplainedEffect>, Vec<Plan>) {
+        let explained = &mut *lock(&self.explained);
+        let plans = self.plans.as_ref().map(|plans| std::mem::take(&mut *lock(plans)));
+        (std::mem::take(explained), plans.unwrap_or_default())
+    }
+}
+
+impl Attempt<'_> {
+    /// Runs a call without performing it, and returns the judgement of each of its operations. Nothing is stored.
+    pub fn explain<T>(&self, run: impl FnOnce(&Attempt<'_>) -> T) -> (Vec<ExplainedEffect>, T) {
+        let (explained, _, outcome) = self.dry_run_with(DryRun::default(), run);
+        (explained, outcome)
+    }
+
+    /// The same, with what a person would be shown of each operation.
+    pub(crate) fn plan<T>(
+        &self,
+        run: impl FnOnce(&Attempt<'_>) -> T,
+    ) -> (Vec<ExplainedEffect>, Vec<Plan>, T) {
+        let dry_run = DryRun { plans: Some(Mutex::default()), ..DryRun::default() };
+        self.dry_run_with(dry_run, run)
+    }
+
+    fn dry_run_with<T>(
+        &self,
+        dry_run: DryRun,
+        run: impl FnOnce(&Attempt<'_>) -> T,
+    ) -> (Vec<ExplainedEffect>, Vec<Plan>, T) {
+        let dry_run = Arc::new(dry_run);
+        let mut attempt = self.clone();
+        attempt.notes.dry_run = Some(Arc::clone(&dry_run));
+        let outcome = run(&attempt);
+        let (explained, plans) = dry_run.take();
+        (explained, plans, outcome)
+    }
+
+    /// The judgement of an effect.
+    pub(super) fn explain_effect(&self, effect: &Effect) -> Result<ExplainedEffect> {
+        let (session, toolset) = (self.session, self.origin.toolset);
+        let effect = effect.clone();
+        if let refused @ Verdict::Deny(_) = session.policy().judge_role(&effect) {
+            let because = "the caller's role may only read the workspace".to_owned();
+            return Ok(ExplainedEffect { effect, verdict: refused, because });
+        }
+        let Judgement { verdict, because } = self.judgement_with_reason(&effect)?;
+        let in_plan_mode = (effect.changes_anything() || effect.sends_anything())
+            && session.mode()? == Mode::Plan
+            && !matches!(verdict, Verdict::Deny(_));
+        let how_out = self.open().hints.leaving_plan_mode(toolset);
+        if let (true, refused @ Verdict::Deny(_)) =
+            (in_plan_mode, plan_mode::judge(how_out, &effect))
+        {
+            let because = "the chat is in plan mode".to_owned();
+            return Ok(ExplainedEffect { effect, verdict: refused, because });
+        }
+        Ok(ExplainedEffect { effect, verdict, because })
+    }
+}
+
+/// The fault that ends a dry run before anything is performed.
+pub(crate) fn dry_run_only() -> Fault {
+    Fault::new(FaultCode::Unavailable, "this call is only explained")
+}

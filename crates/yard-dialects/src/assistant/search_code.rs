@@ -7,7 +7,7 @@ use yard_core::op::{self, CodeAnswer, CodeLanguage, CodeMatch, CodeScope};
 
 use super::root;
 use crate::tool::{Context, Stop, Tool, Work};
-use crate::{paging, roots};
+use crate::{across_roots, paging};
 
 pub(super) struct SearchCode;
 
@@ -121,9 +121,9 @@ impl Tool for SearchCode {
                 Kind::Text => CodeScope::Text,
             },
             limit: usize::try_from(args.limit).unwrap_or(usize::MAX),
-            skip: paging::skip(args.cursor.as_deref())?,
+            skip: paging::skip_cursor(args.cursor.as_deref())?,
         };
-        roots::search_code(context, &args.path, search, |answer, context| {
+        across_roots::search_code(context, &args.path, search, |answer, context| {
             Ok(Reply {
                 truncated: answer.next.is_some(),
                 next: answer.next.map(|next| next.to_string()),
@@ -154,7 +154,7 @@ fn shown(context: &Context<'_>, found: CodeMatch) -> Found {
         None => ("text", None, None),
     };
     Found {
-        path: context.shown(&found.path),
+        path: context.display(&found.path),
         line: found.line,
         end_line: found.end_line,
         kind,

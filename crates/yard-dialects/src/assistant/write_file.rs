@@ -2,8 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use yard_core::FaultCode;
 use yard_core::op::{self, OnExisting, OnMissingFolder};
-use yard_core::{Fault, FaultCode, Subject};
 use yard_gate::Asks;
 
 use super::encoding::Encoding;
@@ -58,16 +58,13 @@ impl Tool for WriteFile {
             },
             expected: None,
         });
-        let changed = changed.map_err(|stop| stop.map_fault(naming_create_dirs))?;
-        Ok(Reply { path: context.shown(&changed.path), size })
+        let changed = changed.map_err(|stop| {
+            stop.reword(|fault| {
+                // This dialect has no other tool that makes a folder.
+                (fault.code() == FaultCode::NotFound)
+                    .then(|| format!("{}; send `createDirs`: true to make it", fault.message()))
+            })
+        })?;
+        Ok(Reply { path: context.display(&changed.path), size })
     }
-}
-
-/// A missing folder is made by asking for it: this dialect has no tool that does nothing else.
-fn naming_create_dirs(fault: Fault) -> Stop {
-    if fault.code() != FaultCode::NotFound {
-        return Stop::Fault(fault);
-    }
-    let message = format!("{}; send `createDirs`: true to make it", fault.message());
-    Stop::Fault(Fault::new(FaultCode::NotFound, message).about(Subject::Path))
 }

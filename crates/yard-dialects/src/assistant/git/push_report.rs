@@ -1,4 +1,4 @@
-//! What `git push --porcelain` prints, as data: one line a ref.
+//! The output of `git push --porcelain` as data: one line a ref.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,7 +16,7 @@ pub(in super::super) struct PushedRef {
     pub(in super::super) summary: String,
 }
 
-/// Reads it.
+/// The refs; other lines are skipped.
 pub(in super::super) fn parse(text: &str) -> Vec<PushedRef> {
     text.lines().filter_map(pushed).collect()
 }

@@ -89,12 +89,12 @@ impl Reply {
 
 fn shown(file: &PatchedFile, done: &Done, context: &Context<'_>) -> File {
     File {
-        path: context.shown(&file.path),
+        path: context.display(&file.path),
         bytes_written: file.size,
         created: file.action == Action::Add || file.copied_from.is_some(),
         deleted: file.action == Action::Delete,
-        moved_from: file.moved_from.as_ref().map(|path| context.shown(path)),
-        copied_from: file.copied_from.as_ref().map(|path| context.shown(path)),
+        moved_from: file.moved_from.as_ref().map(|path| context.display(path)),
+        copied_from: file.copied_from.as_ref().map(|path| context.display(path)),
         placed: done.placed(file),
     }
 }

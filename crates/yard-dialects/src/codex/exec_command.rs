@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use yard_core::FaultCode;
-use yard_gate::Completion;
 
 use crate::commands;
-use crate::terminals::{LOOK, Told};
+use crate::stop::completed;
+use crate::terminals::{MAX_WAIT, TerminalReply};
 use crate::tool::{Calling, Context, Stop, Tool, Work};
 
 pub(super) struct ExecCommand;
@@ -29,13 +29,13 @@ pub(super) struct Args {
 
 impl Tool for ExecCommand {
     type Args = Args;
-    type Reply = Told;
+    type Reply = TerminalReply;
     const NAME: &'static str = "exec_command";
     const SERVED: yard_gate::Served = yard_gate::Served::WhereCalled;
     const WORK: Work = Work::Run;
     const CALLING: Calling = Calling::Strict;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Told, Stop> {
+    fn run(args: Args, context: &Context<'_>) -> Result<TerminalReply, Stop> {
         if args.cmd.trim().is_empty() || args.cmd.contains('\0') {
             return Err(Stop::argument("cmd", "expected a command, without a NUL"));
         }
@@ -45,16 +45,14 @@ impl Tool for ExecCommand {
         };
         let life = context.session().terminals().longest_life();
         let command = commands::in_shell(&args.cmd, folder, life);
-        let opened =
-            context.attempt.open_terminal(&args.session_id, &command, LOOK).map_err(|fault| {
-                match fault.code() {
-                    FaultCode::BadArgument => Stop::argument("session_id", fault.message()),
-                    _ => Stop::Fault(context.told(fault, std::slice::from_ref(&command.folder))),
-                }
-            })?;
-        match opened {
-            Completion::Done(seen) => Ok(Told::of(context, &seen)),
-            Completion::Pending(pending) => Err(Stop::Pending(pending)),
-        }
+        let opened = context.attempt.open_terminal(&args.session_id, &command, MAX_WAIT);
+        let opened = opened.map_err(|fault| match fault.code() {
+            FaultCode::BadArgument => Stop::argument("session_id", fault.message()),
+            _ => {
+                let folder = std::slice::from_ref(&command.folder);
+                Stop::Fault(context.fault_for_caller(fault, folder))
+            }
+        })?;
+        Ok(TerminalReply::of(context, &completed(opened)?))
     }
 }

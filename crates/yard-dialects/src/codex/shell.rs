@@ -72,20 +72,20 @@ impl Tool for Shell {
             Some(folder) if !folder.is_empty() => commands::start_folder(context, folder)?,
             _ => context.whole()?,
         };
-        let wall = commands::wall(context, "timeout_ms", args.timeout_ms)?;
+        let wall = commands::time_limit(context, "timeout_ms", args.timeout_ms)?;
         let finished = commands::run(context, &commands::in_shell(&args.command, folder, wall))?;
-        let stdout = commands::told(context, &finished.ran.stdout);
-        let stderr = commands::told(context, &finished.ran.stderr);
+        let stdout = commands::output_text(context, &finished.ran.stdout);
+        let stderr = commands::output_text(context, &finished.ran.stderr);
         Ok(Reply {
             stdout: stdout.text,
             stderr: stderr.text,
-            returncode: commands::code(&finished),
+            returncode: commands::exit_code(&finished),
             stdout_truncated: stdout.truncated,
             stderr_truncated: stderr.truncated,
             stdout_path: stdout.path,
             stderr_path: stderr.path,
             timeout: commands::is_out_of_time(&finished),
-            message: commands::story(context, &finished),
+            message: commands::outcome_message(context, &finished),
         })
     }
 }

@@ -7,7 +7,7 @@ use yard_core::{Fault, FaultCode, FileKind, Subject, WsPath};
 
 use super::globs::Excluded;
 use super::list_directory::names;
-use super::{Reply, place};
+use super::{Reply, host_paths};
 use crate::relative;
 use crate::tool::{Context, Stop, Tool, Work};
 
@@ -45,7 +45,7 @@ impl Tool for DirectoryTree {
     const WORK: Work = Work::Walk;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let path = place::read(context, &args.path, Subject::Path)?;
+        let path = host_paths::parse(context, &args.path, Subject::Path)?;
         let mut growing = Growing {
             context,
             excluded: Excluded::by_name_too(&args.exclude_patterns)?,
@@ -136,7 +136,7 @@ impl Growing<'_> {
         let name = format!(
             "[more entries are in {}: call directory_tree with this path, or leave out more by \
              excludePatterns]",
-            self.context.host_shown(path)
+            self.context.host_display(path)
         );
         Node { name, r#type: "note", children: None }
     }

@@ -6,7 +6,7 @@ use yard_core::op::{self, EditAction, LineStart, ReadAnswer, Slice, Want};
 use yard_core::replace::{self, Batches, Done};
 use yard_core::{Bounds, Fault, FaultCode, Subject, WsPath, diff};
 
-use super::{Reply, fault, flexible, place};
+use super::{Reply, fault, flexible, host_paths};
 use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct EditFile;
@@ -48,7 +48,7 @@ impl Tool for EditFile {
     const WORK: Work = Work::Save;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let path = place::read(context, &args.path, Subject::Path)?;
+        let path = host_paths::parse(context, &args.path, Subject::Path)?;
         // The diff is of the very text that is edited: where somebody was faster, it is made again.
         for _ in 0..context.limits().replans {
             let read = text(context, &path)?;
@@ -63,10 +63,10 @@ impl Tool for EditFile {
             match context.perform(op::Edit { path: path.clone(), actions, expected }) {
                 Ok(_) => return Ok(shown.into()),
                 Err(Stop::Fault(fault)) if fault.code() == FaultCode::Stale => {}
-                Err(stop) => return Err(fault::of(context, "open", &path)(stop)),
+                Err(stop) => return Err(fault::of_system_call(context, "open", &path)(stop)),
             }
         }
-        let message = format!("{} keeps changing; try again", context.host_shown(&path));
+        let message = format!("{} keeps changing; try again", context.host_display(&path));
         Err(Stop::Fault(Fault::new(FaultCode::Stale, message).about(Subject::Path)))
     }
 }
@@ -79,9 +79,9 @@ fn text(context: &Context<'_>, path: &WsPath) -> Result<ReadAnswer, Stop> {
         want: Want { hash: true, ..Want::default() },
         max_bytes,
     };
-    let answer = context.perform(ask).map_err(fault::of(context, "open", path))?;
+    let answer = context.perform(ask).map_err(fault::of_system_call(context, "open", path))?;
     if answer.truncated {
-        let shown = context.host_shown(path);
+        let shown = context.host_display(path);
         let message = format!(
             "{shown} has {} bytes; at most {max_bytes} can be edited. Ask the person to raise that limit",
             answer.size
@@ -205,7 +205,7 @@ fn nth(fault: &Fault, at: usize, edits: usize) -> Fault {
 /// The diff as the reference server shows it: without `\r`, in a fence that nothing in it closes.
 fn shown(context: &Context<'_>, read: &ReadAnswer, after: &str) -> Result<String, Fault> {
     let unfolded = |text: &str| text.replace("\r\n", "\n");
-    let path = context.host_shown(&read.path);
+    let path = context.host_display(&read.path);
     let limit = context.limits().load_bytes;
     let room = usize::try_from(limit).unwrap_or(usize::MAX);
     let (old, new) = (unfolded(&read.text), unfolded(after));

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Reply, place};
+use super::{Reply, host_paths};
 use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct ListAllowedDirectories;
@@ -21,6 +21,6 @@ impl Tool for ListAllowedDirectories {
     const WORK: Work = Work::Look;
 
     fn run(_: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        Ok(format!("Allowed directories:\n{}", place::roots(context).join("\n")).into())
+        Ok(format!("Allowed directories:\n{}", host_paths::roots(context).join("\n")).into())
     }
 }

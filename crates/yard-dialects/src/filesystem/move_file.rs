@@ -5,8 +5,8 @@ use serde::Deserialize;
 use yard_core::op::{self, OnExisting, Stat, Want};
 use yard_core::{Fault, FaultCode, Subject, WsPath};
 
-use super::{Reply, fault, place};
-use crate::context::missing;
+use super::{Reply, fault, host_paths};
+use crate::context::suggestions;
 use crate::tool::{Context, Stop, Tool};
 
 pub(super) struct MoveFile;
@@ -28,8 +28,8 @@ impl Tool for MoveFile {
     const NAME: &'static str = "move_file";
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let from = place::read(context, &args.source, Subject::Path)?;
-        let to = place::read(context, &args.destination, Subject::Destination)?;
+        let from = host_paths::parse(context, &args.source, Subject::Path)?;
+        let to = host_paths::parse(context, &args.destination, Subject::Destination)?;
         check_free(context, &to)?;
         let order = op::Move {
             from: from.clone(),
@@ -42,16 +42,16 @@ impl Tool for MoveFile {
             Stop::Fault(fault) if fault.code() == FaultCode::NotFound => {
                 let message = format!(
                     "ENOENT: no such file or directory, rename '{}' -> '{}'",
-                    context.host_shown(&from),
-                    context.host_shown(&to)
+                    context.host_display(&from),
+                    context.host_display(&to)
                 );
                 // Either is missing, or the directory that it goes into.
                 let to_folder = to.parent().unwrap_or_else(WsPath::root);
-                let missing = missing::suggestion(context, &from)
-                    .or_else(|| missing::suggestion(context, &to_folder));
+                let missing = suggestions::suggestion(context, &from)
+                    .or_else(|| suggestions::suggestion(context, &to_folder));
                 Stop::Fault(fault.reworded(format!("{message}{}", missing.unwrap_or_default())))
             }
-            stop => fault::of(context, "rename", &from)(stop),
+            stop => fault::of_system_call(context, "rename", &from)(stop),
         })?;
         Ok(format!("Successfully moved {} to {}", args.source, args.destination).into())
     }
@@ -70,6 +70,6 @@ fn check_free(context: &Context<'_>, to: &WsPath) -> Result<(), Stop> {
 
 fn taken(context: &Context<'_>, to: &WsPath) -> Stop {
     let message =
-        format!("Destination already exists: {}. Choose another name", context.host_shown(to));
+        format!("Destination already exists: {}. Choose another name", context.host_display(to));
     Stop::Fault(Fault::new(FaultCode::Exists, message).about(Subject::Destination))
 }

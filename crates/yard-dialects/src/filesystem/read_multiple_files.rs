@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use yard_core::{FaultCode, Subject};
 
-use super::{Reply, place, read_text_file};
+use super::{Reply, host_paths, read_text_file};
 use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct ReadMultipleFiles;
@@ -41,7 +41,7 @@ fn one(text: &str, left: &mut u64, context: &Context<'_>) -> Result<String, Stop
     // Each is looked at where it is: this changes nothing, so that it may be in several roots (R15).
     let attempt = context.attempt.through(context.session().in_root_of(text.trim()));
     let there = context.with(&attempt);
-    let read = place::read(&there, text, Subject::Path)
+    let read = host_paths::parse(&there, text, Subject::Path)
         .and_then(|path| read_text_file::whole(&there, path, *left));
     match read {
         Ok(content) => {

@@ -151,7 +151,7 @@ fn where_answered(question: &AskedQuestion, context: &Context<'_>) -> Result<Str
         false => format!(", or GET /api/v1/workspaces/{{id}}/questions/{id}"),
     };
     let own = format!("/chats/{}", chat.name);
-    let transcript = WsPath::parse(&own).map_or(own, |path| context.shown(&path));
+    let transcript = WsPath::parse(&own).map_or(own, |path| context.display(&path));
     Ok(format!(
         "no person has answered yet; later the answer is in {transcript}, under `answer to {id}`{over_http}"
     ))

@@ -102,7 +102,7 @@ fn display_name(entry: &op::Entry, context: &Context<'_>) -> Result<Option<Strin
 /// All of a listing.
 pub(super) fn entries(entries: &[op::Entry], context: &Context<'_>) -> Result<Vec<Entry>, Stop> {
     let shown = |entry: &op::Entry| {
-        Ok(Entry::of(entry, context.shown(&entry.path), display_name(entry, context)?))
+        Ok(Entry::of(entry, context.display(&entry.path), display_name(entry, context)?))
     };
     entries.iter().map(shown).collect()
 }
@@ -110,7 +110,7 @@ pub(super) fn entries(entries: &[op::Entry], context: &Context<'_>) -> Result<Ve
 /// All that `find` found.
 pub(super) fn found(entries: &[op::Entry], context: &Context<'_>) -> Result<Vec<Found>, Stop> {
     let shown = |entry: &op::Entry| {
-        Ok(Found::of(entry, context.shown(&entry.path), display_name(entry, context)?))
+        Ok(Found::of(entry, context.display(&entry.path), display_name(entry, context)?))
     };
     entries.iter().map(shown).collect()
 }

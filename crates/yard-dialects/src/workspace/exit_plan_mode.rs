@@ -63,7 +63,7 @@ impl Tool for ExitPlanMode {
         if plan.body.trim().is_empty() {
             return Err(Stop::argument(
                 PATH,
-                format!("{} is empty: write the plan first", context.shown(&path)),
+                format!("{} is empty: write the plan first", context.display(&path)),
             ));
         }
         let write = Write {
@@ -77,10 +77,10 @@ impl Tool for ExitPlanMode {
         };
         let notes = args.notes();
         let left = context.attempt.leave_plan_mode(write, notes);
-        let left = left.map_err(|fault| context.told(fault, &[]))?;
+        let left = left.map_err(|fault| context.fault_for_caller(fault, &[]))?;
         Ok(Reply {
             mode: "build",
-            plan_file: context.shown(&left.path),
+            plan_file: context.display(&left.path),
             hash: left.hash.map(|hash| hash.to_string()),
         })
     }
@@ -109,7 +109,7 @@ fn plan(path: &WsPath, context: &Context<'_>) -> Result<(StatAnswer, ReadAnswer)
         let wrong = format!(
             "File is not a plan file: {} is of type {}. Write it with plan_write, or with write \
              and file_type \"plan\"",
-            context.shown(path),
+            context.display(path),
             stat.entry.file_type.word()
         );
         return Err(Stop::argument(PATH, wrong));

@@ -35,7 +35,7 @@ impl Tool for Mkdir {
         let path = context.path(&args.path)?;
         let changed = context.perform(op::Mkdir { path });
         let changed = changed.map_err(|stop| stop.map_fault(in_the_way))?;
-        Ok(Reply { path: context.shown(&changed.path), file_id: changed.file.to_string() })
+        Ok(Reply { path: context.display(&changed.path), file_id: changed.file.to_string() })
     }
 }
 

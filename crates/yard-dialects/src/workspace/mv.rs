@@ -44,7 +44,7 @@ impl Tool for Mv {
         });
         let moved = moved
             .map_err(|stop| if into_folder { stop.map_fault(no_such_folder) } else { stop })?;
-        Ok(Reply { from_path: context.shown(&moved.from), to_path: context.shown(&moved.to) })
+        Ok(Reply { from_path: context.display(&moved.from), to_path: context.display(&moved.to) })
     }
 }
 

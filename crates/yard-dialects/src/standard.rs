@@ -79,9 +79,9 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_tool_is_told_the_nearest() {
+    fn the_message_for_an_unknown_tool_names_the_nearest_one() {
         let catalog = Catalog::standard();
-        let message = |name| catalog.no_such_tool("workspace", name);
+        let message = |name| catalog.unknown_tool_message("workspace", name);
         assert!(message("gerp").starts_with("Tool 'gerp' not found; did you mean 'grep'?"));
         assert!(message("read_file").contains("did you mean 'read'"));
         assert!(
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_call_is_like_may_depend_on_its_arguments() {
+    fn the_nature_of_a_call_may_depend_on_its_arguments() {
         let editor = AnyTool::of::<Editor>();
         let nature = |command| editor.nature(&json!({"command": command}));
         assert_eq!((nature("view").work, nature("view").hints.reads_only), (Work::Look, true));

@@ -4,7 +4,7 @@
 use yard_gate::{CallerWords, LoggedMembers};
 
 /// The words of Toolyard's own dialects and doors.
-pub const CALLER_WORDS: CallerWords = CallerWords {
+pub const CALLER_HINTS: CallerWords = CallerWords {
     leaving_plan_mode,
     opening_build_mode: " (ask_user with Accept and Reject), then call exit_plan_mode",
     asking_again: " with ask_user",

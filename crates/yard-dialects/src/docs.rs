@@ -125,7 +125,7 @@ fn faults(catalog: &Catalog) -> String {
 fn words(catalog: &Catalog, dialect: &Dialect, code: FaultCode) -> String {
     let mut words: Vec<&str> = Vec::new();
     for tool in catalog.list(dialect.name) {
-        let word = (dialect.word)(tool.name(), code);
+        let word = (dialect.error_code)(tool.name(), code);
         if !words.contains(&word) {
             words.push(word);
         }

@@ -115,7 +115,7 @@ fn read_wanted(text: &str, host_root: &str) -> Result<String, Fault> {
     if text.split('/').any(|part| part.trim() == "..") {
         let message = format!(
             "a pattern cannot climb by `..` ({}); search from another path",
-            args::shown(text)
+            args::quoted(text)
         );
         return fault(FaultCode::PathOutside, message);
     }
@@ -132,7 +132,7 @@ fn read_wanted(text: &str, host_root: &str) -> Result<String, Fault> {
             FaultCode::PathOutside,
             format!(
                 "the pattern is absolute and not in the workspace ({}); leave out the leading slash",
-                args::shown(text)
+                args::quoted(text)
             ),
         ),
     }

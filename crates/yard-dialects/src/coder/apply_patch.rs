@@ -59,10 +59,10 @@ impl Tool for ApplyPatch {
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let done = patches::apply(context, &args.patch_text)?;
         let files = done.files.iter().map(|file| File {
-            path: context.shown(&file.path),
+            path: context.display(&file.path),
             action: action(file),
-            moved_from: file.moved_from.as_ref().map(|path| context.shown(path)),
-            copied_from: file.copied_from.as_ref().map(|path| context.shown(path)),
+            moved_from: file.moved_from.as_ref().map(|path| context.display(path)),
+            copied_from: file.copied_from.as_ref().map(|path| context.display(path)),
             placed: done.placed(file),
         });
         Ok(Reply { success: true, files_modified: done.files.len(), files: files.collect() })

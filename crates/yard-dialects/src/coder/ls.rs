@@ -6,7 +6,7 @@ use yard_core::op::{self, Depth, ListOrder, Want};
 use yard_core::{FaultCode, FileKind, WsPath};
 
 use crate::tool::{Context, Stop, Tool, Work};
-use crate::{paging, relative, roots};
+use crate::{across_roots, paging, relative};
 
 pub(super) struct Ls;
 
@@ -54,7 +54,7 @@ impl Tool for Ls {
     const WORK: Work = Work::Walk;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let skip = paging::skip(args.cursor.as_deref())?;
+        let skip = paging::skip_cursor(args.cursor.as_deref())?;
         let order = |path| op::List {
             path,
             depth: if args.recursive { Depth::All } else { Depth::Own },
@@ -63,7 +63,7 @@ impl Tool for Ls {
             limit: None,
             skip,
         };
-        let listed = roots::list(context, &args.dir_path, order, |listing, context| {
+        let listed = across_roots::list(context, &args.dir_path, order, |listing, context| {
             reply(listing, skip, context)
         });
         match listed {
@@ -99,7 +99,7 @@ fn is_directory(entry: &op::Entry, context: &Context<'_>) -> Result<bool, Stop> 
     if entry.kind != Some(FileKind::Link) {
         return Ok(entry.kind == Some(FileKind::Folder));
     }
-    let (session, path) = roots::owner(context, &entry.path);
+    let (session, path) = across_roots::root_of(context, &entry.path);
     let attempt = context.attempt.through(&session);
     let there = context.with(&attempt);
     match there.perform(op::Stat { path, want: Want::default(), follow: true }) {
@@ -113,7 +113,7 @@ impl Entry {
     fn of(path: &WsPath, is_directory: bool, context: &Context<'_>) -> Self {
         Self {
             name: relative::name(path),
-            path: context.shown(path),
+            path: context.display(path),
             r#type: if is_directory { "directory" } else { "file" },
         }
     }

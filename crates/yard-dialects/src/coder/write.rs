@@ -59,7 +59,7 @@ impl Tool for Write {
             Some(version) if !changed.unchanged => diff_of(version, context),
             _ => (String::new(), false),
         };
-        let file_path = context.shown(&changed.path);
+        let file_path = context.display(&changed.path);
         Ok(Reply { success: true, file_path, diff, diff_truncated, created: changed.created })
     }
 }

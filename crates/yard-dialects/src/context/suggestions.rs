@@ -1,12 +1,12 @@
-//! What a caller may have meant by a path at which nothing is: the path whose names are nearest, or else the folder
-//! that is there and can be listed. It only looks, in folders that the caller may list, and only after a call failed.
+//! Suggestions for a path at which nothing is: the existing path with the nearest names, or else the last existing
+//! folder, to be listed. They are made only after a call failed, from folders that the caller may list.
 
 use yard_core::{Fault, FaultCode, WsPath};
 
 use super::Context;
 use crate::nearest::nearest;
 
-/// A fault that says that nothing is at a path, with what to send instead.
+/// Adds a suggestion to a fault that ends with one of the paths that the call named.
 pub(crate) fn with_suggestion(context: &Context<'_>, fault: Fault, named: &[WsPath]) -> Fault {
     if fault.code() != FaultCode::NotFound {
         return fault;
@@ -18,49 +18,48 @@ pub(crate) fn with_suggestion(context: &Context<'_>, fault: Fault, named: &[WsPa
     }
 }
 
-/// What to send instead of a path at which nothing is, as the rest of what is said of it.
+/// The end of the message about a path at which nothing is: what to send instead.
 pub(crate) fn suggestion(context: &Context<'_>, path: &WsPath) -> Option<String> {
-    let mut meant = WsPath::root();
-    // The last folder that is there as it was named.
+    let mut nearest_path = WsPath::root();
+    // The last folder of the path that exists under its very name.
     let mut folder = None;
-    let mut is_as_named = true;
+    let mut is_exact = true;
     for name in path.names() {
-        let Some(names) = names_in(context, &meant) else { return see(context, folder) };
-        if is_as_named {
-            folder = Some(meant.clone());
+        let Some(names) = names_in(context, &nearest_path) else {
+            return list_folder(context, folder);
+        };
+        if is_exact {
+            folder = Some(nearest_path.clone());
         }
         let wanted = std::str::from_utf8(name.as_bytes()).ok()?;
-        let found = match names.iter().find(|known| *known == wanted) {
+        let existing = match names.iter().find(|known| *known == wanted) {
             Some(known) => known.as_str(),
             None => {
-                is_as_named = false;
+                is_exact = false;
                 match nearest(wanted, names.iter().map(String::as_str)) {
                     Some(known) => known,
-                    None => return see(context, folder),
+                    None => return list_folder(context, folder),
                 }
             }
         };
-        meant = meant.join_bytes(found.as_bytes()).ok()?;
+        nearest_path = nearest_path.join_bytes(existing.as_bytes()).ok()?;
     }
-    match meant == *path {
-        // A link that leads nowhere, say.
-        true => see(context, folder),
-        false => Some(format!(". Did you mean {}?", context.shown(&meant))),
+    match nearest_path == *path {
+        // Such as a link that leads nowhere.
+        true => list_folder(context, folder),
+        false => Some(format!(". Did you mean {}?", context.display(&nearest_path))),
     }
 }
 
-fn see(context: &Context<'_>, folder: Option<WsPath>) -> Option<String> {
-    folder.map(|folder| format!(". List {} to see what is there", context.shown(&folder)))
+fn list_folder(context: &Context<'_>, folder: Option<WsPath>) -> Option<String> {
+    folder.map(|folder| format!(". List {} to see what is there", context.display(&folder)))
 }
 
-/// The names in a folder; nothing for one that is empty, may not be listed, or is none. This is no call of the
-/// agent's: nobody is asked, and nothing is judged or written down for it.
+/// The names in a folder; none if it is empty, may not be listed, or is no folder. The agent does not make this call:
+/// no person is asked for it, and nothing is audited.
 fn names_in(context: &Context<'_>, folder: &WsPath) -> Option<Vec<String>> {
     let entries = context.attempt.project_entries(folder);
-    let names = entries.iter().filter_map(|path| text_of(path.name()?.as_bytes()));
-    Some(names.collect()).filter(|names: &Vec<String>| !names.is_empty())
-}
-
-fn text_of(bytes: &[u8]) -> Option<String> {
-    str::from_utf8(bytes).ok().map(str::to_owned)
+    let name = |path: &WsPath| str::from_utf8(path.name()?.as_bytes()).ok().map(str::to_owned);
+    let names: Vec<String> = entries.iter().filter_map(name).collect();
+    (!names.is_empty()).then_some(names)
 }

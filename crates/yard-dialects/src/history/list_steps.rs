@@ -97,7 +97,7 @@ fn line(context: &Context<'_>, step: &HistoryEntry) -> Line {
             step.actor.clone()
         },
         verb: step.verb.clone(),
-        path: step.path.as_ref().map(|path| context.shown(path)),
+        path: step.path.as_ref().map(|path| context.display(path)),
         files: step.files,
         undoes: step.undoes.map(|step| step.to_string()),
     }

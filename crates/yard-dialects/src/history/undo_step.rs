@@ -48,8 +48,8 @@ impl Tool for UndoStep {
         Ok(Reply {
             step: done.step.to_string(),
             undoes: done.undoes.to_string(),
-            paths: done.paths.iter().map(|path| context.shown(path)).collect(),
-            left: done.left.iter().map(|path| context.shown(path)).collect(),
+            paths: done.paths.iter().map(|path| context.display(path)).collect(),
+            left: done.left.iter().map(|path| context.display(path)).collect(),
         })
     }
 }

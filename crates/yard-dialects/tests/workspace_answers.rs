@@ -200,7 +200,7 @@ fn w1_wrong_arguments_are_told_in_fields_alone() {
     let answer = yard.call("read", json!({"file": "/a"}));
     assert_eq!(answer.body["error"], "Validation failed");
     assert_eq!(keys(&answer.body["fields"]), BTreeSet::from(["file", "path"]));
-    let words = answer.failure_words();
+    let words = answer.failure_message();
     assert!(words.contains("path: missing") && words.contains("file: "), "{words}");
 }
 

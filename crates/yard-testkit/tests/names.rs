@@ -12,8 +12,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Names that occur more than once today. The list may only shrink: rename one of the types, then remove its name here.
-const REPEATED: [&str; 14] = [
-    "Answer", "Base", "Case", "Change", "Form", "Landed", "Limits", "Listing", "Reach", "Request",
+const REPEATED: [&str; 13] = [
+    "Answer", "Base", "Case", "Change", "Landed", "Limits", "Listing", "Reach", "Request",
     "Result", "Rules", "Shape", "Tree",
 ];
 

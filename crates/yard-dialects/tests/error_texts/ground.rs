@@ -89,7 +89,7 @@ impl Ground {
         let code =
             if answer.status == 200 { own.to_owned() } else { format!("{} {own}", answer.status) };
         let root = self.yard.root().to_str().unwrap();
-        let text = without_ids(&answer.failure_words()).replace(root, "$root");
+        let text = without_ids(&answer.failure_message()).replace(root, "$root");
         Some(Failed { code, text })
     }
 
@@ -106,7 +106,7 @@ impl Ground {
         let setting = failing.setting.clone();
         let back = Failing { setting, ..Failing::new(&failing.toolset, tool, args) };
         let answer = self.answer(&back);
-        let words = if answer.ok { String::new() } else { answer.failure_words() };
+        let words = if answer.ok { String::new() } else { answer.failure_message() };
         !["outside", "leaves", "climb", "in no root", "not found", "ENOENT"]
             .iter()
             .any(|sign| words.contains(sign))

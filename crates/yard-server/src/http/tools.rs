@@ -84,8 +84,8 @@ fn one_call(toolset: &str, tool: &AnyTool) -> Value {
 /// is an answer like any other (F1), to those that did not.
 fn answers(catalog: &Catalog, dialect: &Dialect) -> Vec<Value> {
     let replies: Vec<&Value> = catalog.list(dialect.name).map(AnyTool::output_schema).collect();
-    let done = (dialect.done)(json!(form::MARK).into());
-    let failed = (dialect.stopped)("", &Stop::Fault(Fault::new(FaultCode::Io, "why")));
+    let done = (dialect.wrap_reply)(json!(form::MARK).into());
+    let failed = (dialect.wrap_stop)("", &Stop::Fault(Fault::new(FaultCode::Io, "why")));
     let mut schemas = vec![form::like(&done.body, &json!({"anyOf": replies}))];
     if failed.status == done.status {
         schemas.push(form::like(&failed.body, &json!({})));

@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, interval_at};
 use yard_core::{ApprovalId, ContentHash, Fault, FaultCode};
-use yard_dialects::{Answer, Called, Work};
+use yard_dialects::{Answer, CallOutcome, Work};
 use yard_gate::{ApprovalStatus, Awaited, Line, Pending};
 
 use super::callers::{DecisionChannel, ToolCaller};
@@ -92,20 +92,20 @@ impl ToolCall<'_> {
             return self.continue_call(opened, said, &bound).await;
         }
         let kept = self.caller.session.mount().map(|_| arguments.clone());
-        let mut called = self.call_tool(arguments).await?;
-        if let (Some(root), Some(arguments)) = (&called.elsewhere, kept) {
+        let mut outcome = self.call_tool(arguments).await?;
+        if let (Some(root), Some(arguments)) = (&outcome.other_root, kept) {
             self.caller = match (self.caller_in)(root) {
                 Ok(caller) => caller,
                 Err(fault) => return Ok(result::refused(&fault).into()),
             };
-            called = self.call_tool(arguments).await?;
+            outcome = self.call_tool(arguments).await?;
         }
-        self.record(called.line);
-        self.finish(called.answer, &self.state_binding(sent)).await
+        self.record(outcome.transcript_line);
+        self.finish(outcome.answer, &self.state_binding(sent)).await
     }
 
     /// The answer of the tool itself.
-    async fn call_tool(&self, arguments: Map<String, Value>) -> Result<Called, ErrorData> {
+    async fn call_tool(&self, arguments: Map<String, Value>) -> Result<CallOutcome, ErrorData> {
         let (catalog, session) = (self.server.catalog(), self.caller.session.clone());
         let (toolset, tool) = (self.caller.toolset.clone(), self.tool.clone());
         let known = catalog.get(&toolset, &tool);
@@ -116,8 +116,15 @@ impl ToolCall<'_> {
         let work = work.map_or(WorkKind::Look, WorkKind::from);
         let call = self.server.call_context().within_millis(millis);
         let cancel = call.cancel_flag();
-        let calling =
-            move || catalog.call_first(&toolset, &tool, Value::Object(arguments), &session, &call);
+        let calling = move || {
+            catalog.call_deferring_transcript(
+                &toolset,
+                &tool,
+                Value::Object(arguments),
+                &session,
+                &call,
+            )
+        };
         if saves && self.is_only_request() && self.caller.session.is_free() {
             // On another thread the call would take about twice as long: switching threads costs as much as a
             // flush. The next message of the client is read right after.

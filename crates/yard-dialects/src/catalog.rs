@@ -158,15 +158,15 @@ impl Catalog {
         if let Err(fault) = session.check_toolset(dialect.name) {
             return refuse(fault);
         }
-        let nature = found.nature(&args);
-        let mut attempt = session.attempt(dialect.origin(found, nature.asks), call);
-        match session.may_ask(call, nature.asks) {
+        let traits = found.traits(&args);
+        let mut attempt = session.attempt(dialect.origin(found, traits.asks), call);
+        match session.may_ask(call, traits.asks) {
             // An approved call is executed later with these arguments.
             Ok(true) => attempt = attempt.repeatable(args.clone()),
             Ok(false) => {}
             Err(fault) => return refuse(fault),
         }
-        let recorded_args = session.records_call(nature.hints.reads_only).then(|| args.clone());
+        let recorded_args = session.records_call(traits.hints.reads_only).then(|| args.clone());
         if recorded_args.is_some() {
             attempt = attempt.tracked();
         }

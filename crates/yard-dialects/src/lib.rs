@@ -50,4 +50,4 @@ pub use dialect::{Answer, Dialect, failure_message};
 pub use json::Json;
 pub use path_style::PathStyle;
 pub use stop::Stop;
-pub use tool::{AnyTool, Calling, ErasedReply, Hints, Nature, Tool, Work};
+pub use tool::{AnyTool, CallTraits, Calling, ErasedReply, Hints, Tool, Work};

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
     use crate::context::Context;
     use crate::stop::Stop;
-    use crate::tool::{Hints, Nature, Tool, Work};
+    use crate::tool::{CallTraits, Hints, Tool, Work};
 
     /// Says hello.
     #[derive(Deserialize, JsonSchema)]
@@ -96,11 +96,11 @@ mod tests {
         type Reply = HelloReply;
         const NAME: &'static str = "text_editor";
 
-        fn nature(args: &Value) -> Nature {
+        fn traits(args: &Value) -> CallTraits {
             let looks = args["command"] == "view";
             let work = if looks { Work::Look } else { Self::WORK };
             let hints = if looks { Hints::LOOKS } else { Self::HINTS };
-            Nature { work, hints, asks: Self::ASKS }
+            CallTraits { work, hints, asks: Self::ASKS }
         }
 
         fn run(_: HelloArgs, _: &Context<'_>) -> Result<HelloReply, Stop> {
@@ -111,10 +111,10 @@ mod tests {
     #[test]
     fn the_nature_of_a_call_may_depend_on_its_arguments() {
         let editor = AnyTool::of::<Editor>();
-        let nature = |command| editor.nature(&json!({"command": command}));
-        assert_eq!((nature("view").work, nature("view").hints.reads_only), (Work::Look, true));
+        let traits = |command| editor.traits(&json!({"command": command}));
+        assert_eq!((traits("view").work, traits("view").hints.reads_only), (Work::Look, true));
         assert_eq!(
-            (nature("insert").work, nature("insert").hints.reads_only),
+            (traits("insert").work, traits("insert").hints.reads_only),
             (Work::Change, false)
         );
         assert_eq!((editor.work(), editor.hints().reads_only), (Work::Change, false));

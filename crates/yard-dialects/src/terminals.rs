@@ -15,13 +15,13 @@ use crate::{commands, hidden_programs, limit_messages};
 /// The longest time that a call waits for a program to end or to read from its terminal.
 pub(crate) const MAX_WAIT: Duration = Duration::from_secs(10);
 
-/// What a program on a terminal does.
+/// The state of the program on a terminal.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum State {
     /// It runs on: its output can be polled for.
     Running,
-    /// It waits for somebody to type.
+    /// It waits for input.
     Waiting,
     /// It ended.
     Ended,
@@ -36,7 +36,7 @@ pub(crate) fn to_stop(context: &Context<'_>, fault: Fault) -> Stop {
     })
 }
 
-/// What is on the screen of a terminal.
+/// The screen of a terminal.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ScreenReply {
     /// Its lines, as a person would see them.
@@ -53,7 +53,7 @@ pub(crate) struct ScreenReply {
     pub(crate) full_screen: bool,
 }
 
-/// What a look at a terminal showed.
+/// The output, the state and the screen of a terminal.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct TerminalReply {
     /// What was said since the last look, as the program wrote it, with its control sequences; of much, the

@@ -75,9 +75,9 @@ impl Hints {
 }
 
 /// What one call is like. It is the same for all calls of most tools; a tool whose arguments choose between reading
-/// and changing implements [`Tool::nature`].
+/// and changing implements [`Tool::traits`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Nature {
+pub struct CallTraits {
     /// The kind of its work.
     pub work: Work,
     /// What it asks a person for first.
@@ -119,8 +119,8 @@ pub trait Tool: 'static {
     const SERVED: Served = Served::Anywhere;
 
     /// What a call with these arguments, as they were sent, is like: at most what the three constants say.
-    fn nature(_args: &Value) -> Nature {
-        Nature { work: Self::WORK, asks: Self::ASKS, hints: Self::HINTS }
+    fn traits(_args: &Value) -> CallTraits {
+        CallTraits { work: Self::WORK, asks: Self::ASKS, hints: Self::HINTS }
     }
 
     /// Does the work.
@@ -150,7 +150,7 @@ pub struct AnyTool {
     input: Value,
     accepted_input: CompiledSchema,
     output: Value,
-    nature: fn(&Value) -> Nature,
+    traits: fn(&Value) -> CallTraits,
     run: fn(Value, &Context<'_>) -> Result<ErasedReply, Stop>,
     resume: fn(&Pending, &Context<'_>) -> Result<ErasedReply, Stop>,
 }
@@ -182,7 +182,7 @@ impl AnyTool {
             accepted_input,
             input,
             output: schema::output::<T::Reply>(),
-            nature: T::nature,
+            traits: T::traits,
             run: run::<T>,
             resume: resume::<T>,
         }
@@ -199,8 +199,8 @@ impl AnyTool {
     }
 
     /// What a call with these arguments is like.
-    pub fn nature(&self, args: &Value) -> Nature {
-        (self.nature)(args)
+    pub fn traits(&self, args: &Value) -> CallTraits {
+        (self.traits)(args)
     }
 
     /// The kind of its work.

@@ -179,7 +179,7 @@ fn w5_some_lines_of_a_large_file_cost_no_hash_of_all_of_it() {
     // The last lines are found, too.
     let last = ok(&yard, "read", json!({"path": "/large.log", "offset": -1}));
     assert_eq!(last["content"], line);
-    // What is known of it is told without reading it.
+    // What the store knows of it is answered without reading it.
     ok(&yard, "touch", json!({"path": "/large.log"}));
     let known = ok(&yard, "read", json!({"path": "/large.log", "limit": 1}));
     assert_eq!((&known["hash"], &known["synced"]), (&json!(whole), &json!(true)), "{known}");

@@ -1,4 +1,4 @@
-//! `delete_file`: a file goes, or a directory.
+//! `delete_file`: removes a file or a directory.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

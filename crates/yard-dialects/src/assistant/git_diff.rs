@@ -1,4 +1,4 @@
-//! `git_diff`: how files differ from what is staged, or commits from each other (A6).
+//! `git_diff`: compares files with the index, or commits with each other (A6).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

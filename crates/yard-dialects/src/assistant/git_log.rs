@@ -1,4 +1,4 @@
-//! `git_log`: the commits of a repository (A6).
+//! `git_log`: lists the commits of a repository (A6).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `git_status`: which files differ from the last commit (A6).
+//! `git_status`: lists the files that differ from the last commit (A6).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

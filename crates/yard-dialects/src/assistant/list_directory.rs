@@ -1,4 +1,4 @@
-//! `list_directory`: what is in a directory (A2).
+//! `list_directory`: lists a directory (A2).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

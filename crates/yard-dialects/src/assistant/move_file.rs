@@ -1,4 +1,4 @@
-//! `move_file`: a file or directory gets another path.
+//! `move_file`: moves or renames a file or directory.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `read_file`: a whole file or a part of it, as text or as bytes.
+//! `read_file`: reads a whole file or a part of it, as text or as bytes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

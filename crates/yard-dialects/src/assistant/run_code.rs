@@ -1,4 +1,4 @@
-//! `run_code`: Python or bash, run to its end in a box (A3).
+//! `run_code`: runs Python or bash code to its end in a box (A3).
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -14,11 +14,11 @@ use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct RunCode;
 
-/// Runs Python or bash code in a sandbox that sees the workspace, starts in its root and has no network. Python
+/// Runs Python or bash code in a sandbox that sees the workspace and starts in its root. Python
 /// imports the workspace's modules, and what `install_package` installed in the environment of its root.
 /// What the code changes in the workspace is kept as one step that can be undone; replacing or deleting
-/// files that this chat did not make may need a person's approval. Of long output the answer shows the
-/// beginning and the end, and names a file with the whole, for `read_file`.
+/// files that this chat did not make, and reaching a host that is not allowed yet, may need a person's approval. Of
+/// long output the answer shows the beginning and the end, and names a file with the whole, for `read_file`.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
     /// What the code is written in.

@@ -1,4 +1,4 @@
-//! `web_fetch`: a page of the web, as Markdown or as it is (A4).
+//! `web_fetch`: fetches a page of the web, as Markdown or as its source (A4).
 
 use std::collections::BTreeMap;
 use std::time::Duration;

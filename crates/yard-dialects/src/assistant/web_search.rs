@@ -1,4 +1,4 @@
-//! `web_search`: the web, searched by the provider that the operator configured (A5).
+//! `web_search`: searches the web with the provider that the operator configured (A5).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

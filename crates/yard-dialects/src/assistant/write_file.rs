@@ -1,4 +1,4 @@
-//! `write_file`: a whole file, from text or from bytes (A2).
+//! `write_file`: writes a whole file, from text or from bytes (A2).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,7 +44,7 @@ impl Tool for WriteFile {
     const HINTS: Hints = Hints::CHANGES.repeating();
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let content = args.encoding.bytes(args.content)?;
+        let content = args.encoding.decode(args.content)?;
         let size = content.len();
         let changed = context.perform(op::Write {
             path: context.path(&args.path)?,

@@ -44,7 +44,7 @@ impl Catalog {
         let (asks, served) = match found {
             Some((_, tool)) => {
                 let args: Value = serde_json::from_str(&request.args).unwrap_or_default();
-                (tool.nature(&args).asks, tool.served())
+                (tool.traits(&args).asks, tool.served())
             }
             None => (Asks::Never, Served::Anywhere),
         };
@@ -100,7 +100,7 @@ impl Catalog {
             .find_approved(&request.toolset, &request.tool)
             .map_err(|answer| Fault::new(FaultCode::NotFound, answer.failure_message()))?;
         let permitted = session.approvals().permitted(approval)?;
-        let origin = dialect.origin(found, found.nature(args).asks);
+        let origin = dialect.origin(found, found.traits(args).asks);
         let attempt = permitted.attempt(origin, call, args.clone());
         attempt.revise(args, |attempt| {
             found.run(args.clone(), &dialect.context(attempt)).map_err(|stop| match stop {
@@ -178,7 +178,7 @@ impl Catalog {
         call: &Call,
     ) -> Result<Vec<Explained>, Box<Answer>> {
         let (dialect, found) = self.find(toolset, tool)?;
-        let origin = dialect.origin(found, found.nature(&args).asks);
+        let origin = dialect.origin(found, found.traits(&args).asks);
         let attempt = session.attempt(origin, call).repeatable(args.clone());
         let (notes, outcome) =
             attempt.explain(|attempt| found.run(args, &dialect.context(attempt)));
@@ -242,7 +242,7 @@ impl Catalog {
         };
         // The caller and the person who decides may disconnect: the approved call is made all the same.
         let call = &detached_call(found, session, call);
-        let origin = dialect.origin(found, found.nature(&args).asks);
+        let origin = dialect.origin(found, found.traits(&args).asks);
         let attempt = permitted.attempt(origin, call, args.clone());
         let log = CallLog::begin(attempt.clone(), &args);
         let context = dialect.context(log.attempt());
@@ -275,7 +275,7 @@ impl Catalog {
             let args: Value = serde_json::from_str(&request.args).unwrap_or_default();
             let permitted = session.approvals().permitted(approval).ok()?;
             let call = &detached_call(tool, session, call);
-            let origin = dialect.origin(tool, tool.nature(&args).asks);
+            let origin = dialect.origin(tool, tool.traits(&args).asks);
             let attempt = permitted.attempt(origin, call, args.clone());
             let reply = tool.run(args, &dialect.context(&attempt)).ok()?.reply;
             Some((dialect, reply.into_value()))

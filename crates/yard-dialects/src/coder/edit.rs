@@ -1,4 +1,4 @@
-//! `edit`: one place of a text replaced, or each of them (C2).
+//! `edit`: replaces a text in a file, once or everywhere (C2).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `glob`: files by name pattern.
+//! `glob`: finds files by name pattern.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `ls`: what is in a directory (C6).
+//! `ls`: lists a directory (C6).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -80,17 +80,20 @@ fn reply(listing: &op::Listing, skip: usize, context: &Context<'_>) -> Result<Re
     for entry in &listing.entries {
         entries.push((entry.path.clone(), is_directory(entry, context)?));
     }
-    entries.sort_by_cached_key(|(path, is_directory)| place(path, *is_directory));
+    entries.sort_by_cached_key(|(path, is_directory)| sort_key(path, *is_directory));
     Ok(Reply {
         count: entries.len(),
         truncated: listing.truncated,
         next: paging::next_skip(listing, skip),
-        entries: entries.iter().map(|(path, is)| Entry::of(path, *is, context)).collect(),
+        entries: entries
+            .iter()
+            .map(|(path, is_directory)| Entry::of(path, *is_directory, context))
+            .collect(),
     })
 }
 
-/// Level by level, folder by folder, files first.
-fn place(path: &WsPath, is_directory: bool) -> (usize, Option<WsPath>, bool, WsPath) {
+/// Sorts level by level, folder by folder, files first.
+fn sort_key(path: &WsPath, is_directory: bool) -> (usize, Option<WsPath>, bool, WsPath) {
     (path.names().count(), path.parent(), is_directory, path.clone())
 }
 

@@ -1,4 +1,4 @@
-//! `multiedit`: several edits of one file, all or none (C3).
+//! `multiedit`: makes several edits in one file, all or none (C3).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

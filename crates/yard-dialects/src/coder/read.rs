@@ -1,4 +1,4 @@
-//! `read`: a file's lines, numbered, within two bounds (C1).
+//! `read`: reads a file's lines, numbered, within two bounds (C1).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `write`: a whole file, and what that changed in it.
+//! `write`: writes a whole file, and answers the diff.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -64,7 +64,8 @@ impl Tool for Write {
     }
 }
 
-/// The file is written by now: that its diff cannot be shown is no reason to call that a failure.
+/// The diff of the new version, and whether it was cut. The file is written by now, so that a diff which cannot be made
+/// is no failure of the call.
 fn diff_of(version: VersionId, context: &Context<'_>) -> (String, bool) {
     let max_bytes = context.limits().answer_bytes;
     let shown = context.perform(op::ShowVersion { version, of: None, max_bytes });

@@ -1,4 +1,4 @@
-//! `exec_command`: a command on a terminal, which outlives the call (X5).
+//! `exec_command`: starts a command on a terminal, which outlives the call (X5).
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,12 +11,12 @@ use crate::tool::{Calling, Context, Stop, Tool, Work};
 
 pub(super) struct ExecCommand;
 
-/// Starts a command on a terminal (PTY) of its own, in a sandbox that sees the workspace and has no network,
+/// Starts a command on a terminal (PTY) of its own, in a sandbox that sees the workspace,
 /// and returns once it ends, waits for input, or is still busy after ten seconds: it then goes on in the
 /// background. Type into it and poll it with `write_stdin`. Use it for prompts, editors, pagers, servers and
 /// other long work; `shell` is better for a command that just ends. It changes the workspace directly, so
-/// that opening it may need a person's approval; what it changes is recorded as steps that can be undone, but
-/// for git's own files and what ignore files exclude.
+/// that opening it, and reaching a host that is not allowed yet, may need a person's approval; what it changes is
+/// recorded as steps that can be undone, but for git's own files and what ignore files exclude.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
     /// Opaque PTY session identifier: a name of your choice, not in use in this chat.

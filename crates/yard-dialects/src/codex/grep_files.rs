@@ -1,4 +1,4 @@
-//! `grep_files`: lines that match a regular expression, file by file (X2).
+//! `grep_files`: finds lines that match a regular expression, file by file (X2).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

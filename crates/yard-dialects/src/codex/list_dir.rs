@@ -1,4 +1,4 @@
-//! `list_dir`: a directory, level by level (X2).
+//! `list_dir`: lists a directory, level by level (X2).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `list_sessions`: the terminals of this chat (X5).
+//! `list_sessions`: lists the terminals of this chat (X5).
 
 use std::cmp::Reverse;
 

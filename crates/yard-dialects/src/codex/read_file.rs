@@ -1,4 +1,4 @@
-//! `read_file`: a slice of a file, as it is or indented.
+//! `read_file`: reads lines of a file, indented on request.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `shell`: a command, run to its end in a box (X4).
+//! `shell`: runs a command to its end in a box (X4).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,10 +8,10 @@ use crate::tool::{Calling, Context, Stop, Tool, Work};
 
 pub(super) struct Shell;
 
-/// Runs a shell command in a sandbox that sees the workspace and has no network. What it changes in the
+/// Runs a shell command in a sandbox that sees the workspace. What it changes in the
 /// workspace is kept as one step that can be undone; replacing or deleting files that this chat did not
-/// make may need a person's approval. Of long output the answer shows the beginning and the end, and names
-/// a file with the whole, for `read_file` and `grep_files`.
+/// make, and reaching a host that is not allowed yet, may need a person's approval. Of long output the answer shows
+/// the beginning and the end, and names a file with the whole, for `read_file` and `grep_files`.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
     /// Shell command to run.

@@ -1,4 +1,4 @@
-//! `file.delete`: one file goes.
+//! `file.delete`: removes one file.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

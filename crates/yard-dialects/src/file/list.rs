@@ -1,4 +1,4 @@
-//! `file.list`: a directory's own entries, or the files below it that match a pattern (F4).
+//! `file.list`: lists a directory's own entries, or the files below it that match a pattern (F4).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

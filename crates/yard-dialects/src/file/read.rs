@@ -1,4 +1,4 @@
-//! `file.read`: a file's lines, numbered as `cat -n` does (F2).
+//! `file.read`: reads a file's lines, numbered as `cat -n` does (F2).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

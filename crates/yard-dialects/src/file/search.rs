@@ -1,4 +1,4 @@
-//! `file.search`: lines that match a regular expression, marked among their neighbours (F5).
+//! `file.search`: finds lines that match a regular expression, marked among their neighbours (F5).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `create_directory`: a directory, with those above it.
+//! `create_directory`: makes a directory, and those above it.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `get_file_info`: a file's metadata, line by line.
+//! `get_file_info`: answers a file's metadata, line by line.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -74,15 +74,15 @@ impl Excluded {
         Ok(Self(matchers))
     }
 
-    /// Whether this very path is left out, relative to the directory that is searched.
-    pub(super) fn holds(&self, relative: &str) -> bool {
+    /// Whether this path, relative to the directory that is searched, is left out by itself.
+    pub(super) fn matches(&self, relative: &str) -> bool {
         self.0.iter().any(|glob| glob.is_match(relative))
     }
 
-    /// Whether it, or a directory above it, is left out.
-    pub(super) fn holds_any_above(&self, relative: &str) -> bool {
+    /// Whether the path, or a directory above it, is left out.
+    pub(super) fn matches_any_above(&self, relative: &str) -> bool {
         let ends = relative.match_indices('/').map(|(at, _)| at).chain([relative.len()]);
-        !self.0.is_empty() && ends.into_iter().any(|end| self.holds(&relative[..end]))
+        !self.0.is_empty() && ends.into_iter().any(|end| self.matches(&relative[..end]))
     }
 }
 
@@ -124,17 +124,17 @@ mod tests {
     fn patterns_exclude_by_path_or_also_by_name() {
         let by_path = Excluded::by_path(&patterns(&["*.log", "**/target", "a/**"])).unwrap();
         for path in ["x.log", "target", "b/target/deep/er", "a/b", ".log"] {
-            assert!(by_path.holds_any_above(path), "{path}");
+            assert!(by_path.matches_any_above(path), "{path}");
         }
         for path in ["b/x.log", "a", "targets"] {
-            assert!(!by_path.holds_any_above(path), "{path}");
+            assert!(!by_path.matches_any_above(path), "{path}");
         }
         let by_name =
             Excluded::by_name_too(&patterns(&["node_modules", "docs/old", "*.log"])).unwrap();
         for path in ["node_modules", "a/b/node_modules", "x/docs/old", "x.log"] {
-            assert!(by_name.holds(path), "{path}");
+            assert!(by_name.matches(path), "{path}");
         }
-        assert!(!by_name.holds("a/x.log") && !by_name.holds("docs"));
+        assert!(!by_name.matches("a/x.log") && !by_name.matches("docs"));
     }
 
     #[test]

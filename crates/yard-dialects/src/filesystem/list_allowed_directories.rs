@@ -1,4 +1,4 @@
-//! `list_allowed_directories`: where callers may read and write.
+//! `list_allowed_directories`: lists the directories in which callers may read and write.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `list_directory`: what is in a directory.
+//! `list_directory`: lists a directory.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -38,7 +38,7 @@ impl Tool for ListDirectory {
     }
 }
 
-/// What is in a directory, by the bytes of the names.
+/// The entries of a directory, sorted by the bytes of their names.
 pub(super) fn names(context: &Context<'_>, order: Names) -> Result<NamesAnswer, Stop> {
     let path = order.path.clone();
     context.perform(order).map_err(fault::of_system_call(context, "scandir", &path))
@@ -52,7 +52,7 @@ pub(super) fn mark(kind: Option<FileKind>) -> &'static str {
     }
 }
 
-/// R12: what a cut listing says of the rest.
+/// R12: the last line of a cut listing.
 pub(super) fn rest(shown: usize, total: usize) -> Option<String> {
     (shown < total)
         .then(|| format!("[{shown} of {total} entries; find the others by name with search_files]"))

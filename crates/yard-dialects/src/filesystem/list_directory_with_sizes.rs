@@ -1,4 +1,4 @@
-//! `list_directory_with_sizes`: what is in a directory, and how large it is.
+//! `list_directory_with_sizes`: lists a directory with sizes.
 
 use std::cmp::{Ordering, Reverse};
 

@@ -1,4 +1,4 @@
-//! `move_file`: a file or directory gets another path; nothing is overwritten.
+//! `move_file`: moves or renames a file or directory, and overwrites nothing.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -45,7 +45,7 @@ impl Tool for MoveFile {
                     context.host_display(&from),
                     context.host_display(&to)
                 );
-                // Either is missing, or the directory that it goes into.
+                // Either the source is missing, or the directory of the destination.
                 let to_folder = to.parent().unwrap_or_else(WsPath::root);
                 let missing = suggestions::suggestion(context, &from)
                     .or_else(|| suggestions::suggestion(context, &to_folder));
@@ -57,12 +57,12 @@ impl Tool for MoveFile {
     }
 }
 
-/// A move that finds a folder goes into it; here the path was meant.
+/// A move to a folder goes into it, while this tool's argument is the whole new path.
 fn check_free(context: &Context<'_>, to: &WsPath) -> Result<(), Stop> {
     let look = Stat { path: to.clone(), want: Want::default(), follow: false };
     match context.perform(look) {
         Ok(_) => Err(taken(context, to)),
-        // What is wrong with the path is for the move to say.
+        // The move itself reports what is wrong with the path.
         Err(Stop::Fault(fault)) if fault.code() != FaultCode::Timeout => Ok(()),
         Err(stop) => Err(stop),
     }

@@ -1,4 +1,4 @@
-//! `read_media_file`: a file's bytes, as a content block of MCP.
+//! `read_media_file`: reads a file's bytes, as a content block of MCP.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -1,4 +1,4 @@
-//! `read_multiple_files`: several text files in one answer; one that fails stops no other.
+//! `read_multiple_files`: reads several text files in one answer; a file that cannot be read has an error in its place.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -38,7 +38,7 @@ impl Tool for ReadMultipleFiles {
 }
 
 fn one(text: &str, left: &mut u64, context: &Context<'_>) -> Result<String, Stop> {
-    // Each is looked at where it is: this changes nothing, so that it may be in several roots (R15).
+    // Each file is read in its own root: a call that only reads may be about several roots (R15).
     let attempt = context.attempt.through(context.session().in_root_of(text.trim()));
     let there = context.with(&attempt);
     let read = host_paths::parse(&there, text, Subject::Path)

@@ -1,4 +1,4 @@
-//! `read_text_file`: a text file, or its first or last lines.
+//! `read_text_file`: reads a text file, or its first or last lines.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `search_files`: files and directories by pattern.
+//! `search_files`: finds files and directories by pattern.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -51,7 +51,7 @@ impl Tool for SearchFiles {
             })
             .map_err(fault::of_system_call(context, "scandir", &path))?;
         let mut paths: Vec<&WsPath> = found.entries.iter().map(|entry| &entry.path).collect();
-        paths.retain(|path| !excluded.holds_any_above(&relative::below(path, &found.path)));
+        paths.retain(|path| !excluded.matches_any_above(&relative::below(path, &found.path)));
         paths.sort_by(|a, b| by_names(a, b));
         let mut lines: Vec<String> = paths.iter().map(|path| context.host_display(path)).collect();
         if found.truncated {
@@ -67,7 +67,7 @@ impl Tool for SearchFiles {
     }
 }
 
-/// A directory before what is in it, and that before its next neighbour.
+/// Orders a directory before its entries, and these before the next directory.
 fn by_names(a: &WsPath, b: &WsPath) -> std::cmp::Ordering {
     let slash = |byte: &u8| *byte == b'/';
     a.relative().split(slash).cmp(b.relative().split(slash))

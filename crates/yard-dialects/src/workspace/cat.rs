@@ -1,4 +1,4 @@
-//! `cat`: files one after the other, with what is invisible made visible (W13).
+//! `cat`: concatenates files, and displays invisible characters (W13).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

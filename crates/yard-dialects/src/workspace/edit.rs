@@ -1,4 +1,4 @@
-//! `edit`: one place of a text replaced, or lines inserted (W9).
+//! `edit`: replaces a text in a file, or inserts lines (W9).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

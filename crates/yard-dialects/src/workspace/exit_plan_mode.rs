@@ -1,4 +1,4 @@
-//! `exit_plan_mode`: from planning to building, once a person accepted the plan (W16).
+//! `exit_plan_mode`: changes a chat from plan mode to build mode, once a person accepted the plan (W16).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -87,7 +87,7 @@ impl Tool for ExitPlanMode {
 }
 
 impl Args {
-    /// What else was sent, for the record.
+    /// The other arguments, for the transcript.
     fn notes(self) -> Value {
         let sent = [
             ("allowedPrompts", self.allowed_prompts),
@@ -102,7 +102,7 @@ impl Args {
     }
 }
 
-/// The plan, which must be one by its type too.
+/// Reads the plan; the type of the file has to be plan, too.
 fn plan(path: &WsPath, context: &Context<'_>) -> Result<(StatAnswer, ReadAnswer), Stop> {
     let stat = context.perform(Stat { path: path.clone(), want: Want::default(), follow: true })?;
     if stat.entry.file_type != FileType::Plan {
@@ -117,7 +117,7 @@ fn plan(path: &WsPath, context: &Context<'_>) -> Result<(StatAnswer, ReadAnswer)
     Ok((stat, plan_file::read(path, context)?))
 }
 
-/// What the other tools call `path` is `plan_file_path` here.
+/// Names the argument, which is `path` in the other plan tools.
 fn about_plan(stop: Stop) -> Stop {
     stop.map_fault(|fault| match fault.code() {
         FaultCode::NotFound | FaultCode::Timeout => Stop::Fault(fault),
@@ -125,7 +125,7 @@ fn about_plan(stop: Stop) -> Stop {
     })
 }
 
-/// The front matter with its new status; one that was missing is made.
+/// The front matter with its new status; a plan without front matter gets one.
 fn approved(plan: &Plan<'_>, stat: &StatAnswer) -> String {
     let status = ("status", Status::Approved.word().to_owned());
     if plan.metadata().is_some() {

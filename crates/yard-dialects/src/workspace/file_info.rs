@@ -1,4 +1,4 @@
-//! `file_info`: what is known of a file without its content (W14).
+//! `file_info`: answers the properties of a file without its content (W14).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

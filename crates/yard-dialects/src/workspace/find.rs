@@ -1,4 +1,4 @@
-//! `find`: files and folders by name, type and size (W12).
+//! `find`: finds files and folders by name, type and size (W12).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -9,7 +9,7 @@ use crate::tool::Stop;
 
 const FENCE: &str = "---";
 
-/// What a plan's front matter says.
+/// The known fields of a plan's front matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub(super) struct Metadata {
     /// Its title.

@@ -1,4 +1,4 @@
-//! `glob`: files and folders by name pattern (W11).
+//! `glob`: finds files and folders by name pattern (W11).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `grep`: lines that match a regular expression (W10, R9).
+//! `grep`: finds lines that match a regular expression (W10, R9).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `ls`: a directory's entries.
+//! `ls`: lists a directory's entries.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `mkdir`: a folder and those above it.
+//! `mkdir`: makes a folder and those above it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,7 +39,7 @@ impl Tool for Mkdir {
     }
 }
 
-/// The spec's own status: a file at any point of the path is a conflict.
+/// The status of the spec: a file anywhere on the path is a conflict.
 fn in_the_way(fault: Fault) -> Stop {
     match fault.code() {
         FaultCode::NotFolder => {

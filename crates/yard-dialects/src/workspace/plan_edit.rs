@@ -1,4 +1,4 @@
-//! `plan_edit`: one place of a plan's body changed; its front matter stays (W17).
+//! `plan_edit`: changes a plan's body and keeps its front matter (W17).
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `plan_list`: the plans below `/plans/`, newest first (W17).
+//! `plan_list`: lists the plans below `/plans/`, newest first (W17).
 
 use std::cmp::Reverse;
 
@@ -58,7 +58,7 @@ struct Listed {
     metadata: Option<Metadata>,
 }
 
-/// A plan on its way into the list.
+/// A plan before it is sorted.
 struct Found {
     path: WsPath,
     metadata: Option<Metadata>,
@@ -90,7 +90,7 @@ impl Tool for PlanList {
     }
 }
 
-/// A plan with what its front matter says; one that is gone by now is none.
+/// A plan with its front matter; none if it was removed meanwhile.
 fn found(entry: &Entry, context: &Context<'_>) -> Result<Option<Found>, Stop> {
     let read = context.perform(Read {
         path: entry.path.clone(),

@@ -1,4 +1,4 @@
-//! `plan_read`: a plan's body by lines, with what its front matter says (W17).
+//! `plan_read`: reads a plan's body by lines, and its front matter (W17).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -88,7 +88,7 @@ impl Tool for PlanWrite {
     }
 }
 
-/// The plan that is there, if there is one.
+/// The plan at the path, if there is one.
 fn existing(path: &WsPath, context: &Context<'_>) -> Result<Option<ReadAnswer>, Stop> {
     match plan_file::read(path, context) {
         Ok(answer) => Ok(Some(answer)),

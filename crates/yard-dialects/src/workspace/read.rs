@@ -1,4 +1,4 @@
-//! `read`: a file's lines (W5), its bytes where a line is too long (R4), or the JSON value it holds
+//! `read`: reads a file's lines (W5), its bytes where a line is too long (R4), or the JSON value it holds
 //! (W3).
 
 use schemars::JsonSchema;

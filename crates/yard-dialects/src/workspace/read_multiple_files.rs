@@ -1,4 +1,4 @@
-//! `read_multiple_files`: the first lines of many files, each with its own success.
+//! `read_multiple_files`: reads the first lines of many files, each with its own success.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

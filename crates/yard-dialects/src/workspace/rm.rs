@@ -1,4 +1,4 @@
-//! `rm`: a file, a link or an empty folder, into the trash (W7).
+//! `rm`: moves a file, a link or an empty folder to the trash (W7).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

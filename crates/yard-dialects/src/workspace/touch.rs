@@ -1,4 +1,4 @@
-//! `touch`: a file's time, or an empty file (W19).
+//! `touch`: sets a file's time, or makes an empty file (W19).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `write`: a whole file, from text or from a JSON value (W3, W6).
+//! `write`: writes a whole file, from text or from a JSON value (W3, W6).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What became of one ref of the remote.
+/// The result for one ref of the remote.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(in super::super) struct PushedRef {
     /// The ref here.

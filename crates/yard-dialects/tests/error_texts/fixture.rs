@@ -27,7 +27,7 @@ pub(crate) struct Failed {
 }
 
 /// The workspace.
-pub(crate) struct Ground {
+pub(crate) struct Fixture {
     yard: Yard,
     /// Workspaces on disks that fail while one of their calls is made.
     disks: Vec<(&'static str, Yard, Arc<Disk>)>,
@@ -36,7 +36,7 @@ pub(crate) struct Ground {
     pub(crate) paths: Vec<String>,
 }
 
-impl Ground {
+impl Fixture {
     pub(crate) fn new() -> Self {
         let yard = Yard::open(&Folders::in_memory(), Plan { limits: limits(), ..Plan::default() })
             .unwrap();
@@ -153,7 +153,7 @@ impl Ground {
     }
 }
 
-/// A disk whose reading and writing fail with this error while it is told to.
+/// A disk whose reading and writing fail with this error while a test switches it on.
 struct Disk {
     errno: i32,
     fails: AtomicBool,

@@ -6,45 +6,22 @@ use crate::catalog::Catalog;
 use crate::schema;
 use crate::tool::AnyTool;
 
-/// The format of the definitions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// All properties of a tool, for people and for Toolyard's own doors.
-    Json,
-    /// Name, description and parameters (A7).
-    Functions,
-    /// OpenAI's Responses API.
-    OpenAi,
-    /// OpenAI's Chat Completions API, and those that speak it.
-    OpenAiChat,
-    /// Anthropic's Messages API.
-    Anthropic,
-    /// Google's Gemini API.
-    Gemini,
-}
-
-impl Format {
-    /// Every format with its one spelling.
-    pub const WORDS: [(Format, &'static str); 6] = [
-        (Self::Json, "json"),
-        (Self::Functions, "functions"),
-        (Self::OpenAi, "openai"),
-        (Self::OpenAiChat, "openai-chat"),
-        (Self::Anthropic, "anthropic"),
-        (Self::Gemini, "gemini"),
-    ];
-
-    /// Its spelling.
-    pub fn word(self) -> &'static str {
-        Self::WORDS.iter().find(|(format, _)| *format == self).map_or("json", |(_, word)| word)
-    }
-
-    /// The format of that spelling, in any case.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::WORDS
-            .iter()
-            .find(|(_, known)| known.eq_ignore_ascii_case(word))
-            .map(|(format, _)| *format)
+yard_core::spelled_enum! {
+    /// The format of the definitions.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Format {
+        /// All properties of a tool, for people and for Toolyard's own doors.
+        Json = "json",
+        /// Name, description and parameters (A7).
+        Functions = "functions",
+        /// OpenAI's Responses API.
+        OpenAi = "openai",
+        /// OpenAI's Chat Completions API, and those that speak it.
+        OpenAiChat = "openai-chat",
+        /// Anthropic's Messages API.
+        Anthropic = "anthropic",
+        /// Google's Gemini API.
+        Gemini = "gemini",
     }
 }
 
@@ -270,7 +247,7 @@ mod tests {
         assert_eq!(first(Format::Anthropic), ["name", "description", "input_schema"]);
         assert_eq!(first(Format::Gemini), ["name", "description", "parameters"]);
         for (format, word) in Format::WORDS {
-            assert_eq!(Format::from_word(&word.to_uppercase()), Some(format));
+            assert_eq!(Format::from_word(word), Some(format));
             assert_eq!(format.word(), word);
         }
     }

@@ -173,7 +173,7 @@ pub(super) fn definitions(request: &HttpRequest) -> Result<Reply, Problem> {
         return Err(Problem::not_found(format!("no such toolset; known: {}", known.join(", "))));
     }
     let format = format.as_deref().unwrap_or("json");
-    let format = Format::from_word(format).ok_or_else(|| {
+    let format = Format::from_word(&format.to_ascii_lowercase()).ok_or_else(|| {
         let known = Format::WORDS.map(|(_, word)| word).join(", ");
         Problem::invalid("format", format!("expected one of {known}"))
     })?;

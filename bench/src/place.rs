@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use yard_core::op::Operation;
 use yard_core::{Call, Limits, WsPath};
-use yard_dialects::{CALLER_WORDS, Catalog};
+use yard_dialects::{CALLER_HINTS, Catalog};
 use yard_disk::Resolution;
 use yard_gate::{
     Actor, Asks, Boxed, Completion, Execute, Finished, OpenWorkspace, Origin, Policy, Session,
@@ -110,7 +110,7 @@ impl Bench {
             boxed: plan.boxed.clone(),
         });
         let open =
-            OpenWorkspace::new(Arc::new(workspace.expect("a workspace")), store, CALLER_WORDS);
+            OpenWorkspace::new(Arc::new(workspace.expect("a workspace")), store, CALLER_HINTS);
         Self { session: Session::new(open, Actor::LocalAgent, Policy::Open), world }
     }
 

@@ -162,7 +162,7 @@ pub(crate) fn open_workspace(
 ) -> Result<Arc<OpenWorkspace>, Failure> {
     let store = Arc::new(SqliteStore::open(&location.state_dir)?);
     let workspace = Workspace::open(opening(location, Arc::clone(&store), Some(boxed), world))?;
-    Ok(OpenWorkspace::with_web(Arc::new(workspace), store, yard_dialects::CALLER_WORDS, web))
+    Ok(OpenWorkspace::with_web(Arc::new(workspace), store, yard_dialects::CALLER_HINTS, web))
 }
 
 /// A session of one caller in one local workspace.

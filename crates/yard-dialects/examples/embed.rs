@@ -14,7 +14,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use yard_core::op::{LineStart, Read, Slice, Want};
 use yard_core::{Call, Limits, World};
-use yard_dialects::{CALLER_WORDS, Catalog, Context, Dialect, Paths, Stop, Tool, Work, envelope};
+use yard_dialects::{
+    CALLER_HINTS, Catalog, Context, Dialect, PathStyle, Stop, Tool, Work, envelope,
+};
 use yard_disk::Resolution;
 use yard_gate::{Actor, OpenWorkspace, Policy, Session};
 use yard_kernel::{Opening, Workspace};
@@ -58,11 +60,11 @@ impl Tool for CountWords {
 const OURS: Dialect = Dialect {
     name: "ours",
     about: "Tools of this program.",
-    paths: Paths::Relative,
-    word: |_, _| "failed",
-    done: envelope::done,
-    stopped: |_, stop| {
-        envelope::stopped(stop, |failure| json!({"error": "failed", "message": failure.message}))
+    path_style: PathStyle::Relative,
+    error_code: |_, _| "failed",
+    wrap_reply: envelope::wrap_reply,
+    wrap_stop: |_, stop| {
+        envelope::wrap_stop(stop, |failure| json!({"error": "failed", "message": failure.message}))
     },
 };
 
@@ -80,7 +82,7 @@ fn open(root: &Path, state: &Path, world: Arc<dyn World>) -> Result<Session, Box
         virtual_files: None,
         boxed: None,
     })?;
-    let open = OpenWorkspace::new(Arc::new(workspace), store, CALLER_WORDS);
+    let open = OpenWorkspace::new(Arc::new(workspace), store, CALLER_HINTS);
     Ok(Session::new(open, Actor::LocalAgent, Policy::Open))
 }
 

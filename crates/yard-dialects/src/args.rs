@@ -1,8 +1,7 @@
-//! R1: lenient in. Arguments as models send them become arguments as the schema wants them, or one
-//! message for each that is wrong, from which the next call can succeed.
+//! R1: lenient in. Arguments as models send them are converted to arguments as the schema wants them; for each wrong
+//! one there is a message which says what to send.
 //!
-//! Works on the derived schema alone, so that a tool's type is the only place that says what it
-//! takes.
+//! Works on the derived schema alone, so that the arguments of a tool are defined in its type only.
 
 use std::fmt;
 
@@ -16,28 +15,28 @@ use crate::schema::primary_type;
 /// The name under which a fault of the arguments as a whole is reported.
 pub const WHOLE: &str = "arguments";
 
-/// Characters of a caller's own value that a message repeats.
-const SHOWN_CHARS: usize = 80;
+/// Characters of a sent value that a message repeats.
+const MAX_QUOTED_CHARS: usize = 80;
 
-/// Arguments that a message names; the rest is counted. A caller can send any number of wrong ones.
-const NAMED: usize = 10;
+/// Arguments that are named; the others are counted. A caller can send any number of wrong ones.
+const MAX_NAMED: usize = 10;
 
-/// Bytes of the name of an argument, of what is said about it, and of all of that together: any of it may repeat
+/// Bytes of the name of an argument, of the message about it, and of all names and messages: all of them may repeat
 /// what was sent.
-const LONGEST_NAME: usize = 200;
-const LONGEST_MESSAGE: usize = 2 << 10;
-const LONGEST: usize = 3 << 10;
+const MAX_NAME_BYTES: usize = 200;
+const MAX_MESSAGE_BYTES: usize = 2 << 10;
+const MAX_BYTES: usize = 3 << 10;
 
-/// What is wrong, argument by argument: the first ten of those that no tool knows, the first ten of the
-/// others, and how many more there are.
+/// A message for each wrong argument: for the first ten unknown ones, for the first ten others, and how many more
+/// there are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fields {
     named: Vec<(String, String)>,
     unknown: usize,
     wrong: usize,
-    /// How many bytes are said of those that are named.
+    /// The bytes of all names and messages.
     bytes: usize,
-    /// Says how many more there are.
+    /// The message about how many more there are.
     rest: Option<String>,
 }
 
@@ -49,25 +48,25 @@ impl Fields {
         fields
     }
 
-    /// Adds what is wrong with one more argument.
+    /// Adds a wrong argument.
     pub fn push(&mut self, name: &str, message: impl Into<String>) {
         self.wrong += 1;
-        self.name_if(self.wrong <= NAMED, || (name.to_owned(), message.into()));
+        self.add_if(self.wrong <= MAX_NAMED, || (name.to_owned(), message.into()));
     }
 
-    /// Adds an argument that is not known; its words are made only if they are said.
-    fn push_unknown(&mut self, words: impl FnOnce() -> (String, String)) {
+    /// Adds an unknown argument; name and message are made only if there is room for them.
+    fn push_unknown(&mut self, name_and_message: impl FnOnce() -> (String, String)) {
         self.unknown += 1;
-        self.name_if(self.unknown <= NAMED, words);
+        self.add_if(self.unknown <= MAX_NAMED, name_and_message);
     }
 
-    fn name_if(&mut self, has_room: bool, words: impl FnOnce() -> (String, String)) {
+    fn add_if(&mut self, has_room: bool, name_and_message: impl FnOnce() -> (String, String)) {
         if has_room {
-            let (mut name, mut message) = words();
-            shorten(&mut name, LONGEST_NAME);
-            shorten(&mut message, LONGEST_MESSAGE);
+            let (mut name, mut message) = name_and_message();
+            shorten(&mut name, MAX_NAME_BYTES);
+            shorten(&mut message, MAX_MESSAGE_BYTES);
             let bytes = name.len() + message.len();
-            if self.bytes + bytes <= LONGEST {
+            if self.bytes + bytes <= MAX_BYTES {
                 self.bytes += bytes;
                 self.named.push((name, message));
                 return;
@@ -108,23 +107,23 @@ impl fmt::Display for Fields {
     }
 }
 
-/// What a schema wants, ready to read arguments by: nothing has to be looked up in the schema at a call.
+/// A schema in a form in which a call looks nothing up.
 #[derive(Clone, Debug)]
-pub struct Shape {
+pub struct CompiledSchema {
     /// For messages.
-    schema: Value,
-    wanted: Wanted,
+    source: Value,
+    expected: Expected,
     takes_null: bool,
 }
 
 #[derive(Clone, Debug)]
-enum Wanted {
+enum Expected {
     Anything,
     Boolean,
     Integer(Bounds),
     Number,
     Text(Option<Vec<String>>),
-    List(Bounds, Option<Box<Shape>>),
+    List(Bounds, Option<Box<CompiledSchema>>),
     Object(Members),
     /// A type that no argument has.
     Nothing,
@@ -133,14 +132,14 @@ enum Wanted {
 /// The members of an object.
 #[derive(Clone, Debug)]
 struct Members {
-    known: Vec<(String, Shape)>,
+    known: Vec<(String, CompiledSchema)>,
     required: Vec<String>,
     is_closed: bool,
 }
 
 impl Members {
-    fn get(&self, name: &str) -> Option<&Shape> {
-        self.known.iter().find(|(known, _)| known == name).map(|(_, shape)| shape)
+    fn get(&self, name: &str) -> Option<&CompiledSchema> {
+        self.known.iter().find(|(known, _)| known == name).map(|(_, schema)| schema)
     }
 
     fn names(&self) -> impl Iterator<Item = &str> {
@@ -165,23 +164,23 @@ impl Bounds {
     }
 }
 
-impl Shape {
-    /// The shape of what a schema describes.
+impl CompiledSchema {
+    /// Compiles a JSON Schema.
     pub fn of(schema: &Value) -> Self {
-        let wanted = match schema.as_object().and_then(primary_type) {
-            None => Wanted::Anything,
-            Some("boolean") => Wanted::Boolean,
-            Some("integer") => Wanted::Integer(Bounds::of(schema, "minimum", "maximum")),
-            Some("number") => Wanted::Number,
-            Some("string") => Wanted::Text(words(schema)),
+        let expected = match schema.as_object().and_then(primary_type) {
+            None => Expected::Anything,
+            Some("boolean") => Expected::Boolean,
+            Some("integer") => Expected::Integer(Bounds::of(schema, "minimum", "maximum")),
+            Some("number") => Expected::Number,
+            Some("string") => Expected::Text(enum_values(schema)),
             Some("array") => {
                 let item = schema.get("items").map(|item| Box::new(Self::of(item)));
-                Wanted::List(Bounds::of(schema, "minItems", "maxItems"), item)
+                Expected::List(Bounds::of(schema, "minItems", "maxItems"), item)
             }
-            Some("object") => Wanted::Object(members(schema)),
-            Some(_) => Wanted::Nothing,
+            Some("object") => Expected::Object(members(schema)),
+            Some(_) => Expected::Nothing,
         };
-        Self { schema: schema.clone(), wanted, takes_null: takes_null(schema) }
+        Self { source: schema.clone(), expected, takes_null: takes_null(schema) }
     }
 }
 
@@ -189,23 +188,23 @@ fn members(schema: &Value) -> Members {
     let known = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
     Members {
-        known: known.map(|(name, schema)| (name.clone(), Shape::of(schema))).collect(),
+        known: known.map(|(name, schema)| (name.clone(), CompiledSchema::of(schema))).collect(),
         required: required.filter_map(Value::as_str).map(str::to_owned).collect(),
         is_closed: schema.get("additionalProperties") == Some(&Value::Bool(false)),
     }
 }
 
-/// The arguments that `sent` means under the shape of an object, or everything that is wrong with them.
-pub fn accept(shape: &Shape, sent: Value) -> Result<Value, Fields> {
+/// The arguments that `sent` means under the schema of an object, or a message for each that is wrong.
+pub fn accept(schema: &CompiledSchema, sent: Value) -> Result<Value, Fields> {
     let mut fields = Fields::default();
-    let accepted = match (unwrapped(sent), &shape.wanted) {
-        (Value::Object(sent), Wanted::Object(members)) => {
-            object(members, sent, At::Top, &mut fields)
+    let accepted = match (unwrapped(sent), &schema.expected) {
+        (Value::Object(sent), Expected::Object(members)) => {
+            accept_object(members, sent, At::Top, &mut fields)
         }
         (Value::Object(sent), _) => Value::Object(sent),
         (other, _) => {
             let wrong =
-                format!("expected an object that holds the arguments, got {}", named(&other));
+                format!("expected an object that holds the arguments, got {}", describe(&other));
             return Err(Fields::one(WHOLE, wrong));
         }
     };
@@ -221,7 +220,7 @@ fn unwrapped(sent: Value) -> Value {
     }
 }
 
-/// Where in the arguments a value stands; put into words only if there is something to say about it.
+/// The position of a value in the arguments; it becomes a text only if the value is wrong.
 #[derive(Clone, Copy)]
 enum At<'a> {
     Top,
@@ -240,19 +239,19 @@ impl fmt::Display for At<'_> {
     }
 }
 
-fn object(
+fn accept_object(
     members: &Members,
     mut sent: Map<String, Value>,
     at: At<'_>,
     fields: &mut Fields,
 ) -> Value {
-    // Once is enough for a caller to know them.
+    // Only the message about the first unknown argument lists the known ones.
     let mut lists_known = true;
     sent.retain(|name, value| match members.get(name) {
         // An explicit null is an argument that was not sent.
-        Some(shape) if value.is_null() && !shape.takes_null => false,
-        Some(shape) => {
-            *value = one(shape, value.take(), At::Member(&at, name), fields);
+        Some(schema) if value.is_null() && !schema.takes_null => false,
+        Some(schema) => {
+            *value = accept_value(schema, value.take(), At::Member(&at, name), fields);
             true
         }
         None => {
@@ -261,15 +260,15 @@ fn object(
                 lists_known = false;
                 fields.push_unknown(|| {
                     let name = cut(name);
-                    (At::Member(&at, &name).to_string(), unknown(&name, members, known))
+                    (At::Member(&at, &name).to_string(), unknown_message(&name, members, known))
                 });
             }
             true
         }
     });
     for name in members.required.iter().filter(|name| !sent.contains_key(name.as_str())) {
-        let property = members.get(name).map(|shape| &shape.schema);
-        fields.push(&At::Member(&at, name).to_string(), missed(property));
+        let property = members.get(name).map(|schema| &schema.source);
+        fields.push(&At::Member(&at, name).to_string(), missing_message(property));
     }
     Value::Object(sent)
 }
@@ -287,87 +286,95 @@ fn takes_null(schema: &Value) -> bool {
     }
 }
 
-/// What is said of the arguments that there are.
+/// Which known arguments a message names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Known {
     Listed,
     Nearest,
 }
 
-fn unknown(name: &str, members: &Members, known: Known) -> String {
+fn unknown_message(name: &str, members: &Members, known: Known) -> String {
     let all = members.names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let listed = if known == Known::Listed { format!("Known: {all}") } else { String::new() };
-    let words = match nearest(name, members.names()) {
+    let message = match nearest(name, members.names()) {
         Some(meant) => format!("unknown argument; did you mean `{meant}`? {listed}"),
         None if all.is_empty() => "unknown argument: none are taken; send {}".to_owned(),
         None if listed.is_empty() => "unknown argument; leave it out".to_owned(),
         None => format!("unknown argument. {listed}"),
     };
-    words.trim_end().to_owned()
+    message.trim_end().to_owned()
 }
 
-fn missed(property: Option<&Value>) -> String {
-    let wanted = property.map_or_else(|| "a value".to_owned(), expected);
+fn missing_message(property: Option<&Value>) -> String {
+    let expected = property.map_or_else(|| "a value".to_owned(), describe_expected);
     let about = property.and_then(|schema| schema.get("description")).and_then(Value::as_str);
     match about {
-        Some(about) => format!("missing; expected {wanted}: {}", about.trim_end_matches('.')),
-        None => format!("missing; expected {wanted}"),
+        Some(about) => format!("missing; expected {expected}: {}", about.trim_end_matches('.')),
+        None => format!("missing; expected {expected}"),
     }
 }
 
-/// One value: coerced where R1 says so, else as it is with a message if it cannot be meant.
-fn one(shape: &Shape, sent: Value, at: At<'_>, fields: &mut Fields) -> Value {
-    let accepted = match (&shape.wanted, sent) {
-        (Wanted::Anything, sent) => return sent,
-        (Wanted::Boolean, sent) => boolean(&sent).map(Value::Bool).ok_or(sent),
-        (Wanted::Integer(bounds), sent) => integer(*bounds, sent),
-        (Wanted::Text(None), sent @ Value::String(_)) => Ok(sent),
-        (Wanted::Text(Some(words)), Value::String(text)) => word(words, text),
-        (Wanted::Number, sent @ Value::Number(_)) => Ok(sent),
-        (Wanted::Number, Value::String(text)) => number(text),
-        (Wanted::List(bounds, item), Value::Array(items))
+/// Converts one value where R1 says so; a wrong value stays as it is and gets a message.
+fn accept_value(schema: &CompiledSchema, sent: Value, at: At<'_>, fields: &mut Fields) -> Value {
+    let accepted = match (&schema.expected, sent) {
+        (Expected::Anything, sent) => return sent,
+        (Expected::Boolean, sent) => to_boolean(&sent).map(Value::Bool).ok_or(sent),
+        (Expected::Integer(bounds), sent) => to_integer(*bounds, sent),
+        (Expected::Text(None), sent @ Value::String(_)) => Ok(sent),
+        (Expected::Text(Some(values)), Value::String(text)) => to_enum_value(values, text),
+        (Expected::Number, sent @ Value::Number(_)) => Ok(sent),
+        (Expected::Number, Value::String(text)) => to_number(text),
+        (Expected::List(bounds, item), Value::Array(items))
             if bounds.hold(Some(items.len() as i128)) =>
         {
-            Ok(list(item.as_deref(), items, at, fields))
+            Ok(accept_list(item.as_deref(), items, at, fields))
         }
-        (Wanted::Object(members), Value::Object(sent)) => Ok(object(members, sent, at, fields)),
+        (Expected::Object(members), Value::Object(sent)) => {
+            Ok(accept_object(members, sent, at, fields))
+        }
         (_, sent) => Err(sent),
     };
     accepted.unwrap_or_else(|sent| {
-        let mut wrong = format!("expected {}, got {}", expected(&shape.schema), named(&sent));
-        if let (Wanted::Text(None), Some(text)) = (&shape.wanted, joined(&sent)) {
-            wrong.push_str(&format!("; send one string, such as {}", shown(&text)));
+        let expected = describe_expected(&schema.source);
+        let mut wrong = format!("expected {expected}, got {}", describe(&sent));
+        if let (Expected::Text(None), Some(text)) = (&schema.expected, joined(&sent)) {
+            wrong.push_str(&format!("; send one string, such as {}", quoted(&text)));
         }
         fields.push(&at.to_string(), wrong);
         sent
     })
 }
 
-fn list(item: Option<&Shape>, items: Vec<Value>, at: At<'_>, fields: &mut Fields) -> Value {
+fn accept_list(
+    item: Option<&CompiledSchema>,
+    items: Vec<Value>,
+    at: At<'_>,
+    fields: &mut Fields,
+) -> Value {
     let Some(item) = item else { return Value::Array(items) };
     let accepted = items
         .into_iter()
         .enumerate()
-        .map(|(index, sent)| one(item, sent, At::Item(&at, index), fields));
+        .map(|(index, sent)| accept_value(item, sent, At::Item(&at, index), fields));
     Value::Array(accepted.collect())
 }
 
 /// A number that was sent as text.
-fn number(text: String) -> Result<Value, Value> {
+fn to_number(text: String) -> Result<Value, Value> {
     match serde_json::from_str(text.trim()) {
         Ok(number @ Value::Number(_)) => Ok(number),
         _ => Err(Value::String(text)),
     }
 }
 
-/// The words of a list, as one line: commands are often sent so.
+/// The strings of a list, joined by spaces: models often send commands as a list.
 fn joined(sent: &Value) -> Option<String> {
     let words: Option<Vec<&str>> = sent.as_array()?.iter().map(Value::as_str).collect();
     words.filter(|words| !words.is_empty()).map(|words| words.join(" "))
 }
 
-/// Reads accepted arguments as what a tool takes. What the schema does not say is told here: which argument is
-/// wrong, without a word about types of this program.
+/// Deserializes accepted arguments. The schema does not express every error of the type: such a message names the
+/// argument, and no types of Rust.
 pub(crate) fn read<'a, T, D>(from: D) -> Result<T, Fields>
 where
     T: DeserializeOwned,
@@ -376,12 +383,12 @@ where
     serde_path_to_error::deserialize(from).map_err(|error| {
         let at = error.path().to_string();
         let name = if at == "." { WHOLE } else { &at };
-        Fields::one(name, in_plain_words(&error.inner().to_string()))
+        Fields::one(name, without_rust_types(&error.inner().to_string()))
     })
 }
 
-/// What the parser of JSON says, in words about JSON.
-fn in_plain_words(message: &str) -> String {
+/// A message of serde_json, with types of JSON in place of those of Rust.
+fn without_rust_types(message: &str) -> String {
     let message = message.split(" at line ").next().unwrap_or(message);
     if message.starts_with("data did not match any variant") {
         return "expected one of the forms that the tool's description names".to_owned();
@@ -391,14 +398,14 @@ fn in_plain_words(message: &str) -> String {
         .or_else(|| message.strip_prefix("invalid value: "))
         .and_then(|rest| rest.split_once(", expected "))
     {
-        return format!("expected {}, got {}", in_json(wanted), in_json(sent));
+        return format!("expected {}, got {}", json_type(wanted), json_type(sent));
     }
     if let Some((sent, wanted)) =
         message.strip_prefix("unknown variant ").and_then(|rest| rest.split_once(", expected "))
     {
         return format!("expected {wanted}, got {sent}");
     }
-    let (said, wanted) = message.split_once("expected ").unwrap_or((message, ""));
+    let (problem, wanted) = message.split_once("expected ").unwrap_or((message, ""));
     let wanted = match wanted.split(' ').next().unwrap_or_default() {
         "struct" | "newtype" => "an object",
         "enum" => "one of the values that the tool's description names",
@@ -406,23 +413,23 @@ fn in_plain_words(message: &str) -> String {
         _ => wanted,
     };
     let wanted = wanted.replace("a map", "an object").replace("a sequence", "an array");
-    let said = said.replace("map", "object").replace("sequence", "array");
-    if wanted.is_empty() { said } else { format!("{said}expected {wanted}") }
+    let problem = problem.replace("map", "object").replace("sequence", "array");
+    if wanted.is_empty() { problem } else { format!("{problem}expected {wanted}") }
 }
 
-/// A kind of value as JSON calls it.
-fn in_json(kind: &str) -> String {
-    let words = match kind.split(' ').next().unwrap_or_default() {
+/// The type of JSON for a type in a message of serde_json.
+fn json_type(kind: &str) -> String {
+    let name = match kind.split(' ').next().unwrap_or_default() {
         "struct" | "newtype" | "map" => "an object",
         "enum" => "one of the values that the tool's description names",
         "tuple" | "sequence" => "an array",
         "number" => "a number",
         _ => return kind.replace("a map", "an object").replace("a sequence", "an array"),
     };
-    words.to_owned()
+    name.to_owned()
 }
 
-fn boolean(sent: &Value) -> Option<bool> {
+fn to_boolean(sent: &Value) -> Option<bool> {
     match sent {
         Value::Bool(value) => Some(*value),
         Value::String(text) if text.trim().eq_ignore_ascii_case("true") => Some(true),
@@ -436,7 +443,7 @@ fn boolean(sent: &Value) -> Option<bool> {
     }
 }
 
-fn integer(bounds: Bounds, sent: Value) -> Result<Value, Value> {
+fn to_integer(bounds: Bounds, sent: Value) -> Result<Value, Value> {
     let (spelling, is_number) = match &sent {
         Value::Number(number) => (number.as_str(), true),
         Value::String(text) => (text.trim(), false),
@@ -444,7 +451,7 @@ fn integer(bounds: Bounds, sent: Value) -> Result<Value, Value> {
     };
     match whole(spelling).filter(|value| bounds.hold(Some(*value))) {
         None => Err(sent),
-        // Digits alone are spelled as we would: JSON has no zeros before them.
+        // Digits alone need no conversion: JSON has no leading zeros.
         Some(_) if is_number && spelling.bytes().all(|byte| byte.is_ascii_digit()) => Ok(sent),
         Some(value) => Ok(Value::Number(value.into())),
     }
@@ -460,7 +467,7 @@ fn whole(spelling: &str) -> Option<i128> {
     }
     let is_number = spelling.starts_with(|first: char| first.is_ascii_digit() || first == '-');
     let value = spelling.parse::<f64>().ok().filter(|_| is_number)?;
-    // Beyond 2^53 a fraction says nothing: what was meant is not known.
+    // Beyond 2^53 a float does not have every integer: the value may not be the one that was sent.
     let exact = value.fract() == 0.0 && value.abs() <= 9_007_199_254_740_992.0;
     exact.then(|| i128::from(value as i64))
 }
@@ -469,27 +476,27 @@ fn wide(number: &Number) -> Option<i128> {
     number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from))
 }
 
-/// The listed word that a text is, in whichever case.
-fn word(words: &[String], text: String) -> Result<Value, Value> {
-    let meant = words.iter().find(|word| word.eq_ignore_ascii_case(text.trim()));
-    meant.map(|word| Value::String(word.clone())).ok_or(Value::String(text))
+/// The value of an enumeration that a text spells, in any case.
+fn to_enum_value(values: &[String], text: String) -> Result<Value, Value> {
+    let value = values.iter().find(|value| value.eq_ignore_ascii_case(text.trim()));
+    value.map(|value| Value::String(value.clone())).ok_or(Value::String(text))
 }
 
-/// The words that a schema allows, where it allows nothing else.
-fn words(schema: &Value) -> Option<Vec<String>> {
-    let words = schema.get("enum")?.as_array()?.iter();
-    Some(words.filter_map(Value::as_str).map(str::to_owned).collect())
+/// The values of an enumeration; none for any other schema.
+fn enum_values(schema: &Value) -> Option<Vec<String>> {
+    let values = schema.get("enum")?.as_array()?.iter();
+    Some(values.filter_map(Value::as_str).map(str::to_owned).collect())
 }
 
-/// What a schema wants, in words.
-fn expected(schema: &Value) -> String {
+/// A phrase for the values that a schema allows.
+fn describe_expected(schema: &Value) -> String {
     let bounds = |least, most| Bounds::of(schema, least, most);
     match schema.as_object().and_then(primary_type) {
         Some("boolean") => "true or false".to_owned(),
         Some("integer") => format!("an integer{}", between(bounds("minimum", "maximum"))),
         Some("number") => "a number".to_owned(),
-        Some("string") => match words(schema) {
-            Some(words) => format!("one of {}", words.join(", ")),
+        Some("string") => match enum_values(schema) {
+            Some(values) => format!("one of {}", values.join(", ")),
             None => "a string".to_owned(),
         },
         Some("array") => format!(
@@ -518,36 +525,36 @@ fn between(bounds: Bounds) -> String {
     }
 }
 
-/// What was sent, in words.
-fn named(sent: &Value) -> String {
+/// A phrase for a value that was sent.
+fn describe(sent: &Value) -> String {
     match sent {
         Value::Null => "null".to_owned(),
         Value::Bool(value) => format!("the boolean {value}"),
         Value::Number(number) => format!("the number {}", cut(&number.to_string())),
-        Value::String(text) => format!("the string {}", shown(text)),
+        Value::String(text) => format!("the string {}", quoted(text)),
         Value::Array(items) => format!("an array of {}", items.len()),
         Value::Object(_) => "an object".to_owned(),
     }
 }
 
-/// A caller's own text, quoted, as far as it helps to recognise it.
-pub(crate) fn shown(text: &str) -> String {
+/// The beginning of a caller's text, quoted.
+pub(crate) fn quoted(text: &str) -> String {
     format!("{:?}", cut(text))
 }
 
-fn shorten(text: &mut String, most: usize) {
-    if text.len() > most {
-        text.truncate(text.floor_char_boundary(most));
+fn shorten(text: &mut String, max_bytes: usize) {
+    if text.len() > max_bytes {
+        text.truncate(text.floor_char_boundary(max_bytes));
         text.push('…');
     }
 }
 
 fn cut(text: &str) -> String {
-    let mut shown: String = text.chars().take(SHOWN_CHARS).collect();
-    if shown.len() < text.len() {
-        shown.push('…');
+    let mut start: String = text.chars().take(MAX_QUOTED_CHARS).collect();
+    if start.len() < text.len() {
+        start.push('…');
     }
-    shown
+    start
 }
 
 #[cfg(test)]
@@ -582,14 +589,14 @@ mod tests {
     }
 
     fn accepted(sent: Value) -> Value {
-        match accept(&Shape::of(&schema()), sent.clone()) {
+        match accept(&CompiledSchema::of(&schema()), sent.clone()) {
             Ok(accepted) => accepted,
             Err(fields) => panic!("{sent} was refused: {fields:?}"),
         }
     }
 
     fn refused(sent: Value) -> Value {
-        match accept(&Shape::of(&schema()), sent.clone()) {
+        match accept(&CompiledSchema::of(&schema()), sent.clone()) {
             Ok(accepted) => panic!("{sent} was accepted as {accepted}"),
             Err(fields) => fields.to_value(),
         }
@@ -754,16 +761,16 @@ mod tests {
     proptest! {
         #[test]
         fn r1_any_json_is_accepted_or_refused_without_a_panic(sent in any_json()) {
-            match accept(&Shape::of(&schema()), sent.clone()) {
+            match accept(&CompiledSchema::of(&schema()), sent.clone()) {
                 // What was accepted once is accepted again, unchanged.
-                Ok(accepted) => prop_assert_eq!(accept(&Shape::of(&schema()), accepted.clone()), Ok(accepted)),
+                Ok(accepted) => prop_assert_eq!(accept(&CompiledSchema::of(&schema()), accepted.clone()), Ok(accepted)),
                 Err(fields) => prop_assert!(!fields.is_empty()),
             }
         }
 
         #[test]
         fn r1_any_schema_is_survived(schema in any_json(), sent in any_json()) {
-            let _ = accept(&Shape::of(&schema), sent);
+            let _ = accept(&CompiledSchema::of(&schema), sent);
         }
     }
 }

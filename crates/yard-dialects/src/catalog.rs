@@ -1,10 +1,10 @@
-//! Every tool of every toolset. Routes, MCP lists, command-line help and documentation read it; there
-//! is nowhere else to write the same fact. Embedders register tools of their own. It knows no dialect by name:
-//! `standard.rs` has the table of Toolyard's own.
+//! Every tool of every toolset: the one list that routes, MCP lists, command-line help and documentation are made
+//! from. Embedders register tools of their own. It knows no dialect by name: `standard.rs` has the table of Toolyard's
+//! own.
 
-mod approved;
+mod approvals;
 
-pub use approved::CHANGED_BY_PERSON;
+pub use approvals::CHANGED_BY_PERSON;
 
 use std::borrow::Cow;
 
@@ -15,28 +15,28 @@ use yard_gate::{ApprovalStatus, Asks, Awaited, CallLog, Origin, Pending, Session
 use crate::dialect::{Answer, Dialect};
 use crate::nearest::nearest;
 use crate::stop::Stop;
-use crate::tool::{AnyTool, Replied, Tool};
+use crate::tool::{AnyTool, ErasedReply, Tool};
 
-/// What a call came to, for who does the rest.
-pub struct Called {
+/// The answer to a call, and the work that is left to the door.
+pub struct CallOutcome {
     /// What the caller gets.
     pub answer: Answer,
-    /// The line of the transcript, where calls are kept.
-    pub line: Option<UnwrittenTurn>,
-    /// The root in which to call again (R15): nothing was tried here. Whoever was there already has the
-    /// answer, which says so.
-    pub elsewhere: Option<String>,
+    /// The line to write to the transcript of the chat, if its calls are recorded.
+    pub transcript_line: Option<UnwrittenTurn>,
+    /// The root in which to make the call instead (R15); nothing was tried here. If the call comes from there already,
+    /// the answer is the caller's: it says that the call is about two roots.
+    pub other_root: Option<String>,
 }
 
 /// The toolsets and their tools, in the order in which they were registered.
 #[derive(Clone, Debug)]
 pub struct Catalog {
-    /// The dialect in whose words a call is refused that no dialect can answer.
-    refusals: Dialect,
+    /// The dialect that answers calls of unknown toolsets and tools.
+    fallback: Dialect,
     toolsets: Vec<Toolset>,
-    /// What every toolset has besides its own tools.
+    /// The tools that every toolset has besides its own.
     history: Vec<AnyTool>,
-    /// Whether callers see that.
+    /// Whether callers see the history tools.
     shows_history: bool,
 }
 
@@ -54,13 +54,13 @@ impl Toolset {
 }
 
 impl Catalog {
-    /// A catalog without tools. What is no dialect's matter (an unknown tool) is refused in the words of
-    /// `refusals`; `history` are the tools that every toolset may have besides its own.
-    pub(crate) fn new(refusals: Dialect, history: Vec<AnyTool>) -> Self {
-        Self { refusals, toolsets: Vec::new(), history, shows_history: false }
+    /// A catalog without tools. `fallback` answers calls of unknown toolsets and tools; `history` are the tools that
+    /// every toolset may have besides its own.
+    pub(crate) fn new(fallback: Dialect, history: Vec<AnyTool>) -> Self {
+        Self { fallback, toolsets: Vec::new(), history, shows_history: false }
     }
 
-    /// Adds the tool `T` to the toolset of `dialect`, which comes to be with its first tool. A tool
+    /// Adds the tool `T` to the toolset of `dialect`, which is created with its first tool. A tool
     /// of the same name is replaced.
     pub fn register<T: Tool>(&mut self, dialect: &Dialect) {
         self.add(dialect, AnyTool::of::<T>());
@@ -83,14 +83,14 @@ impl Catalog {
         &mut self.toolsets[at]
     }
 
-    /// The same catalog, whose callers can list and undo steps in every toolset.
+    /// Lets callers list and undo steps in every toolset.
     #[must_use]
     pub fn with_history(self) -> Self {
         Self { shows_history: true, ..self }
     }
 
-    /// What callers see besides a toolset's own tools.
-    fn besides(&self) -> &[AnyTool] {
+    /// The tools that callers see besides a toolset's own.
+    fn shared_tools(&self) -> &[AnyTool] {
         if self.shows_history { &self.history } else { &[] }
     }
 
@@ -102,21 +102,20 @@ impl Catalog {
     /// The tools of one toolset, in order; none if there is no such toolset.
     pub fn list(&self, toolset: &str) -> impl Iterator<Item = &AnyTool> {
         let known = self.toolset(toolset).into_iter();
-        known.flat_map(|toolset| toolset.tools.iter().chain(self.besides()))
+        known.flat_map(|toolset| toolset.tools.iter().chain(self.shared_tools()))
     }
 
     /// One tool, by its name or by the one under which it is exported (F6).
     pub fn get(&self, toolset: &str, name: &str) -> Option<&AnyTool> {
         let known = self.toolset(toolset)?;
-        known.get(name).or_else(|| self.besides().iter().find(|tool| tool.name() == name))
+        known.get(name).or_else(|| self.shared_tools().iter().find(|tool| tool.name() == name))
     }
 
     fn toolset(&self, name: &str) -> Option<&Toolset> {
         self.toolsets.iter().find(|toolset| toolset.dialect.name == name)
     }
 
-    /// Calls one tool. Whatever happens is an answer; it is logged (R17), and kept in the transcript where
-    /// calls are.
+    /// Calls one tool. Failures are answers, too. The call is logged (R17), and recorded in the transcript of its chat.
     pub fn call(
         &self,
         toolset: &str,
@@ -125,78 +124,83 @@ impl Catalog {
         session: &Session,
         call: &Call,
     ) -> Answer {
-        let called = self.call_first(toolset, tool, args, session, call);
-        if let Some(line) = called.line {
+        let outcome = self.call_deferring_transcript(toolset, tool, args, session, call);
+        if let Some(line) = outcome.transcript_line {
             line.write();
         }
-        called.answer
+        outcome.answer
     }
 
-    /// The same for who answers first and writes the transcript after, and can call it in another root.
-    pub fn call_first(
+    /// As [`Catalog::call`], for a door that answers before it writes the transcript, and that can make the call in
+    /// another root.
+    pub fn call_deferring_transcript(
         &self,
         toolset: &str,
         tool: &str,
         args: Value,
         session: &Session,
         call: &Call,
-    ) -> Called {
+    ) -> CallOutcome {
         let (dialect, found) = match self.find(toolset, tool) {
             Ok(found) => found,
             Err(answer) => {
-                // Names that nobody registered are the caller's text: the log leaves them out (R13).
+                // Unknown names are the caller's text: the log leaves them out (R13).
                 let origin = Origin { toolset: "?", tool: "?", asks: Asks::Never };
                 let log = CallLog::begin(session.attempt(origin, call), &args);
                 log.end("NoSuchTool", || &answer.body);
-                return Called { answer: *answer, line: None, elsewhere: None };
+                return CallOutcome { answer: *answer, transcript_line: None, other_root: None };
             }
         };
-        let refused = |fault| {
-            let answer = (dialect.stopped)(found.name(), &Stop::Fault(fault));
-            Called { answer, line: None, elsewhere: None }
+        let refuse = |fault| {
+            let answer = (dialect.wrap_stop)(found.name(), &Stop::Fault(fault));
+            CallOutcome { answer, transcript_line: None, other_root: None }
         };
         if let Err(fault) = session.check_toolset(dialect.name) {
-            return refused(fault);
+            return refuse(fault);
         }
-        let nature = found.nature(&args);
-        let mut attempt = session.attempt(dialect.origin(found, nature.asks), call);
-        match session.may_ask(call, nature.asks) {
-            // Keep the arguments: an approved call is executed again later.
+        let traits = found.traits(&args);
+        let mut attempt = session.attempt(dialect.origin(found, traits.asks), call);
+        match session.may_ask(call, traits.asks) {
+            // An approved call is executed later with these arguments.
             Ok(true) => attempt = attempt.repeatable(args.clone()),
             Ok(false) => {}
-            Err(fault) => return refused(fault),
+            Err(fault) => return refuse(fault),
         }
-        let sent = session.records_call(nature.hints.reads_only).then(|| args.clone());
-        if sent.is_some() {
+        let recorded_args = session.records_call(traits.hints.reads_only).then(|| args.clone());
+        if recorded_args.is_some() {
             attempt = attempt.tracked();
         }
         let log = CallLog::begin(attempt.clone(), &args);
         let context = dialect.context(log.attempt());
         let outcome = log.within(|| found.run(args, &context));
-        let word = outcome_word(&outcome);
-        let elsewhere = match &outcome {
-            Err(Stop::Elsewhere(name, _)) => Some(name.clone()),
+        let outcome_name = outcome_name(&outcome);
+        let other_root = match &outcome {
+            Err(Stop::OtherRoot(name, _)) => Some(name.clone()),
             _ => None,
         };
         let answer = dialect.answer(found, outcome);
-        log.end(&word, || &answer.body);
-        let answer = self.taken_up(answer, session, call);
-        let line = sent.and_then(|args| attempt.transcript_turn(&args, answer.ok, &answer.body));
-        Called { answer, line, elsewhere }
+        log.end(&outcome_name, || &answer.body);
+        let answer = self.execute_if_approved(answer, session, call);
+        let transcript_line =
+            recorded_args.and_then(|args| attempt.transcript_turn(&args, answer.ok, &answer.body));
+        CallOutcome { answer, transcript_line, other_root }
     }
 
-    /// A call that asks for what was approved already, and what no process has executed, is that call.
-    fn taken_up(&self, answer: Answer, session: &Session, call: &Call) -> Answer {
+    /// If a call waits for an approval that a person has given already, and that no process has executed, executes it
+    /// and returns its answer.
+    fn execute_if_approved(&self, answer: Answer, session: &Session, call: &Call) -> Answer {
         let Some(Pending { awaited: Awaited::Approval(id), .. }) = answer.pending else {
             return answer;
         };
         match session.approvals().get(id) {
-            Ok(row) if row.status == ApprovalStatus::Approved => self.settled(id, session, call),
+            Ok(approval) if approval.status == ApprovalStatus::Approved => {
+                self.answer_waiting_call(id, session, call)
+            }
             _ => answer,
         }
     }
 
-    /// Answers a call that was pending as it stands now. Whatever happens is an answer.
+    /// The present answer to a call that was pending; it may still be.
     pub fn resume(
         &self,
         toolset: &str,
@@ -206,7 +210,7 @@ impl Catalog {
         call: &Call,
     ) -> Answer {
         if let Awaited::Approval(id) = pending.awaited {
-            return self.settled(id, session, call);
+            return self.answer_waiting_call(id, session, call);
         }
         let (dialect, found) = match self.find(toolset, tool) {
             Ok(found) => found,
@@ -214,77 +218,74 @@ impl Catalog {
         };
         let attempt = session.attempt(dialect.origin(found, found.asks()), call);
         let outcome = found.resume(pending, &dialect.context(&attempt));
-        let word = outcome_word(&outcome);
+        let outcome_name = outcome_name(&outcome);
         let answer = dialect.answer(found, outcome);
-        // A door asks again and again; only the last answer is news.
+        // A door polls; only the last answer is logged.
         if answer.pending.is_none() {
             let log = CallLog::begin(attempt.clone(), &Value::Null);
-            log.end(&word, || &answer.body);
+            log.end(&outcome_name, || &answer.body);
         }
         answer
     }
 
-    /// Why a call has no reply, in the words of its dialect.
-    pub(crate) fn stopped(&self, toolset: &str, tool: &str, stop: &Stop) -> Answer {
-        let dialect = self.toolset(toolset).map_or(&self.refusals, |known| &known.dialect);
-        (dialect.stopped)(tool, stop)
+    /// The answer to a call without a reply, in its dialect.
+    pub(crate) fn wrap_stop(&self, toolset: &str, tool: &str, stop: &Stop) -> Answer {
+        let dialect = self.toolset(toolset).map_or(&self.fallback, |known| &known.dialect);
+        (dialect.wrap_stop)(tool, stop)
     }
 
-    /// What was never run is no matter of a dialect: every caller reads it in the same words (F1).
+    /// The tool, if callers see it. The answer for an unknown one is the same in all dialects (F1).
     pub(crate) fn find(
         &self,
         toolset: &str,
         tool: &str,
     ) -> Result<(&Dialect, &AnyTool), Box<Answer>> {
-        let refused = |stop| Box::new((self.refusals.stopped)(tool, &stop));
+        let refuse = |stop| Box::new((self.fallback.wrap_stop)(tool, &stop));
         let Some(known) = self.toolset(toolset) else {
-            return Err(refused(self.no_toolset(toolset)));
+            let names = self.dialects().map(|dialect| dialect.name);
+            return Err(refuse(not_found("Toolset", toolset, names.collect())));
         };
         match self.get(toolset, tool) {
             Some(found) => Ok((&known.dialect, found)),
-            None => Err(refused(no_tool(tool, self.list(toolset)))),
+            None => {
+                let names = self.list(toolset).map(AnyTool::name);
+                Err(refuse(not_found("Tool", tool, names.collect())))
+            }
         }
     }
 
-    /// The same for what was approved, whoever sees it: the door that it came through did.
+    /// The tool of an approved call. It may be a history tool that callers of this catalog do not see: another door
+    /// showed it to the caller.
     pub(crate) fn find_approved(
         &self,
         toolset: &str,
         tool: &str,
     ) -> Result<(&Dialect, &AnyTool), Box<Answer>> {
-        let besides = self.history.iter().find(|known| known.name() == tool);
-        match (self.toolset(toolset), besides) {
+        let history_tool = self.history.iter().find(|known| known.name() == tool);
+        match (self.toolset(toolset), history_tool) {
             (Some(known), Some(found)) if known.get(tool).is_none() => Ok((&known.dialect, found)),
             _ => self.find(toolset, tool),
         }
     }
 
-    /// The words for a name that is no tool's.
-    pub fn no_such_tool(&self, toolset: &str, name: &str) -> String {
+    /// The error message for an unknown tool; empty for a known one.
+    pub fn unknown_tool_message(&self, toolset: &str, name: &str) -> String {
         match self.find(toolset, name) {
             Ok(_) => String::new(),
-            Err(answer) => answer.failure_words(),
+            Err(answer) => answer.failure_message(),
         }
     }
-
-    fn no_toolset(&self, name: &str) -> Stop {
-        not_found("Toolset", name, self.dialects().map(|dialect| dialect.name).collect())
-    }
 }
 
-/// How a call ended, in a word for the log.
-pub(crate) fn outcome_word(outcome: &Result<Replied, Stop>) -> Cow<'static, str> {
+/// The outcome of a call, for the log.
+pub(crate) fn outcome_name(outcome: &Result<ErasedReply, Stop>) -> Cow<'static, str> {
     match outcome {
-        Ok(Replied { pending: Some(_), .. }) | Err(Stop::Pending(_)) => "pending".into(),
+        Ok(ErasedReply { pending: Some(_), .. }) | Err(Stop::Pending(_)) => "pending".into(),
         Ok(_) => "ok".into(),
         Err(Stop::Arguments(_)) => "BadArguments".into(),
-        Err(Stop::Elsewhere(..)) => "elsewhere".into(),
+        Err(Stop::OtherRoot(..)) => "elsewhere".into(),
         Err(Stop::Fault(fault) | Stop::Detailed(fault, _)) => format!("{:?}", fault.code()).into(),
     }
-}
-
-fn no_tool<'a>(name: &str, tools: impl Iterator<Item = &'a AnyTool>) -> Stop {
-    not_found("Tool", name, tools.map(AnyTool::name).collect())
 }
 
 fn not_found(what: &str, name: &str, known: Vec<&str>) -> Stop {

@@ -1,4 +1,4 @@
-//! The tools of a toolset as each vendor's API wants them declared, all from the same schemas.
+//! The declarations of a toolset's tools for the API of each vendor, all from the same schemas.
 
 use serde_json::{Map, Value, json};
 
@@ -6,45 +6,22 @@ use crate::catalog::Catalog;
 use crate::schema;
 use crate::tool::AnyTool;
 
-/// Who reads the definitions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// People and our own doors: everything that is known of a tool.
-    Json,
-    /// Whoever wants a function and no more: name, description, parameters (A7).
-    Functions,
-    /// OpenAI's Responses API.
-    OpenAi,
-    /// OpenAI's Chat Completions API, and those that speak it.
-    OpenAiChat,
-    /// Anthropic's Messages API.
-    Anthropic,
-    /// Google's Gemini API.
-    Gemini,
-}
-
-impl Format {
-    /// Every format with its one spelling.
-    pub const WORDS: [(Format, &'static str); 6] = [
-        (Self::Json, "json"),
-        (Self::Functions, "functions"),
-        (Self::OpenAi, "openai"),
-        (Self::OpenAiChat, "openai-chat"),
-        (Self::Anthropic, "anthropic"),
-        (Self::Gemini, "gemini"),
-    ];
-
-    /// Its spelling.
-    pub fn word(self) -> &'static str {
-        Self::WORDS.iter().find(|(format, _)| *format == self).map_or("json", |(_, word)| word)
-    }
-
-    /// The format of that spelling, in any case.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::WORDS
-            .iter()
-            .find(|(_, known)| known.eq_ignore_ascii_case(word))
-            .map(|(format, _)| *format)
+yard_core::spelled_enum! {
+    /// The format of the definitions.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Format {
+        /// All properties of a tool, for people and for Toolyard's own doors.
+        Json = "json",
+        /// Name, description and parameters (A7).
+        Functions = "functions",
+        /// OpenAI's Responses API.
+        OpenAi = "openai",
+        /// OpenAI's Chat Completions API, and those that speak it.
+        OpenAiChat = "openai-chat",
+        /// Anthropic's Messages API.
+        Anthropic = "anthropic",
+        /// Google's Gemini API.
+        Gemini = "gemini",
     }
 }
 
@@ -104,18 +81,18 @@ fn openai_chat(tool: &AnyTool) -> Value {
     json!({"type": "function", "function": function})
 }
 
-/// Strict calling wants every argument required (A7); a tool whose arguments may be left out is not.
+/// Strict calling requires every argument (A7): a tool with optional arguments cannot be strict.
 fn openai_parameters(tool: &AnyTool) -> (Value, bool) {
     let mut parameters = tool.input_schema().clone();
     let strict = schema::is_strict(&parameters);
     if strict {
-        defaults_in_words(&mut parameters);
+        move_defaults_to_descriptions(&mut parameters);
     }
     (parameters, strict)
 }
 
-/// Some of those who serve strict calling refuse a schema that says `default`.
-fn defaults_in_words(schema: &mut Value) {
+/// Moves each `default` to the description: some providers of strict calling refuse the keyword.
+fn move_defaults_to_descriptions(schema: &mut Value) {
     let Value::Object(object) = schema else { return };
     if let Some(default) = object.shift_remove("default")
         && let Some(Value::String(about)) = object.get_mut("description")
@@ -123,7 +100,7 @@ fn defaults_in_words(schema: &mut Value) {
         about.push_str(&format!(" Default: {default}."));
     }
     for schema in schema::below(object) {
-        defaults_in_words(schema);
+        move_defaults_to_descriptions(schema);
     }
 }
 
@@ -179,7 +156,7 @@ fn to_gemini(schema: &mut Value) {
         object.insert("nullable".to_owned(), nullable.into());
     }
     object.retain(|keyword, _| GEMINI_KEYWORDS.contains(&keyword.as_str()));
-    // Gemini has no "any value": text is what is meant most.
+    // Gemini has no schema for any value: most values are strings.
     if !object.contains_key("type") && !object.contains_key("anyOf") {
         object.insert("type".to_owned(), "string".into());
     }
@@ -270,7 +247,7 @@ mod tests {
         assert_eq!(first(Format::Anthropic), ["name", "description", "input_schema"]);
         assert_eq!(first(Format::Gemini), ["name", "description", "parameters"]);
         for (format, word) in Format::WORDS {
-            assert_eq!(Format::from_word(&word.to_uppercase()), Some(format));
+            assert_eq!(Format::from_word(word), Some(format));
             assert_eq!(format.word(), word);
         }
     }
@@ -299,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a7_the_approval_default_is_told() {
+    fn a7_definitions_have_the_approval_default() {
         let catalog = Catalog::standard();
         let approval = |toolset: &str, at: usize| {
             each(&catalog, toolset, Format::Json)[at]["approval"].clone()

@@ -77,7 +77,7 @@ fn exports() -> String {
     )
 }
 
-/// What went wrong, for people: one row a fault.
+/// A description of each fault for people.
 fn about_fault(code: FaultCode) -> &'static str {
     match code {
         FaultCode::BadArgument => "an argument is missing, unknown or wrong",
@@ -115,22 +115,25 @@ fn faults(catalog: &Catalog) -> String {
         "---|".repeat(dialects.len())
     );
     for code in FaultCode::ALL {
-        let words = dialects.iter().map(|dialect| format!(" {} |", words(catalog, dialect, code)));
-        text.push_str(&format!("| {} |{}\n", about_fault(code), words.collect::<String>()));
+        let cells = dialects.iter().map(|dialect| {
+            let error_codes = error_codes(catalog, dialect, code);
+            format!(" {error_codes} |")
+        });
+        text.push_str(&format!("| {} |{}\n", about_fault(code), cells.collect::<String>()));
     }
     text
 }
 
-/// A dialect's word for a fault, or both where it depends on the tool.
-fn words(catalog: &Catalog, dialect: &Dialect, code: FaultCode) -> String {
-    let mut words: Vec<&str> = Vec::new();
+/// A dialect's error code for a fault; all of them where it depends on the tool.
+fn error_codes(catalog: &Catalog, dialect: &Dialect, code: FaultCode) -> String {
+    let mut names: Vec<&str> = Vec::new();
     for tool in catalog.list(dialect.name) {
-        let word = (dialect.word)(tool.name(), code);
-        if !words.contains(&word) {
-            words.push(word);
+        let name = (dialect.error_code)(tool.name(), code);
+        if !names.contains(&name) {
+            names.push(name);
         }
     }
-    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(" or ")
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ")
 }
 
 fn toolset(catalog: &Catalog, dialect: &Dialect) -> String {
@@ -147,8 +150,8 @@ fn toolset(catalog: &Catalog, dialect: &Dialect) -> String {
     text
 }
 
-/// Some calls of a dialect and their answers. They come of a real run: the test `sessions.rs` makes the calls and
-/// compares, and says how these files are written anew.
+/// Some calls of a dialect and their answers. The test `sessions.rs` makes the calls and compares the answers; its
+/// comment says how to regenerate these files.
 fn session(dialect: &str) -> Option<&'static str> {
     Some(match dialect {
         "workspace" => include_str!("sessions/workspace.txt"),

@@ -1,6 +1,6 @@
-//! F1: what surrounds the answers of every dialect but `workspace`. A tool that ran is answered with
-//! 200, its failures too: the failure is the dialect's own answer, in `result`. What a dialect calls a
-//! fault is not known here.
+//! F1: the envelope around the answers of every dialect but `workspace`. A tool that ran is answered with
+//! 200, its failures too: the failure is the dialect's own answer, in `result`. The dialects bring their error
+//! codes.
 
 use serde_json::{Value, json};
 use yard_core::{FaultCode, Subject};
@@ -15,57 +15,70 @@ use crate::tool::Stop;
 pub struct Failure<'a> {
     /// What kind of failure it is.
     pub code: FaultCode,
-    /// Words from which the next call can succeed.
+    /// What is wrong, and what to send instead.
     pub message: &'a str,
-    /// What is wrong with the arguments, if it is they.
+    /// Each wrong argument, if the arguments are wrong.
     pub fields: Option<&'a Fields>,
-    /// What else there is to tell.
+    /// Data about the failure.
     pub details: Option<&'a Value>,
 }
 
-/// The envelope of a reply.
-pub fn done(result: Json) -> Answer {
+/// Puts a reply into the envelope.
+pub fn wrap_reply(result: Json) -> Answer {
     let body = result.within(r#"{"success":true,"result":"#, r#","error":null}"#);
     Answer { ok: true, status: 200, body, pending: None }
 }
 
-/// The envelope of everything else; `say` is the dialect's own answer to a failure.
-pub fn stopped(stop: &Stop, say: impl Fn(&Failure<'_>) -> Value) -> Answer {
-    let told = |code, message: &str, fields, details| {
-        failed(&Failure { code, message, fields, details }, &say)
+/// Puts the reason why there is no reply into the envelope; `failure_body` is the dialect's own answer to a failure.
+pub fn wrap_stop(stop: &Stop, failure_body: impl Fn(&Failure<'_>) -> Value) -> Answer {
+    let wrap = |code, message: &str, fields, details| {
+        let result = failure_body(&Failure { code, message, fields, details });
+        let body = json!({"success": false, "result": result, "error": message});
+        Answer { ok: false, status: 200, body: body.into(), pending: None }
     };
     match stop {
         Stop::Arguments(fields) => {
-            told(FaultCode::BadArgument, &fields.to_string(), Some(fields), None)
+            wrap(FaultCode::BadArgument, &fields.to_string(), Some(fields), None)
         }
-        Stop::Fault(fault) | Stop::Elsewhere(_, fault) => {
-            told(fault.code(), fault.message(), None, None)
+        Stop::Fault(fault) | Stop::OtherRoot(_, fault) => {
+            wrap(fault.code(), fault.message(), None, None)
         }
-        Stop::Detailed(fault, details) => told(fault.code(), fault.message(), None, Some(details)),
-        Stop::Pending(pending) => waiting(pending),
+        Stop::Detailed(fault, details) => wrap(fault.code(), fault.message(), None, Some(details)),
+        Stop::Pending(pending) => wrap_pending(pending),
     }
 }
 
-fn failed(failure: &Failure<'_>, say: impl Fn(&Failure<'_>) -> Value) -> Answer {
-    let body = json!({"success": false, "result": say(failure), "error": failure.message});
-    Answer { ok: false, status: 200, body: body.into(), pending: None }
+/// As [`wrap_stop`], in the shape that most dialects have: `{"error": code, "message": text}`. The message names
+/// the argument that is wrong.
+pub(crate) fn wrap_error_and_message(
+    stop: &Stop,
+    argument: impl Fn(Subject) -> Option<&'static str>,
+    error_code: impl Fn(FaultCode) -> &'static str,
+) -> Answer {
+    wrap_stop(&with_argument_of_subject(stop, argument), |failure| {
+        error_and_message(error_code(failure.code), failure)
+    })
 }
 
-/// The same reason, with the argument that is wrong named by its own name where the words do not name it.
-pub(crate) fn naming(stop: &Stop, argument: impl Fn(Subject) -> Option<&'static str>) -> Stop {
+/// The same stop; a fault about an argument begins with the name that the tool has for it.
+pub(crate) fn with_argument_of_subject(
+    stop: &Stop,
+    argument: impl Fn(Subject) -> Option<&'static str>,
+) -> Stop {
     let name = match stop {
         Stop::Fault(fault) => fault.subject().and_then(argument),
         _ => None,
     };
     match name {
-        Some(name) => named(stop.clone(), name),
+        Some(name) => with_argument(stop.clone(), name),
         None => stop.clone(),
     }
 }
 
-/// A reason that is about the argument of this name. What is or is not there says so by itself.
-pub(crate) fn named(stop: Stop, name: &str) -> Stop {
-    stop.map_fault(|fault| {
+/// Puts the name of an argument before a fault that is about what was sent. A fault about the files (such as a
+/// missing one) needs no name: its message has the path.
+pub(crate) fn with_argument(stop: Stop, name: &str) -> Stop {
+    stop.reword(|fault| {
         let is_about_arguments = matches!(
             fault.code(),
             FaultCode::BadArgument
@@ -76,15 +89,14 @@ pub(crate) fn named(stop: Stop, name: &str) -> Stop {
         let is_too_long =
             (fault.code(), fault.subject()) == (FaultCode::TooLarge, Some(Subject::Content));
         let start = format!("{name}: ");
-        match (is_about_arguments || is_too_long) && !fault.message().starts_with(&start) {
-            true => Stop::Fault(fault.reworded(format!("{start}{}", fault.message()))),
-            false => Stop::Fault(fault),
-        }
+        let is_named = fault.message().starts_with(&start);
+        ((is_about_arguments || is_too_long) && !is_named)
+            .then(|| format!("{start}{}", fault.message()))
     })
 }
 
-/// R16: nothing failed, a person has to decide. Every dialect says so alike.
-pub fn waiting(pending: &Pending) -> Answer {
+/// R16: nothing failed, a person has to decide. The answer is the same in every dialect.
+pub fn wrap_pending(pending: &Pending) -> Answer {
     let result = match &pending.awaited {
         Awaited::Approval(id) => {
             json!({"status": "approval_pending", "approval_id": id.to_string()})
@@ -93,12 +105,12 @@ pub fn waiting(pending: &Pending) -> Answer {
             json!({"status": "question_pending", "question_id": id.to_string()})
         }
     };
-    Answer { status: 202, ..done(result.into()) }
+    Answer { status: 202, ..wrap_reply(result.into()) }
 }
 
 /// A failure in the shape that most dialects have.
-pub(crate) fn error_and_message(word: &str, failure: &Failure<'_>) -> Value {
-    json!({"error": word, "message": failure.message})
+pub(crate) fn error_and_message(error_code: &str, failure: &Failure<'_>) -> Value {
+    json!({"error": error_code, "message": failure.message})
 }
 
 #[cfg(test)]
@@ -107,21 +119,21 @@ mod tests {
 
     use super::*;
 
-    fn say(failure: &Failure<'_>) -> Value {
-        error_and_message("word", failure)
+    fn failure_body(failure: &Failure<'_>) -> Value {
+        error_and_message("code", failure)
     }
 
     #[test]
     fn f1_a_tool_that_ran_is_answered_with_200() {
         assert_eq!(
-            done(json!({"a": 1}).into()).body,
+            wrap_reply(json!({"a": 1}).into()).body,
             json!({"success": true, "result": {"a": 1}, "error": null})
         );
-        let answer = stopped(&Stop::Fault(Fault::new(FaultCode::NotFound, "why")), say);
+        let answer = wrap_stop(&Stop::Fault(Fault::new(FaultCode::NotFound, "why")), failure_body);
         assert_eq!((answer.ok, answer.status), (false, 200));
         assert_eq!(
             answer.body,
-            json!({"success": false, "result": {"error": "word", "message": "why"}, "error": "why"})
+            json!({"success": false, "result": {"error": "code", "message": "why"}, "error": "why"})
         );
     }
 
@@ -129,7 +141,7 @@ mod tests {
     fn f1_wrong_arguments_are_all_named_in_one_message() {
         let mut fields = Fields::one("path", "missing");
         fields.push("limit", "wrong");
-        let answer = stopped(&Stop::Arguments(fields), say);
+        let answer = wrap_stop(&Stop::Arguments(fields), failure_body);
         assert_eq!(answer.body["error"], "path: missing; limit: wrong");
     }
 
@@ -137,7 +149,7 @@ mod tests {
     fn r16_a_pending_call_is_202_in_every_dialect() {
         let id = yard_core::ApprovalId::from_bytes([7; 16]);
         let awaited = Awaited::Approval(id);
-        let answer = stopped(&Stop::Pending(Pending { awaited, wait_ms: None }), say);
+        let answer = wrap_stop(&Stop::Pending(Pending { awaited, wait_ms: None }), failure_body);
         assert_eq!((answer.ok, answer.status), (true, 202));
         assert_eq!(
             answer.body["result"],

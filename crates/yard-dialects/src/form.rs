@@ -1,27 +1,27 @@
-//! The forms that doors take: the same leniency and the same words (R1) that tools have for their
-//! arguments, for everything else that a caller can send.
+//! The inputs of doors besides the arguments of tools, such as the bodies of HTTP requests. They are parsed with the
+//! same leniency, and wrong ones get the same messages (R1).
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::args::{self, Fields, Shape};
+use crate::args::{self, CompiledSchema, Fields};
 use crate::schema;
 
 pub use crate::schema::{MARK, like};
 
-/// What a caller sends, as the schema that documents show and ready to be read.
+/// A type that a caller sends: the schema that documents show, and its compiled form.
 #[derive(Clone, Debug)]
-pub struct Form {
+pub struct InputForm {
     schema: Value,
-    shape: Shape,
+    compiled: CompiledSchema,
 }
 
-impl Form {
+impl InputForm {
     /// The form of a `T`.
     pub fn of<T: JsonSchema>() -> Self {
         let schema = input_schema::<T>();
-        Self { shape: Shape::of(&schema), schema }
+        Self { compiled: CompiledSchema::of(&schema), schema }
     }
 
     /// Its schema.
@@ -29,19 +29,19 @@ impl Form {
         &self.schema
     }
 
-    /// What `sent` means as a `T`, whose form this is, or everything that is wrong with it.
+    /// Parses `sent` as a `T`, whose form this is.
     pub fn read<T: DeserializeOwned>(&self, sent: Value) -> Result<T, Fields> {
-        args::read(args::accept(&self.shape, sent)?)
+        args::read(args::accept(&self.compiled, sent)?)
     }
 
-    /// The same without its member `name`, which `T` reads as null and which is returned beside it, as it
-    /// was accepted: it need not be read twice.
+    /// As [`InputForm::read`], but the member `name` is null in `T`, and its accepted value is returned beside `T`.
+    /// This saves a second conversion of the value.
     pub fn read_around<T: DeserializeOwned>(
         &self,
         name: &str,
         sent: Value,
     ) -> Result<(T, Value), Fields> {
-        let mut accepted = args::accept(&self.shape, sent)?;
+        let mut accepted = args::accept(&self.compiled, sent)?;
         let member = accepted.get_mut(name).map(Value::take).unwrap_or_default();
         Ok((args::read(accepted)?, member))
     }

@@ -1,4 +1,4 @@
-//! The JSON of an answer: written once from a reply, and parsed again only by a caller who reads it as
+//! The JSON of an answer: serialized once from a reply, and parsed again only by code that reads it as
 //! a value.
 
 use std::fmt;
@@ -17,7 +17,7 @@ pub struct Json {
 }
 
 impl Json {
-    /// What `value` is as JSON. Fails only for a type that has no JSON: an object whose keys are no texts.
+    /// Serializes a value. Fails only for a type that JSON cannot express: an object whose keys are no strings.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Self> {
         Ok(Self { text: serde_json::to_string(value)?, value: OnceLock::new() })
     }
@@ -37,14 +37,14 @@ impl Json {
         self.value.into_inner().unwrap_or_else(|| parse(&self.text))
     }
 
-    /// The JSON of an object or list that contains this: `before` and `after` are the rest of its text.
+    /// The JSON of an object or list that contains this; `before` and `after` are the rest of its text.
     #[must_use]
     pub fn within(self, before: &str, after: &str) -> Self {
         Self { text: [before, &self.text, after].concat(), value: OnceLock::new() }
     }
 }
 
-/// Parses what was written here, also where an envelope made it deeper than a caller may send.
+/// Parses a text that was serialized here, even if an envelope made it deeper than a caller may send.
 fn parse(text: &str) -> Value {
     let mut reader = serde_json::Deserializer::from_str(text);
     reader.disable_recursion_limit();

@@ -7,9 +7,10 @@
 //!
 //! Nothing here opens a file, starts a process or knows a wire.
 
+mod across_roots;
 pub mod args;
 pub mod assistant;
-mod caller_words;
+mod caller_hints;
 mod catalog;
 pub mod coder;
 pub mod codex;
@@ -22,18 +23,17 @@ pub mod envelope;
 pub mod file;
 pub mod filesystem;
 pub mod form;
-mod hidden_words;
+mod hidden_programs;
 mod history;
 mod json;
-mod limit_words;
+mod limit_messages;
 mod nearest;
 mod pages;
 mod paging;
 mod patches;
-mod paths;
+mod path_style;
 mod patterns;
 mod relative;
-mod roots;
 mod schema;
 mod standard;
 mod stop;
@@ -42,12 +42,12 @@ mod tool;
 pub mod workspace;
 
 pub use args::Fields;
-pub use caller_words::CALLER_WORDS;
-pub use catalog::{CHANGED_BY_PERSON, Called, Catalog};
+pub use caller_hints::CALLER_HINTS;
+pub use catalog::{CHANGED_BY_PERSON, CallOutcome, Catalog};
 pub use context::Context;
 pub use definitions::Format;
-pub use dialect::{Answer, Dialect, failure_words};
+pub use dialect::{Answer, Dialect, failure_message};
 pub use json::Json;
-pub use paths::Paths;
+pub use path_style::PathStyle;
 pub use stop::Stop;
-pub use tool::{AnyTool, Calling, Hints, Nature, Replied, Tool, Work};
+pub use tool::{AnyTool, CallTraits, Calling, ErasedReply, Hints, Tool, Work};

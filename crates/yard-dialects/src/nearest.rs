@@ -1,8 +1,8 @@
-//! The known word that a caller most likely meant.
+//! The known name that a caller most likely meant.
 
-/// The word in `known` nearest to `word`, if any is near enough to be worth a question.
+/// The name in `known` nearest to `word`, if one is near enough to be suggested.
 ///
-/// Near is a small number of typing mistakes, or one word inside the other: `file_path` is `path`.
+/// Near means a few typing mistakes, or one name inside the other: `file_path` is near `path`.
 pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
     known
@@ -12,9 +12,9 @@ pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
         .map(|(_, candidate)| candidate)
 }
 
-/// Lower is nearer; none is too far.
+/// The distance of two names; none if it is too large.
 fn score(word: &str, candidate: &str) -> Option<usize> {
-    // A word longer than any name of ours is no misspelling of it, and would cost time to compare.
+    // A text longer than any known name is no misspelling of one, and would cost time to compare.
     if word.len() > 64 {
         return None;
     }
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn near_words_are_found_and_far_ones_are_not() {
+    fn near_names_are_found_and_far_ones_are_not() {
         let known = ["path", "offset", "limit"];
         for (word, found) in [
             ("pth", Some("path")),

@@ -1,27 +1,26 @@
-//! A text file, page by page, as the dialects show it that put something in front of each line (R4,
-//! R12): whole lines as long as they fit, counted with what stands before them. A line that is longer
-//! than a page is cut, and says so.
+//! Pages of a text file for the dialects that put a prefix before each line (R4, R12). A page has whole lines as long
+//! as they fit with their prefixes. A line that is longer than a page is cut, and the page says so.
 
 use std::fmt::Write as _;
 
 use yard_core::WsPath;
-use yard_core::op::{self, LineStart, ReadAnswer, Slice, Want};
+use yard_core::op::{self, FETCH_BYTES, Fetch, LineStart, ReadAnswer, Slice, Want};
 
 use crate::tool::{Context, Stop};
 
-/// Bytes of a page that are kept for what is said about a cut line.
-const ROOM: u64 = 256;
+/// Bytes of a page that are reserved for the notice about a cut line.
+const NOTICE_BYTES: u64 = 256;
 
-/// What stands before each line.
+/// The prefix of each line.
 #[derive(Clone, Copy)]
-pub(crate) enum Margin<'a> {
-    /// Its number, right-aligned in six columns, and this.
+pub(crate) enum LinePrefix<'a> {
+    /// The number of the line, right-aligned in six columns, and this separator.
     Numbers(&'a str),
-    /// Always the same.
+    /// The same text before each line.
     Text(&'a str),
 }
 
-impl Margin<'_> {
+impl LinePrefix<'_> {
     fn bytes(self) -> u64 {
         match self {
             // The longest number has twenty digits.
@@ -41,19 +40,19 @@ impl Margin<'_> {
     }
 }
 
-/// Which part of a file.
-pub(crate) struct Wanted<'a> {
+/// Which lines of a file to read.
+pub(crate) struct PageRequest<'a> {
     pub(crate) path: WsPath,
-    /// Lines that are left out first.
+    /// Lines before the page.
     pub(crate) skip: u64,
     /// Most lines; none is as many as fit.
     pub(crate) limit: Option<u64>,
-    /// Most bytes, with all that is put before lines.
+    /// Most bytes, prefixes included.
     pub(crate) max_bytes: u64,
-    pub(crate) margin: Margin<'a>,
+    pub(crate) prefix: LinePrefix<'a>,
 }
 
-/// A part of a file.
+/// Lines of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Page {
     /// The file, links resolved.
@@ -61,17 +60,17 @@ pub(crate) struct Page {
     pub(crate) text: String,
     /// Lines of the whole file.
     pub(crate) total_lines: u64,
-    /// Something remains after the page.
+    /// The file has lines after the page.
     pub(crate) truncated: bool,
-    /// Nothing stands before it and nothing remains after it.
+    /// The page has all lines of the file.
     pub(crate) is_whole: bool,
-    /// Its one line is longer than a page.
-    pub(crate) cut: Option<Cut>,
+    /// The page has one line, which is longer than a page.
+    pub(crate) cut: Option<CutLine>,
 }
 
-/// Where a line was cut.
+/// A line that was cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Cut {
+pub(crate) struct CutLine {
     /// The line, counted from 1.
     pub(crate) line: u64,
     /// The byte of the file at which it goes on.
@@ -79,23 +78,24 @@ pub(crate) struct Cut {
 }
 
 /// Reads one page.
-pub(crate) fn read(context: &Context<'_>, wanted: Wanted<'_>) -> Result<Page, Stop> {
+pub(crate) fn read(context: &Context<'_>, request: PageRequest<'_>) -> Result<Page, Stop> {
+    let reserved = NOTICE_BYTES + request.prefix.bytes();
     let answer = context.perform(op::Read {
-        path: wanted.path,
-        slice: Slice::Lines { start: LineStart::FromStart(wanted.skip), limit: wanted.limit },
+        path: request.path,
+        slice: Slice::Lines { start: LineStart::FromStart(request.skip), limit: request.limit },
         want: Want { line_count: true, ..Want::default() },
-        max_bytes: wanted.max_bytes.saturating_sub(ROOM + wanted.margin.bytes()).max(1),
+        max_bytes: request.max_bytes.saturating_sub(reserved).max(1),
     })?;
-    Ok(page(answer, wanted.margin, wanted.max_bytes))
+    Ok(page(answer, request.prefix, request.max_bytes))
 }
 
-fn page(answer: ReadAnswer, margin: Margin<'_>, max_bytes: u64) -> Page {
+fn page(answer: ReadAnswer, prefix: LinePrefix<'_>, max_bytes: u64) -> Page {
     let max_bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
     let mut text = String::with_capacity(answer.text.len() + answer.text.len() / 4);
     let mut shown = 0;
     for line in answer.text.split_inclusive('\n') {
         let end = text.len();
-        margin.write(answer.first_line + shown + 1, &mut text);
+        prefix.write(answer.first_line + shown + 1, &mut text);
         text.push_str(line);
         if end > 0 && text.len() > max_bytes {
             text.truncate(end);
@@ -110,16 +110,16 @@ fn page(answer: ReadAnswer, margin: Margin<'_>, max_bytes: u64) -> Page {
         total_lines: answer.line_count.unwrap_or(answer.first_line + answer.lines),
         truncated,
         is_whole: answer.first_line == 0 && !truncated,
-        cut: answer.cut_at_byte.map(|byte| Cut { line: answer.first_line + 1, byte }),
+        cut: answer.cut_at_byte.map(|byte| CutLine { line: answer.first_line + 1, byte }),
     }
 }
 
 impl Page {
-    /// The page; below a line that was cut, that it was and which `argument` reads on.
+    /// The text; below a line that was cut, a notice which `argument` reads on.
     pub(crate) fn with_notice(&self, argument: &str) -> String {
         match self.cut {
             None => self.text.clone(),
-            Some(Cut { line, byte }) => format!(
+            Some(CutLine { line, byte }) => format!(
                 "{}\n[line {line} is longer than one answer and was cut here; \
                  send {argument}: {byte} to read on]\n",
                 self.text
@@ -128,37 +128,58 @@ impl Page {
     }
 }
 
-/// A part of a file by bytes, for a line that is longer than a page.
-pub(crate) struct Piece {
+/// A part of a text by bytes, for a line that is longer than a page.
+pub(crate) struct BytePage {
     pub(crate) path: WsPath,
     pub(crate) text: String,
     pub(crate) total_lines: u64,
-    /// Something remains after it.
+    /// The file has bytes after the part.
     pub(crate) truncated: bool,
-    /// Where it goes on.
+    /// The byte at which the file goes on.
     pub(crate) next_byte: Option<u64>,
 }
 
-/// Reads from a byte on.
+/// Reads a text from the byte `offset` on.
 pub(crate) fn read_bytes(
     context: &Context<'_>,
     path: WsPath,
     offset: u64,
     max_bytes: u64,
-) -> Result<Piece, Stop> {
+) -> Result<BytePage, Stop> {
     let answer = context.perform(op::Read {
         path,
         slice: Slice::Bytes { offset, limit: max_bytes },
         want: Want { line_count: true, ..Want::default() },
         max_bytes,
     })?;
-    Ok(Piece {
+    Ok(BytePage {
         path: answer.path,
         text: answer.text,
         total_lines: answer.line_count.unwrap_or_default(),
         truncated: answer.truncated,
         next_byte: answer.cut_at_byte,
     })
+}
+
+/// Reads all bytes of a file, of one content. Returns them with the path of the file, links resolved; a file above the
+/// limit is refused with the stop that `too_large` makes from its path and size.
+pub(crate) fn read_whole(
+    context: &Context<'_>,
+    path: &WsPath,
+    too_large: impl FnOnce(&WsPath, u64) -> Stop,
+) -> Result<(WsPath, Vec<u8>), Stop> {
+    let fetch = |offset, seen| {
+        context.perform(Fetch { path: path.clone(), offset, length: FETCH_BYTES, seen })
+    };
+    let first = fetch(0, None)?;
+    if first.size > context.limits().load_bytes {
+        return Err(too_large(&first.path, first.size));
+    }
+    let mut bytes = first.bytes;
+    while (bytes.len() as u64) < first.size {
+        bytes.extend(fetch(bytes.len() as u64, Some(first.seen))?.bytes);
+    }
+    Ok((first.path, bytes))
 }
 
 #[cfg(test)]
@@ -183,17 +204,17 @@ mod tests {
 
     #[test]
     fn lines_are_numbered_in_six_columns() {
-        let whole = page(answer("a\n\nb", 0), Margin::Numbers("\t"), 1000);
+        let whole = page(answer("a\n\nb", 0), LinePrefix::Numbers("\t"), 1000);
         assert_eq!(whole.text, "     1\ta\n     2\t\n     3\tb");
         assert!(whole.is_whole && !whole.truncated);
-        let late = page(answer("a\n", 1_234_566), Margin::Numbers("→"), 1000);
+        let late = page(answer("a\n", 1_234_566), LinePrefix::Numbers("→"), 1000);
         assert_eq!(late.text, "1234567→a\n");
         assert!(!late.is_whole && !late.truncated);
     }
 
     #[test]
-    fn r12_what_stands_before_lines_counts() {
-        let part = page(answer("a\nb\nc\n", 0), Margin::Text("...."), 12);
+    fn r12_prefixes_count_as_bytes_of_a_page() {
+        let part = page(answer("a\nb\nc\n", 0), LinePrefix::Text("...."), 12);
         assert_eq!(part.text, "....a\n....b\n");
         assert!(part.truncated && !part.is_whole);
     }
@@ -201,8 +222,8 @@ mod tests {
     #[test]
     fn r4_a_cut_line_says_so() {
         let cut = ReadAnswer { cut_at_byte: Some(7), truncated: true, ..answer("abc", 4) };
-        let cut = page(cut, Margin::Numbers("\t"), 1000);
-        assert_eq!(cut.cut, Some(Cut { line: 5, byte: 7 }));
+        let cut = page(cut, LinePrefix::Numbers("\t"), 1000);
+        assert_eq!(cut.cut, Some(CutLine { line: 5, byte: 7 }));
         let notice = cut.with_notice("byte_offset");
         assert!(notice.starts_with("     5\tabc\n[line 5 ") && notice.contains("byte_offset: 7"));
     }

@@ -1,4 +1,4 @@
-//! How much of an answer is given at once, and how a cut one goes on (R8, R12).
+//! The arguments `limit` and `cursor`, and the `next` of an answer that was cut (R8, R12).
 
 use yard_core::op::{Found, GrepAnswer, Listing, MatchCursor};
 use yard_core::{Fault, FaultCode, Limits, Subject, WsPath};
@@ -6,7 +6,7 @@ use yard_core::{Fault, FaultCode, Limits, Subject, WsPath};
 use crate::tool::Stop;
 
 /// The number of entries that a `limit` argument asks for; 0 is all that an answer may hold.
-pub(crate) fn entries(limit: u64, limits: &Limits) -> Option<usize> {
+pub(crate) fn max_entries(limit: u64, limits: &Limits) -> Option<usize> {
     match limit {
         0 => None,
         limit => Some(usize::try_from(limit).unwrap_or(usize::MAX).min(limits.answer_entries)),
@@ -14,31 +14,31 @@ pub(crate) fn entries(limit: u64, limits: &Limits) -> Option<usize> {
 }
 
 /// The number of lines that a `limit` argument asks for; 0 is all.
-pub(crate) fn lines(limit: u64) -> Option<u64> {
+pub(crate) fn max_lines(limit: u64) -> Option<u64> {
     (limit > 0).then_some(limit)
 }
 
-/// Whether a count is nothing to speak of, and is left out of an answer.
+/// Whether a count is left out of an answer.
 pub(crate) fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// Whether a field is left out of an answer because it is the usual case.
+/// Whether a flag is left out of an answer.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
 pub(crate) fn is_false(truth: &bool) -> bool {
     !truth
 }
 
-/// The path after which a cut search by name goes on.
+/// The cursor of a search by name: the path of the last match of the cut answer.
 pub(crate) fn path_cursor(text: &str) -> Result<WsPath, Stop> {
-    // A cursor is our own text: the slash keeps white space at its end from being trimmed.
+    // The slash keeps white space at the end of the path from being trimmed.
     WsPath::parse(&format!("{text}/")).map_err(|error| {
         let message = format!("{error}; send back the `next` of the answer that was cut");
         Stop::Fault(Fault::new(FaultCode::BadArgument, message).about(Subject::Cursor))
     })
 }
 
-/// A cursor of a search by content: `path:line` of the last match that was given.
+/// The cursor of a search by content: `path:line` of the last match of the cut answer.
 pub(crate) fn match_cursor(text: &str) -> Result<MatchCursor, Stop> {
     let parts =
         text.rsplit_once(':').and_then(|(path, line)| Some((path, line.trim().parse().ok()?)));
@@ -49,14 +49,14 @@ pub(crate) fn match_cursor(text: &str) -> Result<MatchCursor, Stop> {
     Ok(MatchCursor { path: path_cursor(path)?, line })
 }
 
-/// The cursor of what a search by content left out.
+/// The `next` of a search by content.
 pub(crate) fn next_match(answer: &GrepAnswer) -> Option<String> {
     let last = answer.matches.last().filter(|_| answer.truncated)?;
     Some(format!("{}:{}", last.path, last.line))
 }
 
-/// How many entries of a listing were given before.
-pub(crate) fn skip(cursor: Option<&str>) -> Result<usize, Stop> {
+/// The cursor of a listing: how many entries the answers before had.
+pub(crate) fn skip_cursor(cursor: Option<&str>) -> Result<usize, Stop> {
     let Some(text) = cursor else { return Ok(0) };
     text.trim().parse().map_err(|_| {
         let message = "expected the `next` of the answer that was cut (a number)";
@@ -64,13 +64,13 @@ pub(crate) fn skip(cursor: Option<&str>) -> Result<usize, Stop> {
     })
 }
 
-/// The cursor of what a listing left out.
+/// The `next` of a listing.
 pub(crate) fn next_skip(listing: &Listing, skip: usize) -> Option<String> {
     listing.truncated.then(|| skip.saturating_add(listing.entries.len()).to_string())
 }
 
-/// The cursor of what a search by name left out.
-pub(crate) fn next(found: &Found) -> Option<String> {
+/// The `next` of a search by name.
+pub(crate) fn next_path(found: &Found) -> Option<String> {
     let last = found.entries.last().filter(|_| found.truncated)?;
     Some(last.path.to_string())
 }
@@ -84,10 +84,10 @@ mod tests {
     #[test]
     fn zero_is_everything_and_more_than_an_answer_holds_is_cut() {
         let limits = Limits { answer_entries: 10, ..Limits::default() };
-        assert_eq!(entries(0, &limits), None);
-        assert_eq!(entries(3, &limits), Some(3));
-        assert_eq!(entries(u64::MAX, &limits), Some(10));
-        assert_eq!((lines(0), lines(7)), (None, Some(7)));
+        assert_eq!(max_entries(0, &limits), None);
+        assert_eq!(max_entries(3, &limits), Some(3));
+        assert_eq!(max_entries(u64::MAX, &limits), Some(10));
+        assert_eq!((max_lines(0), max_lines(7)), (None, Some(7)));
     }
 
     #[test]
@@ -102,8 +102,8 @@ mod tests {
         for bad in ["", "/a", "/a:", "/a:x", "/../b:1"] {
             assert!(match_cursor(bad).is_err(), "{bad}");
         }
-        assert_eq!((skip(None), skip(Some(" 12 "))), (Ok(0), Ok(12)));
-        assert!(skip(Some("/a")).is_err());
+        assert_eq!((skip_cursor(None), skip_cursor(Some(" 12 "))), (Ok(0), Ok(12)));
+        assert!(skip_cursor(Some("/a")).is_err());
     }
 
     #[test]

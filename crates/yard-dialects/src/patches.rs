@@ -1,16 +1,16 @@
-//! Patches as callers send them: read in either form, their paths made those of the workspace, done
-//! in one step; and what is worth saying of where their hunks landed (X3).
+//! Patches as callers send them: parsed in either form, with their paths converted to those of the workspace, applied
+//! in one step; and a report of the hunks that were not applied exactly where the patch says (X3).
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use yard_core::op::{self, PatchedFile};
-use yard_core::patch::{self, Action, FilePatch, Form, Landed, Pass, Patch, Transfer};
+use yard_core::patch::{self, Action, Form, Landed, Pass, Patch, Transfer};
 use yard_core::{Fault, Subject};
 
 use crate::tool::{Context, Stop};
 
-/// What a patch left.
-pub(crate) struct Done {
+/// A patch that was applied.
+pub(crate) struct AppliedPatch {
     form: Form,
     /// File by file.
     pub(crate) files: Vec<PatchedFile>,
@@ -27,39 +27,35 @@ pub(crate) struct Placed {
     pass: String,
 }
 
-/// Does a patch: all of it, or nothing.
-pub(crate) fn apply(context: &Context<'_>, text: &str) -> Result<Done, Stop> {
+/// Applies a patch: all of it, or nothing.
+pub(crate) fn apply(context: &Context<'_>, text: &str) -> Result<AppliedPatch, Stop> {
     let mut patch = patch::parse(text).map_err(|error| Fault::from(error).about(Subject::Patch))?;
     let form = patch.files.first().map_or(Form::Unified, |file| file.form);
-    place_in_workspace(&mut patch, context)?;
+    convert_paths(&mut patch, context)?;
     let files = context.perform(op::ApplyPatch { patch })?.files;
-    Ok(Done { form, files })
+    Ok(AppliedPatch { form, files })
 }
 
-/// Writes every path as the workspace shows it.
-fn place_in_workspace(patch: &mut Patch, context: &Context<'_>) -> Result<(), Stop> {
+/// Writes every path from the root of the workspace.
+fn convert_paths(patch: &mut Patch, context: &Context<'_>) -> Result<(), Stop> {
     for file in &mut patch.files {
         for path in [&mut file.old_path, &mut file.new_path].into_iter().flatten() {
             *path = context.patch_path(path)?.to_string();
         }
-        forget_moving_onto_itself(file);
+        // A rename between two spellings of one path is none.
+        let is_rename = file.action == Action::Update && file.transfer == Some(Transfer::Rename);
+        if is_rename && file.old_path == file.new_path {
+            file.transfer = None;
+        }
     }
     Ok(())
 }
 
-/// Two ways to write one path are no move.
-fn forget_moving_onto_itself(file: &mut FilePatch) {
-    let is_move = file.action == Action::Update && file.transfer == Some(Transfer::Rename);
-    if is_move && file.old_path == file.new_path {
-        file.transfer = None;
-    }
-}
-
-impl Done {
-    /// The hunks of a file that drifted or needed looser matching.
+impl AppliedPatch {
+    /// The hunks of a file that moved or needed looser matching.
     pub(crate) fn placed(&self, file: &PatchedFile) -> Vec<Placed> {
-        let loose = file.hunks.iter().enumerate().filter(|(_, landed)| self.is_news(landed));
-        loose
+        let hunks = file.hunks.iter().enumerate().filter(|(_, landed)| self.is_notable(landed));
+        hunks
             .map(|(at, landed)| Placed {
                 hunk: at + 1,
                 line: landed.line,
@@ -68,8 +64,8 @@ impl Done {
             .collect()
     }
 
-    /// An envelope states no lines: that a hunk of one was looked for is no news.
-    fn is_news(&self, landed: &Landed) -> bool {
+    /// An envelope states no lines: an exact match anywhere is the usual case there.
+    fn is_notable(&self, landed: &Landed) -> bool {
         match landed.pass {
             Pass::Stated => false,
             Pass::Exact => self.form == Form::Unified,

@@ -1,5 +1,5 @@
-//! Globs as callers of the dialects write them whose paths are relative: checked, and freed of the
-//! workspace's own directory.
+//! Globs of the dialects with relative paths. They are checked, and the folder of the workspace is removed from
+//! absolute ones.
 
 use yard_core::path::BOX_ROOT;
 use yard_core::{Fault, FaultCode, Subject};
@@ -13,7 +13,7 @@ pub(crate) fn glob(context: &Context<'_>, text: &str) -> Result<String, Stop> {
     read(&context.session().with_real_root(text), &host_root).map_err(Stop::Fault)
 }
 
-/// The same for an absolute pattern of who can name no path beside it: with several roots it names one (R15).
+/// As [`glob`], for an absolute pattern of a tool without a path argument: with several roots it names one (R15).
 pub(crate) fn absolute_glob(context: &Context<'_>, text: &str) -> Result<String, Stop> {
     let text = text.trim();
     if context.mount().is_some() {
@@ -24,13 +24,13 @@ pub(crate) fn absolute_glob(context: &Context<'_>, text: &str) -> Result<String,
     glob(context, text)
 }
 
-/// What a pattern leaves out that begins with `!`; `!(` begins a group.
+/// The pattern after a `!`, which leaves out what it matches; `!(` begins a group.
 fn negated(text: &str) -> Option<&str> {
     text.strip_prefix('!').filter(|rest| !rest.starts_with('('))
 }
 
-/// The globs of a search of all roots (R15), as the root of this context takes them; none if they find nothing
-/// there. What begins with a name of a root, or with a pattern for it, is about the roots that it matches.
+/// The globs of a search of all roots (R15), converted for the root of this context; none if they match nothing
+/// there. A glob that begins with the name of a root, or with a pattern for it, is for the roots that this matches.
 pub(crate) fn in_root(
     context: &Context<'_>,
     globs: &[String],
@@ -53,7 +53,7 @@ pub(crate) fn in_root(
             (None, _) => {}
         }
     }
-    // Where every pattern leaves something out, the rest of each root is meant.
+    // If every pattern leaves something out, the rest of each root is searched.
     if !finds && !globs.iter().all(|glob| negated(glob.trim()).is_some()) {
         return Ok(None);
     }
@@ -63,11 +63,11 @@ pub(crate) fn in_root(
     Ok(Some(here))
 }
 
-/// A glob from the folder that holds the roots, as this root takes it; none if it is about others.
+/// A glob from the top folder, converted for this root; none if it is for other roots.
 fn below_root(context: &Context<'_>, glob: &str) -> Option<String> {
     let Some(mount) = context.mount() else { return Some(glob.to_owned()) };
     let Some((first, rest)) = split_first(glob) else {
-        // Without a slash a glob is for names at any depth, unless it is the name of a root.
+        // A glob without a slash matches names at any depth, unless it is the name of a root.
         return match mount.named(glob.as_bytes()) {
             Some(root) => (root.name == mount.name).then(|| "/**".to_owned()),
             None => Some(glob.to_owned()),
@@ -78,11 +78,11 @@ fn below_root(context: &Context<'_>, glob: &str) -> Option<String> {
     }
     let matches =
         globset::Glob::new(first).is_ok_and(|first| first.compile_matcher().is_match(&mount.name));
-    // With a slash before it, the rest begins at the root and not at any depth.
+    // The slash binds the rest to the root; without it, the rest would match at any depth.
     matches.then(|| if rest.is_empty() { "/**".to_owned() } else { format!("/{rest}") })
 }
 
-/// A glob up to its first slash that parts folders, and what follows it.
+/// A glob up to its first slash outside of groups, and the rest after it.
 fn split_first(glob: &str) -> Option<(&str, &str)> {
     let mut open = 0_usize;
     let slash = glob.char_indices().find(|(_, character)| {
@@ -115,14 +115,14 @@ fn read_wanted(text: &str, host_root: &str) -> Result<String, Fault> {
     if text.split('/').any(|part| part.trim() == "..") {
         let message = format!(
             "a pattern cannot climb by `..` ({}); search from another path",
-            args::shown(text)
+            args::quoted(text)
         );
         return fault(FaultCode::PathOutside, message);
     }
     if !text.starts_with('/') {
         return Ok(text.strip_prefix("./").unwrap_or(text).to_owned());
     }
-    // A leading slash means the root of the workspace to whoever searches.
+    // The kernel reads a leading slash as the root of the workspace.
     let below = [host_root, BOX_ROOT].iter().find_map(|root| {
         text.strip_prefix(root.trim_end_matches('/')).filter(|rest| rest.starts_with('/'))
     });
@@ -132,7 +132,7 @@ fn read_wanted(text: &str, host_root: &str) -> Result<String, Fault> {
             FaultCode::PathOutside,
             format!(
                 "the pattern is absolute and not in the workspace ({}); leave out the leading slash",
-                args::shown(text)
+                args::quoted(text)
             ),
         ),
     }

@@ -1,16 +1,15 @@
-//! Paths as the dialects show them that have no absolute ones: relative to the root of the workspace,
-//! or to a folder in it.
+//! Relative paths: from the root of the workspace, or from a folder in it.
 
 use yard_core::WsPath;
 
+/// The root of the workspace: the default of arguments that name a folder.
+pub(crate) fn root() -> String {
+    ".".to_owned()
+}
+
 /// A path relative to the root of the workspace; the root is `.`.
-pub(crate) fn shown(path: &WsPath) -> String {
-    if path.is_root() {
-        return ".".to_owned();
-    }
-    let mut shown = path.to_string();
-    shown.remove(0);
-    shown
+pub(crate) fn display(path: &WsPath) -> String {
+    if path.is_root() { root() } else { path.to_string().split_off(1) }
 }
 
 /// A path relative to a folder that it is in.
@@ -22,7 +21,7 @@ pub(crate) fn below(path: &WsPath, folder: &WsPath) -> String {
 
 /// Its last name; the root has none and is `.`.
 pub(crate) fn name(path: &WsPath) -> String {
-    path.name().map_or_else(|| ".".to_owned(), |name| name.to_string())
+    path.name().map_or_else(root, |name| name.to_string())
 }
 
 #[cfg(test)]
@@ -30,10 +29,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn r2_shown_paths_have_no_leading_slash() {
+    fn r2_displayed_paths_have_no_leading_slash() {
         let path = |text| WsPath::parse(text).unwrap();
-        assert_eq!(shown(&path("/")), ".");
-        assert_eq!(shown(&path("/a/b c")), "a/b c");
+        assert_eq!(display(&path("/")), ".");
+        assert_eq!(display(&path("/a/b c")), "a/b c");
         assert_eq!(below(&path("/a/b/c"), &path("/a")), "b/c");
         assert_eq!(below(&path("/a/b"), &path("/")), "a/b");
         assert_eq!((name(&path("/a/b")), name(&path("/"))), ("b".to_owned(), ".".to_owned()));

@@ -1,5 +1,5 @@
-//! Schemas, derived from the types. What a model is shown is plain JSON Schema that every vendor
-//! takes: nothing referenced, no unions with null in arguments, no number formats of Rust.
+//! Schemas, derived from the types. Models get plain JSON Schema that every vendor
+//! takes: no references, no unions with null in arguments, no number formats of Rust.
 
 use schemars::generate::{Contract, SchemaSettings};
 use schemars::{JsonSchema, Schema};
@@ -16,7 +16,7 @@ pub(crate) fn input<T: JsonSchema>() -> (Value, String) {
     (schema, about)
 }
 
-/// Makes every argument one that is to be sent (X1). One that has no value to be left at takes null.
+/// Makes every argument required (X1). An argument without a default takes null.
 pub(crate) fn require_all(schema: &mut Value) {
     let Some(object) = schema.as_object_mut() else { return };
     let required = object.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -31,7 +31,7 @@ pub(crate) fn require_all(schema: &mut Value) {
     object.insert("required".to_owned(), all);
 }
 
-/// The same schema, or null, which is its default.
+/// Allows null besides the schema, and makes it the default.
 fn or_null(property: &mut Value) {
     let mut inner = std::mem::take(property);
     let about = inner.as_object_mut().and_then(|inner| inner.shift_remove("description"));
@@ -41,8 +41,8 @@ fn or_null(property: &mut Value) {
     }
 }
 
-/// Whether a caller who sends every argument, and no others, is all that a schema of arguments asks
-/// for: then a vendor can hold its model to it.
+/// Whether every argument is required and no others are allowed: vendors can make their models follow such a schema
+/// strictly.
 pub(crate) fn is_strict(schema: &Value) -> bool {
     let Some(object) = schema.as_object() else { return false };
     if let Some(alternatives) = object.get("anyOf").and_then(Value::as_array) {
@@ -75,7 +75,7 @@ pub(crate) fn output<T: JsonSchema>() -> Value {
     schema
 }
 
-/// The schemas directly below this one, with the place where they stand.
+/// The schemas directly below this one.
 pub(crate) fn below(schema: &mut Map<String, Value>) -> impl Iterator<Item = &mut Value> {
     schema.iter_mut().flat_map(|(keyword, value)| -> Box<dyn Iterator<Item = &mut Value>> {
         match (keyword.as_str(), value) {
@@ -116,13 +116,13 @@ fn tidy(schema: &mut Value, nulls: Nulls) {
         drop_null(object);
         close(object);
     }
-    enumerate_words(object);
+    to_enum(object);
     for schema in below(object) {
         tidy(schema, nulls);
     }
 }
 
-/// `uint64` and its like are no formats of JSON Schema.
+/// `uint64` and similar ones are no formats of JSON Schema.
 fn drop_rust_formats(object: &mut Map<String, Value>) {
     let numeric = matches!(primary_type(object), Some("integer" | "number"));
     if numeric {
@@ -139,7 +139,7 @@ pub(crate) fn primary_type(object: &Map<String, Value>) -> Option<&str> {
     }
 }
 
-/// A doc comment is wrapped for people who read source; a description is not.
+/// Joins the lines of a doc comment.
 fn reflow_description(object: &mut Map<String, Value>) {
     if let Some(Value::String(text)) = object.get_mut("description") {
         let paragraphs = text
@@ -156,8 +156,8 @@ fn drop_null(object: &mut Map<String, Value>) {
     if object.get("default").is_some_and(Value::is_null) {
         object.shift_remove("default");
     }
-    if let Some(Value::Array(words)) = object.get_mut("enum") {
-        words.retain(|word| !word.is_null());
+    if let Some(Value::Array(values)) = object.get_mut("enum") {
+        values.retain(|value| !value.is_null());
     }
     if let Some(only) = only_alternative(object) {
         object.shift_remove("anyOf");
@@ -167,27 +167,26 @@ fn drop_null(object: &mut Map<String, Value>) {
     }
 }
 
-/// One of several texts is an enumeration, also where each of them has a description of its own: models,
-/// vendors and our own reading of arguments know no other form.
-fn enumerate_words(object: &mut Map<String, Value>) {
+/// Converts a `oneOf` of constant strings to an `enum`, also where each string has a description of its own: models,
+/// vendors and `args.rs` know no other form.
+fn to_enum(object: &mut Map<String, Value>) {
     let alternatives = object.get("oneOf").and_then(Value::as_array).into_iter().flatten();
-    let words: Option<Vec<Vec<Value>>> = alternatives.map(words_of).collect();
-    let Some(words) = words.map(|each| each.concat()).filter(|words| !words.is_empty()) else {
-        return;
-    };
+    let strings: Option<Vec<Vec<Value>>> = alternatives.map(constant_strings).collect();
+    let strings = strings.map(|each| each.concat()).filter(|strings| !strings.is_empty());
+    let Some(strings) = strings else { return };
     object.shift_remove("oneOf");
     object.insert("type".to_owned(), "string".into());
-    object.insert("enum".to_owned(), Value::Array(words));
+    object.insert("enum".to_owned(), Value::Array(strings));
 }
 
-/// The texts that a schema lists, if it lists texts alone.
-fn words_of(schema: &Value) -> Option<Vec<Value>> {
-    let words = match (schema.get("const"), schema.get("enum")) {
-        (Some(word), _) => vec![word.clone()],
-        (None, Some(Value::Array(words))) => words.clone(),
+/// The strings that a schema lists, if it lists strings only.
+fn constant_strings(schema: &Value) -> Option<Vec<Value>> {
+    let values = match (schema.get("const"), schema.get("enum")) {
+        (Some(value), _) => vec![value.clone()],
+        (None, Some(Value::Array(values))) => values.clone(),
         (None, _) => return None,
     };
-    words.iter().all(Value::is_string).then_some(words)
+    values.iter().all(Value::is_string).then_some(values)
 }
 
 /// `anyOf` a schema and null is that schema.
@@ -202,7 +201,7 @@ fn only_alternative(object: &Map<String, Value>) -> Option<Map<String, Value>> {
     }
 }
 
-/// Arguments that are not named are not taken (R1).
+/// Refuses arguments that the schema does not name (R1).
 fn close(object: &mut Map<String, Value>) {
     if object.get("type").and_then(Value::as_str) == Some("object")
         && !object.contains_key("additionalProperties")
@@ -212,10 +211,10 @@ fn close(object: &mut Map<String, Value>) {
     }
 }
 
-/// What stands for a tool's reply in an answer whose shape is looked at.
+/// The placeholder for a tool's reply in a sample of an envelope.
 pub const MARK: &str = "reply";
 
-/// The schema of everything that is made like `sample`, with `reply` where the mark stands.
+/// The schema of all values with the structure of `sample`; the schema `reply` takes the place of [`MARK`].
 pub fn like(sample: &Value, reply: &Value) -> Value {
     match sample {
         Value::String(text) if text == MARK => reply.clone(),

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
     use crate::context::Context;
     use crate::stop::Stop;
-    use crate::tool::{Hints, Nature, Tool, Work};
+    use crate::tool::{CallTraits, Hints, Tool, Work};
 
     /// Says hello.
     #[derive(Deserialize, JsonSchema)]
@@ -79,9 +79,9 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_tool_is_told_the_nearest() {
+    fn the_message_for_an_unknown_tool_names_the_nearest_one() {
         let catalog = Catalog::standard();
-        let message = |name| catalog.no_such_tool("workspace", name);
+        let message = |name| catalog.unknown_tool_message("workspace", name);
         assert!(message("gerp").starts_with("Tool 'gerp' not found; did you mean 'grep'?"));
         assert!(message("read_file").contains("did you mean 'read'"));
         assert!(
@@ -96,11 +96,11 @@ mod tests {
         type Reply = HelloReply;
         const NAME: &'static str = "text_editor";
 
-        fn nature(args: &Value) -> Nature {
+        fn traits(args: &Value) -> CallTraits {
             let looks = args["command"] == "view";
             let work = if looks { Work::Look } else { Self::WORK };
             let hints = if looks { Hints::LOOKS } else { Self::HINTS };
-            Nature { work, hints, asks: Self::ASKS }
+            CallTraits { work, hints, asks: Self::ASKS }
         }
 
         fn run(_: HelloArgs, _: &Context<'_>) -> Result<HelloReply, Stop> {
@@ -109,12 +109,12 @@ mod tests {
     }
 
     #[test]
-    fn what_a_call_is_like_may_depend_on_its_arguments() {
+    fn the_nature_of_a_call_may_depend_on_its_arguments() {
         let editor = AnyTool::of::<Editor>();
-        let nature = |command| editor.nature(&json!({"command": command}));
-        assert_eq!((nature("view").work, nature("view").hints.reads_only), (Work::Look, true));
+        let traits = |command| editor.traits(&json!({"command": command}));
+        assert_eq!((traits("view").work, traits("view").hints.reads_only), (Work::Look, true));
         assert_eq!(
-            (nature("insert").work, nature("insert").hints.reads_only),
+            (traits("insert").work, traits("insert").hints.reads_only),
             (Work::Change, false)
         );
         assert_eq!((editor.work(), editor.hints().reads_only), (Work::Change, false));

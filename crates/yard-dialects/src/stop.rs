@@ -1,8 +1,8 @@
-//! Why a call of a tool has no reply. Nothing here words it for a caller: a dialect does.
+//! Why a call of a tool has no reply. A dialect turns this into an answer.
 
 use serde_json::Value;
 use yard_core::Fault;
-use yard_gate::Pending;
+use yard_gate::{Completion, Pending};
 
 use crate::args::Fields;
 
@@ -13,12 +13,12 @@ pub enum Stop {
     Arguments(Fields),
     /// The operation did not happen.
     Fault(Fault),
-    /// The same, with more to tell.
+    /// The operation did not happen; the value has details.
     Detailed(Fault, Value),
     /// A person is asked first.
     Pending(Pending),
     /// The call is about another root, of this name (R15); or about two, which is a fault. Nothing was tried.
-    Elsewhere(String, Fault),
+    OtherRoot(String, Fault),
 }
 
 impl Stop {
@@ -27,13 +27,30 @@ impl Stop {
         Self::Arguments(Fields::one(name, message))
     }
 
-    /// The same, with its fault (if it is one) put into the tool's own words.
+    /// Converts the fault, if it is one.
     #[must_use]
-    pub fn map_fault(self, reword: impl FnOnce(Fault) -> Stop) -> Self {
+    pub fn map_fault(self, convert: impl FnOnce(Fault) -> Stop) -> Self {
         match self {
-            Self::Fault(fault) => reword(fault),
+            Self::Fault(fault) => convert(fault),
             other => other,
         }
+    }
+
+    /// Gives the fault, if it is one, the message that `message` returns; without one it keeps its own.
+    #[must_use]
+    pub(crate) fn reword(self, message: impl FnOnce(&Fault) -> Option<String>) -> Self {
+        self.map_fault(|fault| match message(&fault) {
+            Some(message) => Self::Fault(fault.reworded(message)),
+            None => Self::Fault(fault),
+        })
+    }
+}
+
+/// The result of what is done; a stop if a person is asked first.
+pub(crate) fn completed<T>(completion: Completion<T>) -> Result<T, Stop> {
+    match completion {
+        Completion::Done(result) => Ok(result),
+        Completion::Pending(pending) => Err(Stop::Pending(pending)),
     }
 }
 

@@ -1,5 +1,5 @@
-//! Terminals as dialects show them: what was said and what is on the screen, what the program does now, and
-//! what became of the files.
+//! Terminals as dialects show them: the output and the screen, the state of the program, and what happened to the
+//! files that it changed.
 
 use std::time::Duration;
 
@@ -8,39 +8,37 @@ use serde::Serialize;
 use yard_core::{Fault, WsPath};
 use yard_gate::{Screen, Stopped, TerminalInfo, TerminalUpdate, Why};
 
-use crate::context::paths_in_words;
+use crate::context::message_paths;
 use crate::tool::{Context, Stop};
-use crate::{commands, hidden_words, limit_words};
+use crate::{commands, hidden_programs, limit_messages};
 
-/// How long a call looks at a terminal.
-pub(crate) const LOOK: Duration = Duration::from_secs(10);
+/// The longest time that a call waits for a program to end or to read from its terminal.
+pub(crate) const MAX_WAIT: Duration = Duration::from_secs(10);
 
-/// What a program on a terminal does.
+/// The state of the program on a terminal.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum State {
     /// It runs on: its output can be polled for.
     Running,
-    /// It waits for somebody to type.
+    /// It waits for input.
     Waiting,
     /// It ended.
     Ended,
 }
 
-/// A fault of a terminal, with the file that has what it said as the caller can send it back (R2).
-pub(crate) fn stopped(context: &Context<'_>, fault: Fault) -> Stop {
+/// A fault of a terminal. The path of its output file is written so that the caller can send it back (R2).
+pub(crate) fn to_stop(context: &Context<'_>, fault: Fault) -> Stop {
     let listed = context.session().terminals().list().unwrap_or_default();
     let logs: Vec<WsPath> = listed.into_iter().filter_map(|one| one.log).collect();
-    let shown = paths_in_words::rewrite(fault.message(), &logs, |path| context.shown(path));
-    Stop::Fault(match shown {
-        Some(message) => fault.reworded(message),
-        None => fault,
+    Stop::Fault(fault).reword(|fault| {
+        message_paths::rewrite(fault.message(), &logs, |path| context.display(path))
     })
 }
 
-/// What is on the screen of a terminal.
+/// The screen of a terminal.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Shown {
+pub(crate) struct ScreenReply {
     /// Its lines, as a person would see them.
     pub(crate) text: String,
     /// The line that the cursor is in, from 1.
@@ -55,9 +53,9 @@ pub(crate) struct Shown {
     pub(crate) full_screen: bool,
 }
 
-/// What a look at a terminal showed.
+/// The output, the state and the screen of a terminal.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Told {
+pub(crate) struct TerminalReply {
     /// What was said since the last look, as the program wrote it, with its control sequences; of much, the
     /// beginning and the end, and between them where the whole is.
     pub(crate) output: String,
@@ -71,7 +69,7 @@ pub(crate) struct Told {
     pub(crate) exit_code: Option<i32>,
     /// The screen, where the output alone does not show what is on it: of editors, pagers, progress bars.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) screen: Option<Shown>,
+    pub(crate) screen: Option<ScreenReply>,
     /// The file with everything that was said so far, for `read_file` and `grep_files`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) log_path: Option<String>,
@@ -80,25 +78,25 @@ pub(crate) struct Told {
     pub(crate) message: Option<String>,
 }
 
-impl Told {
-    pub(crate) fn of(context: &Context<'_>, seen: &TerminalUpdate) -> Self {
-        let TerminalUpdate { glance, .. } = seen;
-        let output = commands::told(context, &glance.said);
+impl TerminalReply {
+    pub(crate) fn of(context: &Context<'_>, look: &TerminalUpdate) -> Self {
+        let TerminalUpdate { glance, .. } = look;
+        let output = commands::output_text(context, &glance.said);
         let ends_now = glance.why != Why::Ended && context.session().is_for_one_call();
         Self {
             output: output.text,
             truncated: output.truncated,
             state: if ends_now { State::Ended } else { state(glance.why) },
-            because: if ends_now { ENDS_NOW.to_owned() } else { because(context, seen) },
+            because: if ends_now { ENDS_NOW.to_owned() } else { reason(context, look) },
             exit_code: glance.end.map(|ended| ended.code()),
-            screen: glance.screen.as_ref().map(Shown::of),
+            screen: glance.screen.as_ref().map(ScreenReply::of),
             log_path: output.path,
-            message: message(context, seen),
+            message: message(context, look),
         }
     }
 }
 
-impl Shown {
+impl ScreenReply {
     fn of(screen: &Screen) -> Self {
         let (row, column) = screen.cursor;
         Self {
@@ -112,7 +110,7 @@ impl Shown {
     }
 }
 
-/// Why a program ended that is still there, where nothing outlives the call.
+/// The reason for the end of a program that still runs, where nothing outlives the call.
 const ENDS_NOW: &str = "it had not ended by itself, and ends with this call: `toolyard call` keeps no terminals, \
      `toolyard mcp` and `toolyard serve` do";
 
@@ -124,23 +122,24 @@ fn state(why: Why) -> State {
     }
 }
 
-fn because(context: &Context<'_>, seen: &TerminalUpdate) -> String {
-    let glance = &seen.glance;
+/// Why the program is in its state.
+fn reason(context: &Context<'_>, look: &TerminalUpdate) -> String {
+    let glance = &look.glance;
     let hidden = if glance.echoes { "" } else { "; what is typed is not shown" };
     match glance.why {
         Why::Ended => match glance.end.and_then(|ended| Some((ended.stopped?, ended.took))) {
-            Some((Stopped::Cancelled, _)) if seen.ended.is_some() => {
-                format!("it was ended: {}", seen.ended.as_deref().unwrap_or_default())
+            Some((Stopped::Cancelled, _)) if look.ended.is_some() => {
+                format!("it was ended: {}", look.ended.as_deref().unwrap_or_default())
             }
             None => "the program ended".to_owned(),
             Some((Stopped::Cancelled, _)) => {
                 "it was ended, with everything that it had started".to_owned()
             }
             Some((Stopped::Wall, _)) => {
-                limit_words::end_of_life(context.session().terminals().longest_life())
+                limit_messages::for_longest_life(context.session().terminals().longest_life())
             }
             Some((why, took)) => {
-                limit_words::ended_by(why, &context.session().command_limits(), took)
+                limit_messages::ended_by(why, &context.session().command_limits(), took)
             }
         },
         Why::Input => format!("the program reads from the terminal{hidden}"),
@@ -150,27 +149,27 @@ fn because(context: &Context<'_>, seen: &TerminalUpdate) -> String {
     }
 }
 
-fn message(context: &Context<'_>, seen: &TerminalUpdate) -> Option<String> {
-    let mut parts: Vec<String> = seen.steps.iter().filter_map(commands::changes).collect();
-    let unrecorded = seen.steps.iter().flat_map(|landed| &landed.unrecorded);
-    let names: Vec<String> = unrecorded.take(5).map(|path| context.shown(path)).collect();
+fn message(context: &Context<'_>, look: &TerminalUpdate) -> Option<String> {
+    let mut parts: Vec<String> = look.steps.iter().filter_map(commands::changes_message).collect();
+    let unrecorded = look.steps.iter().flat_map(|landed| &landed.unrecorded);
+    let names: Vec<String> = unrecorded.take(5).map(|path| context.display(path)).collect();
     if !names.is_empty() {
         parts.push(format!("too large or unreadable, and in no step: {}", names.join(", ")));
     }
     parts.extend(
-        seen.trouble.iter().map(|why| format!("what it changed is not recorded yet: {why}")),
+        look.trouble.iter().map(|why| format!("what it changed is not recorded yet: {why}")),
     );
-    parts.extend(commands::masked(seen.masked));
-    parts.extend(hidden_program(context, seen));
-    parts.extend(commands::hosts(&seen.hosts));
+    parts.extend(commands::masked_message(look.masked));
+    parts.extend(hidden_program_message(context, look));
+    parts.extend(commands::hosts_message(&look.hosts));
     if !context.session().is_for_one_call() {
-        parts.extend(listening(&seen.glance.ports));
+        parts.extend(ports_message(&look.glance.ports));
     }
     if parts.is_empty() { None } else { Some(parts.join("; ")) }
 }
 
-/// A word on ports that a program has begun to listen on.
-fn listening(ports: &[u16]) -> Option<String> {
+/// About the ports that a program has begun to listen on.
+fn ports_message(ports: &[u16]) -> Option<String> {
     if let [port] = ports {
         return Some(format!(
             "it listens on port {port}: other commands of this chat reach it as 127.0.0.1:{port}, and the person \
@@ -185,18 +184,18 @@ fn listening(ports: &[u16]) -> Option<String> {
     ))
 }
 
-/// A sentence on a program that a shell did not find, and that the box does not show.
-fn hidden_program(context: &Context<'_>, seen: &TerminalUpdate) -> Option<String> {
-    let said = &seen.glance.said;
-    let text = [&said.head[..], &said.tail[..]].map(String::from_utf8_lossy).concat();
-    let name = hidden_words::missing_on_terminal(&text)?;
+/// About a program that a shell did not find, and that is on the machine but not in the box.
+fn hidden_program_message(context: &Context<'_>, look: &TerminalUpdate) -> Option<String> {
+    let output = &look.glance.said;
+    let text = [&output.head[..], &output.tail[..]].map(String::from_utf8_lossy).concat();
+    let name = hidden_programs::missing_on_terminal(&text)?;
     let folder = context.session().hidden_program(name)?;
-    Some(hidden_words::hidden(name, &folder))
+    Some(hidden_programs::message(name, &folder))
 }
 
 /// A terminal in a listing.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Row {
+pub(crate) struct ListedTerminal {
     /// What this chat calls it.
     session_id: String,
     /// What runs on it.
@@ -216,9 +215,9 @@ pub(crate) struct Row {
     ports: Vec<u16>,
 }
 
-impl Row {
+impl ListedTerminal {
     pub(crate) fn of(context: &Context<'_>, listed: &TerminalInfo) -> Self {
-        let folder = WsPath::parse_shown(&listed.folder).map(|folder| context.shown(&folder));
+        let folder = WsPath::parse_shown(&listed.folder).map(|folder| context.display(&folder));
         Self {
             session_id: listed.name.clone(),
             cmd: listed.command.clone(),
@@ -226,7 +225,7 @@ impl Row {
             state: listed.state.word(),
             exit_code: listed.state.exit_code(),
             opened_at: listed.opened_at.to_string(),
-            log_path: listed.log.as_ref().map(|path| context.shown(path)),
+            log_path: listed.log.as_ref().map(|path| context.display(path)),
             ports: listed.ports.clone(),
         }
     }
@@ -237,17 +236,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ports_are_told_with_who_reaches_them() {
-        assert_eq!(listening(&[]), None);
+    fn ports_are_reported_with_who_can_reach_them() {
+        assert_eq!(ports_message(&[]), None);
         assert_eq!(
-            listening(&[5_173]).as_deref(),
+            ports_message(&[5_173]).as_deref(),
             Some(
                 "it listens on port 5173: other commands of this chat reach it as 127.0.0.1:5173, and the \
                  person opens it in a browser with `toolyard ports`"
             )
         );
         assert_eq!(
-            listening(&[3_000, 9_229]).as_deref(),
+            ports_message(&[3_000, 9_229]).as_deref(),
             Some(
                 "it listens on ports 3000, 9229: other commands of this chat reach them at the same numbers of \
                  127.0.0.1, and the person opens them in a browser with `toolyard ports`"

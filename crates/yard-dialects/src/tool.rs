@@ -1,5 +1,5 @@
-//! What a tool is: a name, its arguments, its reply, one function. [`AnyTool`] is the same with the
-//! types erased, so that a catalog can hold tools of every shape and embedders can add their own.
+//! A tool: a name, its arguments, its reply, one function. [`AnyTool`] is a tool with its types
+//! erased, so that a catalog can hold tools of every kind and embedders can add their own.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,53 +8,52 @@ use serde_json::Value;
 use yard_core::{Fault, FaultCode, Limits};
 use yard_gate::{Asks, ExecutableBy, Pending};
 
-use crate::args::{self, Shape};
+use crate::args::{self, CompiledSchema};
 use crate::json::Json;
 use crate::schema;
 
 pub(crate) use crate::context::Context;
-pub(crate) use crate::paths::Paths;
+pub(crate) use crate::path_style::PathStyle;
 pub(crate) use crate::stop::Stop;
 
-/// What a tool's work is like.
+/// The kind of work that a tool does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// It looks at a few files: mostly microseconds.
+    /// Reads a few files: mostly microseconds.
     Look,
-    /// It walks a tree.
+    /// Walks a tree.
     Walk,
-    /// It changes one entry, and waits for the disk once.
+    /// Changes one entry, and waits for the disk once.
     Save,
-    /// It may change many entries.
+    /// May change many entries.
     Change,
-    /// It runs a command or asks the web, for as long as that takes.
+    /// Runs a command or sends requests to the web, for as long as that takes.
     Run,
 }
 
-/// What a call of a tool can do at most, whatever its arguments: true, so that a client may rely on it.
+/// What a call of a tool can do at most, whatever its arguments are. A client may rely on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hints {
     /// It changes nothing.
     pub reads_only: bool,
-    /// It may change or remove what is there.
+    /// It may change or remove existing files.
     pub destroys: bool,
-    /// Calling it again with the same arguments does nothing more.
+    /// A second call with the same arguments changes nothing more.
     pub repeats: bool,
     /// It reaches beyond the workspace and its box.
     pub open_world: bool,
 }
 
 impl Hints {
-    /// It looks at the workspace.
+    /// Reads the workspace.
     pub const LOOKS: Self =
         Self { reads_only: true, destroys: false, repeats: true, open_world: false };
-    /// It makes what is not there yet, and leaves alone what is.
+    /// Makes new files, and changes no existing ones.
     pub const ADDS: Self =
         Self { reads_only: false, destroys: false, repeats: false, open_world: false };
-    /// It may change anything in the workspace.
+    /// May change anything in the workspace.
     pub const CHANGES: Self = Self { destroys: true, ..Self::ADDS };
 
-    /// What follows from the kind of work.
     const fn of(work: Work) -> Self {
         match work {
             Work::Look | Work::Walk => Self::LOOKS,
@@ -62,24 +61,24 @@ impl Hints {
         }
     }
 
-    /// The same, where a second call finds everything done.
+    /// The same, for a tool whose second call with the same arguments changes nothing more.
     #[must_use]
     pub const fn repeating(self) -> Self {
         Self { repeats: true, ..self }
     }
 
-    /// The same, reaching the web.
+    /// The same, for a tool that reaches the web.
     #[must_use]
     pub const fn reaching_out(self) -> Self {
         Self { open_world: true, ..self }
     }
 }
 
-/// What one call is like. Most tools are alike in all their calls; a tool whose arguments choose between
-/// looking and changing says so by [`Tool::nature`].
+/// What one call is like. It is the same for all calls of most tools; a tool whose arguments choose between reading
+/// and changing implements [`Tool::traits`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Nature {
-    /// What its work is like.
+pub struct CallTraits {
+    /// The kind of its work.
     pub work: Work,
     /// What it asks a person for first.
     pub asks: Asks,
@@ -87,12 +86,12 @@ pub struct Nature {
     pub hints: Hints,
 }
 
-/// What a tool's schema asks of a caller. Either way an argument that is left out gets its default.
+/// Which arguments a tool's schema requires. Either way an argument that is not sent gets its default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Calling {
-    /// Arguments with a default may be left out.
+    /// Those without a default.
     Lenient,
-    /// Every argument is to be sent (X1): what vendors call strict function calling.
+    /// All of them (X1): what vendors call strict function calling.
     Strict,
 }
 
@@ -100,7 +99,7 @@ pub enum Calling {
 ///
 /// What a model reads about it is derived: the doc comment of `Args` is its description, the doc
 /// comments and serde defaults of the fields are its schema. A tool makes any number of reads and at
-/// most one mutation, all through [`Context::perform`].
+/// most one change: by [`Context::perform`], or for commands, terminals and questions by [`Context::attempt`].
 pub trait Tool: 'static {
     /// What a caller sends. Optional ones are `Option` or have a serde default.
     type Args: DeserializeOwned + JsonSchema;
@@ -108,32 +107,31 @@ pub trait Tool: 'static {
     type Reply: Serialize + JsonSchema;
     /// Its name in its toolset.
     const NAME: &'static str;
-    /// What its work is like, for doors that keep different work apart.
+    /// The kind of its work, for doors that have a thread pool for each kind.
     const WORK: Work = Work::Change;
     /// What it asks a person for first, where the policy leaves that to its dialect.
     const ASKS: Asks = Asks::Never;
     /// What a call of it can do at most.
     const HINTS: Hints = Hints::of(Self::WORK);
-    /// What its schema asks of a caller.
+    /// Which arguments its schema requires.
     const CALLING: Calling = Calling::Lenient;
-    /// Which process can serve its answer: a terminal lives in the one that opened it.
+    /// Which process can execute its approved calls: a terminal lives in the process that opened it.
     const SERVED: ExecutableBy = ExecutableBy::AnyProcess;
 
     /// What a call with these arguments, as they were sent, is like: at most what the three constants say.
-    fn nature(_args: &Value) -> Nature {
-        Nature { work: Self::WORK, asks: Self::ASKS, hints: Self::HINTS }
+    fn traits(_args: &Value) -> CallTraits {
+        CallTraits { work: Self::WORK, asks: Self::ASKS, hints: Self::HINTS }
     }
 
     /// Does the work.
     fn run(args: Self::Args, context: &Context<'_>) -> Result<Self::Reply, Stop>;
 
-    /// What a reply still waits for, if it does. The door may wait for it and then ask [`Tool::resume`];
-    /// no thread does.
+    /// What the call still waits for. A door may wait for it, without a thread, and then call [`Tool::resume`].
     fn pending(_reply: &Self::Reply) -> Option<Pending> {
         None
     }
 
-    /// The reply once what was waited for may have happened; it may be pending again.
+    /// The present reply of a call that was pending; it may still be.
     fn resume(_pending: &Pending, _context: &Context<'_>) -> Result<Self::Reply, Stop> {
         let message = format!("{} never waits: call it again", Self::NAME);
         Err(Stop::Fault(Fault::new(FaultCode::BadArgument, message)))
@@ -150,19 +148,19 @@ pub struct AnyTool {
     hints: Hints,
     about: String,
     input: Value,
-    shape: Shape,
+    accepted_input: CompiledSchema,
     output: Value,
-    nature: fn(&Value) -> Nature,
-    run: fn(Value, &Context<'_>) -> Result<Replied, Stop>,
-    resume: fn(&Pending, &Context<'_>) -> Result<Replied, Stop>,
+    traits: fn(&Value) -> CallTraits,
+    run: fn(Value, &Context<'_>) -> Result<ErasedReply, Stop>,
+    resume: fn(&Pending, &Context<'_>) -> Result<ErasedReply, Stop>,
 }
 
-/// A reply with its type erased, and what it still waits for.
+/// A reply with its type erased.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Replied {
+pub struct ErasedReply {
     /// The reply.
     pub reply: Json,
-    /// What it waits for.
+    /// What the call still waits for.
     pub pending: Option<Pending>,
 }
 
@@ -170,7 +168,7 @@ impl AnyTool {
     /// The tool `T`, with its schemas derived.
     pub fn of<T: Tool>() -> Self {
         let (mut input, about) = schema::input::<T::Args>();
-        let shape = Shape::of(&input);
+        let accepted_input = CompiledSchema::of(&input);
         if T::CALLING == Calling::Strict {
             schema::require_all(&mut input);
         }
@@ -181,10 +179,10 @@ impl AnyTool {
             served: T::SERVED,
             hints: T::HINTS,
             about,
-            shape,
+            accepted_input,
             input,
             output: schema::output::<T::Reply>(),
-            nature: T::nature,
+            traits: T::traits,
             run: run::<T>,
             resume: resume::<T>,
         }
@@ -195,17 +193,17 @@ impl AnyTool {
         self.name
     }
 
-    /// Its name where only letters, digits, `_` and `-` make a name (F6).
+    /// Its name where a name may have letters, digits, `_` and `-` only (F6).
     pub fn function_name(&self) -> String {
         self.name.replace('.', "_")
     }
 
     /// What a call with these arguments is like.
-    pub fn nature(&self, args: &Value) -> Nature {
-        (self.nature)(args)
+    pub fn traits(&self, args: &Value) -> CallTraits {
+        (self.traits)(args)
     }
 
-    /// What its work is like at most.
+    /// The kind of its work.
     pub fn work(&self) -> Work {
         self.work
     }
@@ -213,7 +211,7 @@ impl AnyTool {
     /// Milliseconds that a call of it may take.
     pub fn millis(&self, limits: &Limits) -> i64 {
         match self.work {
-            // What it changed has to land, after it ran for as long as it may.
+            // After the longest run its changes still have to land.
             Work::Run => limits.run_millis.saturating_add(limits.call_millis),
             Work::Look | Work::Walk | Work::Save | Work::Change => limits.call_millis,
         }
@@ -224,7 +222,7 @@ impl AnyTool {
         self.asks
     }
 
-    /// Which process can serve its answer.
+    /// Which process can execute its approved calls.
     pub fn served(&self) -> ExecutableBy {
         self.served
     }
@@ -250,29 +248,28 @@ impl AnyTool {
     }
 
     /// Accepts the arguments (R1) and runs it.
-    pub fn run(&self, sent: Value, context: &Context<'_>) -> Result<Replied, Stop> {
-        let accepted = args::accept(&self.shape, sent)?;
+    pub fn run(&self, sent: Value, context: &Context<'_>) -> Result<ErasedReply, Stop> {
+        let accepted = args::accept(&self.accepted_input, sent)?;
         (self.run)(accepted, context)
     }
 
     /// The reply of a call that waited.
-    pub fn resume(&self, pending: &Pending, context: &Context<'_>) -> Result<Replied, Stop> {
+    pub fn resume(&self, pending: &Pending, context: &Context<'_>) -> Result<ErasedReply, Stop> {
         (self.resume)(pending, context)
     }
 }
 
-fn run<T: Tool>(accepted: Value, context: &Context<'_>) -> Result<Replied, Stop> {
+fn run<T: Tool>(accepted: Value, context: &Context<'_>) -> Result<ErasedReply, Stop> {
     let args = if holds_minus_zero(&accepted) {
         args::read(&mut serde_json::Deserializer::from_str(&accepted.to_string()))
     } else {
         args::read(accepted)
     };
     let args = args?;
-    replied::<T>(T::run(args, context)?)
+    erase_reply::<T>(T::run(args, context)?)
 }
 
-/// The one spelling of a number that gets lost on the way from a value to a type (`-0` is not `0`: W3), and
-/// does not through text.
+/// Whether a value has the number `-0`, whose sign a deserializer keeps only when it reads text (W3).
 fn holds_minus_zero(value: &Value) -> bool {
     match value {
         Value::Number(number) => number.as_str() == "-0",
@@ -282,11 +279,11 @@ fn holds_minus_zero(value: &Value) -> bool {
     }
 }
 
-fn resume<T: Tool>(pending: &Pending, context: &Context<'_>) -> Result<Replied, Stop> {
-    replied::<T>(T::resume(pending, context)?)
+fn resume<T: Tool>(pending: &Pending, context: &Context<'_>) -> Result<ErasedReply, Stop> {
+    erase_reply::<T>(T::resume(pending, context)?)
 }
 
-fn replied<T: Tool>(reply: T::Reply) -> Result<Replied, Stop> {
+fn erase_reply<T: Tool>(reply: T::Reply) -> Result<ErasedReply, Stop> {
     let pending = T::pending(&reply);
     let reply = Json::of(&reply).map_err(|error| {
         Stop::Fault(Fault::new(
@@ -294,5 +291,5 @@ fn replied<T: Tool>(reply: T::Reply) -> Result<Replied, Stop> {
             format!("the reply cannot be written as JSON: {error}"),
         ))
     })?;
-    Ok(Replied { reply, pending })
+    Ok(ErasedReply { reply, pending })
 }

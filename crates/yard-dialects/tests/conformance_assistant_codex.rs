@@ -210,9 +210,9 @@ fn r1_an_encoding_is_taken_in_any_case_and_a_wrong_one_is_told_the_right_ones() 
         ("read_file", json!({"path": "a.txt", "encoding": "utf8"})),
         ("write_file", json!({"path": "a.txt", "content": "x", "encoding": "utf8"})),
     ] {
-        let told = error(&yard, tool, args);
-        assert_eq!(told["code"], "INVALID_ARGUMENTS", "{tool}");
-        let words = told["details"]["fields"]["encoding"].as_str().unwrap();
+        let fault = error(&yard, tool, args);
+        assert_eq!(fault["code"], "INVALID_ARGUMENTS", "{tool}");
+        let words = fault["details"]["fields"]["encoding"].as_str().unwrap();
         assert!(words.contains("one of utf-8, base64"), "{tool}: {words}");
     }
 }
@@ -313,9 +313,9 @@ fn a1_the_codes_of_the_document_are_those_of_its_cases() {
             json!({"path": "locked/new", "content": "x", "createDirs": true}),
         ),
     ] {
-        let told = error(&yard, tool, args.clone());
-        assert_eq!(told["code"], code, "{tool} {args}: {told}");
-        assert!(told["message"].is_string() && told["details"].is_object(), "{told}");
+        let fault = error(&yard, tool, args.clone());
+        assert_eq!(fault["code"], code, "{tool} {args}: {fault}");
+        assert!(fault["message"].is_string() && fault["details"].is_object(), "{fault}");
     }
 }
 
@@ -546,9 +546,9 @@ fn r2_a_link_that_leaves_is_named_as_it_was_sent() {
         ("delete_file", json!({"path": "out/a"})),
         ("search_code", json!({"query": "x", "path": "out"})),
     ] {
-        let told = error(&yard, tool, args);
-        assert_eq!(told["code"], "INVALID_PATH", "{tool}: {told}");
-        let message = told["message"].as_str().unwrap();
+        let fault = error(&yard, tool, args);
+        assert_eq!(fault["code"], "INVALID_PATH", "{tool}: {fault}");
+        let message = fault["message"].as_str().unwrap();
         assert!(message.contains("out") && !message.contains("/out"), "{tool}: {message}");
     }
     for (tool, args) in [

@@ -123,10 +123,10 @@ fn r1_numbers_that_are_sent_as_text_are_taken_by_every_tool() {
         for tool in yard.catalog().list(dialect.name) {
             for (name, least) in numbers_of(tool.input_schema()) {
                 let args = json!({name.clone(): least.to_string()});
-                let words = call(&yard, dialect.name, tool.name(), args).failure_words();
+                let words = call(&yard, dialect.name, tool.name(), args).failure_message();
                 assert!(!words.contains(&format!("{name}: expected")), "{}: {words}", tool.name());
                 let wrong = json!({name.clone(): "many"});
-                let words = call(&yard, dialect.name, tool.name(), wrong).failure_words();
+                let words = call(&yard, dialect.name, tool.name(), wrong).failure_message();
                 assert!(words.contains(&format!("{name}: expected")), "{}: {words}", tool.name());
                 tried += 1;
             }
@@ -152,7 +152,7 @@ fn r1_an_argument_of_a_wrong_kind_is_named_itself_by_every_tool() {
                     _ => json!({"no": 1}),
                 };
                 let answer = call(&yard, dialect.name, tool.name(), json!({name.clone(): wrong}));
-                let words = answer.failure_words();
+                let words = answer.failure_message();
                 assert!(words.contains(&format!("{name}: ")), "{}: {words}", tool.name());
                 assert!(name == "args" || !words.contains("args: "), "{}: {words}", tool.name());
                 tried += 1;
@@ -165,7 +165,7 @@ fn r1_an_argument_of_a_wrong_kind_is_named_itself_by_every_tool() {
         ("run_code", json!({"language": "bash", "code": "true", "env": {"A": 1}}), "env.A"),
         ("run_tests", json!({"env": ["A=1"]}), "env"),
     ] {
-        let words = call(&yard, "assistant", tool, args).failure_words();
+        let words = call(&yard, "assistant", tool, args).failure_message();
         assert!(words.starts_with(&format!("{name}: ")), "{tool}: {words}");
     }
 }

@@ -146,8 +146,11 @@ fn the_quick_reference_names_what_each_tool_takes_and_answers() {
     for (tool, takes, answers) in rows {
         let known = names(&schema(&yard, tool, input)["properties"]);
         assert!(takes.iter().all(|name| known.contains(name)), "{tool} takes {known:?}");
-        let told = names(&schema(&yard, tool, output)["properties"]);
-        assert!(answers.iter().all(|name| told.contains(name)), "{tool} answers {told:?}");
+        let schema_names = names(&schema(&yard, tool, output)["properties"]);
+        assert!(
+            answers.iter().all(|name| schema_names.contains(name)),
+            "{tool} answers {schema_names:?}"
+        );
     }
     for (tool, list) in [("ls", "entries"), ("cat", "files"), ("glob", "matches")]
         .into_iter()
@@ -226,7 +229,7 @@ fn arguments_have_the_documented_types_and_defaults_and_nothing_else_is_required
 #[test]
 fn every_change_answers_the_documented_fields() {
     let yard = Yard::new();
-    let told = |tool: &str, args: Value, fields: &[&str]| {
+    let check = |tool: &str, args: Value, fields: &[&str]| {
         let result = ok(&yard, tool, args);
         assert_eq!(names(&result), fields.iter().copied().collect(), "{tool}");
         if let Some(path) = result.get("path") {
@@ -237,12 +240,12 @@ fn every_change_answers_the_documented_fields() {
         assert!(result.get("hash").is_none_or(is_hash), "{tool}: {result}");
     };
     let versioned = ["path", "file_id", "version_id", "hash"];
-    told("mkdir", json!({"path": "/d"}), &["path", "file_id"]);
-    told("touch", json!({"path": "/d/t"}), &["path", "file_id"]);
-    told("write", json!({"path": "/d/w", "content": "one"}), &versioned);
-    told("edit", json!({"path": "/d/w", "old_string": "one", "new_string": "1"}), &versioned);
-    told("mv", json!({"source": "/d/w", "destination": "/d/m"}), &["from_path", "to_path"]);
-    told("rm", json!({"path": "/d/m"}), &["path", "file_id", "trash_id"]);
+    check("mkdir", json!({"path": "/d"}), &["path", "file_id"]);
+    check("touch", json!({"path": "/d/t"}), &["path", "file_id"]);
+    check("write", json!({"path": "/d/w", "content": "one"}), &versioned);
+    check("edit", json!({"path": "/d/w", "old_string": "one", "new_string": "1"}), &versioned);
+    check("mv", json!({"source": "/d/w", "destination": "/d/m"}), &["from_path", "to_path"]);
+    check("rm", json!({"path": "/d/m"}), &["path", "file_id", "trash_id"]);
 }
 
 #[test]
@@ -259,9 +262,9 @@ fn w19_what_is_on_disk_only_is_found_read_changed_and_removed_like_the_rest() {
         ("read_multiple_files", json!({"paths": ["/src/extern.txt", "/src/known.txt"]}), "files"),
     ] {
         let result = ok(&yard, tool, args);
-        let told: Vec<_> = result[list].as_array().unwrap().iter().collect();
-        assert_eq!(told.len(), 2, "{tool}");
-        for (entry, (path, synced)) in told.into_iter().zip(both) {
+        let entries: Vec<_> = result[list].as_array().unwrap().iter().collect();
+        assert_eq!(entries.len(), 2, "{tool}");
+        for (entry, (path, synced)) in entries.into_iter().zip(both) {
             assert_eq!(
                 (&entry["path"], &entry["synced"]),
                 (&json!(path), &json!(synced)),

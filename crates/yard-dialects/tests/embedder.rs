@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use yard_core::op::{LineStart, Read, Slice, Want};
-use yard_dialects::{Answer, Catalog, Context, Dialect, Format, Paths, Stop, Tool, workspace};
+use yard_dialects::{Answer, Catalog, Context, Dialect, Format, PathStyle, Stop, Tool, workspace};
 use yard_testkit::Yard;
 
 /// Shouts the first line of a file.
@@ -60,15 +60,15 @@ impl Tool for Shout {
 const LOUD: Dialect = Dialect {
     name: "loud",
     about: "Shouting.",
-    paths: Paths::Rooted,
-    word: |_, _| "NO",
-    done: |reply| Answer {
+    path_style: PathStyle::Rooted,
+    error_code: |_, _| "NO",
+    wrap_reply: |reply| Answer {
         ok: true,
         status: 200,
         body: reply.within("{\"LOUD\": ", "}"),
         pending: None,
     },
-    stopped: |tool, _| Answer {
+    wrap_stop: |tool, _| Answer {
         ok: false,
         status: 418,
         body: json!({"NO": tool}).into(),

@@ -14,8 +14,8 @@
 
 #[path = "error_texts/breakage.rs"]
 mod breakage;
-#[path = "error_texts/ground.rs"]
-mod ground;
+#[path = "error_texts/fixture.rs"]
+mod fixture;
 #[path = "error_texts/listed.rs"]
 mod listed;
 #[path = "error_texts/rules.rs"]
@@ -29,7 +29,7 @@ use yard_dialects::Catalog;
 use yard_testkit::Dice;
 
 use breakage::Broken;
-use ground::Ground;
+use fixture::Fixture;
 use listed::{Failing, TABLE};
 
 /// Calls with a broken argument.
@@ -38,8 +38,8 @@ const BROKEN: usize = 3_000;
 #[test]
 fn the_words_of_every_failure_are_those_of_the_table() {
     let known = std::fs::read_to_string(TABLE).unwrap();
-    let ground = Ground::with_failing_disks();
-    let (written, taken) = listed::written(&known, |failing| ground.call(failing));
+    let fixture = Fixture::with_failing_disks();
+    let (written, taken) = listed::written(&known, |failing| fixture.call(failing));
     if std::env::var_os("YARD_RENEW").is_some() {
         std::fs::write(TABLE, &written).unwrap();
     }
@@ -79,11 +79,11 @@ fn the_table_has_every_tool_of_every_toolset_and_at_least_two_hundred_calls() {
 #[test]
 fn every_text_of_the_table_keeps_the_rules() {
     let known = std::fs::read_to_string(TABLE).unwrap();
-    let ground = Ground::with_failing_disks();
+    let fixture = Fixture::with_failing_disks();
     let mut broken = Vec::new();
     for failing in listed::failing(&known) {
-        let failed = ground.fail(&failing);
-        let wrong = rules::broken_by(&ground, &failing, &failed);
+        let failed = fixture.fail(&failing);
+        let wrong = rules::broken_by(&fixture, &failing, &failed);
         broken.extend(
             wrong.iter().map(|rule| format!("{}\n{}\n  {rule}", failing.line, failed.text)),
         );
@@ -102,24 +102,24 @@ fn every_text_about_a_broken_argument_keeps_the_rules_and_names_it() {
         }
     }
     let mut dice = Dice(20_261_118);
-    let mut ground = Ground::new();
+    let mut fixture = Fixture::new();
     let (mut wrong, mut failed) = (Vec::new(), 0);
     for _ in 0..BROKEN {
         let valid = dice.pick(&calls);
         let Some(broken) = Broken::of(&valid.args, &mut dice) else { continue };
         let failing = Failing::new(valid.toolset, valid.tool, broken.args.clone());
-        let Some(told) = ground.call(&failing) else {
+        let Some(failure) = fixture.call(&failing) else {
             // It was taken, and may have changed something.
             if !catalog.get(valid.toolset, valid.tool).unwrap().hints().reads_only {
-                ground = Ground::new();
+                fixture = Fixture::new();
             }
             continue;
         };
         failed += 1;
-        let mut rules = rules::broken_by(&ground, &failing, &told);
-        rules.extend(broken.unnamed_in(&told));
+        let mut rules = rules::broken_by(&fixture, &failing, &failure);
+        rules.extend(broken.unnamed_in(&failure));
         let shown: String = failing.line.chars().take(300).collect();
-        wrong.extend(rules.iter().map(|rule| format!("{shown}\n{}\n  {rule}", told.text)));
+        wrong.extend(rules.iter().map(|rule| format!("{shown}\n{}\n  {rule}", failure.text)));
     }
     assert!(failed > BROKEN / 2, "only {failed} of {BROKEN} calls failed");
     wrong.sort();

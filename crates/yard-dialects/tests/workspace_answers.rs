@@ -178,7 +178,7 @@ fn w5_some_lines_of_a_large_file_cost_no_hash_of_all_of_it() {
     // The last lines are found, too.
     let last = ok(&yard, "read", json!({"path": "/large.log", "offset": -1}));
     assert_eq!(last["content"], line);
-    // What is known of it is told without reading it.
+    // What the store knows of it is answered without reading it.
     ok(&yard, "touch", json!({"path": "/large.log"}));
     let known = ok(&yard, "read", json!({"path": "/large.log", "limit": 1}));
     assert_eq!((&known["hash"], &known["synced"]), (&json!(whole), &json!(true)), "{known}");
@@ -199,7 +199,7 @@ fn w1_wrong_arguments_are_told_in_fields_alone() {
     let answer = yard.call("read", json!({"file": "/a"}));
     assert_eq!(answer.body["error"], "Validation failed");
     assert_eq!(keys(&answer.body["fields"]), BTreeSet::from(["file", "path"]));
-    let words = answer.failure_words();
+    let words = answer.failure_message();
     assert!(words.contains("path: missing") && words.contains("file: "), "{words}");
 }
 

@@ -280,7 +280,7 @@ impl ChildWorkspace {
             boxed: None,
         })?;
         Ok(Self {
-            open: OpenWorkspace::new(Arc::new(workspace), store, yard_dialects::CALLER_WORDS),
+            open: OpenWorkspace::new(Arc::new(workspace), store, yard_dialects::CALLER_HINTS),
             world,
         })
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use yard_core::op::Operation;
 use yard_core::{Call, Limits, Result, World};
-use yard_dialects::{Answer, CALLER_WORDS, Catalog};
+use yard_dialects::{Answer, CALLER_HINTS, Catalog};
 use yard_disk::Resolution;
 use yard_gate::{
     Actor, Asks, Completion, Execute, OpenWorkspace, Origin, Policy, Session, TranscriptFiles,
@@ -122,7 +122,7 @@ impl Yard {
             boxed: plan.boxed,
         })?;
         let catalog = Catalog::standard();
-        let open = OpenWorkspace::with_web(Arc::new(workspace), store, CALLER_WORDS, plan.web);
+        let open = OpenWorkspace::with_web(Arc::new(workspace), store, CALLER_HINTS, plan.web);
         Ok(Self { folders: Arc::clone(folders), open, catalog, world })
     }
 

@@ -89,7 +89,7 @@ impl Opener for SharedOpener {
             virtual_files: Some(TranscriptFiles::new(Arc::clone(&store) as _)),
             boxed: None,
         })?;
-        let open = OpenWorkspace::new(Arc::new(workspace), store, yard_dialects::CALLER_WORDS);
+        let open = OpenWorkspace::new(Arc::new(workspace), store, yard_dialects::CALLER_HINTS);
         opener.alive.lock().unwrap().push(Arc::downgrade(&open));
         Ok(open)
     }

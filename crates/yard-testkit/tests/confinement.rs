@@ -610,7 +610,7 @@ fn open(root: &Path, state: &Path) -> yard_core::Result<Arc<OpenWorkspace>> {
         virtual_files: None,
         boxed: None,
     })?;
-    Ok(OpenWorkspace::new(Arc::new(workspace), store, yard_dialects::CALLER_WORDS))
+    Ok(OpenWorkspace::new(Arc::new(workspace), store, yard_dialects::CALLER_HINTS))
 }
 
 #[test]

@@ -284,7 +284,7 @@ fn r5_a_character_outside_the_encoding_is_refused_and_nothing_changes() {
             let answer = yard.call("edit", args);
             assert_eq!((answer.ok, answer.status), (false, 400), "{}", answer.body);
             assert_eq!(answer.body["code"], "VALIDATION_ERROR");
-            let error = answer.failure_words();
+            let error = answer.failure_message();
             assert!(error.contains("U+") && error.contains("Nothing was changed"), "{error}");
             assert_eq!((yard.bytes(&at), mode_of(&yard, &at)), (bytes.clone(), case.mode));
         }
@@ -351,7 +351,7 @@ fn r4_a_line_that_was_cut_is_read_on_by_bytes() {
                 }
                 let answer = yard.call("read", args);
                 let wide = matches!(encoding, Encoding::Utf16Le | Encoding::Utf16Be);
-                if !answer.ok && wide && answer.failure_words().contains("UTF-16") {
+                if !answer.ok && wide && answer.failure_message().contains("UTF-16") {
                     // Large UTF-16 says that it cannot be sliced.
                     break;
                 }

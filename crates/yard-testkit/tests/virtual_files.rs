@@ -34,7 +34,7 @@ fn result(yard: &Yard, tool: &str, args: Value) -> Value {
 fn refusal(yard: &Yard, tool: &str, args: Value) -> String {
     let answer = yard.call(tool, args.clone());
     assert_eq!(answer.status, 400, "{tool} {args}: {}", answer.body);
-    answer.failure_words()
+    answer.failure_message()
 }
 
 fn paths(entries: &Value) -> Vec<String> {

@@ -57,7 +57,7 @@ impl Opener for Rooms {
             virtual_files: Some(TranscriptFiles::new(Arc::clone(&store) as _)),
             boxed: None,
         })?;
-        Ok(OpenWorkspace::new(Arc::new(workspace), store, yard_dialects::CALLER_WORDS))
+        Ok(OpenWorkspace::new(Arc::new(workspace), store, yard_dialects::CALLER_HINTS))
     }
 }
 

@@ -10,7 +10,7 @@ use serde::de::{Deserializer, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use yard_core::{Fault, FaultCode};
-use yard_dialects::{Catalog, Context, Dialect, Hints, Paths, Stop, Tool, Work, envelope};
+use yard_dialects::{Catalog, Context, Dialect, Hints, PathStyle, Stop, Tool, Work, envelope};
 use yard_gate::{Awaited, FormQuestion, Pending, QuestionForm};
 
 pub(crate) const TOOLSET: &str = "conformance";
@@ -24,10 +24,10 @@ const THREE_PULSES: Duration = Duration::from_millis(3_300);
 const DIALECT: Dialect = Dialect {
     name: TOOLSET,
     about: "What the conformance suite of MCP expects of a server.",
-    paths: Paths::Rooted,
-    word: |_, _| "failed",
-    done: envelope::done,
-    stopped: |_, stop| envelope::stopped(stop, |failure| json!({"message": failure.message})),
+    path_style: PathStyle::Rooted,
+    error_code: |_, _| "failed",
+    wrap_reply: envelope::wrap_reply,
+    wrap_stop: |_, stop| envelope::wrap_stop(stop, |failure| json!({"message": failure.message})),
 };
 
 /// A fixture of the conformance suite.

@@ -1,4 +1,4 @@
-//! `delete_file`: a file goes, or a directory.
+//! `delete_file`: removes a file or a directory.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,17 +40,12 @@ impl Tool for DeleteFile {
             false => OnFolder::IfEmpty,
         };
         let removed = context.perform(op::Remove { path, on_folder }).map_err(|stop| {
-            stop.map_fault(|fault| match fault.code() {
-                FaultCode::NotEmpty => {
-                    let message = format!(
-                        "{}, or send `recursive`: true to delete that too",
-                        fault.message()
-                    );
-                    Stop::Fault(fault.reworded(message))
-                }
-                _ => Stop::Fault(fault),
+            stop.reword(|fault| {
+                let message = fault.message();
+                (fault.code() == FaultCode::NotEmpty)
+                    .then(|| format!("{message}, or send `recursive`: true to delete that too"))
             })
         })?;
-        Ok(Reply { deleted: removed.paths.iter().map(|path| context.shown(path)).collect() })
+        Ok(Reply { deleted: removed.paths.iter().map(|path| context.display(path)).collect() })
     }
 }

@@ -25,12 +25,12 @@ pub(super) fn to_base64(bytes: &[u8]) -> String {
 }
 
 impl Encoding {
-    /// The bytes that `content` stands for.
-    pub(super) fn bytes(self, content: String) -> Result<Vec<u8>, Stop> {
+    /// Decodes `content`.
+    pub(super) fn decode(self, content: String) -> Result<Vec<u8>, Stop> {
         match self {
             Self::Utf8 => Ok(content.into_bytes()),
             Self::Base64 => {
-                // Encoders break lines; no byte is meant by that.
+                // Encoders break lines.
                 let packed: String = content.split_ascii_whitespace().collect();
                 STANDARD.decode(packed).map_err(|_| {
                     let wrong = "expected base64 (standard alphabet, padded), as `encoding` says; for text send \
@@ -51,8 +51,8 @@ mod tests {
         let bytes: Vec<u8> = (0..=255).collect();
         let mut text = to_base64(&bytes);
         text.insert(76, '\n');
-        assert_eq!(Encoding::Base64.bytes(text), Ok(bytes));
-        assert!(Encoding::Base64.bytes("no base64!".to_owned()).is_err());
-        assert_eq!(Encoding::Utf8.bytes("é".to_owned()), Ok(vec![0xc3, 0xa9]));
+        assert_eq!(Encoding::Base64.decode(text), Ok(bytes));
+        assert!(Encoding::Base64.decode("no base64!".to_owned()).is_err());
+        assert_eq!(Encoding::Utf8.decode("é".to_owned()), Ok(vec![0xc3, 0xa9]));
     }
 }

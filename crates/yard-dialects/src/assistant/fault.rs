@@ -1,5 +1,5 @@
-//! A1: replies and faults in this dialect's own shape, and its word for every fault. `coder` and
-//! `codex`, whose specifications name no words, have the same.
+//! A1: replies and faults in this dialect's own shape, and its error code for every fault. `coder`, `codex` and
+//! `filesystem`, whose specifications name no codes, have the same.
 
 use serde_json::{Value, json};
 use yard_core::{FaultCode, Subject};
@@ -10,7 +10,7 @@ use crate::json::Json;
 use crate::tool::Stop;
 
 /// One row a fault.
-pub(crate) fn word(code: FaultCode) -> &'static str {
+pub(crate) fn error_code(code: FaultCode) -> &'static str {
     match code {
         FaultCode::BadArgument
         | FaultCode::TextNotFound
@@ -33,15 +33,14 @@ pub(crate) fn word(code: FaultCode) -> &'static str {
     }
 }
 
-/// The answer of a tool that has a reply.
-pub(super) fn done(reply: Json) -> Answer {
-    envelope::done(reply.within(r#"{"ok":true,"value":"#, "}"))
+pub(super) fn wrap_reply(reply: Json) -> Answer {
+    envelope::wrap_reply(reply.within(r#"{"ok":true,"value":"#, "}"))
 }
 
 /// The argument that a fault is about, as the tool calls it.
 fn argument(tool: &str, subject: Subject) -> Option<&'static str> {
     match subject {
-        // They say themselves which of their paths is meant.
+        // The git tools name the argument themselves.
         Subject::Path if tool.starts_with("git_") => None,
         Subject::Path => match tool {
             "move_file" => Some("from"),
@@ -63,17 +62,17 @@ fn argument(tool: &str, subject: Subject) -> Option<&'static str> {
     }
 }
 
-/// The answer of a tool that has none.
-pub(super) fn stopped(tool: &str, stop: &Stop) -> Answer {
-    envelope::stopped(&envelope::naming(stop, |subject| argument(tool, subject)), error)
+pub(super) fn wrap_stop(tool: &str, stop: &Stop) -> Answer {
+    let stop = envelope::with_argument_of_subject(stop, |subject| argument(tool, subject));
+    envelope::wrap_stop(&stop, failure_body)
 }
 
-fn error(failure: &Failure<'_>) -> Value {
+fn failure_body(failure: &Failure<'_>) -> Value {
     let details = match (failure.fields, failure.details) {
         (Some(fields), _) => json!({"fields": fields.to_value()}),
         (None, Some(details)) => details.clone(),
         (None, None) => json!({}),
     };
-    let code = word(failure.code);
+    let code = error_code(failure.code);
     json!({"ok": false, "error": {"code": code, "message": failure.message, "details": details}})
 }

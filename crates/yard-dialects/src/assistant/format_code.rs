@@ -1,5 +1,5 @@
-//! `format_code`: files as their languages' formatters have them (A6). Which formatters there are,
-//! `formatters/format.sh` finds out in the box.
+//! `format_code`: formats files with the formatters of their languages (A6). `formatters/format.sh` finds and runs them
+//! in the box.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use yard_core::{Fault, FaultCode, WsPath};
 use yard_gate::{Command, Finished};
 
-use super::formatters::{self, Became, Formatted};
+use super::formatters::{self, FormattedFile, Outcome};
 use super::git;
 use crate::commands;
 use crate::tool::{Context, Hints, Stop, Tool, Work};
@@ -19,11 +19,11 @@ use crate::tool::{Context, Hints, Stop, Tool, Work};
 const FORMAT: &str = include_str!("formatters/format.sh");
 const WALL: Duration = Duration::from_secs(300);
 /// Paths that a caller may name.
-const MOST_PATHS: usize = 500;
+const MAX_PATHS: usize = 500;
 /// Files that each list of an answer names.
-const MOST_FILES: usize = 500;
-/// Bytes of what the script says that are read, at most.
-const MOST_READ: u64 = 16 << 20;
+const MAX_FILES: usize = 500;
+/// Bytes of the script's output that are parsed.
+const MAX_PARSED_OUTPUT: u64 = 16 << 20;
 
 pub(super) struct FormatCode;
 
@@ -100,44 +100,44 @@ impl Tool for FormatCode {
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let command = command(&args, context)?;
         let finished = match args.check {
-            true => commands::look(context, &command)?,
+            true => commands::run_read_only(context, &command)?,
             false => commands::run(context, &command)?,
         };
         if commands::is_out_of_time(&finished) {
             let message = "the formatters took longer than they may: name fewer `paths`";
             return Err(Stop::Fault(Fault::new(FaultCode::Timeout, message)));
         }
-        git::check_kept(&finished)?;
-        let printed = commands::all_said(context, &finished.ran.stdout, MOST_READ)?;
-        reply(formatters::parse(&printed), &finished, context)
+        git::check_changes_stay(&finished)?;
+        let stdout = context.attempt.whole_output(&finished.ran.stdout, MAX_PARSED_OUTPUT)?;
+        reply(formatters::parse(&stdout), &finished, context)
     }
 }
 
 fn command(args: &Args, context: &Context<'_>) -> Result<Command, Stop> {
-    if args.paths.is_empty() || args.paths.len() > MOST_PATHS {
-        let message = format!("expected between 1 and {MOST_PATHS} files and folders; `.` is all");
+    if args.paths.is_empty() || args.paths.len() > MAX_PATHS {
+        let message = format!("expected between 1 and {MAX_PATHS} files and folders; `.` is all");
         return Err(Stop::argument("paths", message));
     }
     let script = "format.sh";
     let mode = if args.check { "check" } else { "write" };
-    let words = ["sh", &format!("/run/toolyard/{script}"), mode].map(OsString::from).into_iter();
+    let shell = ["sh", &format!("/run/toolyard/{script}"), mode].map(OsString::from).into_iter();
     let paths = args.paths.iter().map(|path| {
         let path = context.path(path)?;
         commands::kind_at(context, &path)?;
         Ok(from_root(&path))
     });
-    let argv = words.map(Ok).chain(paths).collect::<Result<_, Stop>>()?;
-    // Git is asked what is ignored, and is not to be misled there either.
+    let argv = shell.map(Ok).chain(paths).collect::<Result<_, Stop>>()?;
+    // The script asks git which files are ignored: the same precautions hold as for the git tools.
     let mut command = git::command(&WsPath::root(), argv);
     for (name, value) in &args.env {
-        command.env.push(commands::variable(name, value)?);
+        command.env.push(commands::env_variable(name, value)?);
     }
     command.scripts.push((script.to_owned(), FORMAT.as_bytes().to_vec()));
     command.wall = WALL;
     Ok(command)
 }
 
-/// Never an option, whatever its name.
+/// A path relative to the root of the workspace, which no program takes for an option.
 fn from_root(path: &WsPath) -> OsString {
     match path.is_root() {
         true => ".".into(),
@@ -145,32 +145,37 @@ fn from_root(path: &WsPath) -> OsString {
     }
 }
 
-fn reply(files: Vec<Formatted>, finished: &Finished, context: &Context<'_>) -> Result<Reply, Stop> {
-    let shown = |file: &Formatted| git::shown(context, &WsPath::root(), &file.path);
-    let of = |became: Became| files.iter().filter(move |file| file.became == became);
-    if let Some(file) = of(Became::Nowhere).next() {
+fn reply(
+    files: Vec<FormattedFile>,
+    finished: &Finished,
+    context: &Context<'_>,
+) -> Result<Reply, Stop> {
+    let path = |file: &FormattedFile| git::display(context, &WsPath::root(), &file.path);
+    let with = |outcome: Outcome| files.iter().filter(move |file| file.outcome == outcome);
+    if let Some(file) = with(Outcome::NoSuchFile).next() {
         let named = WsPath::from_bytes(&file.path).unwrap_or_else(|_| WsPath::root());
-        return Err(commands::nothing_at(context, named));
+        return Err(commands::not_found_at(context, named));
     }
     let mut missing: BTreeMap<&str, usize> = BTreeMap::new();
-    of(Became::Missing).for_each(|file| *missing.entry(&file.formatter).or_default() += 1);
-    let install = |(formatter, files): (&str, usize)| Missing {
+    with(Outcome::Missing).for_each(|file| *missing.entry(&file.formatter).or_default() += 1);
+    let missing = missing.into_iter().map(|(formatter, files)| Missing {
         formatter: formatter.to_owned(),
         files,
-        install: formatters::remedy(formatter).to_owned(),
-    };
-    let changed = |file: &Formatted| File { path: shown(file), formatter: file.formatter.clone() };
-    let failed = |file: &Formatted| {
+        install: formatters::install_advice(formatter).to_owned(),
+    });
+    let changed =
+        |file: &FormattedFile| File { path: path(file), formatter: file.formatter.clone() };
+    let failed = |file: &FormattedFile| {
         let File { path, formatter } = changed(file);
-        Failed { path, formatter, message: file.words.clone() }
+        Failed { path, formatter, message: file.message.clone() }
     };
     Ok(Reply {
-        changed: of(Became::Changed).take(MOST_FILES).map(changed).collect(),
-        changed_count: of(Became::Changed).count(),
-        unchanged: of(Became::Same).count(),
-        failed: of(Became::Failed).take(MOST_FILES).map(failed).collect(),
-        missing: missing.into_iter().map(install).collect(),
-        unknown: of(Became::Unknown).take(MOST_FILES).map(shown).collect(),
-        message: commands::story(context, finished),
+        changed: with(Outcome::Changed).take(MAX_FILES).map(changed).collect(),
+        changed_count: with(Outcome::Changed).count(),
+        unchanged: with(Outcome::Same).count(),
+        failed: with(Outcome::Failed).take(MAX_FILES).map(failed).collect(),
+        missing: missing.collect(),
+        unknown: with(Outcome::Unknown).take(MAX_FILES).map(path).collect(),
+        message: commands::outcome_message(context, finished),
     })
 }

@@ -1,4 +1,4 @@
-//! `git_commit`: what is staged, or what the caller names, as a commit (A6).
+//! `git_commit`: commits what is staged, or the paths that the caller names (A6).
 
 use std::ffi::OsString;
 
@@ -8,21 +8,21 @@ use yard_core::{Fault, FaultCode};
 use yard_gate::{Actor, Command, Finished};
 
 use super::git::changes::{self, ChangedFile};
-use super::git::{self, Place};
+use super::git::{self, Repository};
 use super::root;
 use crate::commands;
 use crate::tool::{Context, Stop, Tool, Work};
 
-/// Stages, commits, and tells: the hash, the branch, the author, the files. `$1` is the message, `$2` what is meant.
+/// Stages, commits, and prints the hash, the branch, the author and the files.
 const SCRIPT: &str = include_str!("git/commit.sh");
-/// How the script ends if nothing differs from the last commit.
+/// The exit code of the script if nothing differs from the last commit.
 const NOTHING: i32 = 65;
-/// How it ends if a file still has the marks of a conflict in it.
+/// The exit code of the script if a file still has conflict markers.
 const CONFLICTED: i32 = 66;
 /// Files that one answer names.
-const MOST_FILES: usize = 500;
+const MAX_FILES: usize = 500;
 /// Bytes of a message, at most: it is handed over as an argument.
-const MOST_MESSAGE: usize = 64 << 10;
+const MAX_MESSAGE_BYTES: usize = 64 << 10;
 
 pub(super) struct GitCommit;
 
@@ -73,21 +73,21 @@ impl Tool for GitCommit {
     const WORK: Work = Work::Run;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let place = Place::read(context, &args.repository, None)?;
+        let repository = Repository::parse(context, &args.repository, None)?;
         let author = Signature::of(context.session().actor());
-        let finished = commands::run(context, &command(&args, &place, &author, context)?)?;
-        match commands::code(&finished) {
-            0 => git::check_kept(&finished)?,
-            NOTHING => return Err(nothing(&args)),
+        let finished = commands::run(context, &command(&args, &repository, &author, context)?)?;
+        match commands::exit_code(&finished) {
+            0 => git::check_changes_stay(&finished)?,
+            NOTHING => return Err(nothing_to_commit(&args)),
             CONFLICTED => return Err(conflicted(context, &finished)),
-            _ => return Err(git::failed(context, &finished)),
+            _ => return Err(git::failure(context, &finished)),
         }
-        let printed = git::printed(context, &finished)?;
-        Ok(reply(&printed, &place, &finished, context))
+        let stdout = git::stdout(context, &finished)?;
+        Ok(reply(&stdout, &repository, &finished, context))
     }
 }
 
-/// Who commits where the repository names nobody: the name that audit rows have, and an address that is nobody's.
+/// The author where the repository names none: the caller's name in the audit chain, and an address that cannot exist.
 struct Signature {
     name: String,
     email: String,
@@ -103,15 +103,15 @@ impl Signature {
 
 fn command(
     args: &Args,
-    place: &Place,
+    repository: &Repository,
     author: &Signature,
     context: &Context<'_>,
 ) -> Result<Command, Stop> {
     if args.message.trim().is_empty() || args.message.contains('\0') {
         return Err(Stop::argument("message", "expected a text that says what the commit does"));
     }
-    if args.message.len() > MOST_MESSAGE {
-        return Err(Stop::argument("message", format!("longer than {MOST_MESSAGE} bytes")));
+    if args.message.len() > MAX_MESSAGE_BYTES {
+        return Err(Stop::argument("message", format!("longer than {MAX_MESSAGE_BYTES} bytes")));
     }
     if args.all && !args.paths.is_empty() {
         let message = "`all` commits everything, `paths` only what it names: send one of them";
@@ -122,11 +122,11 @@ fn command(
         (false, true) => "staged",
         (false, false) => "paths",
     };
-    let words = ["sh", "-c", SCRIPT, "sh", &args.message, what].map(OsString::from).into_iter();
-    let paths =
-        { args.paths.iter() }.map(|path| git::pathspec(context, &place.repository, path, "paths"));
-    let argv = words.map(Ok).chain(paths).collect::<Result<_, _>>()?;
-    let mut command = git::command(&place.repository, argv);
+    let shell = ["sh", "-c", SCRIPT, "sh", &args.message, what].map(OsString::from).into_iter();
+    let paths = args.paths.iter();
+    let paths = paths.map(|path| git::pathspec(context, &repository.folder, path, "paths"));
+    let argv = shell.map(Ok).chain(paths).collect::<Result<_, _>>()?;
+    let mut command = git::command(&repository.folder, argv);
     for role in ["AUTHOR", "COMMITTER"] {
         command.env.push((format!("GIT_{role}_NAME").into(), author.name.as_str().into()));
         command.env.push((format!("GIT_{role}_EMAIL").into(), author.email.as_str().into()));
@@ -134,16 +134,21 @@ fn command(
     Ok(command)
 }
 
-/// The hash, the branch and the author on a line each, and the files behind them.
-fn reply(printed: &[u8], place: &Place, finished: &Finished, context: &Context<'_>) -> Reply {
-    let mut parts = printed.splitn(4, |byte| *byte == b'\n');
+/// The output has the hash, the branch and the author on a line each, and the files after them.
+fn reply(
+    stdout: &[u8],
+    repository: &Repository,
+    finished: &Finished,
+    context: &Context<'_>,
+) -> Reply {
+    let mut parts = stdout.splitn(4, |byte| *byte == b'\n');
     let mut line = || String::from_utf8_lossy(parts.next().unwrap_or_default()).into_owned();
     let (hash, branch, author) = (line(), line(), line());
-    let shown = |path: &[u8]| git::shown(context, &place.repository, path);
-    let mut files = changes::parse(parts.next().unwrap_or_default(), shown).files;
+    let display = |path: &[u8]| git::display(context, &repository.folder, path);
+    let mut files = changes::parse(parts.next().unwrap_or_default(), display).files;
     let (additions, deletions) = changes::totals(&files);
     let file_count = files.len();
-    files.truncate(MOST_FILES);
+    files.truncate(MAX_FILES);
     Reply {
         hash,
         branch: (branch != "HEAD").then_some(branch),
@@ -152,29 +157,29 @@ fn reply(printed: &[u8], place: &Place, finished: &Finished, context: &Context<'
         file_count,
         additions,
         deletions,
-        message: commands::story(context, finished),
+        message: commands::outcome_message(context, finished),
     }
 }
 
-fn nothing(args: &Args) -> Stop {
-    let how = match (args.all, args.paths.is_empty()) {
+fn nothing_to_commit(args: &Args) -> Stop {
+    let why = match (args.all, args.paths.is_empty()) {
         (true, _) => "nothing differs from the last commit",
         (false, false) => "nothing in `paths` differs from the last commit",
         (false, true) => {
             "nothing is staged. Send `all: true` for everything that changed, or name `paths`"
         }
     };
-    let message = format!("nothing to commit: {how}. git_status shows what changed");
+    let message = format!("nothing to commit: {why}. git_status shows what changed");
     Stop::Fault(Fault::new(FaultCode::NoChange, message))
 }
 
 fn conflicted(context: &Context<'_>, finished: &Finished) -> Stop {
-    let places = commands::told(context, &finished.ran.stdout).text;
-    let places: Vec<&str> = places.lines().take(20).collect();
+    let markers = commands::output_text(context, &finished.ran.stdout).text;
+    let markers: Vec<&str> = markers.lines().take(20).collect();
     let message = format!(
         "nothing was committed: files still have the marks of a conflict in them. Edit them, then commit \
          with `all: true`. {}",
-        places.join("; ")
+        markers.join("; ")
     );
     Stop::Fault(Fault::new(FaultCode::MergeConflict, message))
 }

@@ -1,16 +1,16 @@
-//! `git_diff`: how files differ from what is staged, or commits from each other (A6).
+//! `git_diff`: compares files with the index, or commits with each other (A6).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::git::changes::{self, ChangedFile};
-use super::git::{self, Place};
+use super::git::{self, Repository};
 use super::root;
 use crate::tool::{Context, Hints, Stop, Tool, Work};
 use crate::{commands, paging};
 
 /// Files that one answer names.
-const MOST_FILES: usize = 500;
+const MAX_FILES: usize = 500;
 
 pub(super) struct GitDiff;
 
@@ -61,35 +61,36 @@ impl Tool for GitDiff {
     const HINTS: Hints = Hints::LOOKS;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let skip = paging::skip(args.cursor.as_deref())?;
-        let place = Place::read(context, &args.repository, args.path.as_deref())?;
+        let skip = paging::skip_cursor(args.cursor.as_deref())?;
+        let repository = Repository::parse(context, &args.repository, args.path.as_deref())?;
         let range = args.range.as_deref().map(|range| git::revision("range", range)).transpose()?;
         let flags = ["diff", "--raw", "--numstat", "--patch", "-z", "-M", "--no-color"];
         let safe = ["--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"];
         let against = match (args.staged, range) {
             (true, _) => Some("--cached"),
             (false, Some(_)) => None,
-            // What is in conflict has three sides, of which a diff shows two: ours and what is there.
+            // A file in conflict has three sides, of which a diff shows two: ours and the work tree.
             (false, None) => Some("--ours"),
         };
-        let words = flags.into_iter().chain(safe).chain(against).map(Into::into);
-        let command = git::looking(&place.repository, words.chain(place.tail(range)));
-        let printed = git::printed(context, &commands::look(context, &command)?)?;
-        let shown = |path: &[u8]| git::shown(context, &place.repository, path);
-        let changes = changes::parse(&printed, shown);
-        let most = usize::try_from(context.limits().answer_bytes / 2).unwrap_or(usize::MAX);
-        Ok(reply(changes, skip, most))
+        let options = flags.into_iter().chain(safe).chain(against).map(Into::into);
+        let arguments = options.chain(repository.revision_and_path(range));
+        let command = git::read_only_command(&repository.folder, arguments);
+        let stdout = git::stdout(context, &commands::run_read_only(context, &command)?)?;
+        let display = |path: &[u8]| git::display(context, &repository.folder, path);
+        let changes = changes::parse(&stdout, display);
+        let max_bytes = usize::try_from(context.limits().answer_bytes / 2).unwrap_or(usize::MAX);
+        Ok(reply(changes, skip, max_bytes))
     }
 }
 
-fn reply(changes: changes::Changes<'_>, skip: usize, most: usize) -> Reply {
+fn reply(changes: changes::Changes<'_>, skip: usize, max_bytes: usize) -> Reply {
     let (additions, deletions) = changes::totals(&changes.files);
     let rest = changes.patch.get(skip..).unwrap_or_default();
-    let part = whole_lines(rest, most);
+    let part = whole_lines(rest, max_bytes);
     let truncated = part.len() < rest.len();
     let file_count = changes.files.len();
     let mut files = changes.files;
-    files.truncate(MOST_FILES);
+    files.truncate(MAX_FILES);
     Reply {
         files,
         file_count,
@@ -101,13 +102,13 @@ fn reply(changes: changes::Changes<'_>, skip: usize, most: usize) -> Reply {
     }
 }
 
-/// As many lines as fit; of one that alone does not, what fits of it.
-fn whole_lines(text: &[u8], most: usize) -> &[u8] {
-    if text.len() <= most {
+/// As many whole lines as fit; of a first line that does not fit, the beginning.
+fn whole_lines(text: &[u8], max_bytes: usize) -> &[u8] {
+    if text.len() <= max_bytes {
         return text;
     }
-    let end = text[..most].iter().rposition(|byte| *byte == b'\n').map_or(most, |at| at + 1);
-    &text[..end]
+    let newline = text[..max_bytes].iter().rposition(|byte| *byte == b'\n');
+    &text[..newline.map_or(max_bytes, |at| at + 1)]
 }
 
 #[cfg(test)]
@@ -117,17 +118,17 @@ mod tests {
     #[test]
     fn r12_a_diff_comes_in_parts_of_whole_lines() {
         let patch = b"one\ntwo\nthree is longer\n";
-        let mut told = String::new();
+        let mut joined = String::new();
         let mut skip = 0;
         loop {
             let part = reply(changes::Changes { files: Vec::new(), patch }, skip, 8);
-            told.push_str(&part.diff);
+            joined.push_str(&part.diff);
             match part.next {
                 Some(next) => skip = next.parse().unwrap(),
                 None => break,
             }
         }
-        assert_eq!(told.as_bytes(), patch);
+        assert_eq!(joined.as_bytes(), patch);
         assert_eq!(whole_lines(patch, 9), b"one\ntwo\n");
         let past = reply(changes::Changes { files: Vec::new(), patch }, 1_000, 8);
         assert_eq!((past.diff.as_str(), past.truncated), ("", false));

@@ -1,16 +1,16 @@
-//! `git_log`: the commits of a repository (A6).
+//! `git_log`: lists the commits of a repository (A6).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::git::history::{self, Commit};
-use super::git::{self, Place};
+use super::git::{self, Repository};
 use super::root;
 use crate::tool::{Context, Hints, Stop, Tool, Work};
 use crate::{commands, paging};
 
-/// Commits in one answer, at most.
-const MOST: u64 = 200;
+/// Commits in one answer.
+const MAX_COMMITS: u64 = 200;
 
 pub(super) struct GitLog;
 
@@ -27,13 +27,13 @@ pub(super) struct Args {
     /// left out.
     r#ref: Option<String>,
     /// Most commits in one answer, up to 200.
-    #[serde(default = "usual")]
+    #[serde(default = "limit")]
     limit: u64,
     /// Where a cut answer goes on: its `next`.
     cursor: Option<String>,
 }
 
-fn usual() -> u64 {
+fn limit() -> u64 {
     20
 }
 
@@ -56,23 +56,24 @@ impl Tool for GitLog {
     const HINTS: Hints = Hints::LOOKS;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let skip = paging::skip(args.cursor.as_deref())?;
-        if args.limit == 0 || args.limit > MOST {
-            return Err(Stop::argument("limit", format!("expected between 1 and {MOST}")));
+        let skip = paging::skip_cursor(args.cursor.as_deref())?;
+        if args.limit == 0 || args.limit > MAX_COMMITS {
+            return Err(Stop::argument("limit", format!("expected between 1 and {MAX_COMMITS}")));
         }
         let limit = usize::try_from(args.limit).unwrap_or(usize::MAX);
-        let place = Place::read(context, &args.repository, args.path.as_deref())?;
+        let repository = Repository::parse(context, &args.repository, args.path.as_deref())?;
         let revision = args.r#ref.as_deref().map(|text| git::revision("ref", text)).transpose()?;
-        // One more than is asked for tells whether there are more.
+        // One commit more than requested shows whether there are more.
         let bounds = [format!("--max-count={}", args.limit + 1), format!("--skip={skip}")];
         let flags = ["log", "-z", "--no-color", "--no-ext-diff", history::FORMAT];
-        let words = flags.iter().map(Into::into).chain(bounds.map(Into::into));
-        let command = git::looking(&place.repository, words.chain(place.tail(revision)));
-        let finished = commands::look(context, &command)?;
-        if git::complaint(context, &finished).contains("does not have any commits yet") {
+        let options = flags.iter().map(Into::into).chain(bounds.map(Into::into));
+        let arguments = options.chain(repository.revision_and_path(revision));
+        let command = git::read_only_command(&repository.folder, arguments);
+        let finished = commands::run_read_only(context, &command)?;
+        if git::stderr_excerpt(context, &finished).contains("does not have any commits yet") {
             return Ok(Reply { commits: Vec::new(), truncated: false, next: None });
         }
-        let mut commits = history::parse(&git::printed(context, &finished)?);
+        let mut commits = history::parse(&git::stdout(context, &finished)?);
         let truncated = commits.len() > limit;
         commits.truncate(limit);
         let next = truncated.then(|| skip.saturating_add(limit).to_string());

@@ -1,5 +1,5 @@
-//! `git_push`: commits to a remote, never without a person (A6). A remote is a folder of the workspace or an http or
-//! https address; the person's yes covers the host of that address.
+//! `git_push`: pushes commits to a remote, never without a person's approval (A6). A remote is a folder of the
+//! workspace or an http or https address; the approval covers the host of that address.
 
 use std::ffi::OsString;
 
@@ -9,7 +9,7 @@ use yard_core::{Fault, FaultCode};
 use yard_gate::{Asks, Finished};
 
 use super::git::push_report::{self, PushedRef};
-use super::git::{self, Place};
+use super::git::{self, Repository};
 use super::root;
 use crate::tool::{Context, Hints, Stop, Tool, Work};
 use crate::{args, commands};
@@ -60,52 +60,49 @@ impl Tool for GitPush {
     const HINTS: Hints = Hints::CHANGES.reaching_out();
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let place = Place::read(context, &args.repository, None)?;
+        let repository = Repository::parse(context, &args.repository, None)?;
         let remote = remote(&args.remote)?;
         let branch = args.branch.as_deref().map(branch_name).transpose()?;
-        let intent = Intent::find(context, &place, remote, branch)?;
+        let intent = Intent::resolve(context, &repository, remote, branch)?;
         let refspec = format!("{}:refs/heads/{}", intent.commit, intent.branch);
-        // What a person says yes to is this commit to this place, whatever is checked out by then.
-        let attempt = context.attempt.with_summary(&intent.told(remote, args.force_with_lease));
+        // A person approves this commit for this address, whatever is checked out by then.
+        let attempt = context.attempt.with_summary(&intent.summary(remote, args.force_with_lease));
         let attempt = attempt.with_address(&without_password(&intent.address));
         let context = &context.with(&attempt);
-        let receive = format!("--receive-pack={}", git::RECEIVE);
+        let receive = format!("--receive-pack={}", git::RECEIVE_PACK);
         let flags = ["git", "push", "--porcelain", "--no-verify", "--no-signed", &receive];
         let force = args.force_with_lease.then_some("--force-with-lease");
-        let words = flags.into_iter().chain(["--recurse-submodules=no"]).chain(force);
-        let push = |more: Option<&'static str>| {
-            let words = words.clone().chain(more).chain(["--", remote, &refspec]);
-            // Trying it out sets no upstream.
-            let start = ["sh", "-c", PUSH, "sh", &intent.branch, remote];
-            let start = start.into_iter().filter(|_| more.is_none());
-            git::command(&place.repository, start.chain(words).map(OsString::from).collect())
+        let options = flags.into_iter().chain(["--recurse-submodules=no"]).chain(force);
+        let push = |dry_run: Option<&'static str>| {
+            let git = options.clone().chain(dry_run).chain(["--", remote, &refspec]);
+            // A dry run sets no upstream.
+            let shell = ["sh", "-c", PUSH, "sh", &intent.branch, remote];
+            let shell = shell.into_iter().filter(|_| dry_run.is_none());
+            git::command(&repository.folder, shell.chain(git).map(OsString::from).collect())
         };
         let finished = if intent.is_on_network() {
             if !context.session().has_network() {
                 return Err(Stop::Fault(Fault::new(FaultCode::Unavailable, NO_NETWORK)));
             }
-            // Trying it out would reach the host before anybody said yes.
+            // A dry run would reach the host before a person approved it.
             commands::run(context, &git::with_network(push(None)))?
         } else {
-            // Nobody is asked about what cannot work.
-            let tried = push(Some("--dry-run"));
-            let tried = context.attempt.run_to_preview(&tried)?;
-            if commands::code(&tried) != 0 {
-                let refs = push_report::parse(&commands::told(context, &tried.ran.stdout).text);
-                return Err(not_pushed(context, &tried, &refs, remote));
-            }
+            // No person is asked about a push that cannot work.
+            let dry_run = context.attempt.run_to_preview(&push(Some("--dry-run")))?;
+            pushed_refs(context, &dry_run, remote)?;
             commands::run(context, &push(None))?
         };
-        let refs = push_report::parse(&commands::told(context, &finished.ran.stdout).text);
-        if commands::code(&finished) != 0 {
-            return Err(not_pushed(context, &finished, &refs, remote));
-        }
-        git::check_kept(&finished)?;
-        Ok(Reply { remote: remote.to_owned(), refs, message: commands::story(context, &finished) })
+        let refs = pushed_refs(context, &finished, remote)?;
+        git::check_changes_stay(&finished)?;
+        Ok(Reply {
+            remote: remote.to_owned(),
+            refs,
+            message: commands::outcome_message(context, &finished),
+        })
     }
 }
 
-/// What is pushed, and where to.
+/// The commit to push, and where to.
 struct Intent {
     commit: String,
     branch: String,
@@ -114,21 +111,21 @@ struct Intent {
 }
 
 impl Intent {
-    /// Asks git, before anybody else is asked.
-    fn find(
+    /// Asks git, before a person is asked.
+    fn resolve(
         context: &Context<'_>,
-        place: &Place,
+        repository: &Repository,
         remote: &str,
         branch: Option<&str>,
     ) -> Result<Self, Stop> {
-        let words = ["sh", "-c", INTENT, "sh", branch.unwrap_or_default(), remote];
-        let command = git::command(&place.repository, words.map(OsString::from).to_vec());
+        let argv = ["sh", "-c", RESOLVE, "sh", branch.unwrap_or_default(), remote];
+        let command = git::command(&repository.folder, argv.map(OsString::from).to_vec());
         let finished = context.attempt.run_to_preview(&command)?;
-        let said = commands::told(context, &finished.ran.stdout).text;
-        if commands::code(&finished) != 0 {
+        if commands::exit_code(&finished) != 0 {
             return Err(not_pushed(context, &finished, &[], remote));
         }
-        let mut lines = said.splitn(4, '\n').map(str::to_owned);
+        let stdout = commands::output_text(context, &finished.ran.stdout).text;
+        let mut lines = stdout.splitn(4, '\n').map(str::to_owned);
         let mut next = || lines.next().unwrap_or_default();
         Ok(Self { commit: next(), branch: next(), address: next(), subjects: next() })
     }
@@ -138,7 +135,8 @@ impl Intent {
         ["http://", "https://"].iter().any(|scheme| self.address.starts_with(scheme))
     }
 
-    fn told(&self, remote: &str, force: bool) -> String {
+    /// The text that a person approves.
+    fn summary(&self, remote: &str, force: bool) -> String {
         let force = if force { ", replacing what is there" } else { "" };
         let Self { commit, branch, subjects, .. } = self;
         let address = without_password(&self.address);
@@ -147,7 +145,7 @@ impl Intent {
 }
 
 /// Pushes, and sets the branch's upstream where it has none and the remote has a name. `$1` is the branch, `$2` the
-/// remote; behind them the words of the push.
+/// remote; after them the command of the push.
 const PUSH: &str = r#"
 branch=$1 remote=$2
 shift 2
@@ -169,8 +167,8 @@ fn without_password(address: &str) -> String {
     format!("{scheme}://{}", &rest[host_begins..])
 }
 
-/// The commit, the branch, where the remote is, and what the newest commits say.
-const INTENT: &str = r#"
+/// Prints the commit, the branch, the address of the remote, and the subjects of the newest commits.
+const RESOLVE: &str = r#"
 branch=$1
 [ -n "$branch" ] || branch=$(git symbolic-ref --quiet --short HEAD) || {
     echo "fatal: not currently on a branch" >&2; exit 1; }
@@ -188,21 +186,34 @@ fn remote(text: &str) -> Result<&str, Stop> {
     let text = text.trim();
     if text.is_empty() || text.starts_with('-') || text.contains(char::is_control) {
         let message =
-            format!("{} is no name of a remote; send one such as origin", args::shown(text));
+            format!("{} is no name of a remote; send one such as origin", args::quoted(text));
         return Err(Stop::argument("remote", message));
     }
     Ok(text)
 }
 
-/// A plain name: nothing that a refspec has a meaning for.
+/// A plain name, without the characters that have a meaning in a refspec.
 fn branch_name(text: &str) -> Result<&str, Stop> {
     let name = git::revision("branch", text)?;
     if name.contains([':', '+', '*', '?', '[', '\\', '^', '~']) || name.contains("..") {
         let message =
-            format!("{} is no name of a branch; send one such as main", args::shown(name));
+            format!("{} is no name of a branch; send one such as main", args::quoted(name));
         return Err(Stop::argument("branch", message));
     }
     Ok(name)
+}
+
+/// The refs that a push reports; a fault if it failed.
+fn pushed_refs(
+    context: &Context<'_>,
+    finished: &Finished,
+    remote: &str,
+) -> Result<Vec<PushedRef>, Stop> {
+    let refs = push_report::parse(&commands::output_text(context, &finished.ran.stdout).text);
+    match commands::exit_code(finished) {
+        0 => Ok(refs),
+        _ => Err(not_pushed(context, finished, &refs, remote)),
+    }
 }
 
 fn not_pushed(
@@ -212,10 +223,10 @@ fn not_pushed(
     remote: &str,
 ) -> Stop {
     if commands::is_out_of_time(finished) {
-        return git::failed(context, finished);
+        return git::failure(context, finished);
     }
-    let said = git::complaint(context, finished);
-    let fault = |code, message: String| git::refused(finished, Fault::new(code, message));
+    let stderr = git::stderr_excerpt(context, finished);
+    let fault = |code, message: String| git::with_exit_code(finished, Fault::new(code, message));
     if let Some(rejected) = refs.iter().find(|one| one.status == "rejected") {
         let message = format!(
             "the remote did not take it: {}. If it has commits that this branch has not, merge them first; \
@@ -224,7 +235,7 @@ fn not_pushed(
         );
         return fault(FaultCode::Stale, message);
     }
-    if said.contains("not allowed") && said.contains("transport") {
+    if stderr.contains("not allowed") && stderr.contains("transport") {
         let message = format!(
             "{} cannot be reached from here: over the network git has http and https alone, because the keys \
              for ssh are the person's. Ask a person to push, or name a remote with such an address, or a folder of \
@@ -233,38 +244,38 @@ fn not_pushed(
         );
         return fault(FaultCode::Unavailable, message);
     }
-    if let Some(hosts) = commands::hosts(&finished.ran.hosts) {
+    if let Some(hosts) = commands::hosts_message(&finished.ran.hosts) {
         return fault(FaultCode::Unavailable, format!("git could not reach the remote; {hosts}"));
     }
-    if said.contains("could not read Username")
-        || said.contains("could not read Password")
-        || said.contains("Authentication failed")
+    if stderr.contains("could not read Username")
+        || stderr.contains("could not read Password")
+        || stderr.contains("Authentication failed")
     {
         let message = "the remote asks for a name and a password, and those of the person are not in the box: ask \
                        the person to push";
         return fault(FaultCode::Unavailable, message.to_owned());
     }
-    if said.contains("several push addresses") {
+    if stderr.contains("several push addresses") {
         let message = format!(
             "{remote} has several push addresses, and a yes is to one place: name one of them in `remote`. \
              run_code with the bash code `git remote -v` lists them"
         );
         return fault(FaultCode::BadArgument, message);
     }
-    if said.contains("does not appear to be a git repository") {
+    if stderr.contains("does not appear to be a git repository") {
         let message = format!(
             "there is no remote {}. run_code with the bash code `git remote -v` lists those that there are, \
              `git remote add NAME FOLDER` adds one",
-            args::shown(remote)
+            args::quoted(remote)
         );
         return fault(FaultCode::NotFound, message);
     }
-    if said.contains("does not match any") || said.contains("not currently on a branch") {
+    if stderr.contains("does not match any") || stderr.contains("not currently on a branch") {
         let message =
-            format!("there is no such branch with a commit: name one in `branch`. {said}");
+            format!("there is no such branch with a commit: name one in `branch`. {stderr}");
         return fault(FaultCode::BadArgument, message);
     }
-    git::failed(context, finished)
+    git::failure(context, finished)
 }
 
 #[cfg(test)]
@@ -273,12 +284,12 @@ mod tests {
 
     #[test]
     fn a6_neither_a_remote_nor_a_branch_is_an_option_or_a_refspec() {
-        for odd in ["-f", "--mirror", "", "a\nb"] {
-            assert!(remote(odd).is_err(), "{odd:?}");
-            assert!(branch_name(odd).is_err(), "{odd:?}");
+        for invalid in ["-f", "--mirror", "", "a\nb"] {
+            assert!(remote(invalid).is_err(), "{invalid:?}");
+            assert!(branch_name(invalid).is_err(), "{invalid:?}");
         }
-        for odd in ["+main", "main:other", "a..b", "HEAD~1", ":main"] {
-            assert!(branch_name(odd).is_err(), "{odd:?}");
+        for invalid in ["+main", "main:other", "a..b", "HEAD~1", ":main"] {
+            assert!(branch_name(invalid).is_err(), "{invalid:?}");
         }
         for (address, shown) in [
             ("https://ann:secret@git.example/x@y.git", "https://git.example/x@y.git"),

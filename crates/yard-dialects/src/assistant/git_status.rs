@@ -1,15 +1,12 @@
-//! `git_status`: what is not as it was committed (A6).
+//! `git_status`: lists the files that differ from the last commit (A6).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::git::{self, Place, status};
+use super::git::{self, Repository, status};
 use super::root;
 use crate::tool::{Context, Hints, Stop, Tool, Work};
 use crate::{commands, paging};
-
-/// Entries in one answer, if the caller says nothing.
-const USUAL: u64 = 500;
 
 pub(super) struct GitStatus;
 
@@ -23,14 +20,14 @@ pub(super) struct Args {
     /// Only this file, or what is below this folder; relative to the workspace root.
     path: Option<String>,
     /// Most entries in one answer; 0 is all that an answer may hold.
-    #[serde(default = "usual")]
+    #[serde(default = "limit")]
     limit: u64,
     /// Where a cut answer goes on: its `next`.
     cursor: Option<String>,
 }
 
-fn usual() -> u64 {
-    USUAL
+fn limit() -> u64 {
+    500
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -95,36 +92,38 @@ impl Tool for GitStatus {
     const HINTS: Hints = Hints::LOOKS;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let skip = paging::skip(args.cursor.as_deref())?;
-        let place = Place::read(context, &args.repository, args.path.as_deref())?;
-        // No look into the work trees of submodules: those have settings of their own.
+        let skip = paging::skip_cursor(args.cursor.as_deref())?;
+        let repository = Repository::parse(context, &args.repository, args.path.as_deref())?;
+        // The work trees of submodules are left out: these repositories have settings of their own.
         let flags = ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal"];
         let more = ["--find-renames", "--ignore-submodules=dirty"];
-        let words = flags.into_iter().chain(more).map(Into::into).chain(place.tail(None));
-        let finished = commands::look(context, &git::looking(&place.repository, words))?;
-        let status = status::parse(&git::printed(context, &finished)?);
-        let most = paging::entries(args.limit, context.limits());
-        let most = most.unwrap_or(context.limits().answer_entries);
-        let shown = |path: &[u8]| git::shown(context, &place.repository, path);
-        Ok(reply(status, shown, skip, most))
+        let options = flags.into_iter().chain(more).map(Into::into);
+        let arguments = options.chain(repository.revision_and_path(None));
+        let command = git::read_only_command(&repository.folder, arguments);
+        let finished = commands::run_read_only(context, &command)?;
+        let status = status::parse(&git::stdout(context, &finished)?);
+        let limit = paging::max_entries(args.limit, context.limits());
+        let limit = limit.unwrap_or(context.limits().answer_entries);
+        let display = |path: &[u8]| git::display(context, &repository.folder, path);
+        Ok(reply(status, display, skip, limit))
     }
 }
 
 fn reply(
-    found: status::Status,
-    shown: impl Fn(&[u8]) -> String,
+    status: status::Status,
+    display: impl Fn(&[u8]) -> String,
     skip: usize,
-    most: usize,
+    limit: usize,
 ) -> Reply {
-    let until = skip.saturating_add(most);
-    let truncated = found.entries.len() > until;
+    let until = skip.saturating_add(limit);
+    let truncated = status.entries.len() > until;
     let mut reply = Reply {
-        branch: found.branch,
-        head: found.head,
-        upstream: found.upstream,
-        ahead: found.ahead,
-        behind: found.behind,
-        clean: found.entries.is_empty(),
+        branch: status.branch,
+        head: status.head,
+        upstream: status.upstream,
+        ahead: status.ahead,
+        behind: status.behind,
+        clean: status.entries.is_empty(),
         staged: Vec::new(),
         unstaged: Vec::new(),
         untracked: Vec::new(),
@@ -133,28 +132,28 @@ fn reply(
         truncated,
         next: truncated.then(|| until.to_string()),
     };
-    for (at, entry) in found.entries.into_iter().enumerate() {
-        reply.add(entry, &shown, (skip..until).contains(&at));
+    for (at, entry) in status.entries.into_iter().enumerate() {
+        reply.add(entry, &display, (skip..until).contains(&at));
     }
     reply
 }
 
 impl Reply {
     /// Counts an entry, and names it if it is on this page.
-    fn add(&mut self, entry: status::Entry, shown: impl Fn(&[u8]) -> String, is_here: bool) {
+    fn add(&mut self, entry: status::Entry, display: impl Fn(&[u8]) -> String, is_on_page: bool) {
         let (list, count) = match entry.list {
             status::List::Staged => (&mut self.staged, &mut self.counts.staged),
             status::List::Unstaged => (&mut self.unstaged, &mut self.counts.unstaged),
             status::List::Conflicted => (&mut self.conflicted, &mut self.counts.conflicted),
             status::List::Untracked => {
                 self.counts.untracked += 1;
-                self.untracked.extend(is_here.then(|| shown(&entry.path)));
+                self.untracked.extend(is_on_page.then(|| display(&entry.path)));
                 return;
             }
         };
         *count += 1;
-        if is_here {
-            let (path, from) = (shown(&entry.path), entry.from.as_deref().map(shown));
+        if is_on_page {
+            let (path, from) = (display(&entry.path), entry.from.as_deref().map(display));
             list.push(Changed { path, from, status: entry.status });
         }
     }

@@ -1,6 +1,6 @@
-//! `install_package`: packages for the project, from whichever public hosts they come (A6). A person is asked before
-//! it starts; that yes covers the hosts. Who installs them is what the project's files name (`project/`): for
-//! `pip` also uv, poetry, pdm and pipenv, for `npm` also pnpm, yarn and bun.
+//! `install_package`: installs packages for the project from any public host (A6). A person approves it before it
+//! starts; the approval covers the hosts. The project's files name the program that installs (`project/`): for `pip`
+//! also uv, poetry, pdm and pipenv, for `npm` also pnpm, yarn and bun.
 
 use std::ffi::OsString;
 
@@ -12,13 +12,14 @@ use yard_gate::{Access, Asks, Command, Finished};
 
 use super::project::python::Environment;
 use super::project::{Folder, javascript};
-use super::{remedy, root};
+use super::{install_advice, root};
+use crate::hidden_programs::NOT_FOUND;
 use crate::tool::{Context, Hints, Stop, Tool, Work};
 use crate::{args, commands};
 
 /// Packages that one call installs, at most.
-const MOST: usize = 50;
-const NAME_BYTES: usize = 300;
+const MAX_PACKAGES: usize = 50;
+const MAX_NAME_BYTES: usize = 300;
 
 pub(super) struct InstallPackage;
 
@@ -72,7 +73,7 @@ pub(super) struct Reply {
 }
 
 impl Manager {
-    fn word(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Self::Pip => "pip",
             Self::Npm => "npm",
@@ -80,19 +81,19 @@ impl Manager {
         }
     }
 
-    /// Where it takes packages from, as it wants to be told.
-    fn settings(self, index: Option<&str>) -> Vec<(OsString, OsString)> {
+    /// The environment variables that tell it where to get packages.
+    fn env(self, index: Option<&str>) -> Vec<(OsString, OsString)> {
         let mut all: Vec<(&str, &str)> = Vec::new();
         match (self, index) {
             (Self::Pip, index) => {
-                // Environments elsewhere would be gone with the box.
+                // An environment outside of the project would vanish with the box.
                 all.push(("POETRY_VIRTUALENVS_IN_PROJECT", "true"));
                 all.push(("PIPENV_VENV_IN_PROJECT", "1"));
                 if let Some(index) = index {
                     let names =
                         ["PIP_INDEX_URL", "UV_DEFAULT_INDEX", "PDM_PYPI_URL", "PIPENV_PYPI_MIRROR"];
                     all.extend(names.map(|name| (name, index)));
-                    // An index without TLS has no certificate to check; of any other it is checked.
+                    // Only an index without TLS, which has no certificate to check, is trusted.
                     if let Some(rest) = index.strip_prefix("http://") {
                         let host = rest.split('/').next().unwrap_or_default();
                         all.push(("PIP_TRUSTED_HOST", host));
@@ -115,38 +116,36 @@ impl Manager {
     }
 }
 
-/// Who installs the packages of one project.
+/// The program that installs the packages of one project.
 #[derive(Debug, PartialEq, Eq)]
 struct Installer {
     /// Its name.
     program: &'static str,
-    /// A shell script that installs its arguments. It ends with [`MISSING`] if there is no such program.
+    /// A shell script that installs its arguments. It ends with [`NOT_FOUND`] if there is no such program.
     script: String,
-    /// What to say then.
-    remedy: String,
+    /// How to get the program if it is not there.
+    install_advice: String,
 }
 
-/// What a shell says of a program that is not there.
-const MISSING: i32 = 127;
-
 impl Installer {
-    /// Who installs the packages of the project in a folder, or why nobody can.
+    /// The installer of the project in a folder, or why there is none.
     fn of(manager: Manager, folder: &Folder<'_>) -> Result<Self, Stop> {
         match manager {
             Manager::Npm => {
                 let manager = javascript::Manager::of(folder);
                 Ok(Self::program(manager.program(), manager.add()))
             }
-            // What else the lock holds stays as it is, which `cargo generate-lockfile` would not leave alone.
+            // Unlike `cargo generate-lockfile`, this updates no other package of the lock file.
             Manager::Cargo => Ok(Self {
                 program: "cargo",
                 script: "cargo add -- \"$@\" && exec cargo fetch".to_owned(),
-                remedy: "cargo is not installed where commands run; ask a person to install it"
-                    .to_owned(),
+                install_advice:
+                    "cargo is not installed where commands run; ask a person to install it"
+                        .to_owned(),
             }),
             Manager::Pip => match Environment::of(folder) {
                 Environment::Managed { manager, .. } => match manager.add {
-                    Some(words) => Ok(Self::program(manager.program, words)),
+                    Some(command) => Ok(Self::program(manager.program, command)),
                     None => Err(cannot_add(manager.program)),
                 },
                 Environment::Venv(venv) => Ok(Self::pip(&venv, "")),
@@ -158,16 +157,16 @@ impl Installer {
         }
     }
 
-    fn program(program: &'static str, words: &[&str]) -> Self {
-        let script = format!("exec {} \"$@\"", words.join(" "));
-        Self { program, script, remedy: remedy::of_manager(program) }
+    fn program(program: &'static str, command: &[&str]) -> Self {
+        let script = format!("exec {} \"$@\"", command.join(" "));
+        Self { program, script, install_advice: install_advice::for_manager(program) }
     }
 
-    /// pip in a virtual environment; one that uv made has none.
+    /// pip of a virtual environment; one that uv made has no pip.
     fn pip(venv: &str, first: &str) -> Self {
         let python = format!("{venv}/bin/python");
         let script = format!(
-            "{first}command -v {python} >/dev/null || exit {MISSING}\n\
+            "{first}command -v {python} >/dev/null || exit {NOT_FOUND}\n\
              if ! {python} -c 'import pip' 2>/dev/null; then\n\
              command -v uv >/dev/null && exec uv pip install --python {python} \"$@\"\n\
              {python} -m ensurepip --upgrade >/dev/null || exit\n\
@@ -175,7 +174,8 @@ impl Installer {
              exec {python} -m pip install --disable-pip-version-check --no-input --progress-bar off -- \"$@\""
         );
         let environment = Environment::Venv(venv.to_owned());
-        Self { program: "pip", script, remedy: remedy::of_python(&python, &environment) }
+        let install_advice = install_advice::for_python(&python, &environment);
+        Self { program: "pip", script, install_advice }
     }
 }
 
@@ -197,28 +197,26 @@ impl Tool for InstallPackage {
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let folder = commands::start_folder(context, &args.path)?;
-        check(&args.packages)?;
-        let index = context.session().package_index(args.manager.word())?;
+        check_names(&args.packages)?;
+        let index = context.session().package_index(args.manager.name())?;
+        let index = index.as_deref();
         let installer = Installer::of(args.manager, &Folder::new(context, folder.clone()))?;
-        let shown = told(&args, &installer, &folder, index.as_deref());
-        let attempt = context.attempt.with_summary(&shown);
-        let finished = commands::run(
-            &context.with(&attempt),
-            &command(&args, &installer, folder, index.as_deref(), context)?,
-        )?;
-        if commands::code(&finished) != 0 {
+        let attempt = context.attempt.with_summary(&summary(&args, &installer, &folder, index));
+        let command = command(&args, &installer, folder, index, context)?;
+        let finished = commands::run(&context.with(&attempt), &command)?;
+        if commands::exit_code(&finished) != 0 {
             return Err(not_installed(context, &installer, &finished));
         }
         let Args { manager, packages, .. } = args;
         let output = output(context, &finished);
-        let message = commands::story(context, &finished);
-        let refused_hosts = not_reached(&finished);
+        let message = commands::outcome_message(context, &finished);
+        let refused_hosts = unreached_hosts(&finished);
         Ok(Reply { manager, packages, output, refused_hosts, message })
     }
 }
 
-/// What a person is asked about.
-fn told(args: &Args, installer: &Installer, folder: &WsPath, index: Option<&str>) -> String {
+/// The text that a person approves.
+fn summary(args: &Args, installer: &Installer, folder: &WsPath, index: Option<&str>) -> String {
     let from = index.map(|index| format!(" from {index}")).unwrap_or_default();
     let packages = args.packages.join(" ");
     format!(
@@ -234,63 +232,65 @@ fn command(
     index: Option<&str>,
     context: &Context<'_>,
 ) -> Result<Command, Stop> {
-    let words = ["sh", "-c", &installer.script, "sh"].map(OsString::from).into_iter();
+    let shell = ["sh", "-c", &installer.script, "sh"].map(OsString::from).into_iter();
     Ok(Command {
-        argv: words.chain(args.packages.iter().map(OsString::from)).collect(),
-        env: args.manager.settings(index),
+        argv: shell.chain(args.packages.iter().map(OsString::from)).collect(),
+        env: args.manager.env(index),
         scripts: Vec::new(),
         folder,
-        wall: commands::wall(context, "timeout", (args.timeout * 1_000.0) as u64)?,
+        wall: commands::time_limit(context, "timeout", (args.timeout * 1_000.0) as u64)?,
         reach: None,
     })
 }
 
-fn check(packages: &[String]) -> Result<(), Stop> {
-    let odd = |name: &&String| {
+fn check_names(packages: &[String]) -> Result<(), Stop> {
+    let is_invalid = |name: &&String| {
         name.trim().is_empty()
-            || name.len() > NAME_BYTES
+            || name.len() > MAX_NAME_BYTES
             || name.starts_with('-')
             || name.contains(char::is_control)
     };
-    if packages.is_empty() || packages.len() > MOST {
-        return Err(Stop::argument("packages", format!("expected 1 to {MOST} packages")));
+    if packages.is_empty() || packages.len() > MAX_PACKAGES {
+        let message = format!("expected 1 to {MAX_PACKAGES} packages");
+        return Err(Stop::argument("packages", message));
     }
-    match packages.iter().find(odd) {
+    match packages.iter().find(is_invalid) {
         None => Ok(()),
         Some(name) => {
-            let message =
-                format!("{} is no name of a package; send one such as requests", args::shown(name));
+            let message = format!(
+                "{} is no name of a package; send one such as requests",
+                args::quoted(name)
+            );
             Err(Stop::argument("packages", message))
         }
     }
 }
 
-/// The hosts that were refused, or wait for a person.
-fn not_reached(finished: &Finished) -> Vec<String> {
+/// The hosts that were refused, or wait for a person's approval.
+fn unreached_hosts(finished: &Finished) -> Vec<String> {
     let hosts = finished.ran.hosts.iter().filter(|host| host.access != Access::Through);
     hosts.map(|host| host.place.clone()).collect()
 }
 
 fn output(context: &Context<'_>, finished: &Finished) -> String {
-    let texts =
-        [&finished.ran.stdout, &finished.ran.stderr].map(|said| commands::told(context, said).text);
-    texts.concat()
+    let streams = [&finished.ran.stdout, &finished.ran.stderr];
+    streams.map(|stream| commands::output_text(context, stream).text).concat()
 }
 
 fn not_installed(context: &Context<'_>, installer: &Installer, finished: &Finished) -> Stop {
-    let refused = not_reached(finished);
+    let refused = unreached_hosts(finished);
     let manager = installer.program;
-    let message = match (refused.is_empty(), commands::code(finished)) {
+    let message = match (refused.is_empty(), commands::exit_code(finished)) {
         (false, _) => {
-            let hosts = commands::hosts(&finished.ran.hosts).unwrap_or_default();
+            let hosts = commands::hosts_message(&finished.ran.hosts).unwrap_or_default();
             format!("{manager} could not reach every host that it asked for; {hosts}")
         }
-        (true, MISSING) => installer.remedy.clone(),
+        (true, NOT_FOUND) => installer.install_advice.clone(),
         (true, code) => format!("{manager} ended with {code}; what it said is in `details`"),
     };
     let details = json!({"output": output(context, finished), "refusedHosts": refused});
     if commands::is_out_of_time(finished) {
-        let message = commands::story(context, finished).unwrap_or(message);
+        let message = commands::outcome_message(context, finished).unwrap_or(message);
         return Stop::Detailed(Fault::new(FaultCode::Timeout, message), details);
     }
     Stop::Detailed(Fault::new(FaultCode::Unavailable, message), details)
@@ -304,21 +304,21 @@ mod tests {
     #[test]
     fn a6_only_an_index_without_tls_is_trusted_unchecked() {
         let trusted = |index| {
-            let settings = Manager::Pip.settings(Some(index)).into_iter();
-            settings.filter(|(name, _)| name == "PIP_TRUSTED_HOST").map(|(_, value)| value).next()
+            let env = Manager::Pip.env(Some(index)).into_iter();
+            env.filter(|(name, _)| name == "PIP_TRUSTED_HOST").map(|(_, value)| value).next()
         };
         assert_eq!(trusted("https://index.example/simple"), None);
         assert_eq!(trusted("http://127.0.0.1:9/simple"), Some("127.0.0.1:9".into()));
     }
 
     #[test]
-    fn a6_the_project_says_who_installs() {
+    fn a6_the_files_of_a_project_choose_its_installer() {
         let of = |manager, files: &[(&str, &str)]| {
             let table = Table::new(files);
             let installer = Installer::of(manager, &Folder::new(&table, path("/")));
             installer.map(|installer| (installer.program, installer.script))
         };
-        let exec = |words: &str| format!("exec {words} \"$@\"");
+        let exec = |command: &str| format!("exec {command} \"$@\"");
         for (manager, file, program, script) in [
             (Manager::Pip, "uv.lock", "uv", exec("uv add")),
             (Manager::Pip, "poetry.lock", "poetry", exec("poetry add --no-interaction")),
@@ -353,8 +353,8 @@ mod tests {
     fn a6_no_package_is_an_option() {
         let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
         for odd in [&["--pre"][..], &[""], &["a\nb"], &[], &["ok", "-r"]] {
-            assert!(check(&names(odd)).is_err(), "{odd:?}");
+            assert!(check_names(&names(odd)).is_err(), "{odd:?}");
         }
-        assert!(check(&names(&["requests==2.32.3", "@types/node@22"])).is_ok());
+        assert!(check_names(&names(&["requests==2.32.3", "@types/node@22"])).is_ok());
     }
 }

@@ -1,4 +1,4 @@
-//! `list_directory`: what is in a directory (A2).
+//! `list_directory`: lists a directory (A2).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use yard_core::op::{self, Depth, ListOrder};
 use yard_core::{FileKind, WsPath};
 
 use crate::tool::{Context, Stop, Tool, Work};
-use crate::{paging, relative, roots};
+use crate::{across_roots, paging, relative};
 
 pub(super) struct ListDirectory;
 
@@ -56,7 +56,7 @@ impl Tool for ListDirectory {
     const WORK: Work = Work::Walk;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let skip = paging::skip(args.cursor.as_deref())?;
+        let skip = paging::skip_cursor(args.cursor.as_deref())?;
         let order = |path| op::List {
             path,
             depth: if args.recursive { Depth::All } else { Depth::Own },
@@ -65,7 +65,7 @@ impl Tool for ListDirectory {
             limit: None,
             skip,
         };
-        roots::list(context, &args.path, order, |listing, _| {
+        across_roots::list(context, &args.path, order, |listing, _| {
             Ok(Reply {
                 next: paging::next_skip(listing, skip),
                 truncated: listing.truncated,

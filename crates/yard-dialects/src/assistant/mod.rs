@@ -1,6 +1,6 @@
 //! The dialect `assistant`: an assistant's tools on files and folders, answered by `ok` and `value`.
 //!
-//! One line a tool below, one file a tool beside it; its words for faults are in `fault.rs`.
+//! One line a tool below, one file a tool beside it; its error codes are in `fault.rs`.
 
 mod delete_file;
 mod encoding;
@@ -13,26 +13,27 @@ mod git_diff;
 mod git_log;
 mod git_push;
 mod git_status;
+mod install_advice;
 mod install_package;
 mod list_directory;
 mod move_file;
 mod project;
 mod read_file;
-mod remedy;
 mod run_code;
 mod run_tests;
 mod search_code;
 mod search_providers;
-mod tests_told;
+mod test_reports;
 mod web_fetch;
 mod web_search;
 mod write_file;
 
-pub(crate) use fault::word;
+pub(crate) use fault::error_code;
 pub use search_providers::{Provider, search_provider};
 
 use crate::dialect::Dialect;
-use crate::tool::{AnyTool, Paths};
+use crate::relative::root;
+use crate::tool::{AnyTool, PathStyle};
 
 /// How this dialect answers (A1, within F1).
 pub const DIALECT: Dialect = Dialect {
@@ -41,10 +42,10 @@ pub const DIALECT: Dialect = Dialect {
         the web, formatting, searching code, and git. Answers are \
         `{\"ok\": true, \"value\": ...}`, or `{\"ok\": false, \"error\": {\"code\", \"message\", \
         \"details\"}}`. Paths are relative to the root of the workspace.",
-    paths: Paths::Relative,
-    word: |_, code| fault::word(code),
-    done: fault::done,
-    stopped: fault::stopped,
+    path_style: PathStyle::Relative,
+    error_code: |_, code| fault::error_code(code),
+    wrap_reply: fault::wrap_reply,
+    wrap_stop: fault::wrap_stop,
 };
 
 /// Every tool of the dialect, in the order of its specification.
@@ -68,9 +69,4 @@ pub(crate) fn tools() -> Vec<AnyTool> {
         AnyTool::of::<install_package::InstallPackage>(),
         AnyTool::of::<search_code::SearchCode>(),
     ]
-}
-
-/// The folder that a tool works in if none is named: the root of the workspace.
-fn root() -> String {
-    ".".to_owned()
 }

@@ -1,4 +1,4 @@
-//! `move_file`: a file or directory gets another path.
+//! `move_file`: moves or renames a file or directory.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -48,27 +48,24 @@ impl Tool for MoveFile {
             true => OnExisting::Replace,
             false => OnExisting::Refuse,
         };
-        let order = op::Move { from, to, into_folder: false, on_existing };
-        let moved = context.perform(order).map_err(|stop| {
-            stop.map_fault(|fault| match fault.code() {
-                FaultCode::Exists if !args.overwrite => {
-                    let message =
-                        format!("{}, or send `overwrite`: true to replace it", fault.message());
-                    Stop::Fault(fault.reworded(message))
-                }
-                _ => Stop::Fault(fault),
+        let operation = op::Move { from, to, into_folder: false, on_existing };
+        let moved = context.perform(operation).map_err(|stop| {
+            stop.reword(|fault| {
+                let message = fault.message();
+                (fault.code() == FaultCode::Exists && !args.overwrite)
+                    .then(|| format!("{message}, or send `overwrite`: true to replace it"))
             })
         })?;
-        Ok(Reply { from: context.shown(&moved.from), to: context.shown(&moved.to) })
+        Ok(Reply { from: context.display(&moved.from), to: context.display(&moved.to) })
     }
 }
 
-/// A move that finds a folder goes into it; here the path was meant.
+/// A move to a folder goes into it, while this tool's argument is the whole new path.
 fn check_no_folder(from: &WsPath, to: &WsPath, context: &Context<'_>) -> Result<(), Stop> {
-    let found = context.perform(op::Stat { path: to.clone(), want: Want::default(), follow: true });
-    match found {
-        Ok(found) if found.entry.kind == Some(FileKind::Folder) => {
-            let folder = context.shown(to);
+    let stat = context.perform(op::Stat { path: to.clone(), want: Want::default(), follow: true });
+    match stat {
+        Ok(stat) if stat.entry.kind == Some(FileKind::Folder) => {
+            let folder = context.display(to);
             let message = format!(
                 "{folder} is a directory, and no directory is replaced. To move into it, send \
                  {folder}/{} as `to`",
@@ -76,7 +73,7 @@ fn check_no_folder(from: &WsPath, to: &WsPath, context: &Context<'_>) -> Result<
             );
             Err(Stop::Fault(Fault::new(FaultCode::Exists, message).about(Subject::Destination)))
         }
-        // What is wrong with the path is for the move to say.
+        // The move itself reports what is wrong with the path.
         Ok(_) | Err(Stop::Fault(_)) => Ok(()),
         Err(stop) => Err(stop),
     }

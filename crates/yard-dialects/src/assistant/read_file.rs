@@ -1,12 +1,12 @@
-//! `read_file`: a whole file or a part of it, as text or as bytes.
+//! `read_file`: reads a whole file or a part of it, as text or as bytes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use yard_core::op::{self, FETCH_BYTES, Fetch, LineStart, Slice, Want};
+use yard_core::op::{self, Fetch, LineStart, Slice, Want};
 use yard_core::{Fault, FaultCode, Subject, WsPath};
 
 use super::encoding::{Encoding, to_base64};
-use crate::pages::{self, Margin, Piece, Wanted};
+use crate::pages::{self, BytePage, LinePrefix, PageRequest};
 use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct ReadFile;
@@ -59,7 +59,7 @@ impl Tool for ReadFile {
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;
-        let part = part(&args, &path, context).map_err(not_text)?;
+        let part = part(&args, &path, context).map_err(suggest_base64)?;
         let stat = context.perform(op::Stat { path, want: Want::default(), follow: true })?;
         Ok(Reply {
             content: part.content,
@@ -72,22 +72,19 @@ impl Tool for ReadFile {
     }
 }
 
-/// The bytes of what is no text can be had another way.
-fn not_text(stop: Stop) -> Stop {
-    stop.map_fault(|fault| match fault.code() {
-        FaultCode::Binary if fault.message().contains("is not a text") => {
-            let message = format!("{}; for its bytes send `encoding`: \"base64\"", fault.message());
-            Stop::Fault(fault.reworded(message))
-        }
-        _ => Stop::Fault(fault),
+fn suggest_base64(stop: Stop) -> Stop {
+    stop.reword(|fault| {
+        let message = fault.message();
+        (fault.code() == FaultCode::Binary && message.contains("is not a text"))
+            .then(|| format!("{message}; for its bytes send `encoding`: \"base64\""))
     })
 }
 
-/// What was read: the whole, or what was asked for.
+/// The whole of a file, or the part that was requested.
 #[derive(Default)]
 struct Part {
     content: String,
-    /// Of a whole.
+    /// Known where bytes or the whole were read.
     size: Option<u64>,
     truncated: Option<bool>,
     total_lines: Option<u64>,
@@ -104,10 +101,10 @@ fn part(args: &Args, path: &WsPath, context: &Context<'_>) -> Result<Part, Stop>
         (None, Encoding::Base64) if by_lines => {
             Err(Stop::argument("offset", "counts lines of a text; send `byteOffset` with base64"))
         }
-        (Some(offset), Encoding::Base64) => some_bytes(path, offset, context),
+        (Some(offset), Encoding::Base64) => bytes_from(path, offset, context),
         (Some(offset), Encoding::Utf8) => {
-            let most = context.limits().answer_bytes;
-            pages::read_bytes(context, path.clone(), offset, most).map(Part::from)
+            let max_bytes = context.limits().answer_bytes;
+            pages::read_bytes(context, path.clone(), offset, max_bytes).map(Part::from)
         }
         (None, Encoding::Utf8) if by_lines => lines(args, path, context),
         (None, Encoding::Utf8) => {
@@ -115,7 +112,8 @@ fn part(args: &Args, path: &WsPath, context: &Context<'_>) -> Result<Part, Stop>
             Ok(Part { content, size: Some(size), ..Part::default() })
         }
         (None, Encoding::Base64) => {
-            let bytes = bytes(path, context)?;
+            let too_large = |path: &WsPath, size| too_large(path, size, context);
+            let (_, bytes) = pages::read_whole(context, path, too_large)?;
             let size = Some(bytes.len() as u64);
             Ok(Part { content: to_base64(&bytes), size, ..Part::default() })
         }
@@ -123,14 +121,14 @@ fn part(args: &Args, path: &WsPath, context: &Context<'_>) -> Result<Part, Stop>
 }
 
 fn lines(args: &Args, path: &WsPath, context: &Context<'_>) -> Result<Part, Stop> {
-    let wanted = Wanted {
+    let request = PageRequest {
         path: path.clone(),
         skip: args.offset.unwrap_or(0),
         limit: args.limit,
         max_bytes: context.limits().answer_bytes,
-        margin: Margin::Text(""),
+        prefix: LinePrefix::Text(""),
     };
-    let page = pages::read(context, wanted)?;
+    let page = pages::read(context, request)?;
     Ok(Part {
         content: page.text,
         size: None,
@@ -140,32 +138,32 @@ fn lines(args: &Args, path: &WsPath, context: &Context<'_>) -> Result<Part, Stop
     })
 }
 
-impl From<Piece> for Part {
-    fn from(piece: Piece) -> Self {
+impl From<BytePage> for Part {
+    fn from(page: BytePage) -> Self {
         Self {
-            content: piece.text,
+            content: page.text,
             size: None,
-            truncated: Some(piece.truncated),
-            total_lines: Some(piece.total_lines),
-            next_byte: piece.next_byte,
+            truncated: Some(page.truncated),
+            total_lines: Some(page.total_lines),
+            next_byte: page.next_byte,
         }
     }
 }
 
-fn some_bytes(path: &WsPath, offset: u64, context: &Context<'_>) -> Result<Part, Stop> {
+fn bytes_from(path: &WsPath, offset: u64, context: &Context<'_>) -> Result<Part, Stop> {
     let length = context.limits().answer_bytes;
-    let some = context.perform(Fetch { path: path.clone(), offset, length, seen: None })?;
-    let next = offset.saturating_add(some.bytes.len() as u64);
+    let fetched = context.perform(Fetch { path: path.clone(), offset, length, seen: None })?;
+    let next = offset.saturating_add(fetched.bytes.len() as u64);
     Ok(Part {
-        content: to_base64(&some.bytes),
-        size: Some(some.size),
-        truncated: Some(next < some.size),
+        content: to_base64(&fetched.bytes),
+        size: Some(fetched.size),
+        truncated: Some(next < fetched.size),
         total_lines: None,
-        next_byte: (next < some.size).then_some(next),
+        next_byte: (next < fetched.size).then_some(next),
     })
 }
 
-/// The spec knows no parts, so that only the file limit bounds a whole (R12).
+/// The spec has no parts of a file, so that only the file limit bounds a whole one (R12).
 fn text(path: &WsPath, context: &Context<'_>) -> Result<(String, u64), Stop> {
     let answer = context.perform(op::Read {
         path: path.clone(),
@@ -179,26 +177,10 @@ fn text(path: &WsPath, context: &Context<'_>) -> Result<(String, u64), Stop> {
     Ok((answer.text, answer.size))
 }
 
-fn bytes(path: &WsPath, context: &Context<'_>) -> Result<Vec<u8>, Stop> {
-    let part = |offset, seen| {
-        context.perform(Fetch { path: path.clone(), offset, length: FETCH_BYTES, seen })
-    };
-    let first = part(0, None)?;
-    if first.size > context.limits().load_bytes {
-        return Err(too_large(&first.path, first.size, context));
-    }
-    let mut bytes = first.bytes;
-    while (bytes.len() as u64) < first.size {
-        let next = part(bytes.len() as u64, Some(first.seen))?;
-        bytes.extend_from_slice(&next.bytes);
-    }
-    Ok(bytes)
-}
-
 fn too_large(path: &WsPath, size: u64, context: &Context<'_>) -> Stop {
     let message = format!(
         "{} has {size} bytes; at most {} can be read at once: read it in parts, with offset and limit",
-        context.shown(path),
+        context.display(path),
         context.limits().load_bytes
     );
     Stop::Fault(Fault::new(FaultCode::TooLarge, message).about(Subject::Path))

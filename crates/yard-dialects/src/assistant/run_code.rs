@@ -1,4 +1,4 @@
-//! `run_code`: Python or bash, run to its end in a box (A3).
+//! `run_code`: runs Python or bash code to its end in a box (A3).
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -14,11 +14,11 @@ use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct RunCode;
 
-/// Runs Python or bash code in a sandbox that sees the workspace, starts in its root and has no network. Python
+/// Runs Python or bash code in a sandbox that sees the workspace and starts in its root. Python
 /// imports the workspace's modules, and what `install_package` installed in the environment of its root.
 /// What the code changes in the workspace is kept as one step that can be undone; replacing or deleting
-/// files that this chat did not make may need a person's approval. Of long output the answer shows the
-/// beginning and the end, and names a file with the whole, for `read_file`.
+/// files that this chat did not make, and reaching a host that is not allowed yet, may need a person's approval. Of
+/// long output the answer shows the beginning and the end, and names a file with the whole, for `read_file`.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
     /// What the code is written in.
@@ -79,10 +79,14 @@ impl Tool for RunCode {
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let finished = commands::run(context, &command(args, context)?)?;
+        let mut reply = reply(context, &finished);
         if commands::is_out_of_time(&finished) {
-            return Err(timed_out(context, &finished));
+            // A3: a timeout is a fault, with the output until then.
+            let message = reply.message.take().unwrap_or_default();
+            let details = serde_json::to_value(&reply).unwrap_or_default();
+            return Err(Stop::Detailed(Fault::new(FaultCode::Timeout, message), details));
         }
-        Ok(reply(context, &finished))
+        Ok(reply)
     }
 }
 
@@ -94,15 +98,15 @@ fn command(args: Args, context: &Context<'_>) -> Result<Command, Stop> {
         Language::Python => "code.py",
         Language::Bash => "code.sh",
     };
-    // A float that is too large, negative or no number at all becomes one that is refused.
-    let wall = commands::wall(context, "timeout", (args.timeout * 1_000.0) as u64)?;
+    // A float that is too large, negative or NaN becomes an integer that is refused.
+    let wall = commands::time_limit(context, "timeout", (args.timeout * 1_000.0) as u64)?;
     let mut argv = match args.language {
         Language::Python => python(context),
         Language::Bash => vec![OsString::from("bash")],
     };
     argv.push(format!("/run/toolyard/{name}").into());
     argv.extend(args.args.into_iter().map(OsString::from));
-    let env = args.env.iter().map(|(name, value)| commands::variable(name, value));
+    let env = args.env.iter().map(|(name, value)| commands::env_variable(name, value));
     let mut env: Vec<_> = env.collect::<Result<_, _>>()?;
     if matches!(args.language, Language::Python) {
         import_from_workspace(&mut env);
@@ -117,19 +121,21 @@ fn command(args: Args, context: &Context<'_>) -> Result<Command, Stop> {
     })
 }
 
-/// The words that start Python: that of the workspace's environment, in which `install_package` installs, or else
+/// The command that starts Python: that of the workspace's environment, in which `install_package` installs, or else
 /// that of the machine.
 fn python(context: &Context<'_>) -> Vec<OsString> {
     let folder = project::Folder::new(context, WsPath::root());
     let own = Environment::of(&folder).venv().map(|venv| format!("{venv}/bin/python"));
     let Some(own) = own else { return vec![OsString::from("python3")] };
-    ["sh", "-c", EITHER, "sh", &own].map(OsString::from).to_vec()
+    ["sh", "-c", OWN_PYTHON_OR_PYTHON3, "sh", &own].map(OsString::from).to_vec()
 }
 
 /// Runs the Python `$1` if it is there, and else that of the machine.
-const EITHER: &str = r#"own=$1; shift; [ -x "$own" ] && exec "$own" "$@"; exec python3 "$@""#;
+const OWN_PYTHON_OR_PYTHON3: &str =
+    r#"own=$1; shift; [ -x "$own" ] && exec "$own" "$@"; exec python3 "$@""#;
 
-/// The code lies elsewhere, and its modules are in the folder where it starts. To import one leaves nothing behind.
+/// Lets code import modules of the workspace, although its own file is in another folder. An import writes no cache
+/// files.
 fn import_from_workspace(env: &mut Vec<(OsString, OsString)>) {
     const PATH: &str = "PYTHONPATH";
     const NO_CACHE: &str = "PYTHONDONTWRITEBYTECODE";
@@ -143,23 +149,15 @@ fn import_from_workspace(env: &mut Vec<(OsString, OsString)>) {
 }
 
 fn reply(context: &Context<'_>, finished: &Finished) -> Reply {
-    let stdout = commands::told(context, &finished.ran.stdout);
-    let stderr = commands::told(context, &finished.ran.stderr);
+    let stdout = commands::output_text(context, &finished.ran.stdout);
+    let stderr = commands::output_text(context, &finished.ran.stderr);
     Reply {
         stdout: stdout.text,
         stderr: stderr.text,
         stdout_path: stdout.path,
         stderr_path: stderr.path,
-        exit_code: commands::code(finished),
-        duration: u64::try_from(finished.ran.ended.took.as_millis()).unwrap_or(u64::MAX),
-        message: commands::story(context, finished),
+        exit_code: commands::exit_code(finished),
+        duration: commands::duration_millis(finished),
+        message: commands::outcome_message(context, finished),
     }
-}
-
-/// A3: a timeout is a fault, with what was said until then.
-fn timed_out(context: &Context<'_>, finished: &Finished) -> Stop {
-    let mut told = reply(context, finished);
-    let message = told.message.take().unwrap_or_default();
-    let details = serde_json::to_value(&told).unwrap_or_default();
-    Stop::Detailed(Fault::new(FaultCode::Timeout, message), details)
 }

@@ -1,6 +1,5 @@
-//! `run_tests`: a project's tests, with what came of them as data (A6). Who runs them, and in which
-//! environment, the project's files say (`project/`); `tests_told/run.sh` runs them in the box, and says what
-//! is not installed there.
+//! `run_tests`: runs a project's tests and reports the results as data (A6). The project's files name the runner and
+//! the environment (`project/`); `test_reports/run.sh` runs the tests in the box, and reports missing programs.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -12,18 +11,18 @@ use serde_json::json;
 use yard_core::{Fault, FaultCode, WsPath};
 use yard_gate::{Command, Finished};
 
-use super::project::{self, Found, Runner, Wanted, python};
-use super::tests_told::{self, Failure, Told};
-use super::{remedy, root};
+use super::project::{self, ProjectTests, Runner, WantedRunner, python};
+use super::test_reports::{self, Failure, TestReport};
+use super::{install_advice, root};
 use crate::tool::{Context, Stop, Tool, Work};
 use crate::{args, commands};
 
-const RUN: &str = include_str!("tests_told/run.sh");
-const RUN_PYTHON: &str = include_str!("tests_told/run.py");
-/// Bytes of the end of what was said that an answer shows.
-const MOST_OUTPUT: usize = 16 << 10;
-/// Bytes of what a framework printed that are read, at most.
-const MOST_READ: u64 = 16 << 20;
+const RUN: &str = include_str!("test_reports/run.sh");
+const RUN_PYTHON: &str = include_str!("test_reports/run.py");
+/// Bytes of the end of the output that an answer shows.
+const MAX_SHOWN_OUTPUT: usize = 16 << 10;
+/// Bytes of the output that are parsed.
+const MAX_PARSED_OUTPUT: u64 = 16 << 20;
 
 pub(super) struct RunTests;
 
@@ -68,7 +67,7 @@ enum Framework {
     Ctest,
 }
 
-impl From<Framework> for Wanted {
+impl From<Framework> for WantedRunner {
     fn from(framework: Framework) -> Self {
         match framework {
             Framework::Auto => Self::Any,
@@ -130,26 +129,29 @@ impl Tool for RunTests {
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;
         commands::kind_at(context, &path)?;
-        let found = project::find_tests(context, &path, args.framework.into());
-        let finished = commands::run(context, &command(&args, &path, found.as_ref(), context)?)?;
-        let printed = commands::all_said(context, &finished.ran.stdout, MOST_READ)?;
-        let printed = String::from_utf8_lossy(&printed);
-        let (began, rest) = Began::read(&printed);
-        match (began.framework, &found) {
-            ("missing", Some(found)) => return Err(missing(began.command, found, context)),
-            ("broken", _) => return Err(broken(began.command, rest)),
-            ("none", _) => return Err(no_project(context, &path)),
-            ("nowhere", _) => return Err(nowhere(context, &path)),
+        let tests = project::find_tests(context, &path, args.framework.into());
+        let finished = commands::run(context, &command(&args, &path, tests.as_ref(), context)?)?;
+        let stdout = context.attempt.whole_output(&finished.ran.stdout, MAX_PARSED_OUTPUT)?;
+        let stdout = String::from_utf8_lossy(&stdout);
+        let (header, rest) = Header::split_off(&stdout);
+        match (header.framework, &tests) {
+            ("missing", Some(tests)) => return Err(missing(header.command, tests, context)),
+            ("broken", _) => return Err(broken(header.command, rest)),
+            ("no_project", _) => return Err(no_project(context, &path)),
+            ("no_such_path", _) => return Err(commands::not_found_at(context, path)),
             _ => {}
         }
-        let (said, told) = tests_told::read(began.framework, args.filter.as_deref(), rest);
-        let mut reply = reply(&began, told, said, &finished, context);
-        if let (Some(_), Some(why)) = (&args.filter, found.as_ref().and_then(ignores_filter)) {
+        let (output, report) = test_reports::parse(header.framework, args.filter.as_deref(), rest);
+        let mut reply = reply(&header, report, output, &finished, context);
+        if let (Some(_), Some(why)) = (&args.filter, tests.as_ref().and_then(ignores_filter)) {
             let message = reply.message.into_iter().fold(why, |all, one| format!("{all}; {one}"));
             reply.message = Some(message);
         }
         if commands::is_out_of_time(&finished) {
-            return Err(timed_out(reply));
+            // As for `run_code` (A3): a timeout is a fault, with the results until then.
+            let message = reply.message.take().unwrap_or_default();
+            let details = serde_json::to_value(&reply).unwrap_or_default();
+            return Err(Stop::Detailed(Fault::new(FaultCode::Timeout, message), details));
         }
         Ok(reply)
     }
@@ -158,45 +160,45 @@ impl Tool for RunTests {
 fn command(
     args: &Args,
     path: &WsPath,
-    found: Option<&Found>,
+    tests: Option<&ProjectTests>,
     context: &Context<'_>,
 ) -> Result<Command, Stop> {
     let filter = args.filter.as_deref().unwrap_or_default();
     if filter.starts_with('-') || filter.contains(char::is_control) {
-        let message = format!("{} is no part of a test's name", args::shown(filter));
+        let message = format!("{} is no part of a test's name", args::quoted(filter));
         return Err(Stop::argument("filter", message));
     }
-    let wall = commands::wall(context, "timeout", (args.timeout * 1_000.0) as u64)?;
+    let wall = commands::time_limit(context, "timeout", (args.timeout * 1_000.0) as u64)?;
     let (script, python) = ("run_tests.sh", "run_tests.py");
-    let (runner, words) = found.map_or(("none", Vec::new()), |found| {
+    let (runner, runner_args) = tests.map_or(("none", Vec::new()), |tests| {
         let filter = Some(filter).filter(|filter| !filter.is_empty());
-        words(&found.runner, filter, &format!("/run/toolyard/{python}"))
+        script_arguments(&tests.runner, filter, &format!("/run/toolyard/{python}"))
     });
-    let folder = found.map_or_else(WsPath::root, |found| found.folder.clone());
+    let folder = tests.map_or_else(WsPath::root, |tests| tests.folder.clone());
     let argv = [
         "sh".into(),
         format!("/run/toolyard/{script}").into(),
         runner.into(),
-        in_box(path),
-        in_box(&folder),
+        from_root(path),
+        from_root(&folder),
         filter.into(),
     ];
-    let argv = argv.into_iter().chain(words.into_iter().map(OsString::from)).collect();
-    // Nobody watches and nobody answers. What is missing is fetched as far as a person lets the run reach its
-    // hosts; another toolchain than the installed one is not.
-    let usual = [
+    let argv = argv.into_iter().chain(runner_args.into_iter().map(OsString::from)).collect();
+    // No person watches or answers prompts. Missing packages are fetched as far as a person lets the run reach their
+    // hosts; a missing Go toolchain is not.
+    let defaults = [
         ("CI", "1"),
         ("NO_COLOR", "1"),
         ("CARGO_TERM_COLOR", "never"),
         ("GOTOOLCHAIN", "local"),
         ("PYTHONDONTWRITEBYTECODE", "1"),
     ];
-    let usual = usual.into_iter().map(|(name, value)| commands::variable(name, value));
-    let own = args.env.iter().map(|(name, value)| commands::variable(name, value));
+    let defaults = defaults.into_iter().map(|(name, value)| commands::env_variable(name, value));
+    let own = args.env.iter().map(|(name, value)| commands::env_variable(name, value));
     Ok(Command {
         reach: None,
         argv,
-        env: usual.chain(own).collect::<Result<_, _>>()?,
+        env: defaults.chain(own).collect::<Result<_, _>>()?,
         scripts: vec![
             (script.to_owned(), RUN.as_bytes().to_vec()),
             (python.to_owned(), RUN_PYTHON.as_bytes().to_vec()),
@@ -206,13 +208,17 @@ fn command(
     })
 }
 
-/// A path as a program names it that starts in the root of the workspace.
-fn in_box(path: &WsPath) -> OsString {
+/// A path relative to the root of the workspace, where the script starts.
+fn from_root(path: &WsPath) -> OsString {
     OsString::from_vec(if path.is_root() { b".".to_vec() } else { path.relative().to_vec() })
 }
 
-/// The runner as `run.sh` calls it, and what it needs to know besides. `script` is ours, for Python.
-fn words(runner: &Runner, filter: Option<&str>, script: &str) -> (&'static str, Vec<String>) {
+/// The name of the runner in `run.sh`, and its arguments there. `script` is the path of `run.py`.
+fn script_arguments(
+    runner: &Runner,
+    filter: Option<&str>,
+    script: &str,
+) -> (&'static str, Vec<String>) {
     let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
     match runner {
         Runner::Cargo => ("cargo", Vec::new()),
@@ -225,7 +231,7 @@ fn words(runner: &Runner, filter: Option<&str>, script: &str) -> (&'static str, 
         Runner::Gradle { wrapper: false } => ("gradle", owned(&["gradle"])),
         Runner::Script(tests) => {
             let program = tests.program().unwrap_or_default();
-            ("script", std::iter::once(program).chain(tests.words(filter)).collect())
+            ("script", std::iter::once(program).chain(tests.command(filter)).collect())
         }
         Runner::Python(tests) => {
             let framework = match tests.framework {
@@ -237,16 +243,16 @@ fn words(runner: &Runner, filter: Option<&str>, script: &str) -> (&'static str, 
                     return ("tox", filter.map_or_else(Vec::new, |filter| owned(&["-k", filter])));
                 }
             };
-            let (other, start) = tests.environment.python();
-            let words = [script.to_owned(), framework.to_owned(), other];
-            ("python", words.into_iter().chain(start).collect())
+            let (other, python) = tests.environment.python();
+            let first = [script.to_owned(), framework.to_owned(), other];
+            ("python", first.into_iter().chain(python).collect())
         }
     }
 }
 
-/// Why a filter chose nothing, where the runner has no way to choose tests.
-fn ignores_filter(found: &Found) -> Option<String> {
-    let runner = match &found.runner {
+/// The message that all tests ran, where the runner has no way to choose some by a filter.
+fn ignores_filter(tests: &ProjectTests) -> Option<String> {
+    let runner = match &tests.runner {
         Runner::Make => "make",
         Runner::Python(tests) => {
             let is_tox = tests.framework == python::Framework::Tox && !tests.passes_arguments;
@@ -257,104 +263,115 @@ fn ignores_filter(found: &Found) -> Option<String> {
     Some(format!("all tests ran: {runner} has no way to choose some of them by `filter`"))
 }
 
-/// The four lines that the script says first.
-struct Began<'a> {
+/// The first four lines of the script's output.
+struct Header<'a> {
     framework: &'a str,
-    /// Where the box shows the workspace.
+    /// The path of the workspace in the box.
     root: &'a str,
     /// The project's folder in it, with a slash before it.
     folder: &'a str,
     command: &'a str,
 }
 
-impl<'a> Began<'a> {
-    fn read(printed: &'a str) -> (Self, &'a str) {
-        let mut lines = printed.splitn(5, '\n');
+impl<'a> Header<'a> {
+    /// The header, and the output after it.
+    fn split_off(stdout: &'a str) -> (Self, &'a str) {
+        let mut lines = stdout.splitn(5, '\n');
         let mut line = || lines.next().unwrap_or_default();
-        let began = Self { framework: line(), root: line(), folder: line(), command: line() };
-        (began, lines.next().unwrap_or_default())
+        let header = Self { framework: line(), root: line(), folder: line(), command: line() };
+        (header, lines.next().unwrap_or_default())
     }
 
     /// A file that a framework named, relative to the root of the workspace.
-    fn shown(&self, file: &str, show: impl Fn(&WsPath) -> String) -> String {
+    fn workspace_path(&self, file: &str, display: impl Fn(&WsPath) -> String) -> String {
         let inside = match file.strip_prefix(self.root) {
             Some(rest) if !self.root.is_empty() => rest.to_owned(),
             _ if file.starts_with('/') => return file.to_owned(),
             _ => format!("{}/{file}", self.folder),
         };
-        let shown = WsPath::parse_shown(&inside).map(|path| show(&path));
+        let shown = WsPath::parse_shown(&inside).map(|path| display(&path));
         shown.unwrap_or_else(|_| inside.trim_start_matches('/').to_owned())
     }
 }
 
 fn reply(
-    began: &Began<'_>,
-    told: Option<Told>,
-    printed: &str,
+    header: &Header<'_>,
+    report: Option<TestReport>,
+    stdout: &str,
     finished: &Finished,
     context: &Context<'_>,
 ) -> Reply {
-    // Python's frameworks speak to people on the other stream.
-    let is_apart = matches!(began.framework, "pytest" | "unittest" | "go");
-    let said = if is_apart { &finished.ran.stderr } else { &finished.ran.stdout };
-    let mut output = if is_apart { commands::told(context, said).text } else { printed.to_owned() };
-    if let Some(words) = told.as_ref().and_then(|told| told.text.as_deref()) {
-        output.insert_str(0, words);
+    // These frameworks write data to the standard output, and their output for people to the standard error.
+    let is_on_stderr = matches!(header.framework, "pytest" | "unittest" | "go");
+    let (stream, mut output) = match is_on_stderr {
+        true => {
+            let stderr = &finished.ran.stderr;
+            (stderr, commands::output_text(context, stderr).text)
+        }
+        false => (&finished.ran.stdout, stdout.to_owned()),
+    };
+    if let Some(text) = report.as_ref().and_then(|report| report.text.as_deref()) {
+        output.insert_str(0, text);
     }
-    let exit_code = commands::code(finished);
-    let counted = |count: fn(&Told) -> u64| told.as_ref().map(count);
-    let unknown = told.is_none().then(|| match exit_code {
+    let exit_code = commands::exit_code(finished);
+    let count = |count: fn(&TestReport) -> u64| report.as_ref().map(count);
+    let unknown = report.is_none().then(|| match exit_code {
         0 => "how many tests there were could not be told from the output".to_owned(),
         _ => "the tests did not run to their end: `output` says why".to_owned(),
     });
     let message: Vec<String> =
-        unknown.into_iter().chain(commands::story(context, finished)).collect();
+        unknown.into_iter().chain(commands::outcome_message(context, finished)).collect();
     Reply {
-        framework: began.framework.to_owned(),
-        command: began.command.to_owned(),
-        passed: counted(|told| told.passed),
-        failed: counted(|told| told.failed),
-        skipped: counted(|told| told.skipped),
-        total: counted(|told| told.passed + told.failed + told.skipped),
+        framework: header.framework.to_owned(),
+        command: header.command.to_owned(),
+        passed: count(|report| report.passed),
+        failed: count(|report| report.failed),
+        skipped: count(|report| report.skipped),
+        total: count(|report| report.passed + report.failed + report.skipped),
         exit_code,
-        duration: u64::try_from(finished.ran.ended.took.as_millis()).unwrap_or(u64::MAX),
+        duration: commands::duration_millis(finished),
         output: end_of(&output),
-        output_path: said.whole.as_ref().map(|whole| context.shown(&whole.path)),
+        output_path: stream.whole.as_ref().map(|whole| context.display(&whole.path)),
         message: (!message.is_empty()).then(|| message.join("; ")),
-        failures: placed(told.map(|told| told.failures).unwrap_or_default(), began, context),
+        failures: failures(report, header, context),
     }
 }
 
-fn placed(mut failures: Vec<Failure>, began: &Began<'_>, context: &Context<'_>) -> Vec<Failure> {
-    for failure in &mut failures {
-        failure.file =
-            failure.file.take().map(|file| began.shown(&file, |path| context.shown(path)));
+/// The failures of a report, with the paths of the workspace in place of those in the box.
+fn failures(
+    report: Option<TestReport>,
+    header: &Header<'_>,
+    context: &Context<'_>,
+) -> Vec<Failure> {
+    let mut failures = report.map(|report| report.failures).unwrap_or_default();
+    for file in failures.iter_mut().filter_map(|failure| failure.file.as_mut()) {
+        *file = header.workspace_path(file, |path| context.display(path));
     }
     failures
 }
 
 fn end_of(text: &str) -> String {
-    if text.len() <= MOST_OUTPUT {
+    if text.len() <= MAX_SHOWN_OUTPUT {
         return text.to_owned();
     }
-    let cut = text.ceil_char_boundary(text.len() - MOST_OUTPUT);
+    let cut = text.ceil_char_boundary(text.len() - MAX_SHOWN_OUTPUT);
     let cut = text[cut..].find('\n').map_or(cut, |at| cut + at + 1);
     format!("[... {cut} bytes are left out here ...]\n{}", &text[cut..])
 }
 
-/// What the project runs its tests with is not installed.
-fn missing(program: &str, found: &Found, context: &Context<'_>) -> Stop {
-    let message = remedy::of_tests(program, found, &context.shown(&found.folder));
+/// The program that runs the project's tests is not installed.
+fn missing(program: &str, tests: &ProjectTests, context: &Context<'_>) -> Stop {
+    let message = install_advice::for_tests(program, tests, &context.display(&tests.folder));
     Stop::Detailed(Fault::new(FaultCode::Unavailable, message), json!({"missing": program}))
 }
 
-/// What manages the project's environment is there, and cannot start its Python.
-fn broken(command: &str, said: &str) -> Stop {
+/// The program that manages the project's environment is installed, and cannot start its Python.
+fn broken(command: &str, output: &str) -> Stop {
     let message = format!(
         "`{command}` does not start the Python of the project's environment, so that no test was run; what \
          it said is in `details`"
     );
-    let details = json!({"output": end_of(said)});
+    let details = json!({"output": end_of(output)});
     Stop::Detailed(Fault::new(FaultCode::Unavailable, message), details)
 }
 
@@ -363,20 +380,9 @@ fn no_project(context: &Context<'_>, path: &WsPath) -> Stop {
         "nothing at {} says how its tests are run: no Cargo.toml, go.mod, pyproject.toml or tests in Python, no \
          package.json with a script `test`, no pom.xml or build.gradle, no Makefile with a target `test`, no \
          CMakeLists.txt with tests. Name the project's folder in `path`, or a `framework`",
-        context.shown(path)
+        context.display(path)
     );
     Stop::argument("path", message)
-}
-
-fn nowhere(context: &Context<'_>, path: &WsPath) -> Stop {
-    commands::nothing_at(context, path.clone())
-}
-
-/// As of `run_code` (A3): a timeout is a fault, with what was told until then.
-fn timed_out(mut reply: Reply) -> Stop {
-    let message = reply.message.take().unwrap_or_default();
-    let details = serde_json::to_value(&reply).unwrap_or_default();
-    Stop::Detailed(Fault::new(FaultCode::Timeout, message), details)
 }
 
 #[cfg(test)]
@@ -385,21 +391,25 @@ mod tests {
     use crate::relative;
 
     #[test]
-    fn files_are_those_of_the_workspace() {
-        let printed = "npm\n/w s\n/sub\nnpm test\nrest\nof it";
-        let (began, rest) = Began::read(printed);
-        assert_eq!((began.framework, began.command, rest), ("npm", "npm test", "rest\nof it"));
-        assert_eq!(began.shown("/w s/sub/a.js", relative::shown), "sub/a.js");
-        assert_eq!(began.shown("a.js", relative::shown), "sub/a.js");
-        assert_eq!(began.shown("/usr/lib/x.js", relative::shown), "/usr/lib/x.js");
-        assert_eq!(Began::read("").1, "");
+    fn files_in_reports_become_paths_of_the_workspace() {
+        let stdout = "npm\n/w s\n/sub\nnpm test\nrest\nof it";
+        let (header, rest) = Header::split_off(stdout);
+        assert_eq!((header.framework, header.command, rest), ("npm", "npm test", "rest\nof it"));
+        for (file, path) in [
+            ("/w s/sub/a.js", "sub/a.js"),
+            ("a.js", "sub/a.js"),
+            ("/usr/lib/x.js", "/usr/lib/x.js"),
+        ] {
+            assert_eq!(header.workspace_path(file, relative::display), path);
+        }
+        assert_eq!(Header::split_off("").1, "");
     }
 
     #[test]
     fn r12_of_much_output_the_end_is_shown() {
         let text = "é line\n".repeat(10_000);
         let shown = end_of(&text);
-        assert!(shown.len() < MOST_OUTPUT + 100 && shown.ends_with("é line\n"));
+        assert!(shown.len() < MAX_SHOWN_OUTPUT + 100 && shown.ends_with("é line\n"));
         assert!(shown.starts_with("[... "));
         assert_eq!(end_of("short"), "short");
     }

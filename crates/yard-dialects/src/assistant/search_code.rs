@@ -1,4 +1,4 @@
-//! `search_code`: definitions and text by name and meaning of words, ranked (A6).
+//! `search_code`: finds definitions and text by names or words, the best first (A6).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use yard_core::op::{self, CodeAnswer, CodeLanguage, CodeMatch, CodeScope};
 
 use super::root;
 use crate::tool::{Context, Stop, Tool, Work};
-use crate::{paging, roots};
+use crate::{across_roots, paging};
 
 pub(super) struct SearchCode;
 
@@ -121,15 +121,19 @@ impl Tool for SearchCode {
                 Kind::Text => CodeScope::Text,
             },
             limit: usize::try_from(args.limit).unwrap_or(usize::MAX),
-            skip: paging::skip(args.cursor.as_deref())?,
+            skip: paging::skip_cursor(args.cursor.as_deref())?,
         };
-        roots::search_code(context, &args.path, search, |answer, context| {
+        across_roots::search_code(context, &args.path, search, |answer, context| {
             Ok(Reply {
                 truncated: answer.next.is_some(),
                 next: answer.next.map(|next| next.to_string()),
                 files: answer.files,
                 message: message(&answer),
-                results: answer.results.into_iter().map(|found| shown(context, found)).collect(),
+                results: answer
+                    .results
+                    .into_iter()
+                    .map(|found| Found::of(found, context))
+                    .collect(),
             })
         })
     }
@@ -148,43 +152,46 @@ fn language(language: Language) -> CodeLanguage {
     }
 }
 
-fn shown(context: &Context<'_>, found: CodeMatch) -> Found {
-    let (kind, name, container) = match found.definition {
-        Some(defined) => (defined.kind.word(), Some(defined.name), defined.container),
-        None => ("text", None, None),
-    };
-    Found {
-        path: context.shown(&found.path),
-        line: found.line,
-        end_line: found.end_line,
-        kind,
-        name,
-        container,
-        // Two digits tell results apart; more would only be read.
-        score: (found.score * 100.0).round() / 100.0,
-        snippet: found.snippet,
+impl Found {
+    fn of(found: CodeMatch, context: &Context<'_>) -> Self {
+        let (kind, name, container) = match found.definition {
+            Some(defined) => (defined.kind.word(), Some(defined.name), defined.container),
+            None => ("text", None, None),
+        };
+        Self {
+            path: context.display(&found.path),
+            line: found.line,
+            end_line: found.end_line,
+            kind,
+            name,
+            container,
+            // Two digits are enough to compare results.
+            score: (found.score * 100.0).round() / 100.0,
+            snippet: found.snippet,
+        }
     }
 }
 
+/// The files that were not searched, and what to do about them.
 fn message(answer: &CodeAnswer) -> Option<String> {
-    let mut told = Vec::new();
+    let mut parts = Vec::new();
     if answer.beyond > 0 {
-        told.push("the index is full, and files were left out: search a deeper `path`".to_owned());
+        parts.push("the index is full, and files were left out: search a deeper `path`".to_owned());
     }
     if answer.too_large > 0 {
-        told.push(format!(
+        parts.push(format!(
             "{} files above 1 MiB are not indexed: search those by regular expression",
             answer.too_large
         ));
     }
     if answer.partly > 0 {
-        told.push(format!(
+        parts.push(format!(
             "of {} files only a part is indexed: they hold too many words, or their syntax took too long to read",
             answer.partly
         ));
     }
     if answer.withheld > 0 {
-        told.push(format!("{} files may not be read and were not searched", answer.withheld));
+        parts.push(format!("{} files may not be read and were not searched", answer.withheld));
     }
-    (!told.is_empty()).then(|| told.join("; "))
+    (!parts.is_empty()).then(|| parts.join("; "))
 }

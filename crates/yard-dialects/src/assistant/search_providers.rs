@@ -1,6 +1,5 @@
-//! The providers that `web_search` can search with: the operator configures one (A5). This is what their APIs look
-//! like; the gate judges each request and sends it. The key goes to the provider and nowhere else: no answer, fault,
-//! log or audit row holds it.
+//! The APIs of the providers that `web_search` can use: the operator configures one (A5). The gate judges each request
+//! and sends it. The key goes to the provider only: no answer, fault, log or audit row has it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,29 +13,22 @@ use yard_gate::{Method, Request, Response, SearchHit, SearchProvider, Target};
 const TITLE_CHARS: usize = 300;
 const SNIPPET_CHARS: usize = 1_000;
 
-/// A kind of provider.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Provider {
-    /// An instance of SearXNG, by its JSON API.
-    Searxng,
-    /// Brave's search API.
-    Brave,
-    /// Tavily's search API.
-    Tavily,
+yard_core::spelled_enum! {
+    /// A kind of provider.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Provider {
+        /// An instance of SearXNG, by its JSON API.
+        Searxng = "searxng",
+        /// Brave's search API.
+        Brave = "brave",
+        /// Tavily's search API.
+        Tavily = "tavily",
+    }
 }
 
 impl Provider {
-    /// Every provider with its spelling.
-    pub const WORDS: [(Provider, &'static str); 3] =
-        [(Self::Searxng, "searxng"), (Self::Brave, "brave"), (Self::Tavily, "tavily")];
-
-    /// The provider of that spelling.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::WORDS.iter().find(|(_, known)| *known == word).map(|(provider, _)| *provider)
-    }
-
-    /// Where it is, unless the operator says otherwise.
-    fn usual_address(self) -> Option<&'static str> {
+    /// Its address, unless the operator configures another one.
+    fn default_address(self) -> Option<&'static str> {
         match self {
             Self::Searxng => None,
             Self::Brave => Some("https://api.search.brave.com"),
@@ -45,7 +37,7 @@ impl Provider {
     }
 }
 
-/// A provider, where it is, and the key that the operator has for it.
+/// A provider with its address and the operator's key.
 struct Configured {
     provider: Provider,
     base: Target,
@@ -58,13 +50,14 @@ impl fmt::Debug for Configured {
     }
 }
 
-/// A provider as it is configured. The words say what is missing.
+/// A provider as it is configured; the error says which setting is missing or wrong.
 pub fn search_provider(
     provider: Provider,
     url: Option<&str>,
     key: Option<String>,
 ) -> std::result::Result<Arc<dyn SearchProvider>, String> {
-    let url = url.or(provider.usual_address()).ok_or("expected `search_url`, where SearXNG is")?;
+    let url =
+        url.or(provider.default_address()).ok_or("expected `search_url`, where SearXNG is")?;
     let base = Target::parse(url).map_err(|fault| format!("search_url: {fault}"))?;
     if provider != Provider::Searxng && key.as_ref().is_none_or(|key| key.trim().is_empty()) {
         return Err("expected `search_key`, which the provider gave you".to_owned());
@@ -113,14 +106,14 @@ impl SearchProvider for Configured {
             Provider::Searxng | Provider::Tavily => ("/results", "content"),
             Provider::Brave => ("/web/results", "description"),
         };
-        // Brave leaves the member out where nothing was found.
-        let found =
+        // Brave omits the member if there are no results.
+        let results =
             answered.as_ref().map(|answered| answered.pointer(list).and_then(Value::as_array));
-        let Some(found) = found else {
+        let Some(results) = results else {
             let message = format!("the search provider at {place} did not answer in JSON");
             return Err(Fault::new(FaultCode::Io, message));
         };
-        let hits = found.into_iter().flatten().filter_map(|one| hit(one, snippet));
+        let hits = results.into_iter().flatten().filter_map(|one| hit(one, snippet));
         Ok(hits.take(count).collect())
     }
 }
@@ -152,7 +145,7 @@ fn hit(one: &Value, snippet: &str) -> Option<SearchHit> {
     })
 }
 
-/// A text without the marks that providers put around the words that were found.
+/// A text without the HTML tags that providers put around the words of the query.
 fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -179,7 +172,7 @@ fn plain(text: &str) -> String {
     plain
 }
 
-/// A text as a query of an address holds it.
+/// A text percent-encoded for the query of a URL.
 fn encoded(text: &str) -> String {
     let one = |byte: u8| match byte {
         b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
@@ -190,7 +183,7 @@ fn encoded(text: &str) -> String {
     text.bytes().map(one).collect()
 }
 
-/// What is said where no provider is configured.
+/// The fault where no provider is configured.
 pub(super) fn not_configured() -> Fault {
     Fault::new(
         FaultCode::Unavailable,
@@ -205,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_providers_mark_is_plain_text() {
+    fn tags_of_providers_are_removed_from_texts() {
         assert_eq!(
             plain("a <strong>b</strong> &amp;lt; <c> 1 < 2 &#x27;x&#x27;"),
             "a b &lt; <c> 1 < 2 'x'"

@@ -1,4 +1,4 @@
-//! `web_fetch`: a page of the web, as Markdown or as it is (A4).
+//! `web_fetch`: fetches a page of the web, as Markdown or as its source (A4).
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,8 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use yard_core::{Fault, FaultCode};
-use yard_gate::{Completion, FetchedPage, Method, Request, Shape, Target};
+use yard_gate::{FetchedPage, Method, Request, Shape, Target};
 
+use crate::stop::completed;
 use crate::tool::{Context, Hints, Stop, Tool, Work};
 
 pub(super) struct WebFetch;
@@ -23,7 +24,7 @@ pub(super) struct Args {
     url: String,
     /// How it is asked for.
     #[serde(default)]
-    method: Asked,
+    method: HttpMethod,
     /// Headers to send. They are not carried to another host that a redirect leads to.
     #[serde(default)]
     headers: BTreeMap<String, String>,
@@ -41,7 +42,7 @@ pub(super) struct Args {
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-enum Asked {
+enum HttpMethod {
     #[default]
     #[serde(rename = "GET", alias = "get")]
     Get,
@@ -96,37 +97,35 @@ impl Tool for WebFetch {
             Format::Html => Shape::Source,
         };
         let request = request(args, context)?;
-        match context.attempt.fetch(request, shape) {
-            Ok(Completion::Done(fetched)) => Ok(reply(fetched, offset, context)),
-            Ok(Completion::Pending(pending)) => Err(Stop::Pending(pending)),
-            Err(fault) => Err(told(fault, &url)),
-        }
+        let fetched = context.attempt.fetch(request, shape);
+        let fetched = completed(fetched.map_err(|fault| to_stop(fault, &url))?)?;
+        Ok(reply(fetched, offset, context))
     }
 }
 
 fn request(args: Args, context: &Context<'_>) -> Result<Request, Stop> {
-    if args.method == Asked::Get && args.body.is_some() {
+    if args.method == HttpMethod::Get && args.body.is_some() {
         return Err(Stop::argument("body", "a GET sends none; send it with `method: \"POST\"`"));
     }
     let target = Target::parse(&args.url);
     Ok(Request {
         target: target.map_err(|fault| Stop::argument("url", fault.message()))?,
         method: match args.method {
-            Asked::Get => Method::Get,
-            Asked::Post => Method::Post,
+            HttpMethod::Get => Method::Get,
+            HttpMethod::Post => Method::Post,
         },
         headers: args.headers.into_iter().collect(),
         body: args.body.map(String::into_bytes),
-        wall: wall(context, args.timeout)?,
+        wall: time_limit(context, args.timeout)?,
     })
 }
 
-/// How long the web may take, as a caller wants it.
-pub(super) fn wall(context: &Context<'_>, seconds: f64) -> Result<Duration, Stop> {
-    let most = context.limits().call_millis as f64 / 1_000.0;
-    // No number at all is not in the range either.
-    if !(0.001..=most).contains(&seconds) {
-        let message = format!("expected seconds, at most {most}");
+/// The caller's `timeout` for a request to the web.
+pub(super) fn time_limit(context: &Context<'_>, seconds: f64) -> Result<Duration, Stop> {
+    let max = context.limits().call_millis as f64 / 1_000.0;
+    // NaN is in no range.
+    if !(0.001..=max).contains(&seconds) {
+        let message = format!("expected seconds, at most {max}");
         return Err(Stop::argument("timeout", message));
     }
     Ok(Duration::from_secs_f64(seconds))
@@ -135,19 +134,20 @@ pub(super) fn wall(context: &Context<'_>, seconds: f64) -> Result<Duration, Stop
 fn reply(fetched: FetchedPage, offset: u64, context: &Context<'_>) -> Reply {
     let mut headers: BTreeMap<String, String> = BTreeMap::new();
     for (name, value) in fetched.headers {
-        headers.entry(name).and_modify(|known| *known += &format!(", {value}")).or_insert(value);
+        headers.entry(name).and_modify(|all| *all += &format!(", {value}")).or_insert(value);
     }
     let text = fetched.page.text;
-    let most = usize::try_from(context.limits().answer_bytes).unwrap_or(usize::MAX);
+    let max = usize::try_from(context.limits().answer_bytes).unwrap_or(usize::MAX);
     let from = text.floor_char_boundary(usize::try_from(offset).unwrap_or(usize::MAX));
-    let to = text.floor_char_boundary(from.saturating_add(most));
+    let to = text.floor_char_boundary(from.saturating_add(max));
     let truncated = to < text.len();
-    let led = fetched.left.map(|url| {
+    let redirect = fetched.left.map(|url| {
         format!("it leads to {url}, a host that nobody allowed yet: call web_fetch with that url")
     });
     let rest = truncated
         .then(|| format!("bytes {from} to {to} of {}; read on with offset {to}", text.len()));
-    let message: Vec<String> = [led, fetched.page.missing, rest].into_iter().flatten().collect();
+    let message: Vec<String> =
+        [redirect, fetched.page.missing, rest].into_iter().flatten().collect();
     Reply {
         status: fetched.status,
         headers,
@@ -159,8 +159,8 @@ fn reply(fetched: FetchedPage, offset: u64, context: &Context<'_>) -> Reply {
     }
 }
 
-/// A fault of the web, which is what the call came to: one that was approved is not tried again by itself.
-fn told(fault: Fault, url: &str) -> Stop {
+/// The fault with its details is the result of the call: an approved call that failed so is not tried again.
+fn to_stop(fault: Fault, url: &str) -> Stop {
     match fault.code() {
         FaultCode::BadArgument => Stop::argument("headers", fault.message()),
         _ => Stop::Detailed(fault, json!({"url": url})),

@@ -1,16 +1,16 @@
-//! `web_search`: the web, searched by the provider that the operator configured (A5).
+//! `web_search`: searches the web with the provider that the operator configured (A5).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use yard_gate::Completion;
 
 use super::search_providers::not_configured;
-use super::web_fetch::wall;
+use super::web_fetch::time_limit;
+use crate::stop::completed;
 use crate::tool::{Context, Hints, Stop, Tool, Work};
 
 /// Longest query, in bytes.
-const QUERY_BYTES: usize = 1_000;
+const MAX_QUERY_BYTES: usize = 1_000;
 /// Seconds that a provider may take (A2).
 const SECONDS: f64 = 30.0;
 
@@ -35,11 +35,11 @@ fn five() -> usize {
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Reply {
     /// The results, best first.
-    results: Vec<Found>,
+    results: Vec<SearchResult>,
 }
 
 #[derive(Serialize, JsonSchema)]
-struct Found {
+struct SearchResult {
     /// What the page is called.
     title: String,
     /// Where it is.
@@ -56,30 +56,26 @@ impl Tool for WebSearch {
     const HINTS: Hints = Hints::LOOKS.reaching_out();
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        if args.query.trim().is_empty() || args.query.len() > QUERY_BYTES {
+        if args.query.trim().is_empty() || args.query.len() > MAX_QUERY_BYTES {
             return Err(Stop::argument(
                 "query",
-                format!("expected 1 to {QUERY_BYTES} bytes of text"),
+                format!("expected 1 to {MAX_QUERY_BYTES} bytes of text"),
             ));
         }
         if !(1..=20).contains(&args.num_results) {
             return Err(Stop::argument("numResults", "expected 1 to 20"));
         }
         let (query, count) = (args.query.as_str(), args.num_results);
-        let wall = wall(context, SECONDS)?;
+        let limit = time_limit(context, SECONDS)?;
         let searched = match context.session().search_provider() {
-            Some(provider) => context.attempt.search_web(provider.as_ref(), query, count, wall),
+            Some(provider) => context.attempt.search_web(provider.as_ref(), query, count, limit),
             None => Err(not_configured()),
         };
-        let hits = match searched {
-            Ok(Completion::Done(hits)) => hits,
-            Ok(Completion::Pending(pending)) => return Err(Stop::Pending(pending)),
-            Err(fault) => return Err(Stop::Detailed(fault, json!({"query": query}))),
-        };
-        let found = hits.into_iter().map(|hit| {
+        let searched = searched.map_err(|fault| Stop::Detailed(fault, json!({"query": query})))?;
+        let results = completed(searched)?.into_iter().map(|hit| {
             let (title, url, snippet) = (hit.title, hit.url, hit.snippet);
-            Found { title, url, snippet }
+            SearchResult { title, url, snippet }
         });
-        Ok(Reply { results: found.collect() })
+        Ok(Reply { results: results.collect() })
     }
 }

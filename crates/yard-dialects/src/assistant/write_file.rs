@@ -1,9 +1,9 @@
-//! `write_file`: a whole file, from text or from bytes (A2).
+//! `write_file`: writes a whole file, from text or from bytes (A2).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use yard_core::FaultCode;
 use yard_core::op::{self, OnExisting, OnMissingFolder};
-use yard_core::{Fault, FaultCode, Subject};
 use yard_gate::Asks;
 
 use super::encoding::Encoding;
@@ -44,7 +44,7 @@ impl Tool for WriteFile {
     const HINTS: Hints = Hints::CHANGES.repeating();
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let content = args.encoding.bytes(args.content)?;
+        let content = args.encoding.decode(args.content)?;
         let size = content.len();
         let changed = context.perform(op::Write {
             path: context.path(&args.path)?,
@@ -58,16 +58,13 @@ impl Tool for WriteFile {
             },
             expected: None,
         });
-        let changed = changed.map_err(|stop| stop.map_fault(naming_create_dirs))?;
-        Ok(Reply { path: context.shown(&changed.path), size })
+        let changed = changed.map_err(|stop| {
+            stop.reword(|fault| {
+                // This dialect has no other tool that makes a folder.
+                (fault.code() == FaultCode::NotFound)
+                    .then(|| format!("{}; send `createDirs`: true to make it", fault.message()))
+            })
+        })?;
+        Ok(Reply { path: context.display(&changed.path), size })
     }
-}
-
-/// A missing folder is made by asking for it: this dialect has no tool that does nothing else.
-fn naming_create_dirs(fault: Fault) -> Stop {
-    if fault.code() != FaultCode::NotFound {
-        return Stop::Fault(fault);
-    }
-    let message = format!("{}; send `createDirs`: true to make it", fault.message());
-    Stop::Fault(Fault::new(FaultCode::NotFound, message).about(Subject::Path))
 }

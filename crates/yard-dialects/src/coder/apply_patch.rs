@@ -1,4 +1,4 @@
-//! `apply_patch`: any number of files changed by one patch, all or none (C3).
+//! `apply_patch`: changes any number of files by one patch, all or none (C3).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -57,15 +57,15 @@ impl Tool for ApplyPatch {
     const ASKS: Asks = Asks::OnceToChange;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let done = patches::apply(context, &args.patch_text)?;
-        let files = done.files.iter().map(|file| File {
-            path: context.shown(&file.path),
+        let applied = patches::apply(context, &args.patch_text)?;
+        let files = applied.files.iter().map(|file| File {
+            path: context.display(&file.path),
             action: action(file),
-            moved_from: file.moved_from.as_ref().map(|path| context.shown(path)),
-            copied_from: file.copied_from.as_ref().map(|path| context.shown(path)),
-            placed: done.placed(file),
+            moved_from: file.moved_from.as_ref().map(|path| context.display(path)),
+            copied_from: file.copied_from.as_ref().map(|path| context.display(path)),
+            placed: applied.placed(file),
         });
-        Ok(Reply { success: true, files_modified: done.files.len(), files: files.collect() })
+        Ok(Reply { success: true, files_modified: applied.files.len(), files: files.collect() })
     }
 }
 

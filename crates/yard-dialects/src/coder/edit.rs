@@ -1,4 +1,4 @@
-//! `edit`: one place of a text replaced, or each of them (C2).
+//! `edit`: replaces a text in a file, once or everywhere (C2).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -54,7 +54,7 @@ impl Tool for Edit {
         let edited = context.perform(op::Edit { path, actions: vec![action], expected: None })?;
         Ok(Reply {
             success: true,
-            file_path: context.shown(&edited.changed.path),
+            file_path: context.display(&edited.changed.path),
             replacements: edited.places.iter().sum(),
         })
     }

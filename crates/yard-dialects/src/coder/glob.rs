@@ -1,4 +1,4 @@
-//! `glob`: files by name pattern.
+//! `glob`: finds files by name pattern.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use yard_core::op::{self, FindBy, Found, SizeRange};
 
 use crate::paging::is_zero;
 use crate::tool::{Context, Stop, Tool, Work};
-use crate::{paging, patterns, roots};
+use crate::{across_roots, paging, patterns};
 
 pub(super) struct Glob;
 
@@ -69,7 +69,7 @@ impl Tool for Glob {
             size: SizeRange::FILES,
             recursive: true,
             include_ignored: args.include_ignored,
-            limit: paging::entries(args.limit, context.limits()),
+            limit: paging::max_entries(args.limit, context.limits()),
             after: args.cursor.as_deref().map(paging::path_cursor).transpose()?,
         };
         if args.pattern.trim().starts_with('/') {
@@ -78,7 +78,7 @@ impl Tool for Glob {
             return Ok(reply(args.pattern, &context.perform(find)?, context));
         }
         let globs = [args.pattern.clone()];
-        roots::find(context, ".", &globs, find, |found, context| {
+        across_roots::find(context, ".", &globs, find, |found, context| {
             Ok(reply(args.pattern, found, context))
         })
     }
@@ -86,11 +86,11 @@ impl Tool for Glob {
 
 fn reply(pattern: String, found: &Found, context: &Context<'_>) -> Reply {
     Reply {
-        files: found.entries.iter().map(|entry| context.shown(&entry.path)).collect(),
+        files: found.entries.iter().map(|entry| context.display(&entry.path)).collect(),
         count: found.entries.len(),
         pattern,
         truncated: found.truncated,
-        next: paging::next(found),
+        next: paging::next_path(found),
         ignored: found.ignored,
         withheld: found.withheld,
     }

@@ -1,4 +1,4 @@
-//! `ls`: what is in a directory (C6).
+//! `ls`: lists a directory (C6).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use yard_core::op::{self, Depth, ListOrder, Want};
 use yard_core::{FaultCode, FileKind, WsPath};
 
 use crate::tool::{Context, Stop, Tool, Work};
-use crate::{paging, relative, roots};
+use crate::{across_roots, paging, relative};
 
 pub(super) struct Ls;
 
@@ -54,7 +54,7 @@ impl Tool for Ls {
     const WORK: Work = Work::Walk;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let skip = paging::skip(args.cursor.as_deref())?;
+        let skip = paging::skip_cursor(args.cursor.as_deref())?;
         let order = |path| op::List {
             path,
             depth: if args.recursive { Depth::All } else { Depth::Own },
@@ -63,7 +63,7 @@ impl Tool for Ls {
             limit: None,
             skip,
         };
-        let listed = roots::list(context, &args.dir_path, order, |listing, context| {
+        let listed = across_roots::list(context, &args.dir_path, order, |listing, context| {
             reply(listing, skip, context)
         });
         match listed {
@@ -80,17 +80,20 @@ fn reply(listing: &op::Listing, skip: usize, context: &Context<'_>) -> Result<Re
     for entry in &listing.entries {
         entries.push((entry.path.clone(), is_directory(entry, context)?));
     }
-    entries.sort_by_cached_key(|(path, is_directory)| place(path, *is_directory));
+    entries.sort_by_cached_key(|(path, is_directory)| sort_key(path, *is_directory));
     Ok(Reply {
         count: entries.len(),
         truncated: listing.truncated,
         next: paging::next_skip(listing, skip),
-        entries: entries.iter().map(|(path, is)| Entry::of(path, *is, context)).collect(),
+        entries: entries
+            .iter()
+            .map(|(path, is_directory)| Entry::of(path, *is_directory, context))
+            .collect(),
     })
 }
 
-/// Level by level, folder by folder, files first.
-fn place(path: &WsPath, is_directory: bool) -> (usize, Option<WsPath>, bool, WsPath) {
+/// Sorts level by level, folder by folder, files first.
+fn sort_key(path: &WsPath, is_directory: bool) -> (usize, Option<WsPath>, bool, WsPath) {
     (path.names().count(), path.parent(), is_directory, path.clone())
 }
 
@@ -99,8 +102,8 @@ fn is_directory(entry: &op::Entry, context: &Context<'_>) -> Result<bool, Stop> 
     if entry.kind != Some(FileKind::Link) {
         return Ok(entry.kind == Some(FileKind::Folder));
     }
-    let (session, path) = roots::owner(context, &entry.path);
-    let attempt = context.attempt.in_session(&session);
+    let (session, path) = across_roots::root_of(context, &entry.path);
+    let attempt = context.attempt.through(&session);
     let there = context.with(&attempt);
     match there.perform(op::Stat { path, want: Want::default(), follow: true }) {
         Ok(target) => Ok(target.entry.kind == Some(FileKind::Folder)),
@@ -113,7 +116,7 @@ impl Entry {
     fn of(path: &WsPath, is_directory: bool, context: &Context<'_>) -> Self {
         Self {
             name: relative::name(path),
-            path: context.shown(path),
+            path: context.display(path),
             r#type: if is_directory { "directory" } else { "file" },
         }
     }

@@ -1,6 +1,6 @@
 //! The dialect `coder`: seven tools of a coding agent, with arguments in camel case.
 //!
-//! One line a tool below, one file a tool beside it; its words for faults are in `fault.rs`.
+//! One line a tool below, one file a tool beside it; `fault.rs` answers faults.
 
 mod apply_patch;
 mod edit;
@@ -12,18 +12,18 @@ mod read;
 mod write;
 
 use crate::dialect::Dialect;
-use crate::envelope;
-use crate::tool::{AnyTool, Paths};
+use crate::tool::{AnyTool, PathStyle};
+use crate::{assistant, envelope};
 
 /// How this dialect answers (F1).
 pub const DIALECT: Dialect = Dialect {
     name: "coder",
     about: "Reading, writing, editing, patching and finding files, for coding. Paths are relative \
         to the root of the workspace, or absolute inside it.",
-    paths: Paths::Relative,
-    word: fault::word,
-    done: envelope::done,
-    stopped: fault::stopped,
+    path_style: PathStyle::Relative,
+    error_code: |_, code| assistant::error_code(code),
+    wrap_reply: envelope::wrap_reply,
+    wrap_stop: fault::wrap_stop,
 };
 
 /// Every tool of the dialect, in the order of its specification.

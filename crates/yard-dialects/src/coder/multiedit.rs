@@ -1,4 +1,4 @@
-//! `multiedit`: several edits of one file, all or none (C3).
+//! `multiedit`: makes several edits in one file, all or none (C3).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -65,7 +65,7 @@ impl Tool for MultiEdit {
         let edited = context.perform(op::Edit { path, actions, expected: None })?;
         Ok(Reply {
             success: true,
-            file_path: context.shown(&edited.changed.path),
+            file_path: context.display(&edited.changed.path),
             total_replacements: edited.places.iter().sum(),
             results: edited
                 .places

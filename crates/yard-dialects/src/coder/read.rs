@@ -1,10 +1,10 @@
-//! `read`: a file's lines, numbered, within two bounds (C1).
+//! `read`: reads a file's lines, numbered, within two bounds (C1).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_gate::Asks;
 
-use crate::pages::{self, Margin, Page, Piece, Wanted};
+use crate::pages::{self, BytePage, LinePrefix, Page, PageRequest};
 use crate::tool::{Context, Stop, Tool, Work};
 
 /// Most lines of one answer.
@@ -67,43 +67,43 @@ impl Tool for Read {
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.file_path)?;
         if let Some(offset) = args.byte_offset {
-            let piece = pages::read_bytes(context, path, offset, MAX_BYTES)?;
-            return Ok(Reply::of_piece(piece, context));
+            let page = pages::read_bytes(context, path, offset, MAX_BYTES)?;
+            return Ok(Reply::from_bytes(page, context));
         }
-        let wanted = Wanted {
+        let request = PageRequest {
             path,
             skip: args.offset,
             limit: Some(args.limit.unwrap_or(MAX_LINES).min(MAX_LINES)),
             max_bytes: MAX_BYTES,
-            margin: Margin::Numbers("→"),
+            prefix: LinePrefix::Numbers("→"),
         };
-        Ok(Reply::of_page(&pages::read(context, wanted)?, context))
+        Ok(Reply::from_lines(&pages::read(context, request)?, context))
     }
 }
 
 impl Reply {
-    fn of_page(page: &Page, context: &Context<'_>) -> Self {
+    fn from_lines(page: &Page, context: &Context<'_>) -> Self {
         Self {
             content: page.with_notice("byteOffset"),
             metadata: Metadata {
                 truncated: page.truncated,
                 line_count: page.total_lines,
-                file_path: context.shown(&page.path),
+                file_path: context.display(&page.path),
                 preview: !page.is_whole,
                 next_byte: page.cut.map(|cut| cut.byte),
             },
         }
     }
 
-    fn of_piece(piece: Piece, context: &Context<'_>) -> Self {
+    fn from_bytes(page: BytePage, context: &Context<'_>) -> Self {
         Self {
-            content: piece.text,
+            content: page.text,
             metadata: Metadata {
-                truncated: piece.truncated,
-                line_count: piece.total_lines,
-                file_path: context.shown(&piece.path),
+                truncated: page.truncated,
+                line_count: page.total_lines,
+                file_path: context.display(&page.path),
                 preview: true,
-                next_byte: piece.next_byte,
+                next_byte: page.next_byte,
             },
         }
     }

@@ -1,4 +1,4 @@
-//! `write`: a whole file, and what that changed in it.
+//! `write`: writes a whole file, and answers the diff.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -59,12 +59,13 @@ impl Tool for Write {
             Some(version) if !changed.unchanged => diff_of(version, context),
             _ => (String::new(), false),
         };
-        let file_path = context.shown(&changed.path);
+        let file_path = context.display(&changed.path);
         Ok(Reply { success: true, file_path, diff, diff_truncated, created: changed.created })
     }
 }
 
-/// The file is written by now: that its diff cannot be shown is no reason to call that a failure.
+/// The diff of the new version, and whether it was cut. The file is written by now, so that a diff which cannot be made
+/// is no failure of the call.
 fn diff_of(version: VersionId, context: &Context<'_>) -> (String, bool) {
     let max_bytes = context.limits().answer_bytes;
     let shown = context.perform(op::ShowVersion { version, of: None, max_bytes });

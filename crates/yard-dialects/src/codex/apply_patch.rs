@@ -1,4 +1,4 @@
-//! `apply_patch_json` and `apply_patch_freeform`: any number of files changed by one patch, all or none.
+//! `apply_patch_json` and `apply_patch_freeform`: change any number of files by one patch, all or none.
 //! Each takes both forms (X3); a model sends what it was taught.
 
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use yard_core::op::PatchedFile;
 use yard_core::patch::Action;
 use yard_gate::Asks;
 
-use crate::patches::{self, Done, Placed};
+use crate::patches::{self, AppliedPatch, Placed};
 use crate::tool::{Calling, Context, Stop, Tool};
 
 pub(super) struct Json;
@@ -64,7 +64,7 @@ impl Tool for Json {
     const CALLING: Calling = Calling::Strict;
 
     fn run(args: JsonArgs, context: &Context<'_>) -> Result<Reply, Stop> {
-        patches::apply(context, &args.patch).map(|done| Reply::of(&done, context))
+        patches::apply(context, &args.patch).map(|applied| Reply::of(&applied, context))
     }
 }
 
@@ -76,25 +76,27 @@ impl Tool for Freeform {
     const CALLING: Calling = Calling::Strict;
 
     fn run(args: FreeformArgs, context: &Context<'_>) -> Result<Reply, Stop> {
-        patches::apply(context, &args.patch).map(|done| Reply::of(&done, context))
+        patches::apply(context, &args.patch).map(|applied| Reply::of(&applied, context))
     }
 }
 
 impl Reply {
-    fn of(done: &Done, context: &Context<'_>) -> Self {
-        let results = done.files.iter().map(|file| shown(file, done, context)).collect();
-        Self { results }
+    fn of(applied: &AppliedPatch, context: &Context<'_>) -> Self {
+        let results = applied.files.iter().map(|file| File::of(file, applied, context));
+        Self { results: results.collect() }
     }
 }
 
-fn shown(file: &PatchedFile, done: &Done, context: &Context<'_>) -> File {
-    File {
-        path: context.shown(&file.path),
-        bytes_written: file.size,
-        created: file.action == Action::Add || file.copied_from.is_some(),
-        deleted: file.action == Action::Delete,
-        moved_from: file.moved_from.as_ref().map(|path| context.shown(path)),
-        copied_from: file.copied_from.as_ref().map(|path| context.shown(path)),
-        placed: done.placed(file),
+impl File {
+    fn of(file: &PatchedFile, applied: &AppliedPatch, context: &Context<'_>) -> Self {
+        Self {
+            path: context.display(&file.path),
+            bytes_written: file.size,
+            created: file.action == Action::Add || file.copied_from.is_some(),
+            deleted: file.action == Action::Delete,
+            moved_from: file.moved_from.as_ref().map(|path| context.display(path)),
+            copied_from: file.copied_from.as_ref().map(|path| context.display(path)),
+            placed: applied.placed(file),
+        }
     }
 }

@@ -1,22 +1,22 @@
-//! `exec_command`: a command on a terminal, which outlives the call (X5).
+//! `exec_command`: starts a command on a terminal, which outlives the call (X5).
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use yard_core::FaultCode;
-use yard_gate::Completion;
 
 use crate::commands;
-use crate::terminals::{LOOK, Told};
+use crate::stop::completed;
+use crate::terminals::{MAX_WAIT, TerminalReply};
 use crate::tool::{Calling, Context, Stop, Tool, Work};
 
 pub(super) struct ExecCommand;
 
-/// Starts a command on a terminal (PTY) of its own, in a sandbox that sees the workspace and has no network,
+/// Starts a command on a terminal (PTY) of its own, in a sandbox that sees the workspace,
 /// and returns once it ends, waits for input, or is still busy after ten seconds: it then goes on in the
 /// background. Type into it and poll it with `write_stdin`. Use it for prompts, editors, pagers, servers and
 /// other long work; `shell` is better for a command that just ends. It changes the workspace directly, so
-/// that opening it may need a person's approval; what it changes is recorded as steps that can be undone, but
-/// for git's own files and what ignore files exclude.
+/// that opening it, and reaching a host that is not allowed yet, may need a person's approval; what it changes is
+/// recorded as steps that can be undone, but for git's own files and what ignore files exclude.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
     /// Opaque PTY session identifier: a name of your choice, not in use in this chat.
@@ -29,13 +29,13 @@ pub(super) struct Args {
 
 impl Tool for ExecCommand {
     type Args = Args;
-    type Reply = Told;
+    type Reply = TerminalReply;
     const NAME: &'static str = "exec_command";
     const SERVED: yard_gate::ExecutableBy = yard_gate::ExecutableBy::ConnectedProcess;
     const WORK: Work = Work::Run;
     const CALLING: Calling = Calling::Strict;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Told, Stop> {
+    fn run(args: Args, context: &Context<'_>) -> Result<TerminalReply, Stop> {
         if args.cmd.trim().is_empty() || args.cmd.contains('\0') {
             return Err(Stop::argument("cmd", "expected a command, without a NUL"));
         }
@@ -45,16 +45,14 @@ impl Tool for ExecCommand {
         };
         let life = context.session().terminals().longest_life();
         let command = commands::in_shell(&args.cmd, folder, life);
-        let opened =
-            context.attempt.open_terminal(&args.session_id, &command, LOOK).map_err(|fault| {
-                match fault.code() {
-                    FaultCode::BadArgument => Stop::argument("session_id", fault.message()),
-                    _ => Stop::Fault(context.told(fault, std::slice::from_ref(&command.folder))),
-                }
-            })?;
-        match opened {
-            Completion::Done(seen) => Ok(Told::of(context, &seen)),
-            Completion::Pending(pending) => Err(Stop::Pending(pending)),
-        }
+        let opened = context.attempt.open_terminal(&args.session_id, &command, MAX_WAIT);
+        let opened = opened.map_err(|fault| match fault.code() {
+            FaultCode::BadArgument => Stop::argument("session_id", fault.message()),
+            _ => {
+                let folder = std::slice::from_ref(&command.folder);
+                Stop::Fault(context.fault_for_caller(fault, folder))
+            }
+        })?;
+        Ok(TerminalReply::of(context, &completed(opened)?))
     }
 }

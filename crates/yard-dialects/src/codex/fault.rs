@@ -1,16 +1,11 @@
-//! This dialect's word for every fault. Its specification names none: they are those of `assistant`,
-//! in the shape of `file`.
+//! Faults as this dialect answers them. Its specification names no error codes: they are those of `assistant`, in the
+//! shape of `file`.
 
-use yard_core::{FaultCode, Subject};
+use yard_core::Subject;
 
 use crate::dialect::Answer;
 use crate::tool::Stop;
 use crate::{assistant, envelope};
-
-/// The word of `assistant`, whose match is exhaustive.
-pub(super) fn word(_tool: &str, code: FaultCode) -> &'static str {
-    assistant::word(code)
-}
 
 /// The argument that a fault is about, as the tool calls it.
 fn argument(tool: &str, subject: Subject) -> Option<&'static str> {
@@ -34,10 +29,7 @@ fn argument(tool: &str, subject: Subject) -> Option<&'static str> {
     }
 }
 
-/// The answer of a tool that has no reply.
-pub(super) fn stopped(tool: &str, stop: &Stop) -> Answer {
-    let stop = &envelope::naming(stop, |subject| argument(tool, subject));
-    envelope::stopped(stop, |failure| {
-        envelope::error_and_message(word(tool, failure.code), failure)
-    })
+pub(super) fn wrap_stop(tool: &str, stop: &Stop) -> Answer {
+    let argument = |subject| argument(tool, subject);
+    envelope::wrap_error_and_message(stop, argument, assistant::error_code)
 }

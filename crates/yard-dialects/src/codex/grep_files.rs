@@ -1,4 +1,4 @@
-//! `grep_files`: lines that match a regular expression, file by file (X2).
+//! `grep_files`: finds lines that match a regular expression, file by file (X2).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,8 +6,9 @@ use yard_core::WsPath;
 use yard_core::op::{self, GrepMatch, PathFilter, RegexFlavor};
 
 use crate::paging::is_zero;
+use crate::relative::root;
 use crate::tool::{Calling, Context, Stop, Tool, Work};
-use crate::{paging, roots};
+use crate::{across_roots, paging};
 
 pub(super) struct GrepFiles;
 
@@ -27,10 +28,6 @@ pub(super) struct Args {
     #[serde(default = "limit")]
     #[schemars(range(min = 1))]
     limit: u64,
-}
-
-fn root() -> String {
-    ".".to_owned()
 }
 
 fn limit() -> u64 {
@@ -84,11 +81,11 @@ impl Tool for GrepFiles {
             before: 0,
             after: 0,
             include_ignored: false,
-            limit: paging::entries(args.limit, context.limits()),
+            limit: paging::max_entries(args.limit, context.limits()),
             cursor: None,
         };
         let globs = args.include.unwrap_or_default();
-        roots::grep(context, &args.path, &globs, grep, |answer, context| {
+        across_roots::grep(context, &args.path, &globs, grep, |answer, context| {
             Ok(Reply {
                 results: by_file(answer.matches, context),
                 truncated: answer.truncated,
@@ -107,7 +104,7 @@ fn by_file(matches: Vec<GrepMatch>, context: &Context<'_>) -> Vec<File> {
         let line = Line { line_num: found.line, line: found.text };
         match files.last_mut() {
             Some(file) if last.as_ref() == Some(&found.path) => file.matches.push(line),
-            _ => files.push(File { file: context.shown(&found.path), matches: vec![line] }),
+            _ => files.push(File { file: context.display(&found.path), matches: vec![line] }),
         }
         last = Some(found.path);
     }

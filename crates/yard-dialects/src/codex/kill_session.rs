@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::terminals::{Told, stopped};
+use crate::terminals::{self, TerminalReply};
 use crate::tool::{Calling, Context, Hints, Stop, Tool, Work};
 
 pub(super) struct KillSession;
@@ -18,15 +18,16 @@ pub(super) struct Args {
 
 impl Tool for KillSession {
     type Args = Args;
-    type Reply = Told;
+    type Reply = TerminalReply;
     const NAME: &'static str = "kill_session";
     const SERVED: yard_gate::ExecutableBy = yard_gate::ExecutableBy::ConnectedProcess;
     const WORK: Work = Work::Run;
     const CALLING: Calling = Calling::Strict;
     const HINTS: Hints = Hints::CHANGES.repeating();
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Told, Stop> {
-        let seen = context.attempt.stop_terminal(&args.session_id);
-        Ok(Told::of(context, &seen.map_err(|fault| stopped(context, fault))?))
+    fn run(args: Args, context: &Context<'_>) -> Result<TerminalReply, Stop> {
+        let look = context.attempt.stop_terminal(&args.session_id);
+        let look = look.map_err(|fault| terminals::to_stop(context, fault))?;
+        Ok(TerminalReply::of(context, &look))
     }
 }

@@ -1,12 +1,13 @@
-//! `list_dir`: a directory, level by level (X2).
+//! `list_dir`: lists a directory, level by level (X2).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::FileKind;
 use yard_core::op::{self, Depth, ListOrder};
 
+use crate::relative::root;
 use crate::tool::{Calling, Context, Stop, Tool, Work};
-use crate::{paging, roots};
+use crate::{across_roots, paging};
 
 pub(super) struct ListDir;
 
@@ -27,10 +28,6 @@ pub(super) struct Args {
     #[serde(default = "limit")]
     #[schemars(range(min = 1))]
     limit: u64,
-}
-
-fn root() -> String {
-    ".".to_owned()
 }
 
 fn depth() -> u64 {
@@ -64,12 +61,12 @@ impl Tool for ListDir {
             depth: Depth::Levels(u32::try_from(args.depth).unwrap_or(u32::MAX)),
             hidden: true,
             order: ListOrder::BreadthFirst,
-            limit: paging::entries(args.limit, context.limits()),
+            limit: paging::max_entries(args.limit, context.limits()),
             skip: usize::try_from(args.offset).unwrap_or(usize::MAX),
         };
-        roots::list(context, &args.path, order, |listing, context| {
+        across_roots::list(context, &args.path, order, |listing, context| {
             Ok(Reply {
-                entries: listing.entries.iter().map(|entry| shown(entry, context)).collect(),
+                entries: listing.entries.iter().map(|entry| marked(entry, context)).collect(),
                 truncated: listing.truncated,
                 total: listing.total,
             })
@@ -77,11 +74,12 @@ impl Tool for ListDir {
     }
 }
 
-fn shown(entry: &op::Entry, context: &Context<'_>) -> String {
+/// The path with a mark for the kind of the entry.
+fn marked(entry: &op::Entry, context: &Context<'_>) -> String {
     let mark = match entry.kind {
         Some(FileKind::Folder) => "/",
         Some(FileKind::Link) => "@",
         Some(FileKind::File) | None => "",
     };
-    format!("{}{mark}", context.shown(&entry.path))
+    format!("{}{mark}", context.display(&entry.path))
 }

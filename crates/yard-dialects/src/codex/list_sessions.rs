@@ -1,15 +1,15 @@
-//! `list_sessions`: the terminals of this chat (X5).
+//! `list_sessions`: lists the terminals of this chat (X5).
 
 use std::cmp::Reverse;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::terminals::Row;
+use crate::terminals::ListedTerminal;
 use crate::tool::{Calling, Context, Stop, Tool, Work};
 
-/// As many as a listing shows.
-const MOST: usize = 50;
+/// Terminals that a listing shows.
+const MAX_SESSIONS: usize = 50;
 
 pub(super) struct ListSessions;
 
@@ -21,7 +21,7 @@ pub(super) struct Args {}
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Reply {
     /// The sessions.
-    sessions: Vec<Row>,
+    sessions: Vec<ListedTerminal>,
 }
 
 impl Tool for ListSessions {
@@ -37,9 +37,11 @@ impl Tool for ListSessions {
             let attempt = context.attempt.in_session(session);
             let there = context.with(&attempt);
             let listed = session.terminals().list()?;
-            sessions.extend(listed.iter().map(|one| (one.opened_at, Row::of(&there, one))));
+            let rows = listed.iter().map(|one| (one.opened_at, ListedTerminal::of(&there, one)));
+            sessions.extend(rows);
         }
         sessions.sort_by_key(|(opened_at, _)| Reverse(*opened_at));
-        Ok(Reply { sessions: sessions.into_iter().take(MOST).map(|(_, row)| row).collect() })
+        let newest = sessions.into_iter().take(MAX_SESSIONS);
+        Ok(Reply { sessions: newest.map(|(_, terminal)| terminal).collect() })
     }
 }

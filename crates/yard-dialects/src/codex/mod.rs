@@ -1,6 +1,6 @@
 //! The dialect `codex`: tools with strict schemas, and patches in two forms.
 //!
-//! One line a tool below, one file a tool beside it; its words for faults are in `fault.rs`.
+//! One line a tool below, one file a tool beside it; `fault.rs` answers faults.
 
 mod apply_patch;
 mod exec_command;
@@ -15,8 +15,8 @@ mod shell;
 mod write_stdin;
 
 use crate::dialect::Dialect;
-use crate::envelope;
-use crate::tool::{AnyTool, Paths};
+use crate::tool::{AnyTool, PathStyle};
+use crate::{assistant, envelope};
 
 /// How this dialect answers (F1).
 pub const DIALECT: Dialect = Dialect {
@@ -24,10 +24,10 @@ pub const DIALECT: Dialect = Dialect {
     about: "Listing, reading, searching and patching files, running commands, and terminals, with strict schemas: every argument is \
         listed as required, and one that is left out has its default. Paths are relative to the \
         root of the workspace.",
-    paths: Paths::Relative,
-    word: fault::word,
-    done: envelope::done,
-    stopped: fault::stopped,
+    path_style: PathStyle::Relative,
+    error_code: |_, code| assistant::error_code(code),
+    wrap_reply: envelope::wrap_reply,
+    wrap_stop: fault::wrap_stop,
 };
 
 /// Every tool of the dialect, in the order of its specification; then those that look after terminals.

@@ -1,10 +1,10 @@
-//! `read_file`: a slice of a file, as it is or indented.
+//! `read_file`: reads lines of a file, indented on request.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::WsPath;
 
-use crate::pages::{self, Cut, Margin, Wanted};
+use crate::pages::{self, CutLine, LinePrefix, PageRequest};
 use crate::tool::{Calling, Context, Stop, Tool, Work};
 
 /// The longest indentation.
@@ -65,14 +65,14 @@ impl Tool for ReadFile {
     const CALLING: Calling = Calling::Strict;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let wanted = Wanted {
+        let request = PageRequest {
             path: context.path(&args.path)?,
             skip: args.offset,
             limit: Some(args.limit),
             max_bytes: context.limits().answer_bytes,
-            margin: margin(&args.mode, &args.indent)?,
+            prefix: line_prefix(&args.mode, &args.indent)?,
         };
-        let page = pages::read(context, wanted)?;
+        let page = pages::read(context, request)?;
         Ok(Reply {
             truncated: page.truncated,
             total_lines: page.total_lines,
@@ -82,21 +82,21 @@ impl Tool for ReadFile {
     }
 }
 
-fn margin<'a>(mode: &str, indent: &'a str) -> Result<Margin<'a>, Stop> {
+fn line_prefix<'a>(mode: &str, indent: &'a str) -> Result<LinePrefix<'a>, Stop> {
     match mode.trim().to_ascii_lowercase().as_str() {
-        "slice" => Ok(Margin::Text("")),
+        "slice" => Ok(LinePrefix::Text("")),
         "indentation" if indent.len() > MAX_INDENT => {
             Err(Stop::argument("indent", format!("expected at most {MAX_INDENT} bytes")))
         }
-        "indentation" => Ok(Margin::Text(indent)),
+        "indentation" => Ok(LinePrefix::Text(indent)),
         _ => Err(Stop::argument("mode", "expected slice or indentation")),
     }
 }
 
-fn note(context: &Context<'_>, path: &WsPath, Cut { line, byte }: Cut) -> String {
-    // These arguments count lines; for what a command said, its name can say where to begin.
+fn note(context: &Context<'_>, path: &WsPath, CutLine { line, byte }: CutLine) -> String {
+    // The arguments of this tool count lines. The name of a command output can have a byte to begin at.
     let on = match path.is_command_output() {
-        true => format!("read {}@{byte} to go on there", context.shown(path)),
+        true => format!("read {}@{byte} to go on there", context.display(path)),
         false => "search it with grep_files".to_owned(),
     };
     format!("line {line} is longer than one answer and was cut at byte {byte} of the file; {on}")

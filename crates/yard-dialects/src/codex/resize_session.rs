@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_gate::Size;
 
-use crate::terminals::stopped;
+use crate::terminals;
 use crate::tool::{Calling, Context, Hints, Stop, Tool};
 
-/// What a screen can sensibly have.
+/// The rows and the columns that a screen can have.
 const SIDES: std::ops::RangeInclusive<u16> = 2..=500;
 
 pub(super) struct ResizeSession;
@@ -50,7 +50,7 @@ impl Tool for ResizeSession {
         }
         let size = Size { rows, columns };
         let resized = context.attempt.resize_terminal(&session_id, size);
-        resized.map_err(|fault| stopped(context, fault))?;
+        resized.map_err(|fault| terminals::to_stop(context, fault))?;
         Ok(Reply { rows, columns })
     }
 }

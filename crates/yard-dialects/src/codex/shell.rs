@@ -1,4 +1,4 @@
-//! `shell`: a command, run to its end in a box (X4).
+//! `shell`: runs a command to its end in a box (X4).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,10 +8,10 @@ use crate::tool::{Calling, Context, Stop, Tool, Work};
 
 pub(super) struct Shell;
 
-/// Runs a shell command in a sandbox that sees the workspace and has no network. What it changes in the
+/// Runs a shell command in a sandbox that sees the workspace. What it changes in the
 /// workspace is kept as one step that can be undone; replacing or deleting files that this chat did not
-/// make may need a person's approval. Of long output the answer shows the beginning and the end, and names
-/// a file with the whole, for `read_file` and `grep_files`.
+/// make, and reaching a host that is not allowed yet, may need a person's approval. Of long output the answer shows
+/// the beginning and the end, and names a file with the whole, for `read_file` and `grep_files`.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
     /// Shell command to run.
@@ -72,20 +72,20 @@ impl Tool for Shell {
             Some(folder) if !folder.is_empty() => commands::start_folder(context, folder)?,
             _ => context.whole()?,
         };
-        let wall = commands::wall(context, "timeout_ms", args.timeout_ms)?;
+        let wall = commands::time_limit(context, "timeout_ms", args.timeout_ms)?;
         let finished = commands::run(context, &commands::in_shell(&args.command, folder, wall))?;
-        let stdout = commands::told(context, &finished.ran.stdout);
-        let stderr = commands::told(context, &finished.ran.stderr);
+        let stdout = commands::output_text(context, &finished.ran.stdout);
+        let stderr = commands::output_text(context, &finished.ran.stderr);
         Ok(Reply {
             stdout: stdout.text,
             stderr: stderr.text,
-            returncode: commands::code(&finished),
+            returncode: commands::exit_code(&finished),
             stdout_truncated: stdout.truncated,
             stderr_truncated: stderr.truncated,
             stdout_path: stdout.path,
             stderr_path: stderr.path,
             timeout: commands::is_out_of_time(&finished),
-            message: commands::story(context, &finished),
+            message: commands::outcome_message(context, &finished),
         })
     }
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::terminals::{LOOK, Told, stopped};
+use crate::terminals::{self, MAX_WAIT, TerminalReply};
 use crate::tool::{Calling, Context, Stop, Tool, Work};
 
 pub(super) struct WriteStdin;
@@ -21,14 +21,15 @@ pub(super) struct Args {
 
 impl Tool for WriteStdin {
     type Args = Args;
-    type Reply = Told;
+    type Reply = TerminalReply;
     const NAME: &'static str = "write_stdin";
     const SERVED: yard_gate::ExecutableBy = yard_gate::ExecutableBy::ConnectedProcess;
     const WORK: Work = Work::Run;
     const CALLING: Calling = Calling::Strict;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Told, Stop> {
-        let seen = context.attempt.send_input(&args.session_id, &args.chars, LOOK);
-        Ok(Told::of(context, &seen.map_err(|fault| stopped(context, fault))?))
+    fn run(args: Args, context: &Context<'_>) -> Result<TerminalReply, Stop> {
+        let look = context.attempt.send_input(&args.session_id, &args.chars, MAX_WAIT);
+        let look = look.map_err(|fault| terminals::to_stop(context, fault))?;
+        Ok(TerminalReply::of(context, &look))
     }
 }

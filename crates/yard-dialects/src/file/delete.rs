@@ -1,4 +1,4 @@
-//! `file.delete`: one file goes.
+//! `file.delete`: removes one file.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,7 +33,7 @@ impl Tool for Delete {
         if path.is_root() {
             let message = format!(
                 "{} is the root of the workspace, a directory: only files are deleted. Name a file",
-                context.shown(&path)
+                context.display(&path)
             );
             return Err(Stop::Fault(Fault::new(FaultCode::IsFolder, message).about(Subject::Path)));
         }

@@ -1,4 +1,4 @@
-//! This dialect's word for every fault.
+//! This dialect's error code for every fault.
 
 use yard_core::{FaultCode, Subject};
 
@@ -8,8 +8,8 @@ use crate::tool::{Stop, Tool};
 
 use super::{delete, patch, write};
 
-/// One row a fault. What goes wrong with the disk is another word for tools that write to it.
-pub(super) fn word(tool: &str, code: FaultCode) -> &'static str {
+/// One row a fault. A tool that writes to the disk has another code for its errors.
+pub(super) fn error_code(tool: &str, code: FaultCode) -> &'static str {
     match code {
         FaultCode::BadArgument | FaultCode::NoChange => "invalid_arguments",
         FaultCode::TextNotFound => "find_not_found",
@@ -30,7 +30,7 @@ pub(super) fn word(tool: &str, code: FaultCode) -> &'static str {
         FaultCode::Io if writes(tool) => "write_failed",
         FaultCode::Io => "io_error",
         FaultCode::Timeout => "timeout",
-        // It runs nothing.
+        // This dialect runs no commands.
         FaultCode::NotRun | FaultCode::Unavailable => "unavailable",
     }
 }
@@ -57,10 +57,7 @@ fn argument(tool: &str, subject: Subject) -> Option<&'static str> {
     }
 }
 
-/// The answer of a tool that has no reply.
-pub(super) fn stopped(tool: &str, stop: &Stop) -> Answer {
-    let stop = &envelope::naming(stop, |subject| argument(tool, subject));
-    envelope::stopped(stop, |failure| {
-        envelope::error_and_message(word(tool, failure.code), failure)
-    })
+pub(super) fn wrap_stop(tool: &str, stop: &Stop) -> Answer {
+    let argument = |subject| argument(tool, subject);
+    envelope::wrap_error_and_message(stop, argument, |code| error_code(tool, code))
 }

@@ -1,4 +1,4 @@
-//! `file.list`: a directory's own entries, or the files below it that match a pattern (F4).
+//! `file.list`: lists a directory's own entries, or the files below it that match a pattern (F4).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,8 +6,9 @@ use yard_core::op::{self, Depth, FindBy, ListOrder, SizeRange};
 use yard_core::{FileType, WsPath};
 
 use crate::paging::is_zero;
+use crate::relative::root;
 use crate::tool::{Context, Stop, Tool, Work};
-use crate::{paging, roots};
+use crate::{across_roots, paging};
 
 pub(super) struct List;
 
@@ -26,10 +27,6 @@ pub(super) struct Args {
     include_ignored: bool,
     /// Where a cut answer goes on: its `next`.
     cursor: Option<String>,
-}
-
-fn root() -> String {
-    ".".to_owned()
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -64,7 +61,7 @@ struct Entry {
 impl Entry {
     fn of(entry: &op::Entry, context: &Context<'_>) -> Self {
         Self {
-            path: context.shown(&entry.path),
+            path: context.display(&entry.path),
             size: entry.size.unwrap_or(0),
             modified: entry.updated_at.to_string(),
             is_directory: entry.file_type == FileType::Folder,
@@ -87,7 +84,7 @@ impl Tool for List {
 }
 
 fn own(args: &Args, context: &Context<'_>) -> Result<Reply, Stop> {
-    let skip = paging::skip(args.cursor.as_deref())?;
+    let skip = paging::skip_cursor(args.cursor.as_deref())?;
     let order = |path| op::List {
         path,
         depth: Depth::Own,
@@ -96,7 +93,7 @@ fn own(args: &Args, context: &Context<'_>) -> Result<Reply, Stop> {
         limit: None,
         skip,
     };
-    roots::list(context, &args.path, order, |listing, context| {
+    across_roots::list(context, &args.path, order, |listing, context| {
         Ok(Reply {
             next: paging::next_skip(listing, skip),
             truncated: listing.truncated,
@@ -118,9 +115,9 @@ fn matching(pattern: &str, args: &Args, context: &Context<'_>) -> Result<Reply, 
         limit: None,
         after: args.cursor.as_deref().map(paging::path_cursor).transpose()?,
     };
-    roots::find(context, &args.path, &[pattern.to_owned()], find, |found, context| {
+    across_roots::find(context, &args.path, &[pattern.to_owned()], find, |found, context| {
         Ok(Reply {
-            next: paging::next(found),
+            next: paging::next_path(found),
             truncated: found.truncated,
             ignored: found.ignored,
             withheld: found.withheld,

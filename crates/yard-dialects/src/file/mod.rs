@@ -1,6 +1,6 @@
 //! The dialect `file`: six tools on files, with dotted names and errors as answers.
 //!
-//! One line a tool below, one file a tool beside it; its words for faults are in `fault.rs`.
+//! One line a tool below, one file a tool beside it; its error codes are in `fault.rs`.
 
 mod delete;
 mod fault;
@@ -12,7 +12,7 @@ mod write;
 
 use crate::dialect::Dialect;
 use crate::envelope;
-use crate::tool::{AnyTool, Paths};
+use crate::tool::{AnyTool, PathStyle};
 
 /// How this dialect answers (F1).
 pub const DIALECT: Dialect = Dialect {
@@ -20,10 +20,10 @@ pub const DIALECT: Dialect = Dialect {
     about: "Reading, writing, patching, listing and searching files. Paths are relative to the \
         root of the workspace; where a name must be a legal function name, `file.read` is \
         `file_read`.",
-    paths: Paths::Relative,
-    word: fault::word,
-    done: envelope::done,
-    stopped: fault::stopped,
+    path_style: PathStyle::Relative,
+    error_code: fault::error_code,
+    wrap_reply: envelope::wrap_reply,
+    wrap_stop: fault::wrap_stop,
 };
 
 /// Every tool of the dialect, in the order of its specification.

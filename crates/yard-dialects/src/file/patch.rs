@@ -1,4 +1,4 @@
-//! `file.patch`: places of a text replaced, all or none (F3).
+//! `file.patch`: replaces texts in a file, all or none (F3).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,9 +1,9 @@
-//! `file.read`: a file's lines, numbered as `cat -n` does (F2).
+//! `file.read`: reads a file's lines, numbered as `cat -n` does (F2).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::pages::{self, Margin, Wanted};
+use crate::pages::{self, LinePrefix, PageRequest};
 use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct Read;
@@ -53,22 +53,22 @@ impl Tool for Read {
         let path = context.path(&args.path)?;
         let max_bytes = context.limits().answer_bytes;
         if let Some(offset) = args.byte_offset {
-            let piece = pages::read_bytes(context, path, offset, max_bytes)?;
+            let page = pages::read_bytes(context, path, offset, max_bytes)?;
             return Ok(Reply {
-                content: piece.text,
-                total_lines: piece.total_lines,
-                truncated: piece.truncated,
-                next_byte: piece.next_byte,
+                content: page.text,
+                total_lines: page.total_lines,
+                truncated: page.truncated,
+                next_byte: page.next_byte,
             });
         }
-        let wanted = Wanted {
+        let request = PageRequest {
             path,
             skip: args.offset.saturating_sub(1),
             limit: args.limit,
             max_bytes,
-            margin: Margin::Numbers("\t"),
+            prefix: LinePrefix::Numbers("\t"),
         };
-        let page = pages::read(context, wanted)?;
+        let page = pages::read(context, request)?;
         Ok(Reply {
             content: page.with_notice("byte_offset"),
             total_lines: page.total_lines,

@@ -1,4 +1,4 @@
-//! `file.search`: lines that match a regular expression, marked among their neighbours (F5).
+//! `file.search`: finds lines that match a regular expression, marked among their neighbours (F5).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,8 +6,9 @@ use yard_core::WsPath;
 use yard_core::op::{self, GrepMatch, PathFilter, RegexFlavor};
 
 use crate::paging::is_zero;
+use crate::relative::root;
 use crate::tool::{Context, Stop, Tool, Work};
-use crate::{paging, roots};
+use crate::{across_roots, paging};
 
 pub(super) struct Search;
 
@@ -31,7 +32,7 @@ pub(super) struct Args {
     #[schemars(range(max = 100))]
     context_lines: u64,
     /// Most matches to return.
-    #[serde(default = "most")]
+    #[serde(default = "max_results")]
     #[schemars(range(min = 1))]
     max_results: u64,
     /// Search also what ignore files exclude.
@@ -41,15 +42,11 @@ pub(super) struct Args {
     cursor: Option<String>,
 }
 
-fn root() -> String {
-    ".".to_owned()
-}
-
 fn yes() -> bool {
     true
 }
 
-fn most() -> u64 {
+fn max_results() -> u64 {
     100
 }
 
@@ -82,7 +79,7 @@ struct Match {
 
 impl Match {
     fn of(found: &GrepMatch, context: &Context<'_>) -> Self {
-        Self { path: context.shown(&found.path), line: found.line, content: marked(found) }
+        Self { path: context.display(&found.path), line: found.line, content: marked(found) }
     }
 }
 
@@ -112,10 +109,10 @@ impl Tool for Search {
             before: around,
             after: around,
             include_ignored: args.include_ignored,
-            limit: paging::entries(args.max_results, context.limits()),
+            limit: paging::max_entries(args.max_results, context.limits()),
             cursor: args.cursor.as_deref().map(paging::match_cursor).transpose()?,
         };
-        roots::grep(context, &args.path, &globs, grep, |answer, context| {
+        across_roots::grep(context, &args.path, &globs, grep, |answer, context| {
             Ok(Reply {
                 next: paging::next_match(&answer),
                 truncated: answer.truncated,

@@ -1,4 +1,4 @@
-//! `file.write`: a whole file, with the folders above it.
+//! `file.write`: writes a whole file, and makes the folders above it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,10 +1,10 @@
-//! `create_directory`: a directory, with those above it.
+//! `create_directory`: makes a directory, and those above it.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use yard_core::{FaultCode, Subject, op};
 
-use super::{Reply, fault, place};
+use super::{Reply, fault, host_paths};
 use crate::tool::{Context, Hints, Stop, Tool, Work};
 
 pub(super) struct CreateDirectory;
@@ -26,17 +26,17 @@ impl Tool for CreateDirectory {
     const HINTS: Hints = Hints::ADDS.repeating();
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let path = place::read(context, &args.path, Subject::Path)?;
+        let path = host_paths::parse(context, &args.path, Subject::Path)?;
         let made = context.perform(op::Mkdir { path: path.clone() });
         made.map_err(|stop| match stop {
             Stop::Fault(fault) if fault.code() == FaultCode::NotFolder => {
-                let shown = context.host_shown(&path);
+                let shown = context.host_display(&path);
                 let message = format!(
                     "EEXIST: file already exists, mkdir '{shown}'. Choose another name: a file is in the way"
                 );
                 Stop::Fault(fault.reworded(message))
             }
-            stop => fault::of(context, "mkdir", &path)(stop),
+            stop => fault::of_system_call(context, "mkdir", &path)(stop),
         })?;
         Ok(format!("Successfully created directory {}", args.path).into())
     }

@@ -1,4 +1,4 @@
-//! `directory_tree`: everything below a directory, as JSON.
+//! `directory_tree`: lists everything below a directory, as JSON.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,13 +7,13 @@ use yard_core::{Fault, FaultCode, FileKind, Subject, WsPath};
 
 use super::globs::Excluded;
 use super::list_directory::names;
-use super::{Reply, place};
+use super::{Reply, host_paths};
 use crate::relative;
 use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct DirectoryTree;
 
-/// Directories inside each other that are looked into: more would be a trap, not a tree.
+/// The depth of the tree: no real tree is deeper.
 const MAX_DEPTH: usize = 128;
 
 /// Get a recursive tree view of files and directories as a JSON structure. Each entry includes 'name', 'type'
@@ -45,14 +45,14 @@ impl Tool for DirectoryTree {
     const WORK: Work = Work::Walk;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let path = place::read(context, &args.path, Subject::Path)?;
-        let mut growing = Growing {
+        let path = host_paths::parse(context, &args.path, Subject::Path)?;
+        let mut builder = TreeBuilder {
             context,
             excluded: Excluded::by_name_too(&args.exclude_patterns)?,
             entries: context.limits().answer_entries,
             bytes: context.limits().load_bytes,
         };
-        let tree = growing.below(&path, "", 1)?;
+        let tree = builder.nodes_below(&path, "", 1)?;
         let text = serde_json::to_string_pretty(&tree).map_err(|error| {
             Stop::Fault(Fault::new(FaultCode::Io, format!("the tree is no JSON: {error}")))
         })?;
@@ -60,17 +60,22 @@ impl Tool for DirectoryTree {
     }
 }
 
-/// A tree, and what an answer has room for (R12).
-struct Growing<'a> {
+/// Builds a tree within the bounds of an answer (R12).
+struct TreeBuilder<'a> {
     context: &'a Context<'a>,
     excluded: Excluded,
     entries: usize,
     bytes: u64,
 }
 
-impl Growing<'_> {
-    /// What is in a directory that is `relative` to the one that was asked for.
-    fn below(&mut self, path: &WsPath, relative: &str, depth: usize) -> Result<Vec<Node>, Stop> {
+impl TreeBuilder<'_> {
+    /// The nodes of a directory; `relative` is its path from the top of the tree.
+    fn nodes_below(
+        &mut self,
+        path: &WsPath,
+        relative: &str,
+        depth: usize,
+    ) -> Result<Vec<Node>, Stop> {
         // A tree does not go into `/chats` unless that is where it starts (W18).
         let for_tree = depth > 1 || path.is_root();
         let listed = names(self.context, Names { path: path.clone(), for_tree })?;
@@ -80,10 +85,10 @@ impl Growing<'_> {
             let name = relative::name(&entry.path);
             let inside =
                 if relative.is_empty() { name.clone() } else { format!("{relative}/{name}") };
-            if self.excluded.holds(&inside) {
+            if self.excluded.matches(&inside) {
                 continue;
             }
-            if !self.has_room(&name, depth) {
+            if !self.reserve(&name, depth) {
                 nodes.push(self.cut(path));
                 return Ok(nodes);
             }
@@ -111,8 +116,8 @@ impl Growing<'_> {
         if depth >= MAX_DEPTH {
             return Ok(vec![self.cut(path)]);
         }
-        match self.below(path, relative, depth + 1) {
-            // It vanished meanwhile.
+        match self.nodes_below(path, relative, depth + 1) {
+            // The directory was removed meanwhile.
             Err(Stop::Fault(fault))
                 if matches!(fault.code(), FaultCode::NotFound | FaultCode::NotFolder) =>
             {
@@ -122,8 +127,8 @@ impl Growing<'_> {
         }
     }
 
-    /// Counts one more entry, as it will be written.
-    fn has_room(&mut self, name: &str, depth: usize) -> bool {
+    /// Reserves room for one more entry; returns whether there was any.
+    fn reserve(&mut self, name: &str, depth: usize) -> bool {
         let written = (name.len() + 16 * depth + 80) as u64;
         let fits = self.entries > 0 && self.bytes >= written;
         self.entries = self.entries.saturating_sub(1);
@@ -131,12 +136,12 @@ impl Growing<'_> {
         fits
     }
 
-    /// What stands where entries are left out.
+    /// The note in place of entries that are left out.
     fn cut(&self, path: &WsPath) -> Node {
         let name = format!(
             "[more entries are in {}: call directory_tree with this path, or leave out more by \
              excludePatterns]",
-            self.context.host_shown(path)
+            self.context.host_display(path)
         );
         Node { name, r#type: "note", children: None }
     }

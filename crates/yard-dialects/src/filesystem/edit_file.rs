@@ -1,4 +1,4 @@
-//! `edit_file`: texts of a file replaced, all or none, and shown as a diff.
+//! `edit_file`: replaces texts of a file, all or none, and answers the diff.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -6,14 +6,14 @@ use yard_core::op::{self, EditAction, LineStart, ReadAnswer, Slice, Want};
 use yard_core::replace::{self, Batches, Done};
 use yard_core::{Bounds, Fault, FaultCode, Subject, WsPath, diff};
 
-use super::{Reply, fault, flexible, place};
+use super::{Reply, fault, flexible, host_paths};
 use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct EditFile;
 
 /// Unchanged lines that the diff shows around a change.
 const CONTEXT: usize = 4;
-/// How many times the work of an exact edit one is whose white space is not that of the file.
+/// The work of an edit with other white space, in exact edits.
 const FLEXIBLE_WORK: usize = 8;
 
 /// Make edits to a text file. Each edit replaces one place with new content: oldText must stand there exactly,
@@ -48,25 +48,25 @@ impl Tool for EditFile {
     const WORK: Work = Work::Save;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let path = place::read(context, &args.path, Subject::Path)?;
-        // The diff is of the very text that is edited: where somebody was faster, it is made again.
+        let path = host_paths::parse(context, &args.path, Subject::Path)?;
+        // The diff has to be of the edited text: if another process changed the file first, both are made again.
         for _ in 0..context.limits().replans {
             let read = text(context, &path)?;
             let edited = context.call().bounding(context.limits().load_bytes, |bounds| {
                 edited(&read.text, &args.edits, bounds)
             })?;
-            let shown = shown(context, &read, &edited.text)?;
+            let diff = fenced_diff(context, &read, &edited.text)?;
             if args.dry_run || read.text == edited.text {
-                return Ok(shown.into());
+                return Ok(diff.into());
             }
             let (path, actions, expected) = (path.clone(), edited.actions, read.hash);
             match context.perform(op::Edit { path: path.clone(), actions, expected }) {
-                Ok(_) => return Ok(shown.into()),
+                Ok(_) => return Ok(diff.into()),
                 Err(Stop::Fault(fault)) if fault.code() == FaultCode::Stale => {}
-                Err(stop) => return Err(fault::of(context, "open", &path)(stop)),
+                Err(stop) => return Err(fault::of_system_call(context, "open", &path)(stop)),
             }
         }
-        let message = format!("{} keeps changing; try again", context.host_shown(&path));
+        let message = format!("{} keeps changing; try again", context.host_display(&path));
         Err(Stop::Fault(Fault::new(FaultCode::Stale, message).about(Subject::Path)))
     }
 }
@@ -79,9 +79,9 @@ fn text(context: &Context<'_>, path: &WsPath) -> Result<ReadAnswer, Stop> {
         want: Want { hash: true, ..Want::default() },
         max_bytes,
     };
-    let answer = context.perform(ask).map_err(fault::of(context, "open", path))?;
+    let answer = context.perform(ask).map_err(fault::of_system_call(context, "open", path))?;
     if answer.truncated {
-        let shown = context.host_shown(path);
+        let shown = context.host_display(path);
         let message = format!(
             "{shown} has {} bytes; at most {max_bytes} can be edited. Ask the person to raise that limit",
             answer.size
@@ -91,7 +91,7 @@ fn text(context: &Context<'_>, path: &WsPath) -> Result<ReadAnswer, Stop> {
     Ok(answer)
 }
 
-/// A text after all edits, and the exact ones that lead to it.
+/// A text after all edits, and the exact edits that lead to it.
 #[derive(Debug)]
 struct Edited {
     text: String,
@@ -120,14 +120,13 @@ fn edited(text: &str, edits: &[EditOperation], bounds: Bounds<'_>) -> Result<Edi
         }
         edited.work += edited.text.len();
         replace::check_work(edited.work, edited.text.len(), edits.len())?;
-        let done = edited.take_exactly(action, bounds).or_else(|fault| match fault.code() {
-            // What stands there already is what was wanted.
+        let done = edited.apply_exactly(action, bounds).or_else(|fault| match fault.code() {
             FaultCode::NoChange => Ok(()),
-            FaultCode::TextNotFound => edited.take_flexibly(edit, bounds),
+            FaultCode::TextNotFound => edited.apply_flexibly(edit, bounds),
             FaultCode::BadArgument => Err(fault.reworded(EMPTY.to_owned())),
             _ => Err(fault),
         });
-        done.map_err(|fault| nth(&fault, at, edits.len()))?;
+        done.map_err(|fault| with_number(&fault, at, edits.len()))?;
         at += 1;
     }
     Ok(edited)
@@ -137,18 +136,18 @@ const EMPTY: &str = "oldText is empty; send text that stands in the file once. T
     before or after them as oldText, and the same with them as newText.";
 
 impl Edited {
-    /// As [`Edited::take`]. Why a text was not found takes long to say: that is left to later.
-    fn take_exactly(&mut self, action: &EditAction, bounds: Bounds<'_>) -> Result<(), Fault> {
+    /// As [`Edited::apply`]. The message about a text that was not found takes long to make: it is left to later.
+    fn apply_exactly(&mut self, action: &EditAction, bounds: Bounds<'_>) -> Result<(), Fault> {
         if let EditAction::Replace { old, .. } = action
             && !old.is_empty()
             && !replace::occurs(&self.text, old, bounds)?
         {
             return Err(Fault::new(FaultCode::TextNotFound, "oldText was not found"));
         }
-        self.take(action.clone(), bounds)
+        self.apply(action.clone(), bounds)
     }
 
-    fn take(&mut self, action: EditAction, bounds: Bounds<'_>) -> Result<(), Fault> {
+    fn apply(&mut self, action: EditAction, bounds: Bounds<'_>) -> Result<(), Fault> {
         let actions = std::slice::from_ref(&action);
         let outcome = replace::edit_within(self.text.as_bytes(), actions, bounds)?;
         self.text = String::from_utf8(outcome.bytes).map_err(|_| {
@@ -158,7 +157,7 @@ impl Edited {
         Ok(())
     }
 
-    fn take_flexibly(&mut self, edit: &EditOperation, bounds: Bounds<'_>) -> Result<(), Fault> {
+    fn apply_flexibly(&mut self, edit: &EditOperation, bounds: Bounds<'_>) -> Result<(), Fault> {
         // All lines are compared, each without its white space.
         self.work += FLEXIBLE_WORK * self.text.len();
         let unfolded = |text: &str| text.replace("\r\n", "\n");
@@ -166,7 +165,7 @@ impl Edited {
             flexible::edits(&self.text, &unfolded(&edit.old_text), &unfolded(&edit.new_text))?;
         let mut refused = None;
         for way in ways {
-            match self.take(way, bounds) {
+            match self.apply(way, bounds) {
                 Ok(()) => return Ok(()),
                 Err(fault) if fault.code() == FaultCode::NoChange => return Ok(()),
                 Err(fault) => refused = Some(fault),
@@ -179,7 +178,7 @@ impl Edited {
     /// The fault for a text that is nowhere, with the closest place.
     fn not_found(&mut self, edit: &EditOperation, bounds: Bounds<'_>) -> Result<(), Fault> {
         let (old, new) = (edit.old_text.clone(), edit.new_text.clone());
-        self.take(EditAction::Replace { old, new, all: false }, bounds).map_err(|fault| {
+        self.apply(EditAction::Replace { old, new, all: false }, bounds).map_err(|fault| {
             let message = format!(
                 "Could not find exact match for edit:\n{}\n\n{}",
                 edit.old_text,
@@ -190,8 +189,8 @@ impl Edited {
     }
 }
 
-/// Of several edits, which one it was, after what it was.
-fn nth(fault: &Fault, at: usize, edits: usize) -> Fault {
+/// Adds the number of the edit to its fault, if there are several.
+fn with_number(fault: &Fault, at: usize, edits: usize) -> Fault {
     let message = match edits {
         1 => format!("{} Nothing was changed.", fault.message()),
         _ => {
@@ -202,10 +201,10 @@ fn nth(fault: &Fault, at: usize, edits: usize) -> Fault {
     fault.reworded(message)
 }
 
-/// The diff as the reference server shows it: without `\r`, in a fence that nothing in it closes.
-fn shown(context: &Context<'_>, read: &ReadAnswer, after: &str) -> Result<String, Fault> {
+/// The diff as the reference server writes it: without `\r`, in a code fence longer than any in the diff.
+fn fenced_diff(context: &Context<'_>, read: &ReadAnswer, after: &str) -> Result<String, Fault> {
     let unfolded = |text: &str| text.replace("\r\n", "\n");
-    let path = context.host_shown(&read.path);
+    let path = context.host_display(&read.path);
     let limit = context.limits().load_bytes;
     let room = usize::try_from(limit).unwrap_or(usize::MAX);
     let (old, new) = (unfolded(&read.text), unfolded(after));
@@ -238,7 +237,7 @@ mod tests {
             })
             .collect();
         let done = edited(text, &edits, Bounds::NONE)?;
-        // What the kernel makes of the same actions is what was shown.
+        // The kernel makes the same text from the same actions.
         if done.text != text {
             let outcome = replace::edit(text.as_bytes(), &done.actions).unwrap();
             assert_eq!(String::from_utf8(outcome.bytes).unwrap(), done.text);
@@ -264,11 +263,13 @@ mod tests {
     #[test]
     fn r10_failed_edits_teach() {
         let message = |text, edits: &[_]| after(text, edits).unwrap_err().message().to_owned();
-        let told = message("one\ntwo\n", &[("one", "1"), ("tow", "2")]);
-        assert!(told.starts_with("Could not find exact match for edit:\ntow\n\n"), "{told}");
-        assert!(told.ends_with("This was edit 2 of 2; nothing was changed."), "{told}");
-        let told = message("a\nb\na\n", &[("a", "x")]);
-        assert!(told.contains("lines 1, 3"), "{told}");
+        let not_found = message("one\ntwo\n", &[("one", "1"), ("tow", "2")]);
+        let start = "Could not find exact match for edit:\ntow\n\n";
+        assert!(not_found.starts_with(start), "{not_found}");
+        let end = "This was edit 2 of 2; nothing was changed.";
+        assert!(not_found.ends_with(end), "{not_found}");
+        let not_unique = message("a\nb\na\n", &[("a", "x")]);
+        assert!(not_unique.contains("lines 1, 3"), "{not_unique}");
         assert!(message("a\n", &[("", "x")]).starts_with("oldText is empty"));
     }
 

@@ -1,5 +1,5 @@
-//! Lines that a text means although the white space around them differs: how the reference server finds
-//! what an edit does not spell exactly. It takes the first of several places; here there must be one.
+//! Edits whose text differs from the file in the white space around its lines. The reference server takes the first of
+//! several matches; here there must be exactly one.
 
 use yard_core::op::EditAction;
 use yard_core::{Fault, FaultCode, Subject};
@@ -7,9 +7,8 @@ use yard_core::{Fault, FaultCode, Subject};
 /// Line numbers that are named when there are several places.
 const MAX_PLACES: usize = 20;
 
-/// The exact edits that may do what `old` and `new` mean to a text in which `old` does not stand as it is,
-/// the plainer first; none if it means no lines of the text. The plainer may be ambiguous where the other,
-/// which is bound to whole lines, is not.
+/// The exact edits to try for `old` and `new`, if `old` matches lines of the text but for white space; none if it
+/// matches none. The first edit may be ambiguous where the second, which is bound to whole lines, is not.
 pub(super) fn edits(text: &str, old: &str, new: &str) -> Result<Vec<EditAction>, Fault> {
     let old_lines: Vec<&str> = old.split('\n').collect();
     if old_lines.iter().all(|line| line.trim().is_empty()) {
@@ -45,8 +44,8 @@ fn bound(exact: &str, new: &str, end: &str, above: bool, below: bool) -> Option<
     is_one_kind.then(|| replace([before, exact, after].concat(), [before, new, after].concat()))
 }
 
-/// Where the lines stand, whatever white space is around them. (Knuth, Morris and Pratt's search: it takes
-/// time in proportion to the lines, however much they repeat themselves.)
+/// The indexes at which the lines occur, whatever white space is around them. (Knuth, Morris and Pratt's search: its
+/// time is proportional to the number of lines, however repetitive they are.)
 fn places(lines: &[&str], old: &[&str]) -> Vec<usize> {
     let old: Vec<&str> = old.iter().map(|line| line.trim()).collect();
     let borders = borders(&old);

@@ -1,11 +1,11 @@
-//! `get_file_info`: a file's metadata, line by line.
+//! `get_file_info`: answers a file's metadata, line by line.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use yard_core::op::{Stat, Want};
 use yard_core::{FileKind, Subject, Timestamp};
 
-use super::{Reply, fault, place};
+use super::{Reply, fault, host_paths};
 use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct GetFileInfo;
@@ -25,9 +25,9 @@ impl Tool for GetFileInfo {
     const WORK: Work = Work::Look;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let path = place::read(context, &args.path, Subject::Path)?;
+        let path = host_paths::parse(context, &args.path, Subject::Path)?;
         let ask = Stat { path: path.clone(), want: Want::default(), follow: true };
-        let info = context.perform(ask).map_err(fault::of(context, "stat", &path))?;
+        let info = context.perform(ask).map_err(fault::of_system_call(context, "stat", &path))?;
         let (entry, on_disk) = (&info.entry, info.on_disk);
         let lines = [
             format!("size: {}", on_disk.map_or(entry.size.unwrap_or(0), |it| it.size)),

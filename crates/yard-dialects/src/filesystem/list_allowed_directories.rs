@@ -1,9 +1,9 @@
-//! `list_allowed_directories`: where callers may read and write.
+//! `list_allowed_directories`: lists the directories in which callers may read and write.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Reply, place};
+use super::{Reply, host_paths};
 use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct ListAllowedDirectories;
@@ -21,6 +21,6 @@ impl Tool for ListAllowedDirectories {
     const WORK: Work = Work::Look;
 
     fn run(_: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        Ok(format!("Allowed directories:\n{}", place::roots(context).join("\n")).into())
+        Ok(format!("Allowed directories:\n{}", host_paths::roots(context).join("\n")).into())
     }
 }

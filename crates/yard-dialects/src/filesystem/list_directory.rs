@@ -1,11 +1,11 @@
-//! `list_directory`: what is in a directory.
+//! `list_directory`: lists a directory.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use yard_core::op::{Names, NamesAnswer};
 use yard_core::{FileKind, Subject};
 
-use super::{Reply, fault, place};
+use super::{Reply, fault, host_paths};
 use crate::relative;
 use crate::tool::{Context, Stop, Tool, Work};
 
@@ -26,7 +26,7 @@ impl Tool for ListDirectory {
     const WORK: Work = Work::Walk;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let path = place::read(context, &args.path, Subject::Path)?;
+        let path = host_paths::parse(context, &args.path, Subject::Path)?;
         let listed = names(context, Names { path, for_tree: false })?;
         let mut lines: Vec<String> = listed
             .entries
@@ -38,10 +38,10 @@ impl Tool for ListDirectory {
     }
 }
 
-/// What is in a directory, by the bytes of the names.
+/// The entries of a directory, sorted by the bytes of their names.
 pub(super) fn names(context: &Context<'_>, order: Names) -> Result<NamesAnswer, Stop> {
     let path = order.path.clone();
-    context.perform(order).map_err(fault::of(context, "scandir", &path))
+    context.perform(order).map_err(fault::of_system_call(context, "scandir", &path))
 }
 
 /// A link is a file, wherever it leads.
@@ -52,7 +52,7 @@ pub(super) fn mark(kind: Option<FileKind>) -> &'static str {
     }
 }
 
-/// R12: what a cut listing says of the rest.
+/// R12: the last line of a cut listing.
 pub(super) fn rest(shown: usize, total: usize) -> Option<String> {
     (shown < total)
         .then(|| format!("[{shown} of {total} entries; find the others by name with search_files]"))

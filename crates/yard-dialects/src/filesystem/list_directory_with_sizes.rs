@@ -1,4 +1,4 @@
-//! `list_directory_with_sizes`: what is in a directory, and how large it is.
+//! `list_directory_with_sizes`: lists a directory with sizes.
 
 use std::cmp::{Ordering, Reverse};
 
@@ -8,7 +8,7 @@ use yard_core::op::{Depth, Entry, List, ListOrder, Stat, Want};
 use yard_core::{FaultCode, FileKind, Subject};
 
 use super::list_directory::{mark, rest};
-use super::{Reply, fault, place};
+use super::{Reply, fault, host_paths};
 use crate::relative;
 use crate::tool::{Context, Stop, Tool, Work};
 
@@ -50,7 +50,7 @@ impl Tool for ListDirectoryWithSizes {
     const WORK: Work = Work::Walk;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let path = place::read(context, &args.path, Subject::Path)?;
+        let path = host_paths::parse(context, &args.path, Subject::Path)?;
         let listed = context.perform(List {
             path: path.clone(),
             depth: Depth::Own,
@@ -59,7 +59,7 @@ impl Tool for ListDirectoryWithSizes {
             limit: None,
             skip: 0,
         });
-        let mut listing = listed.map_err(fault::of(context, "scandir", &path))?;
+        let mut listing = listed.map_err(fault::of_system_call(context, "scandir", &path))?;
         listing.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         let entries = listing.entries.iter().map(|entry| line(entry, context));
         let mut lines = entries.collect::<Result<Vec<_>, _>>()?;

@@ -2,8 +2,8 @@
 //! argument names and answer texts. Where that one would corrupt a file, this one refuses or keeps the
 //! bytes.
 //!
-//! One line a tool below, one file a tool beside it. What a path means and how it is shown is in
-//! `place.rs`, what went wrong in `fault.rs`, what a pattern means in `globs.rs`.
+//! One line a tool below, one file a tool beside it. `host_paths.rs` reads and shows paths, `fault.rs` words the
+//! faults, `globs.rs` reads patterns.
 
 mod create_directory;
 mod directory_tree;
@@ -12,11 +12,11 @@ mod fault;
 mod flexible;
 mod get_file_info;
 mod globs;
+mod host_paths;
 mod list_allowed_directories;
 mod list_directory;
 mod list_directory_with_sizes;
 mod move_file;
-mod place;
 mod read_file;
 mod read_media_file;
 mod read_multiple_files;
@@ -28,8 +28,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::dialect::Dialect;
-use crate::envelope;
-use crate::tool::{AnyTool, Paths};
+use crate::tool::{AnyTool, PathStyle};
+use crate::{assistant, envelope};
 
 /// How this dialect answers (F1).
 pub const DIALECT: Dialect = Dialect {
@@ -37,10 +37,10 @@ pub const DIALECT: Dialect = Dialect {
     about: "A drop-in for the MCP project's reference server for files: the same tools, arguments and \
         answer texts. An answer is `{\"content\": text}`. Paths are absolute, at or below a directory \
         that `list_allowed_directories` names, or relative to it.",
-    paths: Paths::Host,
-    word: fault::word,
-    done: envelope::done,
-    stopped: fault::stopped,
+    path_style: PathStyle::Host,
+    error_code: |_, code| assistant::error_code(code),
+    wrap_reply: envelope::wrap_reply,
+    wrap_stop: fault::wrap_stop,
 };
 
 /// Every tool of the dialect, in the order of the reference server.

@@ -1,12 +1,12 @@
-//! `move_file`: a file or directory gets another path; nothing is overwritten.
+//! `move_file`: moves or renames a file or directory, and overwrites nothing.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use yard_core::op::{self, OnExisting, Stat, Want};
 use yard_core::{Fault, FaultCode, Subject, WsPath};
 
-use super::{Reply, fault, place};
-use crate::context::missing;
+use super::{Reply, fault, host_paths};
+use crate::context::suggestions;
 use crate::tool::{Context, Stop, Tool};
 
 pub(super) struct MoveFile;
@@ -28,8 +28,8 @@ impl Tool for MoveFile {
     const NAME: &'static str = "move_file";
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let from = place::read(context, &args.source, Subject::Path)?;
-        let to = place::read(context, &args.destination, Subject::Destination)?;
+        let from = host_paths::parse(context, &args.source, Subject::Path)?;
+        let to = host_paths::parse(context, &args.destination, Subject::Destination)?;
         check_free(context, &to)?;
         let order = op::Move {
             from: from.clone(),
@@ -42,27 +42,27 @@ impl Tool for MoveFile {
             Stop::Fault(fault) if fault.code() == FaultCode::NotFound => {
                 let message = format!(
                     "ENOENT: no such file or directory, rename '{}' -> '{}'",
-                    context.host_shown(&from),
-                    context.host_shown(&to)
+                    context.host_display(&from),
+                    context.host_display(&to)
                 );
-                // Either is missing, or the directory that it goes into.
+                // Either the source is missing, or the directory of the destination.
                 let to_folder = to.parent().unwrap_or_else(WsPath::root);
-                let missing = missing::suggestion(context, &from)
-                    .or_else(|| missing::suggestion(context, &to_folder));
+                let missing = suggestions::suggestion(context, &from)
+                    .or_else(|| suggestions::suggestion(context, &to_folder));
                 Stop::Fault(fault.reworded(format!("{message}{}", missing.unwrap_or_default())))
             }
-            stop => fault::of(context, "rename", &from)(stop),
+            stop => fault::of_system_call(context, "rename", &from)(stop),
         })?;
         Ok(format!("Successfully moved {} to {}", args.source, args.destination).into())
     }
 }
 
-/// A move that finds a folder goes into it; here the path was meant.
+/// A move to a folder goes into it, while this tool's argument is the whole new path.
 fn check_free(context: &Context<'_>, to: &WsPath) -> Result<(), Stop> {
     let look = Stat { path: to.clone(), want: Want::default(), follow: false };
     match context.perform(look) {
         Ok(_) => Err(taken(context, to)),
-        // What is wrong with the path is for the move to say.
+        // The move itself reports what is wrong with the path.
         Err(Stop::Fault(fault)) if fault.code() != FaultCode::Timeout => Ok(()),
         Err(stop) => Err(stop),
     }
@@ -70,6 +70,6 @@ fn check_free(context: &Context<'_>, to: &WsPath) -> Result<(), Stop> {
 
 fn taken(context: &Context<'_>, to: &WsPath) -> Stop {
     let message =
-        format!("Destination already exists: {}. Choose another name", context.host_shown(to));
+        format!("Destination already exists: {}. Choose another name", context.host_display(to));
     Stop::Fault(Fault::new(FaultCode::Exists, message).about(Subject::Destination))
 }

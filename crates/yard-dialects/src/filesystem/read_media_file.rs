@@ -1,13 +1,13 @@
-//! `read_media_file`: a file's bytes, as a content block of MCP.
+//! `read_media_file`: reads a file's bytes, as a content block of MCP.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use yard_core::op::{FETCH_BYTES, Fetch};
 use yard_core::{Fault, FaultCode, Subject, WsPath};
 
-use super::{fault, place};
+use super::{fault, host_paths};
+use crate::pages;
 use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct ReadMediaFile;
@@ -54,7 +54,7 @@ struct Resource {
     blob: String,
 }
 
-/// What the reference server knows by its extension.
+/// The extensions that the reference server knows.
 const MIME_TYPES: [(&str, &str); 11] = [
     ("png", "image/png"),
     ("jpg", "image/jpeg"),
@@ -76,15 +76,20 @@ impl Tool for ReadMediaFile {
     const WORK: Work = Work::Look;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let asked = place::read(context, &args.path, Subject::Path)?;
-        let (path, bytes) = fetch(context, &asked).map_err(fault::of(context, "open", &asked))?;
+        let named = host_paths::parse(context, &args.path, Subject::Path)?;
+        let (path, bytes) = pages::read_whole(context, &named, |path, size| {
+            let limit = context.limits().load_bytes;
+            let message = format!("{path} has {size} bytes; at most {limit} are read at once");
+            Stop::Fault(Fault::new(FaultCode::TooLarge, message).about(Subject::Path))
+        })
+        .map_err(fault::of_system_call(context, "open", &named))?;
         let data = STANDARD.encode(bytes);
         let mime_type = mime_type(&path);
         let block = match mime_type.split('/').next() {
             Some("image") => media("image", data, mime_type),
             Some("audio") => media("audio", data, mime_type),
             _ => {
-                let uri = file_uri(&context.host_shown(&path));
+                let uri = file_uri(&context.host_display(&path));
                 let resource = Some(Resource { uri, mime_type, blob: data });
                 Block { r#type: "resource", data: None, mime_type: None, resource }
             }
@@ -97,24 +102,6 @@ fn media(r#type: &'static str, data: String, mime_type: &'static str) -> Block {
     Block { r#type, data: Some(data), mime_type: Some(mime_type), resource: None }
 }
 
-/// All bytes of one content, and where it is, links resolved.
-fn fetch(context: &Context<'_>, path: &WsPath) -> Result<(WsPath, Vec<u8>), Stop> {
-    let ask = |offset, seen| {
-        context.perform(Fetch { path: path.clone(), offset, length: FETCH_BYTES, seen })
-    };
-    let first = ask(0, None)?;
-    let limit = context.limits().load_bytes;
-    if first.size > limit {
-        let message = format!("{path} has {} bytes; at most {limit} are read at once", first.size);
-        return Err(Stop::Fault(Fault::new(FaultCode::TooLarge, message).about(Subject::Path)));
-    }
-    let mut bytes = first.bytes;
-    while (bytes.len() as u64) < first.size {
-        bytes.extend(ask(bytes.len() as u64, Some(first.seen))?.bytes);
-    }
-    Ok((first.path, bytes))
-}
-
 fn mime_type(path: &WsPath) -> &'static str {
     let name = path.name().map(|name| name.to_string().to_lowercase()).unwrap_or_default();
     // A name that only begins with a dot has no extension.
@@ -124,7 +111,7 @@ fn mime_type(path: &WsPath) -> &'static str {
     known.map_or("application/octet-stream", |(_, mime_type)| mime_type)
 }
 
-/// A path as a URI: what is no plain character of one is written as its bytes.
+/// A path as a URI, percent-encoded.
 fn file_uri(path: &str) -> String {
     let mut uri = "file://".to_owned();
     for byte in path.bytes() {

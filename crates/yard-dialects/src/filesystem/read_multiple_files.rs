@@ -1,10 +1,10 @@
-//! `read_multiple_files`: several text files in one answer; one that fails stops no other.
+//! `read_multiple_files`: reads several text files in one answer; a file that cannot be read has an error in its place.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use yard_core::{FaultCode, Subject};
 
-use super::{Reply, place, read_text_file};
+use super::{Reply, host_paths, read_text_file};
 use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct ReadMultipleFiles;
@@ -38,10 +38,10 @@ impl Tool for ReadMultipleFiles {
 }
 
 fn one(text: &str, left: &mut u64, context: &Context<'_>) -> Result<String, Stop> {
-    // Each is looked at where it is: this changes nothing, so that it may be in several roots (R15).
-    let attempt = context.attempt.in_session(context.session().in_root_of(text.trim()));
+    // Each file is read in its own root: a call that only reads may be about several roots (R15).
+    let attempt = context.attempt.through(context.session().in_root_of(text.trim()));
     let there = context.with(&attempt);
-    let read = place::read(&there, text, Subject::Path)
+    let read = host_paths::parse(&there, text, Subject::Path)
         .and_then(|path| read_text_file::whole(&there, path, *left));
     match read {
         Ok(content) => {

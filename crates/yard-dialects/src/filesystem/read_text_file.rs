@@ -1,11 +1,11 @@
-//! `read_text_file`: a text file, or its first or last lines.
+//! `read_text_file`: reads a text file, or its first or last lines.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use yard_core::op::{self, Fetch, LineStart, ReadAnswer, Slice, Want};
 use yard_core::{Fault, FaultCode, Subject, WsPath};
 
-use super::{Reply, fault, place};
+use super::{Reply, fault, host_paths};
 use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct ReadTextFile;
@@ -38,10 +38,10 @@ impl Tool for ReadTextFile {
 
 /// The text that the arguments ask for.
 pub(super) fn read(args: &Args, context: &Context<'_>) -> Result<String, Stop> {
-    let path = place::read(context, &args.path, Subject::Path)?;
-    // The reference server takes a 0 for nothing said.
-    let said = |lines: Option<u64>| lines.filter(|lines| *lines > 0);
-    match (said(args.head), said(args.tail)) {
+    let path = host_paths::parse(context, &args.path, Subject::Path)?;
+    // The reference server reads a 0 as if the argument had not been sent.
+    let nonzero = |lines: Option<u64>| lines.filter(|lines| *lines > 0);
+    match (nonzero(args.head), nonzero(args.tail)) {
         (Some(_), Some(_)) => {
             let message =
                 "Cannot specify both head and tail parameters simultaneously. Send one of them";
@@ -53,7 +53,7 @@ pub(super) fn read(args: &Args, context: &Context<'_>) -> Result<String, Stop> {
     }
 }
 
-/// A whole text, with the mark that it may begin with: whoever writes it back keeps it.
+/// A whole text, with the byte order mark that it may begin with: a caller that writes it back keeps the mark.
 pub(super) fn whole(context: &Context<'_>, path: WsPath, max_bytes: u64) -> Result<String, Stop> {
     let answer = bounded(context, path, LineStart::FromStart(0), None, max_bytes)?;
     match begins_with_mark(context, &answer)? {
@@ -72,7 +72,7 @@ fn begins_with_mark(context: &Context<'_>, answer: &ReadAnswer) -> Result<bool, 
     Ok(start.bytes == BYTE_ORDER_MARK.as_bytes())
 }
 
-/// Lines without the end of the last one.
+/// The first lines, without the newline of the last one.
 fn first(context: &Context<'_>, path: WsPath, lines: u64) -> Result<String, Stop> {
     let mut text = slice(context, path, LineStart::FromStart(0), Some(lines))?.text;
     if text.ends_with('\n') {
@@ -101,8 +101,8 @@ fn bounded(
     let slice = Slice::Lines { start, limit };
     let answer = context
         .perform(op::Read { path: path.clone(), slice, want: Want::default(), max_bytes })
-        .map_err(fault::of(context, "open", &path))
-        .map_err(not_text)?;
+        .map_err(fault::of_system_call(context, "open", &path))
+        .map_err(suggest_read_media_file)?;
     let is_cut = answer.cut_at_byte.is_some()
         || answer.truncated && limit.is_none_or(|limit| answer.lines < limit);
     if !is_cut {
@@ -111,18 +111,16 @@ fn bounded(
     let message = format!(
         "{} has {} bytes, and the answer has room for {max_bytes} of them; use 'head' or 'tail' to \
          read fewer lines of it",
-        context.host_shown(&path),
+        context.host_display(&path),
         answer.size
     );
     Err(Stop::Fault(Fault::new(FaultCode::TooLarge, message).about(Subject::Path)))
 }
 
-fn not_text(stop: Stop) -> Stop {
-    stop.map_fault(|fault| match fault.code() {
-        FaultCode::Binary if fault.message().contains("is not a text") => {
-            let message = format!("{}. Use read_media_file for its bytes", fault.message());
-            Stop::Fault(fault.reworded(message))
-        }
-        _ => Stop::Fault(fault),
+fn suggest_read_media_file(stop: Stop) -> Stop {
+    stop.reword(|fault| {
+        let message = fault.message();
+        (fault.code() == FaultCode::Binary && message.contains("is not a text"))
+            .then(|| format!("{message}. Use read_media_file for its bytes"))
     })
 }

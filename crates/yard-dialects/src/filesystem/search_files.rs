@@ -1,4 +1,4 @@
-//! `search_files`: files and directories by pattern.
+//! `search_files`: finds files and directories by pattern.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -6,7 +6,7 @@ use yard_core::op::{self, FindBy, SizeRange};
 use yard_core::{Subject, WsPath};
 
 use super::globs::{Excluded, checked};
-use super::{Reply, fault, place};
+use super::{Reply, fault, host_paths};
 use crate::relative;
 use crate::tool::{Context, Stop, Tool, Work};
 
@@ -35,7 +35,7 @@ impl Tool for SearchFiles {
     const WORK: Work = Work::Walk;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let path = place::read(context, &args.path, Subject::Path)?;
+        let path = host_paths::parse(context, &args.path, Subject::Path)?;
         let excluded = Excluded::by_path(&args.exclude_patterns)?;
         let found = context
             .perform(op::Find {
@@ -49,11 +49,11 @@ impl Tool for SearchFiles {
                 limit: None,
                 after: None,
             })
-            .map_err(fault::of(context, "scandir", &path))?;
+            .map_err(fault::of_system_call(context, "scandir", &path))?;
         let mut paths: Vec<&WsPath> = found.entries.iter().map(|entry| &entry.path).collect();
-        paths.retain(|path| !excluded.holds_any_above(&relative::below(path, &found.path)));
+        paths.retain(|path| !excluded.matches_any_above(&relative::below(path, &found.path)));
         paths.sort_by(|a, b| by_names(a, b));
-        let mut lines: Vec<String> = paths.iter().map(|path| context.host_shown(path)).collect();
+        let mut lines: Vec<String> = paths.iter().map(|path| context.host_display(path)).collect();
         if found.truncated {
             lines.push(format!(
                 "[more than {} matches; search a directory below this one, or by a narrower pattern]",
@@ -67,7 +67,7 @@ impl Tool for SearchFiles {
     }
 }
 
-/// A directory before what is in it, and that before its next neighbour.
+/// Orders a directory before its entries, and these before the next directory.
 fn by_names(a: &WsPath, b: &WsPath) -> std::cmp::Ordering {
     let slash = |byte: &u8| *byte == b'/';
     a.relative().split(slash).cmp(b.relative().split(slash))

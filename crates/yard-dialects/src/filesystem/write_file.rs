@@ -1,11 +1,11 @@
-//! `write_file`: a whole file.
+//! `write_file`: writes a whole file.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use yard_core::Subject;
 use yard_core::op::{self, OnExisting, OnMissingFolder};
 
-use super::{Reply, fault, place};
+use super::{Reply, fault, host_paths};
 use crate::tool::{Context, Hints, Stop, Tool, Work};
 
 pub(super) struct WriteFile;
@@ -30,7 +30,7 @@ impl Tool for WriteFile {
     const HINTS: Hints = Hints::CHANGES.repeating();
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let path = place::read(context, &args.path, Subject::Path)?;
+        let path = host_paths::parse(context, &args.path, Subject::Path)?;
         let written = op::Write {
             path: path.clone(),
             content: args.content.into_bytes(),
@@ -40,7 +40,7 @@ impl Tool for WriteFile {
             on_missing_folder: OnMissingFolder::Refuse,
             expected: None,
         };
-        context.perform(written).map_err(fault::of(context, "open", &path))?;
+        context.perform(written).map_err(fault::of_system_call(context, "open", &path))?;
         Ok(format!("Successfully wrote to {}", args.path).into())
     }
 }

@@ -1,4 +1,4 @@
-//! `list_steps`: what changed, newest first.
+//! `list_steps`: lists the steps, newest first.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,8 +7,8 @@ use yard_core::{Author, StepId};
 
 use crate::tool::{Context, Stop, Tool, Work};
 
-/// Steps of one answer, at most.
-const MOST: u64 = 200;
+/// Steps in one answer.
+const MAX_STEPS: u64 = 200;
 
 pub(super) struct ListSteps;
 
@@ -19,27 +19,27 @@ pub(super) struct Args {
     /// Only steps that changed this file.
     path: Option<String>,
     /// How many (1 to 200).
-    #[serde(default = "usual")]
+    #[serde(default = "limit")]
     limit: u64,
     /// Only steps older than this one: `next` of the answer before.
     before: Option<String>,
 }
 
-fn usual() -> u64 {
+fn limit() -> u64 {
     20
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Reply {
     /// The steps.
-    steps: Vec<Line>,
+    steps: Vec<ListedStep>,
     /// Older ones remain: send this as `before`.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
-struct Line {
+struct ListedStep {
     /// Its id.
     step: String,
     /// When.
@@ -65,8 +65,9 @@ impl Tool for ListSteps {
     const WORK: Work = Work::Look;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        if !(1..=MOST).contains(&args.limit) {
-            return Err(Stop::argument("limit", format!("expected a number from 1 to {MOST}")));
+        if !(1..=MAX_STEPS).contains(&args.limit) {
+            let message = format!("expected a number from 1 to {MAX_STEPS}");
+            return Err(Stop::argument("limit", message));
         }
         let before = args.before.as_deref().map(step_id).transpose()?;
         let of = match &args.path {
@@ -74,11 +75,11 @@ impl Tool for ListSteps {
             None => context.whole().map(|_| HistoryOf::Workspace)?,
         };
         let limit = usize::try_from(args.limit).unwrap_or(usize::MAX);
-        let mut found = context.perform(History { of, limit: limit + 1, before })?.steps;
-        let more = found.len() > limit;
-        found.truncate(limit);
-        let next = found.last().filter(|_| more).map(|step| step.id.to_string());
-        Ok(Reply { steps: found.iter().map(|step| line(context, step)).collect(), next })
+        let mut steps = context.perform(History { of, limit: limit + 1, before })?.steps;
+        let more = steps.len() > limit;
+        steps.truncate(limit);
+        let next = steps.last().filter(|_| more).map(|step| step.id.to_string());
+        Ok(Reply { steps: steps.iter().map(|step| listed(context, step)).collect(), next })
     }
 }
 
@@ -87,8 +88,8 @@ fn step_id(text: &str) -> Result<StepId, Stop> {
     text.trim().parse().map_err(|_| Stop::argument("before", wrong))
 }
 
-fn line(context: &Context<'_>, step: &HistoryEntry) -> Line {
-    Line {
+fn listed(context: &Context<'_>, step: &HistoryEntry) -> ListedStep {
+    ListedStep {
         step: step.id.to_string(),
         at: step.at.to_string(),
         by: if step.author == Author::External {
@@ -97,7 +98,7 @@ fn line(context: &Context<'_>, step: &HistoryEntry) -> Line {
             step.actor.clone()
         },
         verb: step.verb.clone(),
-        path: step.path.as_ref().map(|path| context.shown(path)),
+        path: step.path.as_ref().map(|path| context.display(path)),
         files: step.files,
         undoes: step.undoes.map(|step| step.to_string()),
     }

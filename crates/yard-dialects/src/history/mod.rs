@@ -1,6 +1,5 @@
-//! Undo for agents: two tools that any toolset can have besides its own, where whoever runs a door wants
-//! its agents to see what changed and to take it back. The catalog knows them in every toolset, so that what
-//! a person approved can be done by any process, and shows them where it was told to.
+//! Undo for agents: two tools that any toolset can have besides its own. They are in every toolset of the catalog, so
+//! that any process can execute their approved calls; callers see them where the door is configured to show them.
 
 mod list_steps;
 mod undo_step;

@@ -1,4 +1,4 @@
-//! `undo_step`: takes one step back, as a new step.
+//! `undo_step`: undoes one step by a new step.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,8 +38,8 @@ impl Tool for UndoStep {
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let wrong = "expected a step's id, as list_steps has it";
         let step = args.step.trim().parse().map_err(|_| Stop::argument("step", wrong))?;
-        let asked = context.perform(Show { step, max_bytes: 0 })?;
-        if asked.step.author == Author::External {
+        let shown = context.perform(Show { step, max_bytes: 0 })?;
+        if shown.step.author == Author::External {
             let message = "this step only wrote down what was on disk already: undoing it would remove files that \
                            nobody made here. A person can, with `toolyard undo`";
             return Err(Stop::Fault(Fault::new(FaultCode::Denied, message)));
@@ -48,8 +48,8 @@ impl Tool for UndoStep {
         Ok(Reply {
             step: done.step.to_string(),
             undoes: done.undoes.to_string(),
-            paths: done.paths.iter().map(|path| context.shown(path)).collect(),
-            left: done.left.iter().map(|path| context.shown(path)).collect(),
+            paths: done.paths.iter().map(|path| context.display(path)).collect(),
+            left: done.left.iter().map(|path| context.display(path)).collect(),
         })
     }
 }

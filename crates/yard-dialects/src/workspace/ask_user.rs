@@ -1,4 +1,4 @@
-//! `ask_user`: questions to a person, kept until they are answered (W15).
+//! `ask_user`: asks a person questions, which are stored until they are answered (W15).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -128,7 +128,7 @@ fn reply(
     let waits_for = |id: QuestionId| Pending { awaited: Awaited::Question(id), wait_ms };
     let pending = question.answer.is_none().then(|| waits_for(question.id));
     let message = match &pending {
-        Some(_) => Some(where_answered(&question, context)?),
+        Some(_) => Some(where_the_answer_will_be(&question, context)?),
         None => None,
     };
     Ok(Reply {
@@ -142,16 +142,18 @@ fn reply(
     })
 }
 
-/// Where an agent finds the answer once there is one: in the transcript, on every transport, and over HTTP also
-/// by a route.
-fn where_answered(question: &AskedQuestion, context: &Context<'_>) -> Result<String, Stop> {
+/// Where the agent will find the answer: in the transcript, and over HTTP also by a route.
+fn where_the_answer_will_be(
+    question: &AskedQuestion,
+    context: &Context<'_>,
+) -> Result<String, Stop> {
     let (id, chat) = (question.id, context.session().chats().get(question.chat)?);
     let over_http = match context.session().shows_host_paths() {
         true => String::new(),
         false => format!(", or GET /api/v1/workspaces/{{id}}/questions/{id}"),
     };
     let own = format!("/chats/{}", chat.name);
-    let transcript = WsPath::parse(&own).map_or(own, |path| context.shown(&path));
+    let transcript = WsPath::parse(&own).map_or(own, |path| context.display(&path));
     Ok(format!(
         "no person has answered yet; later the answer is in {transcript}, under `answer to {id}`{over_http}"
     ))

@@ -1,11 +1,12 @@
-//! `cat`: files one after the other, with what is invisible made visible (W13).
+//! `cat`: concatenates files, and displays invisible characters (W13).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::Fault;
-use yard_core::op::{self, LineStart, ReadAnswer, Slice, Want};
+use yard_core::op::{self, ReadAnswer, Slice, Want};
 
 use super::display::{self, Displayed, Marks};
+use super::read;
 use crate::paging;
 use crate::tool::{Context, Stop, Tool, Work};
 
@@ -98,7 +99,7 @@ impl Tool for Cat {
             let (file, full) = match one(path, &args, share, context) {
                 Ok(shown) => shown,
                 Err(Stop::Fault(fault)) => {
-                    (unread(context.shown_again(path), &args, &fault), false)
+                    (unread(context.display_sent(path), &args, &fault), false)
                 }
                 Err(stop) => return Err(stop),
             };
@@ -114,33 +115,26 @@ impl Tool for Cat {
 /// One file, displayed in at most `share` bytes, and whether that was too little.
 fn one(text: &str, args: &Args, share: u64, context: &Context<'_>) -> Result<(File, bool), Stop> {
     let path = context.path(text)?;
-    let limit = args.limit.and_then(paging::lines);
+    let limit = args.limit.and_then(paging::max_lines);
     let answer = context.perform(op::Read {
         path: path.clone(),
-        slice: Slice::Lines { start: start(args.offset), limit },
+        slice: Slice::Lines { start: read::start(None, args.offset), limit },
         want: Want { line_count: true, synced: true, ..Want::default() },
-        max_bytes: readable(share, args),
+        max_bytes: max_read_bytes(share, args),
     })?;
     let max_bytes = usize::try_from(share).unwrap_or(usize::MAX);
     let displayed = display::display(&answer.text, answer.first_line, marks(args), max_bytes);
     let full = displayed.taken < limit.unwrap_or(u64::MAX)
         && (answer.truncated || displayed.taken < answer.lines);
     Ok((
-        shown(context.shown(&path), args, &answer, displayed),
+        shown(context.display(&path), args, &answer, displayed),
         full || answer.cut_at_byte.is_some(),
     ))
 }
 
-fn start(offset: i64) -> LineStart {
-    match offset {
-        ..0 => LineStart::FromEnd(offset.unsigned_abs()),
-        0.. => LineStart::FromStart(offset.unsigned_abs()),
-    }
-}
-
-/// How much may be read so that any one line of it, displayed, fits into `share`: a tab takes two
+/// The bytes that may be read so that any one line of them, displayed, fits into `share`: a tab takes two
 /// bytes, and a number, `^M` and `$` a few.
-fn readable(share: u64, args: &Args) -> u64 {
+fn max_read_bytes(share: u64, args: &Args) -> u64 {
     let room = share.saturating_sub(32);
     let room = if args.show_tabs { room / 2 } else { room };
     room.max(1)
@@ -190,7 +184,7 @@ fn unread(path: String, args: &Args, fault: &Fault) -> File {
     }
 }
 
-/// Adds one file to the whole. A file that was not read is no part of it.
+/// Appends a file to the whole; a file that was not read is left out.
 fn append(whole: &mut String, file: &File, args: &Args) {
     let Some(text) = &file.content else { return };
     if args.show_headers {
@@ -268,11 +262,5 @@ mod tests {
             unread("/x".to_owned(), &args(), &Fault::new(FaultCode::NotFound, "no such file"));
         assert_eq!((file.path.as_str(), file.error.as_deref()), ("/x", Some("no such file")));
         assert_eq!(file.content, None);
-    }
-
-    #[test]
-    fn offsets_count_from_either_end() {
-        assert_eq!(start(-50), LineStart::FromEnd(50));
-        assert_eq!(start(100), LineStart::FromStart(100));
     }
 }

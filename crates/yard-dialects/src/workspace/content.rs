@@ -1,5 +1,5 @@
-//! W3: contents on their way in and out. A string is text; any other JSON value is kept as
-//! pretty-printed JSON and comes back as that value for as long as its bytes parse.
+//! W3: contents as callers send and get them. A string is text; any other JSON value is stored as
+//! pretty-printed JSON and is returned as that value for as long as its bytes parse.
 
 use serde_json::Value;
 use yard_core::op::{LineStart, Read, ReadAnswer, Slice, Want};
@@ -7,18 +7,18 @@ use yard_core::{ContentHash, Fault, FaultCode, Subject, WsPath};
 
 use crate::tool::{Context, Stop};
 
-/// Everything that a read can tell besides its text.
+/// Everything that a read can return besides its text.
 pub(super) const EVERYTHING: Want =
     Want { hash: true, line_count: true, synced: true, up_to: None };
 
-/// Files of more bytes are not read to their end only to tell their hash and number of lines.
-pub(super) const SUMMED_BYTES: u64 = 8 << 20;
+/// A larger file is not read to its end only for its hash and its number of lines.
+const MAX_HASHED_BYTES: u64 = 8 << 20;
 
-/// The same, as far as it costs no more than the lines that are read.
-pub(super) const WHAT_IS_CHEAP: Want = Want { up_to: Some(SUMMED_BYTES), ..EVERYTHING };
+/// The same, without the hash and the number of lines of a large file.
+pub(super) const WHAT_IS_CHEAP: Want = Want { up_to: Some(MAX_HASHED_BYTES), ..EVERYTHING };
 
 /// A value's bytes, and whether they are JSON rather than text.
-pub(super) fn stored(content: Value) -> Result<(Vec<u8>, bool), Stop> {
+pub(super) fn to_bytes(content: Value) -> Result<(Vec<u8>, bool), Stop> {
     match content {
         Value::String(text) => Ok((text.into_bytes(), false)),
         value => match serde_json::to_string_pretty(&value) {
@@ -30,10 +30,9 @@ pub(super) fn stored(content: Value) -> Result<(Vec<u8>, bool), Stop> {
     }
 }
 
-/// The value of a file that was written as JSON, with what its read told; none if it is text by
-/// now,
-/// or longer than `max_bytes`.
-pub(super) fn value(
+/// The value of a file that was written as JSON, with the answer of the read; none if it is text by now, or longer
+/// than `max_bytes`.
+pub(super) fn read_value(
     path: &WsPath,
     max_bytes: u64,
     context: &Context<'_>,
@@ -46,8 +45,8 @@ pub(super) fn value(
     Ok(serde_json::from_str(&whole.text).ok().map(|value| (value, whole)))
 }
 
-/// The hash that a caller remembers of an earlier read.
-pub(super) fn hash(text: Option<&str>) -> Result<Option<ContentHash>, Stop> {
+/// The hash of an earlier read that a caller sends.
+pub(super) fn parse_hash(text: Option<&str>) -> Result<Option<ContentHash>, Stop> {
     let parse = |text: &str| {
         text.parse().map_err(|error| {
             let message = format!("{error}, as `read` returns it in `hash`; got {text:.80}");
@@ -65,15 +64,15 @@ mod tests {
 
     #[test]
     fn w3_a_string_is_stored_as_it_is_even_if_it_is_json() {
-        assert_eq!(stored(json!("{\"a\": 1}")), Ok((b"{\"a\": 1}".to_vec(), false)));
-        assert_eq!(stored(json!("")), Ok((Vec::new(), false)));
+        assert_eq!(to_bytes(json!("{\"a\": 1}")), Ok((b"{\"a\": 1}".to_vec(), false)));
+        assert_eq!(to_bytes(json!("")), Ok((Vec::new(), false)));
     }
 
     #[test]
     fn w3_values_keep_key_order_and_number_spelling() {
         let sent = r#"{"z":1.50,"a":[2e-7,12345678901234567890123],"m":null}"#;
         let value: Value = serde_json::from_str(sent).unwrap();
-        let (bytes, json) = stored(value.clone()).unwrap();
+        let (bytes, json) = to_bytes(value.clone()).unwrap();
         let text = String::from_utf8(bytes).unwrap();
         assert!(json);
         assert_eq!(
@@ -81,15 +80,15 @@ mod tests {
             "{\n  \"z\": 1.50,\n  \"a\": [\n    2e-7,\n    12345678901234567890123\n  ],\n  \"m\": null\n}"
         );
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
-        assert_eq!(stored(json!(null)), Ok((b"null".to_vec(), true)));
+        assert_eq!(to_bytes(json!(null)), Ok((b"null".to_vec(), true)));
     }
 
     #[test]
     fn w9_a_malformed_hash_is_about_last_read_hash() {
-        assert_eq!(hash(None), Ok(None));
+        assert_eq!(parse_hash(None), Ok(None));
         let known = ContentHash::of(b"abc");
-        assert_eq!(hash(Some(&known.to_string())), Ok(Some(known)));
-        match hash(Some("a1b2c3d4...")) {
+        assert_eq!(parse_hash(Some(&known.to_string())), Ok(Some(known)));
+        match parse_hash(Some("a1b2c3d4...")) {
             Err(Stop::Fault(fault)) => {
                 assert_eq!(
                     (fault.code(), fault.subject()),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// What is made visible.
+/// Which invisible characters are displayed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Marks {
     /// `$` before each newline, and a carriage return there as `^M` (`-E`).
@@ -18,17 +18,15 @@ pub(super) struct Marks {
 /// A displayed text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Displayed {
-    /// What is seen.
     pub(super) text: String,
-    /// Lines that are seen.
+    /// Displayed lines.
     pub(super) shown: u64,
-    /// Lines of the source that this stands for.
+    /// Lines of the source, squeezed ones included.
     pub(super) taken: u64,
 }
 
-/// Displays whole lines of `source`, whose first has the number `first_line` counted from 0, as
-/// long
-/// as they fit into `max_bytes`; the first always does.
+/// Displays whole lines of `source`, whose first has the number `first_line` counted from 0, as long as they fit into
+/// `max_bytes`; the first line is always displayed.
 pub(super) fn display(source: &str, first_line: u64, marks: Marks, max_bytes: usize) -> Displayed {
     let mut displayed = Displayed::default();
     let mut after_blank = false;

@@ -1,4 +1,4 @@
-//! `edit`: one place of a text replaced, or lines inserted (W9).
+//! `edit`: replaces a text in a file, or inserts lines (W9).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -53,25 +53,19 @@ impl Tool for Edit {
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;
-        let expected = content::hash(args.last_read_hash.as_deref())?;
-        let action = action(Sent {
-            old_string: args.old_string,
-            new_string: args.new_string,
-            insert_line: args.insert_line,
-            insert_content: args.insert_content,
-        })?;
-        let inserts = matches!(action, EditAction::Insert { .. });
+        let expected = content::parse_hash(args.last_read_hash.as_deref())?;
+        let replace = (args.old_string, args.new_string);
+        let action = action(replace, (args.insert_line, args.insert_content))?;
+        let reword = rewording(&action);
         let edited = context.perform(op::Edit { path, actions: vec![action], expected });
-        let edited =
-            edited.map_err(|stop| if inserts { stop.map_fault(about_insertion) } else { stop })?;
-        Ok(Reply::of(&edited.changed, context))
+        Ok(Reply::of(&edited.map_err(reword)?.changed, context))
     }
 }
 
 impl Reply {
     pub(super) fn of(changed: &op::Changed, context: &Context<'_>) -> Self {
         Self {
-            path: context.shown(&changed.path),
+            path: context.display(&changed.path),
             file_id: changed.file.to_string(),
             version_id: changed.version.map(|version| version.to_string()),
             hash: changed.hash.map(|hash| hash.to_string()),
@@ -82,24 +76,18 @@ impl Reply {
 const EITHER: &str = "send either `old_string` and `new_string` (replace) \
     or `insert_line` and `insert_content` (insert)";
 
-/// What an edit was sent as.
-#[derive(Default)]
-pub(super) struct Sent {
-    pub(super) old_string: Option<String>,
-    pub(super) new_string: Option<String>,
-    pub(super) insert_line: Option<u64>,
-    pub(super) insert_content: Option<String>,
-}
-
-/// W9: one of the two pairs, whole.
-pub(super) fn action(args: Sent) -> Result<EditAction, Stop> {
-    let replaces = args.old_string.is_some() || args.new_string.is_some();
-    let inserts = args.insert_line.is_some() || args.insert_content.is_some();
-    match (replaces, inserts) {
-        (true, true) => Err(Stop::argument("insert_line", format!("{EITHER}, not both"))),
-        (false, false) => Err(Stop::argument("old_string", format!("missing; {EITHER}"))),
-        (true, false) => replacement(args.old_string, args.new_string),
-        (false, true) => insertion(args.insert_line, args.insert_content),
+/// W9: exactly one of the two pairs has to be complete, the other absent.
+pub(super) fn action(
+    replace: (Option<String>, Option<String>),
+    insert: (Option<u64>, Option<String>),
+) -> Result<EditAction, Stop> {
+    match (replace, insert) {
+        ((None, None), (None, None)) => {
+            Err(Stop::argument("old_string", format!("missing; {EITHER}")))
+        }
+        ((old, new), (None, None)) => replacement(old, new),
+        ((None, None), (line, text)) => insertion(line, text),
+        _ => Err(Stop::argument("insert_line", format!("{EITHER}, not both"))),
     }
 }
 
@@ -130,8 +118,14 @@ fn missing(name: &str, what: &str) -> Stop {
     Fields::one(name, format!("missing; expected {what}")).into()
 }
 
-/// What a replacement calls `new_string`, an insertion calls `insert_content`.
-pub(super) fn about_insertion(fault: Fault) -> Stop {
+/// Makes the faults of an insertion name its own arguments.
+pub(super) fn rewording(action: &EditAction) -> impl Fn(Stop) -> Stop + use<> {
+    let is_insertion = matches!(action, EditAction::Insert { .. });
+    move |stop| if is_insertion { stop.map_fault(about_insertion) } else { stop }
+}
+
+/// The text that a replacement takes from `new_string`, an insertion takes from `insert_content`.
+fn about_insertion(fault: Fault) -> Stop {
     let about_text =
         matches!(fault.subject(), Some(Subject::Replacement | Subject::Content | Subject::Find))
             || fault.code() == FaultCode::NoChange;
@@ -147,12 +141,8 @@ mod tests {
     fn parsed(mut value: Value) -> Result<EditAction, Stop> {
         value["path"] = json!("/a");
         let args: Args = serde_json::from_value(value).unwrap();
-        action(Sent {
-            old_string: args.old_string,
-            new_string: args.new_string,
-            insert_line: args.insert_line,
-            insert_content: args.insert_content,
-        })
+        let replace = (args.old_string, args.new_string);
+        action(replace, (args.insert_line, args.insert_content))
     }
 
     #[test]

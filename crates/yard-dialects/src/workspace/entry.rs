@@ -93,29 +93,29 @@ fn name_of(entry: &op::Entry) -> String {
     entry.path.name().map_or_else(|| "/".to_owned(), |name| name.to_string())
 }
 
-/// The name for people that was set for what the store knows.
+/// The display name that was set for a file that the store knows.
 fn display_name(entry: &op::Entry, context: &Context<'_>) -> Result<Option<String>, Stop> {
     let known = entry.id.filter(|_| !entry.is_virtual);
     Ok(known.map(|id| context.session().display_name(id)).transpose()?.flatten())
 }
 
-/// All of a listing.
+/// The entries of a listing.
 pub(super) fn entries(entries: &[op::Entry], context: &Context<'_>) -> Result<Vec<Entry>, Stop> {
     let shown = |entry: &op::Entry| {
-        Ok(Entry::of(entry, context.shown(&entry.path), display_name(entry, context)?))
+        Ok(Entry::of(entry, context.display(&entry.path), display_name(entry, context)?))
     };
     entries.iter().map(shown).collect()
 }
 
-/// All that `find` found.
+/// The matches of `find`.
 pub(super) fn found(entries: &[op::Entry], context: &Context<'_>) -> Result<Vec<Found>, Stop> {
     let shown = |entry: &op::Entry| {
-        Ok(Found::of(entry, context.shown(&entry.path), display_name(entry, context)?))
+        Ok(Found::of(entry, context.display(&entry.path), display_name(entry, context)?))
     };
     entries.iter().map(shown).collect()
 }
 
-/// All that `glob` found, some of which may not be on disk.
+/// The matches of `glob`, some of which may not be on disk.
 pub(super) fn globbed(entries: &[op::Entry], context: &Context<'_>) -> Result<Vec<Found>, Stop> {
     let mut all = found(entries, context)?;
     for (found, entry) in all.iter_mut().zip(entries) {

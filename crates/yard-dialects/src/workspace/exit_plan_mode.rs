@@ -1,4 +1,4 @@
-//! `exit_plan_mode`: from planning to building, once a person accepted the plan (W16).
+//! `exit_plan_mode`: changes a chat from plan mode to build mode, once a person accepted the plan (W16).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -63,7 +63,7 @@ impl Tool for ExitPlanMode {
         if plan.body.trim().is_empty() {
             return Err(Stop::argument(
                 PATH,
-                format!("{} is empty: write the plan first", context.shown(&path)),
+                format!("{} is empty: write the plan first", context.display(&path)),
             ));
         }
         let write = Write {
@@ -77,17 +77,17 @@ impl Tool for ExitPlanMode {
         };
         let notes = args.notes();
         let left = context.attempt.leave_plan_mode(write, notes);
-        let left = left.map_err(|fault| context.told(fault, &[]))?;
+        let left = left.map_err(|fault| context.fault_for_caller(fault, &[]))?;
         Ok(Reply {
             mode: "build",
-            plan_file: context.shown(&left.path),
+            plan_file: context.display(&left.path),
             hash: left.hash.map(|hash| hash.to_string()),
         })
     }
 }
 
 impl Args {
-    /// What else was sent, for the record.
+    /// The other arguments, for the transcript.
     fn notes(self) -> Value {
         let sent = [
             ("allowedPrompts", self.allowed_prompts),
@@ -102,14 +102,14 @@ impl Args {
     }
 }
 
-/// The plan, which must be one by its type too.
+/// Reads the plan; the type of the file has to be plan, too.
 fn plan(path: &WsPath, context: &Context<'_>) -> Result<(StatAnswer, ReadAnswer), Stop> {
     let stat = context.perform(Stat { path: path.clone(), want: Want::default(), follow: true })?;
     if stat.entry.file_type != FileType::Plan {
         let wrong = format!(
             "File is not a plan file: {} is of type {}. Write it with plan_write, or with write \
              and file_type \"plan\"",
-            context.shown(path),
+            context.display(path),
             stat.entry.file_type.word()
         );
         return Err(Stop::argument(PATH, wrong));
@@ -117,7 +117,7 @@ fn plan(path: &WsPath, context: &Context<'_>) -> Result<(StatAnswer, ReadAnswer)
     Ok((stat, plan_file::read(path, context)?))
 }
 
-/// What the other tools call `path` is `plan_file_path` here.
+/// Names the argument, which is `path` in the other plan tools.
 fn about_plan(stop: Stop) -> Stop {
     stop.map_fault(|fault| match fault.code() {
         FaultCode::NotFound | FaultCode::Timeout => Stop::Fault(fault),
@@ -125,7 +125,7 @@ fn about_plan(stop: Stop) -> Stop {
     })
 }
 
-/// The front matter with its new status; one that was missing is made.
+/// The front matter with its new status; a plan without front matter gets one.
 fn approved(plan: &Plan<'_>, stat: &StatAnswer) -> String {
     let status = ("status", Status::Approved.word().to_owned());
     if plan.metadata().is_some() {

@@ -1,4 +1,4 @@
-//! W1: the envelope, and this dialect's word for every fault.
+//! W1: the envelope, and this dialect's HTTP status and error code for every fault.
 
 use serde_json::json;
 use yard_core::{Fault, FaultCode, Subject};
@@ -17,7 +17,7 @@ const FORBIDDEN: (u16, &str) = (403, "FORBIDDEN");
 const INTERNAL: (u16, &str) = (500, "INTERNAL_ERROR");
 
 /// HTTP status and code, one row a fault.
-pub(super) fn words(code: FaultCode) -> (u16, &'static str) {
+pub(super) fn status_and_code(code: FaultCode) -> (u16, &'static str) {
     match code {
         FaultCode::BadArgument
         | FaultCode::TextNotFound
@@ -42,28 +42,27 @@ pub(super) fn words(code: FaultCode) -> (u16, &'static str) {
     }
 }
 
-/// The envelope of everything else.
-pub(super) fn stopped(tool: &str, stop: &Stop) -> Answer {
+pub(super) fn wrap_stop(tool: &str, stop: &Stop) -> Answer {
     match stop {
-        Stop::Arguments(fields) => invalid(fields),
-        Stop::Fault(fault) | Stop::Detailed(fault, _) | Stop::Elsewhere(_, fault) => {
-            failed(tool, fault)
+        Stop::Arguments(fields) => wrap_invalid(fields),
+        Stop::Fault(fault) | Stop::Detailed(fault, _) | Stop::OtherRoot(_, fault) => {
+            wrap_fault(tool, fault)
         }
-        Stop::Pending(pending) => envelope::waiting(pending),
+        Stop::Pending(pending) => envelope::wrap_pending(pending),
     }
 }
 
-fn failed(tool: &str, fault: &Fault) -> Answer {
-    let (status, code) = words(fault.code());
+fn wrap_fault(tool: &str, fault: &Fault) -> Answer {
+    let (status, code) = status_and_code(fault.code());
     if (status, code) == VALIDATION {
-        return invalid(&Fields::one(argument(tool, fault), fault.message()));
+        return wrap_invalid(&Fields::one(argument(tool, fault), fault.message()));
     }
     let body = json!({"success": false, "error": fault.message(), "code": code});
     Answer { ok: false, status, body: body.into(), pending: None }
 }
 
-/// What is wrong stands in `fields` alone, as the document has it; a text for models says all of it.
-fn invalid(fields: &Fields) -> Answer {
+/// Only `fields` says what is wrong, as the document has it; `Answer::failure_message` is the whole for models.
+fn wrap_invalid(fields: &Fields) -> Answer {
     let (status, code) = VALIDATION;
     let fields = fields.to_value();
     let body = json!({"success": false, "error": INVALID, "code": code, "fields": fields});
@@ -95,7 +94,7 @@ fn argument(tool: &str, fault: &Fault) -> &'static str {
     }
 }
 
-/// What a fault is about when it does not say.
+/// The argument that faults of a kind are about, where they do not name one.
 fn usual_subject(code: FaultCode) -> Option<Subject> {
     match code {
         FaultCode::TextNotFound | FaultCode::TextNotUnique | FaultCode::NoChange => {
@@ -115,7 +114,7 @@ mod tests {
     use crate::json::Json;
 
     fn answer(tool: &str, fault: Fault) -> (u16, Json) {
-        let answer = stopped(tool, &Stop::Fault(fault));
+        let answer = wrap_stop(tool, &Stop::Fault(fault));
         (answer.status, answer.body)
     }
 
@@ -160,13 +159,13 @@ mod tests {
         ];
         let listed: usize = table.iter().map(|(codes, ..)| codes.len()).sum();
         assert_eq!(listed, FaultCode::ALL.len());
-        for (codes, status, word) in table {
+        for (codes, status, name) in table {
             for code in codes {
                 let (got, body) = answer("read", Fault::new(*code, "why"));
-                assert_eq!((got, body["code"].as_str()), (status, Some(word)), "{code:?}");
+                assert_eq!((got, body["code"].as_str()), (status, Some(name)), "{code:?}");
                 assert_eq!(body["success"], json!(false));
-                let said = if status == 400 { &body["fields"] } else { &body["error"] };
-                assert!(said.to_string().contains("why"), "{said}");
+                let message = if status == 400 { &body["fields"] } else { &body["error"] };
+                assert!(message.to_string().contains("why"), "{message}");
                 assert_eq!(body.get("fields").is_some(), status == 400, "{code:?}");
             }
         }
@@ -199,12 +198,12 @@ mod tests {
     #[test]
     fn w1_envelopes() {
         assert_eq!(
-            envelope::done(json!({"a": 1}).into()).body,
+            envelope::wrap_reply(json!({"a": 1}).into()).body,
             json!({"success": true, "result": {"a": 1}, "error": null})
         );
         let mut fields = Fields::one("path", "missing");
         fields.push("limit", "wrong");
-        let refused = stopped("read", &Stop::Arguments(fields));
+        let refused = wrap_stop("read", &Stop::Arguments(fields));
         assert_eq!(
             refused.body,
             json!({
@@ -217,7 +216,7 @@ mod tests {
         assert_eq!((refused.ok, refused.status), (false, 400));
         let id = yard_core::ApprovalId::from_bytes([7; 16]);
         let awaited = Awaited::Approval(id);
-        let pending = stopped("write", &Stop::Pending(Pending { awaited, wait_ms: None }));
+        let pending = wrap_stop("write", &Stop::Pending(Pending { awaited, wait_ms: None }));
         assert_eq!((pending.ok, pending.status), (true, 202));
         assert_eq!(
             pending.body["result"],

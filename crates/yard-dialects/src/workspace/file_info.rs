@@ -1,4 +1,4 @@
-//! `file_info`: what is known of a file without its content (W14).
+//! `file_info`: answers the properties of a file without its content (W14).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -62,11 +62,11 @@ impl Tool for FileInfo {
             context.perform(op::Stat { path: path.clone(), want: content::EVERYTHING, follow })
         };
         let found = look(false)?;
-        let shown = context.shown(&found.entry.path);
+        let shown = context.display(&found.entry.path);
         let (stat, link_target) = match found.entry.kind {
             Some(FileKind::Link) => match look(true) {
                 Ok(target) => {
-                    let leads_to = context.shown(&target.entry.path);
+                    let leads_to = context.display(&target.entry.path);
                     (target, Some(leads_to))
                 }
                 // It leads to nothing.

@@ -1,4 +1,4 @@
-//! `find`: files and folders by name, type and size (W12).
+//! `find`: finds files and folders by name, type and size (W12).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use yard_core::FileType;
 use yard_core::op::{self, FindBy, SizeRange};
 
 use super::entry::{self, Found};
-use super::write;
+use super::{root, write};
 use crate::paging::{self, is_zero};
 use crate::tool::{Context, Stop, Tool, Work};
 
@@ -39,10 +39,6 @@ pub(super) struct Args {
     include_ignored: bool,
     /// Where a cut answer goes on: its `next`.
     cursor: Option<String>,
-}
-
-fn root() -> String {
-    "/".to_owned()
 }
 
 fn recursive() -> bool {
@@ -84,13 +80,13 @@ impl Tool for Find {
             size: SizeRange { min: args.min_size, max: args.max_size },
             recursive: args.recursive,
             include_ignored: args.include_ignored,
-            limit: paging::entries(args.limit, context.limits()),
+            limit: paging::max_entries(args.limit, context.limits()),
             after: args.cursor.as_deref().map(paging::path_cursor).transpose()?,
         })?;
         Ok(Reply {
             matches: entry::found(&found.entries, context)?,
             truncated: found.truncated,
-            next: paging::next(&found),
+            next: paging::next_path(&found),
             ignored: found.ignored,
             withheld: found.withheld,
         })

@@ -1,5 +1,5 @@
-//! The lines before a plan's body (W17): YAML between two `---`, of which `title`, `status` and
-//! `created_at` are known here. Everything else in them stays as it was written.
+//! The lines before a plan's body (W17): YAML between two `---`, of which the plan tools read `title`, `status` and
+//! `created_at`. All other lines stay as they were written.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use crate::tool::Stop;
 
 const FENCE: &str = "---";
 
-/// What a plan's front matter says.
+/// The known fields of a plan's front matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub(super) struct Metadata {
     /// Its title.
@@ -27,34 +27,23 @@ impl Metadata {
     }
 }
 
-/// How far a plan is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Status {
-    Draft,
-    Approved,
-    Implemented,
-    Archived,
+yard_core::spelled_enum! {
+    /// The status of a plan.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) enum Status {
+        Draft = "draft",
+        Approved = "approved",
+        Implemented = "implemented",
+        Archived = "archived",
+    }
 }
 
 impl Status {
-    /// Every status with its one spelling.
-    pub(super) const WORDS: [(Status, &'static str); 4] = [
-        (Self::Draft, "draft"),
-        (Self::Approved, "approved"),
-        (Self::Implemented, "implemented"),
-        (Self::Archived, "archived"),
-    ];
-
-    pub(super) fn word(self) -> &'static str {
-        Self::WORDS.iter().find(|(status, _)| *status == self).map_or("draft", |(_, word)| word)
-    }
-
     /// The status that an argument names.
     pub(super) fn named(word: &str) -> Result<Self, Stop> {
-        let known = Self::WORDS.iter().find(|(_, known)| known.eq_ignore_ascii_case(word.trim()));
-        known.map(|(status, _)| *status).ok_or_else(|| {
+        Self::from_word(&word.trim().to_ascii_lowercase()).ok_or_else(|| {
             let all = Self::WORDS.map(|(_, word)| word).join(", ");
-            let got = crate::args::shown(word);
+            let got = crate::args::quoted(word);
             Stop::argument("status", format!("expected one of {all}, got {got}"))
         })
     }
@@ -112,7 +101,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Where the body begins: after the second fence, if what stands before it is ours to read.
+/// Where the body begins: after the second fence, if the lines before it are front matter with a known field.
 fn head_end(text: &str) -> Option<usize> {
     let mut lines = text.split_inclusive('\n');
     let first = lines.next().filter(|line| line.trim_end() == FENCE && line.ends_with('\n'))?;
@@ -181,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn w17_front_matter_is_told_from_the_body() {
+    fn w17_front_matter_and_body_are_separated() {
         let plan = Plan::of(TEXT);
         assert_eq!(plan.body, "# Body\n---\nx");
         let found = plan.metadata().unwrap();

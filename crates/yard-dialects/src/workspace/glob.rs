@@ -1,4 +1,4 @@
-//! `glob`: files and folders by name pattern (W11).
+//! `glob`: finds files and folders by name pattern (W11).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,6 +6,7 @@ use yard_core::op::{self, FindBy, SizeRange};
 use yard_core::{Fault, Subject};
 
 use super::entry::{self, Found};
+use super::root;
 use crate::paging::{self, is_zero};
 use crate::tool::{Context, Stop, Tool, Work};
 
@@ -31,10 +32,6 @@ pub(super) struct Args {
     include_ignored: bool,
     /// Where a cut answer goes on: its `next`.
     cursor: Option<String>,
-}
-
-fn root() -> String {
-    "/".to_owned()
 }
 
 fn limit() -> u64 {
@@ -82,7 +79,7 @@ impl Tool for Glob {
             size: SizeRange::default(),
             recursive: true,
             include_ignored: args.include_ignored,
-            limit: paging::entries(args.limit, context.limits()),
+            limit: paging::max_entries(args.limit, context.limits()),
             after: args.cursor.as_deref().map(paging::path_cursor).transpose()?,
         });
         let found =
@@ -90,10 +87,10 @@ impl Tool for Glob {
         Ok(Reply {
             pattern: args.pattern,
             patterns: args.patterns,
-            base_path: context.shown(&found.path),
+            base_path: context.display(&found.path),
             matches: entry::globbed(&found.entries, context)?,
             truncated: found.truncated,
-            next: paging::next(&found),
+            next: paging::next_path(&found),
             ignored: found.ignored,
             withheld: found.withheld,
         })

@@ -1,9 +1,10 @@
-//! `grep`: lines that match a regular expression (W10, R9).
+//! `grep`: finds lines that match a regular expression (W10, R9).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::op::{self, GrepAnswer, GrepMatch, PathFilter, RegexFlavor};
 
+use super::root;
 use crate::paging::{self, is_zero};
 use crate::tool::{Context, Stop, Tool, Work};
 
@@ -42,10 +43,6 @@ pub(super) struct Args {
     include_ignored: bool,
     /// Where a cut answer goes on: its `next`.
     cursor: Option<String>,
-}
-
-fn root() -> String {
-    "/".to_owned()
 }
 
 fn limit() -> u64 {
@@ -88,7 +85,7 @@ struct Match {
 impl Match {
     fn of(found: GrepMatch, context: &Context<'_>) -> Self {
         Self {
-            path: context.shown(&found.path),
+            path: context.display(&found.path),
             line_number: found.line,
             line_text: found.text,
             before_context: found.before,
@@ -112,7 +109,7 @@ impl Tool for Grep {
             before: lines(args.before_context.or(args.context)),
             after: lines(args.after_context.or(args.context)),
             include_ignored: args.include_ignored,
-            limit: paging::entries(args.limit, context.limits()),
+            limit: paging::max_entries(args.limit, context.limits()),
             cursor: args.cursor.as_deref().map(paging::match_cursor).transpose()?,
             pattern: args.pattern,
         })?;

@@ -1,12 +1,13 @@
-//! `ls`: a directory's entries.
+//! `ls`: lists a directory's entries.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::op::{self, Depth, ListOrder};
 
 use super::entry::{self, Entry};
+use super::root;
 use crate::tool::{Context, Stop, Tool, Work};
-use crate::{paging, roots};
+use crate::{across_roots, paging};
 
 pub(super) struct Ls;
 
@@ -25,10 +26,6 @@ pub(super) struct Args {
     limit: u64,
     /// Where a cut answer goes on: its `next`.
     cursor: Option<u64>,
-}
-
-fn root() -> String {
-    "/".to_owned()
 }
 
 fn limit() -> u64 {
@@ -63,12 +60,12 @@ impl Tool for Ls {
             depth: if args.recursive { Depth::All } else { Depth::Own },
             hidden: true,
             order: ListOrder::FoldersFirst,
-            limit: paging::entries(args.limit, context.limits()),
+            limit: paging::max_entries(args.limit, context.limits()),
             skip: usize::try_from(skip).unwrap_or(usize::MAX),
         };
-        roots::list(context, &args.path, order, |listing, context| {
+        across_roots::list(context, &args.path, order, |listing, context| {
             Ok(Reply {
-                path: context.shown(&listing.path),
+                path: context.display(&listing.path),
                 total: listing.total,
                 truncated: listing.truncated,
                 next: listing.truncated.then(|| skip.saturating_add(listing.entries.len() as u64)),

@@ -1,4 +1,4 @@
-//! `mkdir`: a folder and those above it.
+//! `mkdir`: makes a folder and those above it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,11 +35,11 @@ impl Tool for Mkdir {
         let path = context.path(&args.path)?;
         let changed = context.perform(op::Mkdir { path });
         let changed = changed.map_err(|stop| stop.map_fault(in_the_way))?;
-        Ok(Reply { path: context.shown(&changed.path), file_id: changed.file.to_string() })
+        Ok(Reply { path: context.display(&changed.path), file_id: changed.file.to_string() })
     }
 }
 
-/// The spec's own status: a file at any point of the path is a conflict.
+/// The status of the spec: a file anywhere on the path is a conflict.
 fn in_the_way(fault: Fault) -> Stop {
     match fault.code() {
         FaultCode::NotFolder => {

@@ -1,6 +1,6 @@
 //! The dialect `workspace`: Unix-like tools over a workspace whose root is `/`.
 //!
-//! One line a tool below, one file a tool beside it; its words for faults are in `fault.rs`.
+//! One line a tool below, one file a tool beside it; its error codes are in `fault.rs`.
 
 mod ask_user;
 mod cat;
@@ -21,8 +21,8 @@ mod mv;
 mod plan_edit;
 mod plan_file;
 mod plan_list;
+mod plan_names;
 mod plan_read;
-mod plan_words;
 mod plan_write;
 mod read;
 mod read_multiple_files;
@@ -32,17 +32,22 @@ mod write;
 
 use crate::dialect::Dialect;
 use crate::envelope;
-use crate::tool::{AnyTool, Paths};
+use crate::tool::{AnyTool, PathStyle};
 
 /// How this dialect answers (W1).
 pub const DIALECT: Dialect = Dialect {
     name: "workspace",
     about: "Files, folders, search, plans and questions in a workspace whose root is `/`.",
-    paths: Paths::Rooted,
-    word: |_, code| fault::words(code).1,
-    done: envelope::done,
-    stopped: fault::stopped,
+    path_style: PathStyle::Rooted,
+    error_code: |_, code| fault::status_and_code(code).1,
+    wrap_reply: envelope::wrap_reply,
+    wrap_stop: fault::wrap_stop,
 };
+
+/// The root of the workspace: the default of arguments that name a folder.
+fn root() -> String {
+    "/".to_owned()
+}
 
 /// Every tool of the dialect, in the order of its specification.
 pub(crate) fn tools() -> Vec<AnyTool> {

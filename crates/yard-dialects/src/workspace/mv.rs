@@ -1,4 +1,4 @@
-//! `mv`: moves and renames (W8).
+//! `mv`: moves and renames files and folders (W8).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,7 +44,7 @@ impl Tool for Mv {
         });
         let moved = moved
             .map_err(|stop| if into_folder { stop.map_fault(no_such_folder) } else { stop })?;
-        Ok(Reply { from_path: context.shown(&moved.from), to_path: context.shown(&moved.to) })
+        Ok(Reply { from_path: context.display(&moved.from), to_path: context.display(&moved.to) })
     }
 }
 
@@ -52,7 +52,7 @@ fn names_folder(destination: &str) -> bool {
     destination.trim_end().ends_with('/')
 }
 
-/// W8: a trailing slash names a folder; a file of that name is not the folder that was meant.
+/// W8: a trailing slash names a folder; a file of that name counts as a missing folder.
 fn no_such_folder(fault: Fault) -> Stop {
     match (fault.code(), fault.subject()) {
         (FaultCode::NotFolder, Some(Subject::Destination)) => Stop::Fault(

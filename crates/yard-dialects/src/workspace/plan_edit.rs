@@ -1,4 +1,4 @@
-//! `plan_edit`: one place of a plan's body changed; its front matter stays (W17).
+//! `plan_edit`: changes a plan's body and keeps its front matter (W17).
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -40,35 +40,28 @@ impl Tool for PlanEdit {
 
     fn run(args: Args, context: &Context<'_>) -> Result<edit::Reply, Stop> {
         let path = plan_file::path(&args.path, "path", context)?;
-        let expected = content::hash(args.last_read_hash.as_deref())?;
-        let action = edit::action(edit::Sent {
-            old_string: args.old_string,
-            new_string: args.new_string,
-            insert_line: args.insert_line,
-            insert_content: args.insert_content,
-        })?;
-        let inserts = matches!(action, EditAction::Insert { .. });
-        let reword =
-            |stop: Stop| if inserts { stop.map_fault(edit::about_insertion) } else { stop };
+        let expected = content::parse_hash(args.last_read_hash.as_deref())?;
+        let replace = (args.old_string, args.new_string);
+        let action = edit::action(replace, (args.insert_line, args.insert_content))?;
+        let reword = edit::rewording(&action);
         let whole = plan_file::read(&path, context)?;
-        // Without a hash of the caller's own, the plan that was taken apart is the one that is edited.
+        // Without a hash from the caller, the edit is for the text that was just read.
         let expected = expected.or(whole.hash);
-        let action = on_whole(&Plan::of(&whole.text), action).map_err(reword)?;
-        let order = op::Edit { path, actions: vec![action], expected };
-        let edited = context.perform(order).map_err(reword)?;
-        Ok(edit::Reply::of(&edited.changed, context))
+        let action = on_whole(&Plan::of(&whole.text), action).map_err(&reword)?;
+        let edited = context.perform(op::Edit { path, actions: vec![action], expected });
+        Ok(edit::Reply::of(&edited.map_err(reword)?.changed, context))
     }
 }
 
-/// An edit of the body as one of the whole file.
+/// Converts an edit of the body to an edit of the whole file.
 fn on_whole(plan: &Plan<'_>, action: EditAction) -> Result<EditAction, Stop> {
-    // The body alone decides whether the edit is one, and its line numbers are those in a fault.
+    // The edit has to be valid for the body alone, and faults have line numbers of the body.
     replace::edit(plan.body.as_bytes(), std::slice::from_ref(&action))?;
     Ok(match action {
         EditAction::Insert { line, text } => {
             EditAction::Insert { line: line + lines::count(plan.head.as_bytes()), text }
         }
-        // What stands in the front matter too is named by everything from the start of the file on.
+        // The text may also be in the front matter: everything from the start of the file on makes it unique.
         EditAction::Replace { old, new, all } => match plan.body.find(&old) {
             Some(at) if !plan.head.is_empty() => {
                 let before = format!("{}{}", plan.head, &plan.body[..at]);

@@ -1,11 +1,11 @@
-//! What the plan tools share: which paths are plans, and a plan's whole text.
+//! Plan files, for all plan tools: their paths, and their whole text.
 
 use yard_core::op::{Entry, Find, FindBy, LineStart, Read, ReadAnswer, SizeRange, Slice, Want};
 use yard_core::{Fault, FaultCode, FileKind, Subject, WsPath};
 
 use crate::tool::{Context, Stop};
 
-/// The folder that plans without a path of their own are in.
+/// The folder of plans that are written without a path.
 pub(super) const FOLDER: &str = "/plans";
 /// How the name of a plan ends.
 pub(super) const END: &str = ".plan";
@@ -31,7 +31,7 @@ pub(super) fn read(path: &WsPath, context: &Context<'_>) -> Result<ReadAnswer, S
         max_bytes: context.limits().load_bytes,
     })?;
     if answer.truncated {
-        let path = context.shown(path);
+        let path = context.display(path);
         let message = format!("{path} has {} bytes, too many for a plan", answer.size);
         return Err(Fault::new(FaultCode::TooLarge, message).about(Subject::Path).into());
     }

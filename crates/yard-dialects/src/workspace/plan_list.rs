@@ -1,4 +1,4 @@
-//! `plan_list`: the plans below `/plans/`, newest first (W17).
+//! `plan_list`: lists the plans below `/plans/`, newest first (W17).
 
 use std::cmp::Reverse;
 
@@ -58,7 +58,7 @@ struct Listed {
     metadata: Option<Metadata>,
 }
 
-/// A plan on its way into the list.
+/// A plan before it is sorted.
 struct Found {
     path: WsPath,
     metadata: Option<Metadata>,
@@ -79,7 +79,7 @@ impl Tool for PlanList {
         }
         plans.sort_by(|a, b| (Reverse(a.at), &a.path).cmp(&(Reverse(b.at), &b.path)));
         let total = plans.len();
-        let limit = paging::entries(args.limit, context.limits());
+        let limit = paging::max_entries(args.limit, context.limits());
         let limit = limit.unwrap_or(context.limits().answer_entries);
         let skip = usize::try_from(args.cursor.unwrap_or(0)).unwrap_or(usize::MAX).min(total);
         let shown: Vec<Listed> =
@@ -90,7 +90,7 @@ impl Tool for PlanList {
     }
 }
 
-/// A plan with what its front matter says; one that is gone by now is none.
+/// A plan with its front matter; none if it was removed meanwhile.
 fn found(entry: &Entry, context: &Context<'_>) -> Result<Option<Found>, Stop> {
     let read = context.perform(Read {
         path: entry.path.clone(),
@@ -121,5 +121,5 @@ fn has_status(plan: &Found, status: Option<Status>) -> bool {
 fn listed(plan: Found, context: &Context<'_>) -> Listed {
     let name = plan.path.name().map(|name| name.to_string()).unwrap_or_default();
     let name = name.strip_suffix(plan_file::END).unwrap_or(&name).to_owned();
-    Listed { path: context.shown(&plan.path), name, metadata: plan.metadata }
+    Listed { path: context.display(&plan.path), name, metadata: plan.metadata }
 }

@@ -1,13 +1,13 @@
-//! `plan_read`: a plan's body by lines, with what its front matter says (W17).
+//! `plan_read`: reads a plan's body by lines, and its front matter (W17).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::lines::{self, LineSlice};
-use yard_core::op::{LineStart, Stat, Want};
+use yard_core::op::{Stat, Want};
 use yard_core::{FaultCode, WsPath};
 
 use super::front_matter::{Metadata, Plan};
-use super::plan_file;
+use super::{plan_file, read};
 use crate::paging;
 use crate::tool::{Context, Stop, Tool, Work};
 
@@ -87,21 +87,21 @@ impl Tool for PlanRead {
         };
         let whole = plan_file::read(&path, context)?;
         let plan = Plan::of(&whole.text);
-        let start = start(args.cursor, args.offset);
-        let slice = lines::slice(plan.body.as_bytes(), start, paging::lines(args.limit));
-        let shown = fit(plan.body, &slice, context.limits().answer_bytes);
+        let start = read::start(args.cursor, args.offset);
+        let slice = lines::slice(plan.body.as_bytes(), start, paging::max_lines(args.limit));
+        let part = fit(plan.body, &slice, context.limits().answer_bytes);
         Ok(Reply {
-            path: context.shown(&whole.path),
+            path: context.display(&whole.path),
             metadata: plan.metadata(),
-            content: shown.text.to_owned(),
+            content: part.text.to_owned(),
             hash: whole.hash.map(|hash| hash.to_string()),
             synced: whole.synced,
             total_lines: slice.total,
-            truncated: shown.truncated,
+            truncated: part.truncated,
             offset: slice.first_line,
             limit: args.limit,
-            cursor: shown.next,
-            cut_at_byte: shown.cut_at.map(|at| (plan.head.len() + at) as u64),
+            cursor: part.next,
+            cut_at_byte: part.cut_at.map(|at| (plan.head.len() + at) as u64),
         })
     }
 }
@@ -122,7 +122,7 @@ fn named(name: &str, context: &Context<'_>) -> Result<WsPath, Stop> {
         [] => Ok(path),
         [only] => Ok(only.clone()),
         several => {
-            let paths: Vec<String> = several.iter().map(|path| context.shown(path)).collect();
+            let paths: Vec<String> = several.iter().map(|path| context.display(path)).collect();
             let message = format!(
                 "is the name of several plans: {}; send the `path` of one of them",
                 paths.join(", ")
@@ -132,38 +132,30 @@ fn named(name: &str, context: &Context<'_>) -> Result<WsPath, Stop> {
     }
 }
 
-/// The path of a plan that is called by its name, with or without the ending.
+/// The path of a plan from its name, with or without the ending.
 fn below_plans(name: &str) -> String {
     let name = name.trim().trim_end_matches(plan_file::END);
     format!("{}/{name}{}", plan_file::FOLDER, plan_file::END)
 }
 
-fn start(cursor: Option<u64>, offset: i64) -> LineStart {
-    match cursor {
-        Some(cursor) => LineStart::FromStart(cursor.saturating_add_signed(offset)),
-        None if offset < 0 => LineStart::FromEnd(offset.unsigned_abs()),
-        None => LineStart::FromStart(offset.unsigned_abs()),
-    }
-}
-
-/// What of a slice is shown.
-struct Shown<'a> {
+/// The part of a slice that an answer has room for.
+struct Part<'a> {
     text: &'a str,
     truncated: bool,
     next: Option<u64>,
     cut_at: Option<usize>,
 }
 
-/// A slice as far as one answer may hold it: whole lines, or the beginning of one.
-fn fit<'a>(body: &'a str, slice: &LineSlice, max: u64) -> Shown<'a> {
+/// As many whole lines of a slice as fit into an answer, or the beginning of its first line.
+fn fit<'a>(body: &'a str, slice: &LineSlice, max_bytes: u64) -> Part<'a> {
     let text = &body[slice.range.clone()];
-    let max = usize::try_from(max).unwrap_or(usize::MAX);
-    if text.len() <= max {
+    let max_bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
+    if text.len() <= max_bytes {
         let next = slice.first_line + slice.lines;
         let next = Some(next).filter(|_| slice.truncated);
-        return Shown { text, truncated: slice.truncated, next, cut_at: None };
+        return Part { text, truncated: slice.truncated, next, cut_at: None };
     }
-    let room = text.floor_char_boundary(max);
+    let room = text.floor_char_boundary(max_bytes);
     let (end, cut) = match text[..room].rfind('\n') {
         Some(at) => (at + 1, false),
         None => (room, true),
@@ -171,11 +163,13 @@ fn fit<'a>(body: &'a str, slice: &LineSlice, max: u64) -> Shown<'a> {
     let text = &text[..end];
     let next = slice.first_line + lines::count(text.as_bytes());
     let cut_at = cut.then_some(slice.range.start + end);
-    Shown { text, truncated: true, next: Some(next).filter(|next| *next < slice.total), cut_at }
+    Part { text, truncated: true, next: Some(next).filter(|next| *next < slice.total), cut_at }
 }
 
 #[cfg(test)]
 mod tests {
+    use yard_core::op::LineStart;
+
     use super::*;
 
     #[test]
@@ -188,11 +182,11 @@ mod tests {
     fn r12_a_body_is_cut_at_a_line_or_within_one() {
         let body = "ab\ncd\nefghij\n";
         let slice = |start| lines::slice(body.as_bytes(), LineStart::FromStart(start), None);
-        let shown = fit(body, &slice(0), 5);
-        assert_eq!((shown.text, shown.truncated, shown.next), ("ab\n", true, Some(1)));
-        let shown = fit(body, &slice(2), 5);
-        assert_eq!((shown.text, shown.next, shown.cut_at), ("efghi", None, Some(11)));
-        let shown = fit(body, &slice(0), 500);
-        assert_eq!((shown.text, shown.truncated, shown.next), (body, false, None));
+        let part = fit(body, &slice(0), 5);
+        assert_eq!((part.text, part.truncated, part.next), ("ab\n", true, Some(1)));
+        let part = fit(body, &slice(2), 5);
+        assert_eq!((part.text, part.next, part.cut_at), ("efghi", None, Some(11)));
+        let part = fit(body, &slice(0), 500);
+        assert_eq!((part.text, part.truncated, part.next), (body, false, None));
     }
 }

@@ -1,4 +1,4 @@
-//! `plan_write`: a plan with its front matter, new or written anew (W17).
+//! `plan_write`: writes a plan with its front matter, or replaces one (W17).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,11 +6,11 @@ use yard_core::op::{OnExisting, OnMissingFolder, ReadAnswer, Stat, Want, Write};
 use yard_core::{Fault, FaultCode, FileType, WsPath};
 
 use super::front_matter::{Metadata, Plan, Status};
-use super::{plan_file, plan_words};
+use super::{plan_file, plan_names};
 use crate::tool::{Context, Stop, Tool, Work};
 
-/// How often three words are drawn before it is given up.
-const DRAWS: usize = 100;
+/// How many random names are tried.
+const MAX_TRIES: usize = 100;
 
 pub(super) struct PlanWrite;
 
@@ -79,7 +79,7 @@ impl Tool for PlanWrite {
             expected: before.as_ref().and_then(|answer| answer.hash),
         })?;
         Ok(Reply {
-            path: context.shown(&changed.path),
+            path: context.display(&changed.path),
             file_id: changed.file.to_string(),
             version_id: changed.version.map(|version| version.to_string()),
             hash: changed.hash.map(|hash| hash.to_string()),
@@ -88,7 +88,7 @@ impl Tool for PlanWrite {
     }
 }
 
-/// The plan that is there, if there is one.
+/// The plan at the path, if there is one.
 fn existing(path: &WsPath, context: &Context<'_>) -> Result<Option<ReadAnswer>, Stop> {
     match plan_file::read(path, context) {
         Ok(answer) => Ok(Some(answer)),
@@ -97,13 +97,13 @@ fn existing(path: &WsPath, context: &Context<'_>) -> Result<Option<ReadAnswer>, 
     }
 }
 
-/// An update keeps when the plan was made.
+/// The front matter of the new version, which keeps `created_at`.
 fn metadata(title: &str, status: Status, old: &Plan<'_>, context: &Context<'_>) -> Metadata {
-    let made = old.metadata().and_then(|metadata| metadata.created_at);
+    let created = old.metadata().and_then(|metadata| metadata.created_at);
     Metadata {
         title: Some(title.to_owned()),
         status: Some(status.word().to_owned()),
-        created_at: Some(made.unwrap_or_else(|| context.call().world().now().to_string())),
+        created_at: Some(created.unwrap_or_else(|| context.call().world().now().to_string())),
     }
 }
 
@@ -116,10 +116,10 @@ fn head(old: &Plan<'_>, metadata: &Metadata) -> String {
     ])
 }
 
-/// A path below `/plans` that nothing has.
+/// A path below `/plans` at which nothing is.
 fn free_path(context: &Context<'_>) -> Result<WsPath, Stop> {
-    for _ in 0..DRAWS {
-        let name = plan_words::draw(context.call().world());
+    for _ in 0..MAX_TRIES {
+        let name = plan_names::random_name(context.call().world());
         let path = context.own_path(&format!("{}/{name}{}", plan_file::FOLDER, plan_file::END))?;
         let stat = Stat { path: path.clone(), want: Want::default(), follow: false };
         match context.perform(stat) {

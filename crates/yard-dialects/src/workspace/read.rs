@@ -1,4 +1,4 @@
-//! `read`: a file's lines (W5), its bytes where a line is too long (R4), or the JSON value it holds
+//! `read`: reads a file's lines (W5), its bytes where a line is too long (R4), or the JSON value it holds
 //! (W3).
 
 use schemars::JsonSchema;
@@ -74,7 +74,7 @@ pub(super) struct Reply {
 }
 
 /// Why a large file has no hash.
-const NOT_SUMMED: &str = "hash and total_lines are left out of a file above 8 MiB, because all of it would have to be \
+const NOT_HASHED: &str = "hash and total_lines are left out of a file above 8 MiB, because all of it would have to be \
     read: send `hash: true`, or call file_info, if you need them";
 
 /// What a file holds.
@@ -102,9 +102,9 @@ impl Tool for Read {
             max_bytes,
         })?;
         if answer.json && matches!(slice, Slice::Lines { .. }) {
-            // A value has no lines to page through, so that only the file limit bounds it (R12).
+            // A value cannot be read in pages of lines, so that only the file limit bounds it (R12).
             if let Some((value, whole)) =
-                content::value(&path, context.limits().load_bytes, context)?
+                content::read_value(&path, context.limits().load_bytes, context)?
             {
                 return Ok(value_reply(value, &whole, context));
             }
@@ -113,7 +113,7 @@ impl Tool for Read {
     }
 }
 
-/// W5: where reading starts, and how much is wanted.
+/// W5: the lines or bytes that the arguments ask for.
 fn slice(args: &Args, answer_bytes: u64) -> Result<Slice, Stop> {
     if let Some(offset) = args.byte_offset {
         if args.cursor.is_some() || args.offset != 0 {
@@ -129,10 +129,14 @@ fn slice(args: &Args, answer_bytes: u64) -> Result<Slice, Stop> {
         )
         .into());
     }
-    Ok(Slice::Lines { start: start(args.cursor, args.offset), limit: paging::lines(args.limit) })
+    Ok(Slice::Lines {
+        start: start(args.cursor, args.offset),
+        limit: paging::max_lines(args.limit),
+    })
 }
 
-fn start(cursor: Option<u64>, offset: i64) -> LineStart {
+/// The first line of a read; a negative offset counts from the end.
+pub(super) fn start(cursor: Option<u64>, offset: i64) -> LineStart {
     match cursor {
         Some(cursor) => LineStart::FromStart(cursor.saturating_add_signed(offset)),
         None if offset < 0 => LineStart::FromEnd(offset.unsigned_abs()),
@@ -142,7 +146,7 @@ fn start(cursor: Option<u64>, offset: i64) -> LineStart {
 
 fn value_reply(value: Value, whole: &ReadAnswer, context: &Context<'_>) -> Reply {
     Reply {
-        path: context.shown(&whole.path),
+        path: context.display(&whole.path),
         content: Content::Value(value),
         hash: whole.hash.map(|hash| hash.to_string()),
         synced: whole.synced,
@@ -159,7 +163,7 @@ fn value_reply(value: Value, whole: &ReadAnswer, context: &Context<'_>) -> Reply
 fn text_reply(answer: ReadAnswer, slice: Slice, limit: u64, context: &Context<'_>) -> Reply {
     let by_lines = matches!(slice, Slice::Lines { .. });
     Reply {
-        path: context.shown(&answer.path),
+        path: context.display(&answer.path),
         hash: answer.hash.map(|hash| hash.to_string()),
         synced: answer.synced,
         total_lines: answer.line_count,
@@ -168,7 +172,7 @@ fn text_reply(answer: ReadAnswer, slice: Slice, limit: u64, context: &Context<'_
         limit: by_lines.then_some(limit),
         cursor: next_line(&answer).filter(|_| by_lines),
         cut_at_byte: answer.cut_at_byte,
-        message: (answer.hash.is_none() && answer.synced.is_some()).then_some(NOT_SUMMED),
+        message: (answer.hash.is_none() && answer.synced.is_some()).then_some(NOT_HASHED),
         content: Content::Text(answer.text),
     }
 }

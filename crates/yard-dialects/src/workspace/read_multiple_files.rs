@@ -1,4 +1,4 @@
-//! `read_multiple_files`: the first lines of many files, each with its own success.
+//! `read_multiple_files`: reads the first lines of many files, each with its own success.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -77,7 +77,7 @@ impl Tool for ReadMultipleFiles {
             let share = left / (args.paths.len() - index) as u64;
             let (file, bytes) = match one(path, args.limit, share, context) {
                 Ok(read) => read,
-                Err(Stop::Fault(fault)) => (unread(context.shown_again(path), &fault), 0),
+                Err(Stop::Fault(fault)) => (unread(context.display_sent(path), &fault), 0),
                 Err(stop) => return Err(stop),
             };
             left = left.saturating_sub(bytes);
@@ -90,18 +90,18 @@ impl Tool for ReadMultipleFiles {
 /// One file and the bytes that it takes of the answer, at most `share`.
 fn one(text: &str, limit: u64, share: u64, context: &Context<'_>) -> Result<(File, u64), Stop> {
     let path = context.path(text)?;
-    let slice = Slice::Lines { start: LineStart::FromStart(0), limit: paging::lines(limit) };
+    let slice = Slice::Lines { start: LineStart::FromStart(0), limit: paging::max_lines(limit) };
     let read =
         op::Read { path: path.clone(), slice, want: content::WHAT_IS_CHEAP, max_bytes: share };
     let answer = context.perform(read)?;
     if answer.json
-        && let Some((value, whole)) = content::value(&path, share, context)?
+        && let Some((value, whole)) = content::read_value(&path, share, context)?
     {
         let bytes = whole.text.len() as u64;
-        return Ok((value_file(context.shown(&path), value, &whole), bytes));
+        return Ok((value_file(context.display(&path), value, &whole), bytes));
     }
     let bytes = answer.text.len() as u64;
-    Ok((text_file(context.shown(&path), answer), bytes))
+    Ok((text_file(context.display(&path), answer), bytes))
 }
 
 fn value_file(path: String, value: Value, whole: &ReadAnswer) -> File {

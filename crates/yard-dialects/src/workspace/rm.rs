@@ -1,4 +1,4 @@
-//! `rm`: a file, a link or an empty folder, into the trash (W7).
+//! `rm`: moves a file, a link or an empty folder to the trash (W7).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ impl Tool for Rm {
         let removed = context.perform(op::Remove { path, on_folder: op::OnFolder::IfEmpty })?;
         let id = removed.file.to_string();
         Ok(Reply {
-            path: context.shown(&removed.path),
+            path: context.display(&removed.path),
             file_id: removed.was_known.then(|| id.clone()),
             trash_id: id,
         })

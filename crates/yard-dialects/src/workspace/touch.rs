@@ -1,4 +1,4 @@
-//! `touch`: a file's time, or an empty file (W19).
+//! `touch`: sets a file's time, or makes an empty file (W19).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,6 +34,6 @@ impl Tool for Touch {
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;
         let changed = context.perform(op::Touch { path })?;
-        Ok(Reply { path: context.shown(&changed.path), file_id: changed.file.to_string() })
+        Ok(Reply { path: context.display(&changed.path), file_id: changed.file.to_string() })
     }
 }

@@ -1,4 +1,4 @@
-//! `write`: a whole file, from text or from a JSON value (W3, W6).
+//! `write`: writes a whole file, from text or from a JSON value (W3, W6).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -19,7 +19,7 @@ pub(super) struct Args {
     path: String,
     /// The content. A string is stored as it is; any other JSON value is stored as pretty-printed
     /// JSON and read back as that value. Required, except for a folder.
-    #[serde(default, deserialize_with = "sent")]
+    #[serde(default, deserialize_with = "some_value")]
     #[schemars(with = "Value")]
     content: Option<Value>,
     /// The file's type. An existing file keeps its own if none is given; `folder` makes a folder;
@@ -35,8 +35,8 @@ pub(super) struct Args {
     last_read_hash: Option<String>,
 }
 
-/// A null that was sent is a value: absent is something else.
-fn sent<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+/// A null that was sent is a content; only an absent argument is `None`.
+fn some_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
 
@@ -55,7 +55,7 @@ pub(super) struct Reply {
 impl Reply {
     fn of(changed: &Changed, context: &Context<'_>) -> Self {
         Self {
-            path: context.shown(&changed.path),
+            path: context.display(&changed.path),
             file_id: changed.file.to_string(),
             version_id: changed.version.map(|version| version.to_string()),
             hash: changed.hash.map(|hash| hash.to_string()),
@@ -73,12 +73,12 @@ impl Tool for Write {
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;
         let file_type = file_type(args.file_type.as_deref())?;
-        let expected = content::hash(args.last_read_hash.as_deref())?;
+        let expected = content::parse_hash(args.last_read_hash.as_deref())?;
         let changed = if file_type == Some(FileType::Folder) {
-            no_content(args.content.as_ref())?;
+            check_no_content(args.content.as_ref())?;
             context.perform(op::Mkdir { path: path.clone() })
         } else {
-            let (content, json) = content::stored(args.content.ok_or_else(missing)?)?;
+            let (content, json) = content::to_bytes(args.content.ok_or_else(missing)?)?;
             let on_existing = if args.overwrite { OnExisting::Replace } else { OnExisting::Refuse };
             context.perform(op::Write {
                 path: path.clone(),
@@ -92,7 +92,7 @@ impl Tool for Write {
         };
         changed
             .map(|changed| Reply::of(&changed, context))
-            .map_err(|stop| stop.map_fault(|fault| protected(&context.shown(&path), fault)))
+            .map_err(|stop| stop.map_fault(|fault| already_exists(&context.display(&path), fault)))
     }
 }
 
@@ -100,7 +100,7 @@ fn missing() -> Stop {
     Stop::argument("content", "missing; expected a string, or any JSON value to be stored as JSON")
 }
 
-/// W6: which type was asked for.
+/// W6: the type that a caller names.
 fn file_type(word: Option<&str>) -> Result<Option<FileType>, Stop> {
     let Some(word) = word else { return Ok(None) };
     match FileType::from_word(&word.trim().to_ascii_lowercase()) {
@@ -114,16 +114,16 @@ fn file_type(word: Option<&str>) -> Result<Option<FileType>, Stop> {
     }
 }
 
-/// A type that does not exist, with those that do.
+/// The fault for an unknown type, with the known ones.
 pub(super) fn unknown_type(word: &str) -> Stop {
     let known = FileType::WORDS.map(|(_, word)| word).join(", ");
     Stop::argument(
         "file_type",
-        format!("expected one of {known}, got {}", crate::args::shown(word)),
+        format!("expected one of {known}, got {}", crate::args::quoted(word)),
     )
 }
 
-fn no_content(content: Option<&Value>) -> Result<(), Stop> {
+fn check_no_content(content: Option<&Value>) -> Result<(), Stop> {
     let empty = match content {
         None | Some(Value::Null) => true,
         Some(Value::String(text)) => text.is_empty(),
@@ -139,9 +139,8 @@ fn no_content(content: Option<&Value>) -> Result<(), Stop> {
     ))
 }
 
-/// The spec's own words, and its status: an existing file is a validation error here, not a
-/// conflict.
-fn protected(path: &str, fault: Fault) -> Stop {
+/// The message and the status of the spec: an existing file is a validation error here, not a conflict.
+fn already_exists(path: &str, fault: Fault) -> Stop {
     if fault.code() != FaultCode::Exists {
         return Stop::Fault(fault);
     }
@@ -175,17 +174,17 @@ mod tests {
     #[test]
     fn w6_a_folder_has_no_content() {
         for content in [None, Some(json!(null)), Some(json!("")), Some(json!({}))] {
-            assert_eq!(no_content(content.as_ref()), Ok(()));
+            assert_eq!(check_no_content(content.as_ref()), Ok(()));
         }
         for content in [json!("x"), json!({"a": 1}), json!([]), json!(0), json!(false)] {
-            assert!(no_content(Some(&content)).is_err(), "{content}");
+            assert!(check_no_content(Some(&content)).is_err(), "{content}");
         }
     }
 
     #[test]
     fn w6_an_existing_file_is_a_validation_error() {
         let path = "/documents/notes.md";
-        match protected(path, Fault::new(FaultCode::Exists, "there")) {
+        match already_exists(path, Fault::new(FaultCode::Exists, "there")) {
             Stop::Fault(fault) => {
                 assert_eq!(
                     (fault.code(), fault.subject()),
@@ -200,7 +199,7 @@ mod tests {
             other => panic!("{other:?}"),
         }
         let stale = Fault::new(FaultCode::Stale, "changed");
-        assert_eq!(protected(path, stale.clone()), Stop::Fault(stale));
+        assert_eq!(already_exists(path, stale.clone()), Stop::Fault(stale));
     }
 
     #[test]

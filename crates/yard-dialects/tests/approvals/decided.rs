@@ -281,6 +281,6 @@ fn g15_a_long_diff_is_shown_whole_and_one_that_nobody_can_read_is_refused() {
     let patch = json!({"patch": format!("*** Begin Patch\n{names}*** End Patch")});
     let refused = guarded(&yard, "codex", "apply_patch_freeform", patch);
     assert!(!refused.ok && refused.pending.is_none(), "{}", refused.body);
-    assert!(refused.failure_words().contains("MiB"), "{}", refused.body);
+    assert!(refused.failure_message().contains("MiB"), "{}", refused.body);
     assert!(yard.has("/many/0.txt"));
 }

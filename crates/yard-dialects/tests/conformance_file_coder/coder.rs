@@ -135,8 +135,8 @@ fn what_the_document_tests_of_read_holds() {
     let read = ok(&yard, "read", path("test.txt"));
     assert!(read["content"].as_str().unwrap().contains("test content"));
     assert_eq!(ok(&yard, "read", path("large.txt"))["metadata"]["truncated"], true);
-    let told = fails(&yard, "read", path("binary.bin"), "BINARY_FILE");
-    assert!(told.contains("binary") && told.contains("binary.bin"), "{told}");
+    let message = fails(&yard, "read", path("binary.bin"), "BINARY_FILE");
+    assert!(message.contains("binary") && message.contains("binary.bin"), "{message}");
 }
 
 /// The document's tests of `edit`.
@@ -168,8 +168,8 @@ fn files_with_a_signature_of_binary_data_are_refused_by_name() {
         ("a.elf", &program, "ELF"),
     ] {
         yard.put(name, bytes);
-        let told = fails(&yard, "read", json!({"filePath": name}), "BINARY_FILE");
-        assert!(told.contains(name) && told.contains(what), "{told}");
+        let message = fails(&yard, "read", json!({"filePath": name}), "BINARY_FILE");
+        assert!(message.contains(name) && message.contains(what), "{message}");
         let edit = json!({"filePath": name, "oldString": "P", "newString": "Q"});
         fails(&yard, "edit", edit, "BINARY_FILE");
         assert_eq!(yard.bytes(name), bytes);
@@ -242,9 +242,9 @@ fn c5_whatever_a_tool_asks_for_does_not_happen_after_a_no() {
         assert_eq!(decide(&yard, id, false), ApprovalStatus::Denied, "{tool}");
         let agent = yard.session_of(Actor::LocalAgent, Policy::Guarded);
         let pending = called.pending.unwrap();
-        let told = yard.catalog().resume("coder", tool, &pending, &agent, &yard.surroundings());
-        assert_eq!(told.body["result"]["error"], "PERMISSION_DENIED", "{tool}: {}", told.body);
-        assert!(!told.body.to_string().contains("two"), "{tool}: {}", told.body);
+        let answer = yard.catalog().resume("coder", tool, &pending, &agent, &yard.surroundings());
+        assert_eq!(answer.body["result"]["error"], "PERMISSION_DENIED", "{tool}: {}", answer.body);
+        assert!(!answer.body.to_string().contains("two"), "{tool}: {}", answer.body);
         assert_eq!(everything_below(yard.root()), before, "{tool}");
     }
 }
@@ -278,8 +278,8 @@ fn the_text_of_an_edit_is_no_pattern_and_stands_as_it_is_sent() {
     ] {
         yard.put("/a.txt", text);
         for all in [false, true] {
-            let told = fails(&yard, "edit", edit(old, "new", all), "INVALID_ARGUMENTS");
-            assert!(told.contains("not found"), "{told}");
+            let message = fails(&yard, "edit", edit(old, "new", all), "INVALID_ARGUMENTS");
+            assert!(message.contains("not found"), "{message}");
         }
         assert_eq!(yard.bytes("/a.txt"), text.as_bytes());
     }
@@ -473,7 +473,7 @@ fn f1_a_failure_is_an_answer_that_names_the_file_and_what_is_wrong() {
         ),
         ("read", json!({"filePath": "../a.txt"}), "INVALID_PATH", ["../a.txt", "relative"]),
     ] {
-        let told = fails(&yard, tool, args, code);
-        assert!(words.iter().all(|word| told.contains(word)), "{told}");
+        let message = fails(&yard, tool, args, code);
+        assert!(words.iter().all(|word| message.contains(word)), "{message}");
     }
 }

@@ -110,8 +110,8 @@ fn every_tool_refuses_a_path_that_leads_outside_before_anything_happens() {
             }
             let mut args = args;
             args["path"] = json!(path);
-            let told = fails(&yard, tool, args, "path_outside_workspace");
-            assert!(!told.contains("secret\n"), "{told}");
+            let message = fails(&yard, tool, args, "path_outside_workspace");
+            assert!(!message.contains("secret\n"), "{message}");
         }
     }
     let after = (everything_below(yard.root()), std::fs::read(home.join("secret.txt")).unwrap());

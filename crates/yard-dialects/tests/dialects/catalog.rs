@@ -242,7 +242,7 @@ fn f1_every_fault_has_the_word_of_its_dialect() {
             ("assistant", "write_file", word),
         ] {
             let dialect = catalog.dialects().find(|dialect| dialect.name == toolset).unwrap();
-            let answer = (dialect.stopped)(tool, &Stop::Fault(Fault::new(code, "why")));
+            let answer = (dialect.wrap_stop)(tool, &Stop::Fault(Fault::new(code, "why")));
             assert_eq!((answer.ok, answer.status), (false, 200), "{code:?}");
             let result = &answer.body["result"];
             let expected = match toolset {
@@ -263,7 +263,7 @@ fn r16_every_dialect_says_alike_that_a_person_is_asked() {
         let id = yard_core::ApprovalId::from_bytes([7; 16]);
         let awaited = Awaited::Approval(id);
         let stop = Stop::Pending(Pending { awaited, wait_ms: None });
-        let answer = (dialect.stopped)("write", &stop);
+        let answer = (dialect.wrap_stop)("write", &stop);
         assert_eq!((answer.ok, answer.status), (true, 202), "{}", dialect.name);
         let expected = json!({"status": "approval_pending", "approval_id": id.to_string()});
         assert_eq!(answer.body["result"], expected, "{}", dialect.name);

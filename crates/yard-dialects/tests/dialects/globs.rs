@@ -25,8 +25,8 @@ fn found(yard: &Yard, toolset: &str, pattern: &str) -> Result<String, String> {
     let answer = call(yard, toolset, tool, args);
     if !answer.ok {
         // `workspace` tells of a wrong argument in `fields`.
-        let told = answer.body["fields"]["pattern"].as_str().or(answer.body["error"].as_str());
-        return Err(told.unwrap().to_owned());
+        let message = answer.body["fields"]["pattern"].as_str().or(answer.body["error"].as_str());
+        return Err(message.unwrap().to_owned());
     }
     let result = &answer.body["result"];
     let paths: Vec<String> = match toolset {

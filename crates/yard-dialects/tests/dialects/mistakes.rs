@@ -461,7 +461,7 @@ fn of_paths() -> Vec<Mistake> {
 }
 
 /// Everything that a failed answer tells its caller.
-fn told(body: &Value) -> String {
+fn error_text(body: &Value) -> String {
     let fields = body["fields"].as_object().into_iter().flatten();
     let fields: Vec<String> =
         fields.map(|(name, words)| format!("{name}: {}", words.as_str().unwrap())).collect();
@@ -484,7 +484,7 @@ fn r10_a_caller_that_does_what_the_error_says_gets_over_common_mistakes() {
             failed.push(format!("{toolset} {tool} {args}: this is no mistake: {}", first.body));
             continue;
         }
-        let words = told(&first.body.into_value());
+        let words = error_text(&first.body.into_value());
         let mut sent = Sent { tool: tool.to_owned(), args: args.clone() };
         let attempt = std::panic::AssertUnwindSafe(|| {
             remedy(&words, &mut sent);
@@ -493,11 +493,11 @@ fn r10_a_caller_that_does_what_the_error_says_gets_over_common_mistakes() {
         match std::panic::catch_unwind(attempt) {
             Ok(second) if second.ok => {}
             Ok(second) => failed.push(format!(
-                "{toolset} {tool} {args}\n  told: {words}\n  then: {} {}\n  told: {}",
+                "{toolset} {tool} {args}\n  error: {words}\n  then: {} {}\n  error: {}",
                 sent.tool, sent.args, second.body
             )),
             Err(_) => failed.push(format!(
-                "{toolset} {tool} {args}\n  told: {words}\n  and did not know what to do"
+                "{toolset} {tool} {args}\n  error: {words}\n  and did not know what to do"
             )),
         }
     }

@@ -61,12 +61,12 @@ fn c5_a_rule_about_reading_neither_asks_nor_fails_a_search_or_listing() {
             if yard.catalog().get(toolset, tool).is_none() {
                 continue;
             }
-            let told = call(&yard, &yard.session(), toolset, tool, args.clone());
-            let body = told.body.to_string();
+            let answer = call(&yard, &yard.session(), toolset, tool, args.clone());
+            let body = answer.body.to_string();
             let withheld = if path == ".env" { OTHER_CANARY } else { CANARY };
             assert!(!body.contains(withheld), "{tool}: {body}");
-            assert!(told.pending.is_none(), "{then} {path}: {tool} asks: {body}");
-            if told.ok {
+            assert!(answer.pending.is_none(), "{then} {path}: {tool} asks: {body}");
+            if answer.ok {
                 assert!(body.contains(expected), "{then} {path}: {tool} {args}: {body}");
             } else {
                 assert!(body.contains("rgument") || body.contains("VALIDATION"), "{tool}: {body}");
@@ -80,14 +80,15 @@ fn w10_what_may_not_be_read_is_left_out_of_a_search_and_counted() {
     for then in ["deny", "ask"] {
         let yard =
             furnished(&json!([{"effect": "read", "path": ["secrets/**", ".env"], "then": then}]));
-        let told = done(&yard, "workspace", "grep", json!({"pattern": "password|TOKEN"}));
-        assert!(told.contains("\"withheld\":2") && told.contains("a.py"), "{told}");
-        let told = done(&yard, "workspace", "grep", json!({"pattern": "x", "path": "/secrets"}));
-        assert!(told.contains("\"withheld\":1"), "{told}");
-        let told = done(&yard, "workspace", "grep", json!({"pattern": "x", "path": "/src"}));
-        assert!(!told.contains("withheld"), "{told}");
-        let told = done(&yard, "assistant", "search_code", json!({"query": "password next line"}));
-        assert!(told.contains("may not be read"), "{told}");
+        let answer = done(&yard, "workspace", "grep", json!({"pattern": "password|TOKEN"}));
+        assert!(answer.contains("\"withheld\":2") && answer.contains("a.py"), "{answer}");
+        let answer = done(&yard, "workspace", "grep", json!({"pattern": "x", "path": "/secrets"}));
+        assert!(answer.contains("\"withheld\":1"), "{answer}");
+        let answer = done(&yard, "workspace", "grep", json!({"pattern": "x", "path": "/src"}));
+        assert!(!answer.contains("withheld"), "{answer}");
+        let answer =
+            done(&yard, "assistant", "search_code", json!({"query": "password next line"}));
+        assert!(answer.contains("may not be read"), "{answer}");
         // A file that is named itself is asked for or refused, as ever.
         let args = json!({"pattern": "password", "path": "/secrets/k.txt"});
         let named = call(&yard, &yard.session(), "workspace", "grep", args);
@@ -104,13 +105,13 @@ fn w10_what_may_not_be_read_is_left_out_of_a_search_and_counted() {
 #[test]
 fn names_are_left_out_where_a_rule_says_list() {
     let yard = furnished(&json!([{"effect": "list", "path": "secrets/**", "then": "deny"}]));
-    let told = done(&yard, "workspace", "glob", json!({"pattern": "**/*"}));
+    let answer = done(&yard, "workspace", "glob", json!({"pattern": "**/*"}));
     assert!(
-        !told.contains("k.txt") && told.contains("a.py") && told.contains("withheld"),
-        "{told}"
+        !answer.contains("k.txt") && answer.contains("a.py") && answer.contains("withheld"),
+        "{answer}"
     );
-    let told = done(&yard, "workspace", "ls", json!({"path": "/", "recursive": true}));
-    assert!(!told.contains("k.txt") && told.contains("a.py"), "{told}");
+    let answer = done(&yard, "workspace", "ls", json!({"path": "/", "recursive": true}));
+    assert!(!answer.contains("k.txt") && answer.contains("a.py"), "{answer}");
 }
 
 /// Guesses at a line of the file, right and wrong, through every tool that changes a part of a file.
@@ -167,19 +168,19 @@ fn a_failed_edit_quotes_nothing_that_a_person_was_not_asked_for() {
     let guarded = plain.session_of(Actor::LocalAgent, Policy::Guarded);
     std::os::unix::fs::symlink("secrets/k.txt", asks.root().join("link.txt")).unwrap();
     for (toolset, tool, args) in guesses(false) {
-        let told = call(&asks, &asks.session(), toolset, tool, args.clone());
-        let body = told.body.to_string();
+        let answer = call(&asks, &asks.session(), toolset, tool, args.clone());
+        let body = answer.body.to_string();
         assert!(!body.contains(CANARY) && !body.contains("next line"), "{tool}: {body}");
         if toolset == "coder" {
-            let told = call(&plain, &guarded, toolset, tool, args);
-            let body = told.body.to_string();
+            let answer = call(&plain, &guarded, toolset, tool, args);
+            let body = answer.body.to_string();
             assert!(!body.contains(CANARY) && !body.contains("next line"), "{tool}: {body}");
         }
     }
     // What fits asks a person, who sees that it reads.
     let (toolset, tool, args) = guesses(true).swap_remove(0);
-    let told = call(&asks, &asks.session(), toolset, tool, args);
-    assert!(told.pending.is_some(), "{}", told.body);
+    let answer = call(&asks, &asks.session(), toolset, tool, args);
+    assert!(answer.pending.is_some(), "{}", answer.body);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The sessions with which the page of each dialect begins (`docs/dialects.md`): the calls of `sessions.json` are
 //! made in a small workspace, and what they answer has to be what the page shows.
 //!
-//! To write the sessions anew, and the page with them:
+//! To regenerate the sessions, and the page with them:
 //!
 //! ```text
 //! RENEW_SESSIONS=1 cargo nextest run --workspace -E 'test(sessions::)'
@@ -77,11 +77,14 @@ fn the_sessions_of_the_reference_are_what_their_calls_answer() {
     let sessions: Value = serde_json::from_str(include_str!("sessions.json")).unwrap();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/sessions");
     for (dialect, calls) in sessions.as_object().unwrap() {
-        let (told, file) = (session(dialect, calls), folder.join(format!("{dialect}.txt")));
+        let (actual, file) = (session(dialect, calls), folder.join(format!("{dialect}.txt")));
         if std::env::var_os("RENEW_SESSIONS").is_some() {
-            fs::write(&file, &told).unwrap();
+            fs::write(&file, &actual).unwrap();
         }
-        let kept = fs::read_to_string(&file).unwrap();
-        assert_eq!(kept, told, "{dialect}: the head of this file says how to write sessions anew");
+        let stored = fs::read_to_string(&file).unwrap();
+        assert_eq!(
+            stored, actual,
+            "{dialect}: the head of this file says how to regenerate sessions"
+        );
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use yard_testkit::Dice;
 
-use super::ground::Failed;
+use super::fixture::Failed;
 
 /// Codes of failures that say nothing of the arguments: what is asked for is not there on this machine, or may not be.
 const NOT_ABOUT_ARGUMENTS: [&str; 6] =

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::ground::Failed;
+use super::fixture::Failed;
 
 /// Where it is.
 pub(crate) const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/error_texts.txt");

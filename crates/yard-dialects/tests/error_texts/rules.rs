@@ -2,7 +2,7 @@
 
 use yard_dialects::Catalog;
 
-use super::ground::{Failed, Ground};
+use super::fixture::{Failed, Fixture};
 use super::listed::Failing;
 
 /// No text is longer.
@@ -71,7 +71,7 @@ const WAYS: [&str; 35] = [
 ];
 
 /// The rules that a text breaks.
-pub(crate) fn broken_by(ground: &Ground, failing: &Failing, failed: &Failed) -> Vec<String> {
+pub(crate) fn broken_by(fixture: &Fixture, failing: &Failing, failed: &Failed) -> Vec<String> {
     let mut broken = Vec::new();
     let text = said(&failed.text, failing);
     if failed.text.len() > LONGEST {
@@ -94,7 +94,7 @@ pub(crate) fn broken_by(ground: &Ground, failing: &Failing, failed: &Failed) -> 
     if !all_words.into_iter().any(|word| WAYS.contains(&word.to_lowercase().as_str())) {
         broken.push("it names no way on".to_owned());
     }
-    for path in foreign_paths(ground, failing, &text) {
+    for path in foreign_paths(fixture, failing, &text) {
         broken.push(format!("it names {path}, which this toolset does not take"));
     }
     broken
@@ -144,9 +144,9 @@ fn takes(failing: &Failing, name: &str) -> bool {
 }
 
 /// Paths of the workspace that the text spells in a way that the toolset does not take.
-fn foreign_paths(ground: &Ground, failing: &Failing, text: &str) -> Vec<String> {
+fn foreign_paths(fixture: &Fixture, failing: &Failing, text: &str) -> Vec<String> {
     let mut foreign = Vec::new();
-    for path in &ground.paths {
+    for path in &fixture.paths {
         for (at, _) in text.match_indices(path.as_str()) {
             let is_of_path = |one: char| one.is_alphanumeric() || "/_-.$".contains(one);
             let begins = text[..at]
@@ -165,8 +165,8 @@ fn foreign_paths(ground: &Ground, failing: &Failing, text: &str) -> Vec<String> 
             if failing.args.to_string().contains(spelled) {
                 continue;
             }
-            let sent = spelled.replace("$root", &ground.root());
-            if !ground.takes_back(failing, &sent) && !foreign.iter().any(|one| one == spelled) {
+            let sent = spelled.replace("$root", &fixture.root());
+            if !fixture.takes_back(failing, &sent) && !foreign.iter().any(|one| one == spelled) {
                 foreign.push(spelled.to_owned());
             }
         }

@@ -4,15 +4,15 @@
 use serde_json::{Value, json};
 use yard_testkit::Yard;
 
-use crate::{Both, Told, ours};
+use crate::{Both, ToolResult, ours};
 
 fn edit(path: &str, old: &str, new: &str) -> Value {
     json!({"path": path, "edits": [{"oldText": old, "newText": new}]})
 }
 
 #[track_caller]
-fn refused(told: &Told, words: &str) {
-    assert!(!told.is_ok && told.text.contains(words), "{told:?}");
+fn refused(result: &ToolResult, words: &str) {
+    assert!(!result.is_ok && result.text.contains(words), "{result:?}");
 }
 
 #[test]
@@ -88,8 +88,8 @@ fn all_edits_are_made_or_none_and_a_dry_run_makes_none() {
     let yard = Yard::new();
     yard.put("/a.txt", "one\ntwo\n");
     let edits = json!([{"oldText": "one", "newText": "1"}, {"oldText": "none", "newText": "x"}]);
-    let told = ours(&yard, "edit_file", &json!({"path": "a.txt", "edits": edits}));
-    refused(&told, "This was edit 2 of 2; nothing was changed.");
+    let result = ours(&yard, "edit_file", &json!({"path": "a.txt", "edits": edits}));
+    refused(&result, "This was edit 2 of 2; nothing was changed.");
     let dry =
         json!({"path": "a.txt", "edits": [{"oldText": "one", "newText": "1"}], "dryRun": true});
     assert!(ours(&yard, "edit_file", &dry).text.contains("\n-one\n+1\n"));
@@ -111,8 +111,8 @@ fn the_last_lines_are_lines() {
 fn what_would_be_misread_is_refused() {
     let yard = Yard::new();
     for pattern in ["!*.rs", "+(a|b)", "{1..3}", ""] {
-        let told = ours(&yard, "search_files", &json!({"path": ".", "pattern": pattern}));
-        assert!(!told.is_ok, "{pattern}: {told:?}");
+        let result = ours(&yard, "search_files", &json!({"path": ".", "pattern": pattern}));
+        assert!(!result.is_ok, "{pattern}: {result:?}");
     }
     refused(
         &ours(&yard, "write_file", &json!({"path": "~/x", "content": ""})),
@@ -126,8 +126,11 @@ fn what_would_be_misread_is_refused() {
 fn r3_a_link_that_leaves_has_no_size() {
     let yard = Yard::new();
     std::os::unix::fs::symlink("/etc/passwd", yard.root().join("out")).unwrap();
-    let told = ours(&yard, "list_directory_with_sizes", &json!({"path": "."}));
-    assert!(told.text.ends_with("Total: 1 files, 0 directories\nCombined size: 0 B"), "{told:?}");
+    let result = ours(&yard, "list_directory_with_sizes", &json!({"path": "."}));
+    assert!(
+        result.text.ends_with("Total: 1 files, 0 directories\nCombined size: 0 B"),
+        "{result:?}"
+    );
 }
 
 #[test]
@@ -139,8 +142,8 @@ fn patterns_that_explode_elsewhere_are_answered() {
             json!({"path": ".", "pattern": pattern}),
             json!({"path": ".", "pattern": "**/*", "excludePatterns": [pattern]}),
         ] {
-            let told = ours(&yard, "search_files", &args);
-            assert!(told.text.len() < 10_000, "{told:?}");
+            let result = ours(&yard, "search_files", &args);
+            assert!(result.text.len() < 10_000, "{result:?}");
         }
     }
 }
@@ -156,16 +159,16 @@ fn r12_what_does_not_fit_is_refused_or_says_how_to_go_on() {
         yard.put(&format!("/dir/{name}"), "");
     }
     refused(&ours(&yard, "read_text_file", &json!({"path": "long.txt"})), "'head' or 'tail'");
-    let told = ours(&yard, "read_text_file", &json!({"path": "long.txt", "head": 2}));
-    assert_eq!(told.text, "0123456789\n0123456789");
+    let result = ours(&yard, "read_text_file", &json!({"path": "long.txt", "head": 2}));
+    assert_eq!(result.text, "0123456789\n0123456789");
     let several = json!({"paths": ["short.txt", "long.txt", "short.txt"]});
-    let told = ours(&yard, "read_multiple_files", &several).text;
-    assert!(told.starts_with("short.txt:\nx\n\n\n---\nlong.txt: Error - "), "{told}");
-    assert!(told.ends_with("short.txt:\nx\n\n"), "{told}");
-    let told = ours(&yard, "search_files", &json!({"path": ".", "pattern": "**/*"})).text;
-    assert!(told.contains("narrower pattern"), "{told}");
-    let told = ours(&yard, "directory_tree", &json!({"path": "."})).text;
-    let tree: Value = serde_json::from_str(&told).unwrap();
+    let result = ours(&yard, "read_multiple_files", &several).text;
+    assert!(result.starts_with("short.txt:\nx\n\n\n---\nlong.txt: Error - "), "{result}");
+    assert!(result.ends_with("short.txt:\nx\n\n"), "{result}");
+    let result = ours(&yard, "search_files", &json!({"path": ".", "pattern": "**/*"})).text;
+    assert!(result.contains("narrower pattern"), "{result}");
+    let result = ours(&yard, "directory_tree", &json!({"path": "."})).text;
+    let tree: Value = serde_json::from_str(&result).unwrap();
     assert!(tree.to_string().contains("call directory_tree with this path"), "{tree}");
 }
 
@@ -180,8 +183,11 @@ fn no_edit_of_two_callers_is_lost() {
             scope.spawn(move || {
                 for at in (caller..40).step_by(2) {
                     let (old, new) = (format!("line {at:02}"), format!("done {at:02}"));
-                    let told = ours(yard, "edit_file", &edit("a.txt", &old, &new));
-                    assert!(told.is_ok && told.text.contains(&format!("+{new}\n")), "{told:?}");
+                    let result = ours(yard, "edit_file", &edit("a.txt", &old, &new));
+                    assert!(
+                        result.is_ok && result.text.contains(&format!("+{new}\n")),
+                        "{result:?}"
+                    );
                 }
             });
         }

@@ -25,7 +25,7 @@ const ROOT: &str = "{root}";
 
 /// What a call came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct ToolResult {
     pub(crate) is_ok: bool,
     /// The text, or the structured content of what is no text.
     pub(crate) text: String,
@@ -59,7 +59,7 @@ impl Both {
     }
 
     /// The same call to both: what ours says, what theirs says.
-    pub(crate) fn call(&mut self, tool: &str, args: &Value) -> (Told, Told) {
+    pub(crate) fn call(&mut self, tool: &str, args: &Value) -> (ToolResult, ToolResult) {
         let theirs = self.theirs.call(tool, args);
         (ours(&self.yard, tool, args), theirs)
     }
@@ -70,7 +70,7 @@ impl Both {
 }
 
 /// A call of ours, by a caller on the same machine.
-pub(crate) fn ours(yard: &Yard, tool: &str, args: &Value) -> Told {
+pub(crate) fn ours(yard: &Yard, tool: &str, args: &Value) -> ToolResult {
     let root = yard.root().to_str().unwrap();
     let session = yard.session().showing_host_paths();
     let args = within(args, root);
@@ -81,7 +81,7 @@ pub(crate) fn ours(yard: &Yard, tool: &str, args: &Value) -> Told {
         (true, Value::String(text)) => text.clone(),
         (true, blocks) => blocks.to_string(),
     };
-    Told { is_ok: answer.ok, text: text.replace(root, ROOT) }
+    ToolResult { is_ok: answer.ok, text: text.replace(root, ROOT) }
 }
 
 /// Arguments with the placeholder made a real path.

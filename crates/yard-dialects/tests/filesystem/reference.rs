@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::{ROOT, Told, within};
+use crate::{ROOT, ToolResult, within};
 
 const PACKAGE: &str = "@modelcontextprotocol/server-filesystem@2026.8.31";
 const ENTRY: &str = "node_modules/@modelcontextprotocol/server-filesystem/dist/index.js";
@@ -85,7 +85,7 @@ impl Reference {
         self.ask("tools/list", json!({}))["tools"].as_array().unwrap().clone()
     }
 
-    pub(crate) fn call(&mut self, tool: &str, args: &Value) -> Told {
+    pub(crate) fn call(&mut self, tool: &str, args: &Value) -> ToolResult {
         let root = self.root.path().to_str().unwrap().to_owned();
         let params = json!({"name": tool, "arguments": within(args, &root)});
         let result = self.ask("tools/call", params);
@@ -94,7 +94,7 @@ impl Reference {
             Value::String(text) => text.clone(),
             _ => result["structuredContent"]["content"].to_string(),
         };
-        Told { is_ok, text: text.replace(&root, ROOT) }
+        ToolResult { is_ok, text: text.replace(&root, ROOT) }
     }
 }
 

@@ -216,8 +216,8 @@ fn the_same_mistake_gives_the_same_words_and_changes_nothing() {
         ("move_file", taken, "Destination already exists: "),
     ] {
         let (ours, theirs) = both.call(tool, &args);
-        for told in [ours, theirs] {
-            assert!(!told.is_ok && told.text.starts_with(said), "{tool} {args}: {told:?}");
+        for result in [ours, theirs] {
+            assert!(!result.is_ok && result.text.starts_with(said), "{tool} {args}: {result:?}");
         }
     }
     assert_eq!(files(both.roots().0), before);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use yard_core::{Fault, FaultCode};
-use yard_dialects::{Answer, Fields, Stop, failure_words, workspace};
+use yard_dialects::{Answer, Fields, Stop, failure_message, workspace};
 use yard_gate::admin::Refusal;
 
 use crate::pool::Overloaded;
@@ -57,7 +57,7 @@ impl Problem {
 
     /// The message with the invalid fields, for a page.
     pub(crate) fn message(&self) -> String {
-        failure_words(&self.body["error"], &self.body["fields"])
+        failure_message(&self.body["error"], &self.body["fields"])
     }
 
     /// The same, with the time to wait before the next try.
@@ -73,7 +73,7 @@ impl Problem {
     }
 
     fn stopped(stop: &Stop) -> Self {
-        let Answer { status, body, .. } = (workspace::DIALECT.stopped)("", stop);
+        let Answer { status, body, .. } = (workspace::DIALECT.wrap_stop)("", stop);
         let body = body.into_value();
         Self { status, body, retry_after: None, size: None }
     }

@@ -4,7 +4,7 @@ use http::Method;
 use schemars::JsonSchema;
 use serde_json::Value;
 use yard_core::Role;
-use yard_dialects::form::{self, Form};
+use yard_dialects::form::{self, InputForm};
 
 use super::body::SMALL_BYTES;
 use super::paging::Paging;
@@ -49,9 +49,9 @@ pub enum BodyShape {
     /// Nothing.
     None,
     /// JSON of this form.
-    Json(Form),
+    Json(InputForm),
     /// JSON of this form, or nothing at all.
-    OptionalJson(Form),
+    OptionalJson(InputForm),
     /// Bytes of any type and number.
     Bytes,
     /// The form of a page.
@@ -91,7 +91,7 @@ pub struct Route {
     /// Who may use it.
     pub access: RouteAccess,
     /// The form of the query, an object.
-    pub query: Option<Form>,
+    pub query: Option<InputForm>,
     /// The body.
     pub body: BodyShape,
     /// The schema of the body in the documents, if it is more exact than the one that is checked.
@@ -157,15 +157,15 @@ impl Route {
     }
 
     pub(super) fn query<T: JsonSchema>(self) -> Self {
-        Self { query: Some(Form::of::<T>()), ..self }
+        Self { query: Some(InputForm::of::<T>()), ..self }
     }
 
     pub(super) fn body<T: JsonSchema>(self) -> Self {
-        Self { body: BodyShape::Json(Form::of::<T>()), ..self }
+        Self { body: BodyShape::Json(InputForm::of::<T>()), ..self }
     }
 
     pub(super) fn optional_body<T: JsonSchema>(self) -> Self {
-        Self { body: BodyShape::OptionalJson(Form::of::<T>()), ..self }
+        Self { body: BodyShape::OptionalJson(InputForm::of::<T>()), ..self }
     }
 
     pub(super) fn bytes(self) -> Self {

@@ -84,8 +84,8 @@ fn one_call(toolset: &str, tool: &AnyTool) -> Value {
 /// those of failed calls.
 fn answers(catalog: &Catalog, dialect: &Dialect) -> Vec<Value> {
     let replies: Vec<&Value> = catalog.list(dialect.name).map(AnyTool::output_schema).collect();
-    let done = (dialect.done)(json!(form::MARK).into());
-    let failed = (dialect.stopped)("", &Stop::Fault(Fault::new(FaultCode::Io, "why")));
+    let done = (dialect.wrap_reply)(json!(form::MARK).into());
+    let failed = (dialect.wrap_stop)("", &Stop::Fault(Fault::new(FaultCode::Io, "why")));
     let mut schemas = vec![form::like(&done.body, &json!({"anyOf": replies}))];
     if failed.status == done.status {
         schemas.push(form::like(&failed.body, &json!({})));
@@ -168,7 +168,7 @@ pub(super) fn definitions(request: &HttpRequest) -> Result<Reply, Problem> {
         return Err(Problem::not_found(format!("no such toolset; known: {}", known.join(", "))));
     }
     let format = format.as_deref().unwrap_or("json");
-    let format = Format::from_word(format).ok_or_else(|| {
+    let format = Format::from_word(&format.to_ascii_lowercase()).ok_or_else(|| {
         let known = Format::WORDS.map(|(_, word)| word).join(", ");
         Problem::invalid("format", format!("expected one of {known}"))
     })?;

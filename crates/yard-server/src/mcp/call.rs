@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, interval_at};
 use yard_core::{ApprovalId, ContentHash, Fault, FaultCode};
-use yard_dialects::{Answer, Called, Work};
+use yard_dialects::{Answer, CallOutcome, Work};
 use yard_gate::{ApprovalStatus, Awaited, Pending, UnwrittenTurn};
 
 use super::callers::{DecisionChannel, ToolCaller};
@@ -91,24 +91,24 @@ impl ToolCall<'_> {
             return self.continue_call(opened, said, &bound).await;
         }
         let kept = self.caller.session.mount().map(|_| arguments.clone());
-        let mut called = self.call_tool(arguments).await?;
-        if let (Some(root), Some(arguments)) = (&called.elsewhere, kept) {
+        let mut outcome = self.call_tool(arguments).await?;
+        if let (Some(root), Some(arguments)) = (&outcome.other_root, kept) {
             self.caller = match (self.caller_in)(root) {
                 Ok(caller) => caller,
                 Err(fault) => return Ok(result::refused(&fault).into()),
             };
-            called = self.call_tool(arguments).await?;
+            outcome = self.call_tool(arguments).await?;
         }
         if let Some(metrics) = self.server.metrics() {
             let (catalog, toolset) = (self.server.catalog(), &self.caller.toolset);
-            metrics.count_call(&catalog, toolset, &self.tool, &called.answer);
+            metrics.count_call(&catalog, toolset, &self.tool, &outcome.answer);
         }
-        self.record(called.line);
-        self.finish(called.answer, &self.state_binding(sent)).await
+        self.record(outcome.transcript_line);
+        self.finish(outcome.answer, &self.state_binding(sent)).await
     }
 
     /// The answer of the tool itself.
-    async fn call_tool(&self, arguments: Map<String, Value>) -> Result<Called, ErrorData> {
+    async fn call_tool(&self, arguments: Map<String, Value>) -> Result<CallOutcome, ErrorData> {
         let (catalog, session) = (self.server.catalog(), self.caller.session.clone());
         let (toolset, tool) = (self.caller.toolset.clone(), self.tool.clone());
         let known = catalog.get(&toolset, &tool);
@@ -120,7 +120,7 @@ impl ToolCall<'_> {
         let call = self.server.call_context().within_millis(millis);
         let cancel = call.cancel_flag();
         let calling =
-            move || catalog.call_first(&toolset, &tool, Value::Object(arguments), &session, &call);
+            move || catalog.call_deferring_transcript(&toolset, &tool, Value::Object(arguments), &session, &call);
         let running = self.server.pools().try_run(&self.caller.workspace_key, work, calling);
         let mut running = std::pin::pin!(running);
         let mut asking_about_hosts = std::pin::pin!(self.ask_about_hosts());

@@ -8,7 +8,7 @@ use rmcp::{ErrorData, RoleServer};
 use serde_json::{Map, Value};
 use yard_core::op::Show;
 use yard_core::{Call, ChatId, Fault, FaultCode, StepId, WsPath};
-use yard_dialects::{Dialect, Paths};
+use yard_dialects::{Dialect, PathStyle};
 use yard_gate::{ConnectionChat, Mount, NamedRoot, Session, TerminalState, is_at_or_below};
 
 use super::callers::{Callers, DecisionChannel, ToolCaller, WorkspaceView};
@@ -88,7 +88,7 @@ impl LocalCallers {
         }
         let state = Mutex::new(vec![State::default(); roots.len()]);
         let names = names(&roots);
-        let paths_have_names = roots.len() > 1 && dialect.paths != Paths::Host;
+        let paths_have_names = roots.len() > 1 && dialect.paths != PathStyle::Host;
         let (toolset, transcript) = (dialect.name.to_owned(), Arc::default());
         Self {
             roots,

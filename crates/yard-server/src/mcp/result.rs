@@ -20,7 +20,7 @@ const MAX_DETAIL_BYTES: usize = 4 << 10;
 /// The result of a call that does not wait for a person.
 pub(super) fn from_answer(reply_form: ReplyForm, answer: Answer) -> CallToolResult {
     let ok = answer.ok;
-    let message = if ok { String::new() } else { answer.failure_words() };
+    let message = if ok { String::new() } else { answer.failure_message() };
     let mut body = answer.body.into_value();
     let changed = body.get_mut(CHANGED_BY_PERSON).map(Value::take).unwrap_or_default();
     let mut result = match ok {
@@ -166,7 +166,7 @@ mod tests {
     fn text(toolset: &str, tool: &str, stop: &Stop) -> String {
         let catalog = Catalog::standard();
         let dialect = catalog.dialects().find(|dialect| dialect.name == toolset).unwrap();
-        let answer = (dialect.stopped)(tool, stop);
+        let answer = (dialect.wrap_stop)(tool, stop);
         let result = from_answer(ReplyForm::of(catalog.get(toolset, tool).unwrap()), answer);
         assert_eq!(result.is_error, Some(true));
         result.content[0].as_text().unwrap().text.clone()

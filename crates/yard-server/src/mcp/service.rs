@@ -543,5 +543,5 @@ impl<S: Callers> ServerHandler for Service<S> {
 
 /// The client called a tool that was never listed.
 fn unknown_tool(catalog: &Catalog, toolset: &str, name: &str) -> ErrorData {
-    ErrorData::invalid_params(catalog.no_such_tool(toolset, name), None)
+    ErrorData::invalid_params(catalog.unknown_tool_message(toolset, name), None)
 }

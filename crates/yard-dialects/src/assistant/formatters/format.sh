@@ -1,15 +1,15 @@
 # Formats files. $1: check or write; then files and folders, relative to the workspace.
 #
-# Every file goes through its formatter's filter, from standard input to standard output, so that what would
-# change is known without changing it. The standard output has four fields for each thing to tell, each
-# ended by NUL: what it is, the formatter, the file, and words about it.
+# Every file goes through its formatter's filter, from standard input to standard output, so that a check can
+# compare both without changing the file. The standard output has four fields for each file, each ended by
+# NUL: the outcome, the formatter, the file, and the error message.
 me=$0 mode=$1 root=$PWD
 shift
 out=${TMPDIR:-/tmp}/formatted.$$ err=${TMPDIR:-/tmp}/complaint.$$
 nl='
 '
 
-tell() { # what formatter file words
+report() { # outcome formatter file message
     printf '%s\0%s\0%s\0%s\0' "$1" "$2" "${3#./}" "$4"
 }
 
@@ -44,37 +44,37 @@ has_settings_of_ruff() {
 
 names_prettier() { grep -qs '"prettier"' "$1/package.json"; }
 
-edition_of() { # file: what the nearest manifest says that names an edition
+edition_of() { # file: the edition in the nearest manifest that has one
     dir=$(dirname -- "$1")
     while :; do
-        found=$(sed -n 's/^ *edition *= *"\([0-9]*\)".*/\1/p' "$dir/Cargo.toml" 2>/dev/null | head -n 1)
-        [ -n "$found" ] && break
+        edition=$(sed -n 's/^ *edition *= *"\([0-9]*\)".*/\1/p' "$dir/Cargo.toml" 2>/dev/null | head -n 1)
+        [ -n "$edition" ] && break
         [ "$dir" = . ] && break
         dir=$(dirname -- "$dir")
     done
-    printf '%s' "${found:-2021}"
+    printf '%s' "${edition:-2021}"
 }
 
-# Its settings are those of the folder that it is started in.
+# rustfmt reads its settings from the folder that it is started in.
 format_rust() { (cd -- "$(dirname -- "$1")" && exec "$2" --quiet --edition "$3"); }
 
 through() { # formatter file filter...
     formatter=$1 file=$2
     shift 2
     if ! "$@" <"$file" >"$out" 2>"$err"; then
-        tell failed "$formatter" "$file" "$(head -c 1000 "$err")"
+        report failed "$formatter" "$file" "$(head -c 1000 "$err")"
     elif [ -s "$file" ] && [ ! -s "$out" ]; then
-        tell failed "$formatter" "$file" "it gave nothing back"
+        report failed "$formatter" "$file" "it gave nothing back"
     elif cmp -s -- "$file" "$out"; then
-        tell same "$formatter" "$file"
+        report same "$formatter" "$file"
     elif [ "$mode" = check ] || cat -- "$out" >"$file" 2>"$err"; then
-        tell changed "$formatter" "$file"
+        report changed "$formatter" "$file"
     else
-        tell failed "$formatter" "$file" "$(head -c 1000 "$err")"
+        report failed "$formatter" "$file" "$(head -c 1000 "$err")"
     fi
 }
 
-format_python() { # file; what the project is set up for, and else what is installed, the project's own first
+format_python() { # file: with the formatter of the project's settings, else with an installed one, the project's own first
     if upwards has_settings_of_black "$1"; then
         set -- "$1" black
         program=$(own_or_installed black "$1")
@@ -88,7 +88,7 @@ format_python() { # file; what the project is set up for, and else what is insta
         program=$(own_or_installed black "$1") || set -- "$1" ruff
     fi
     if [ -z "$program" ]; then
-        tell missing "$2" "$1"
+        report missing "$2" "$1"
     elif [ "$2" = ruff ]; then
         through ruff "$1" "$program" format --no-cache --force-exclude --stdin-filename "$1" -
     else
@@ -100,7 +100,7 @@ format_with_prettier() { # files; starting it takes long, so that it says first 
     # A project that names it has its own version of it.
     if upwards names_prettier "$1"; then program=$(own prettier "$1"); else program=$(own_or_installed prettier "$1"); fi
     if [ -z "$program" ]; then
-        for file do tell missing prettier "$file"; done
+        for file do report missing prettier "$file"; done
         return
     fi
     listed=$("$program" --list-different -- "$@" 2>/dev/null)
@@ -112,7 +112,7 @@ format_with_prettier() { # files; starting it takes long, so that it says first 
             *) is_fine=no ;;
         esac
         if [ $is_fine = yes ]; then
-            tell same prettier "$file"
+            report same prettier "$file"
         else
             through prettier "$file" "$program" --stdin-filepath "$file"
         fi
@@ -128,7 +128,7 @@ if [ "$1" = each ]; then
                 if program=$(own_or_installed rustfmt "$file") && [ -n "$program" ]; then
                     through rustfmt "$file" format_rust "$file" "$program" "$(edition_of "$file")"
                 else
-                    tell missing rustfmt "$file"
+                    report missing rustfmt "$file"
                 fi
                 ;;
             *.py | *.pyi) format_python "$file" ;;
@@ -136,12 +136,12 @@ if [ "$1" = each ]; then
                 if command -v gofmt >/dev/null 2>&1; then
                     through gofmt "$file" gofmt
                 else
-                    tell missing gofmt "$file"
+                    report missing gofmt "$file"
                 fi
                 ;;
             *.js | *.jsx | *.mjs | *.cjs | *.ts | *.tsx | *.mts | *.cts | *.vue | *.css | *.scss | *.less | \
                 *.json | *.html | *.md | *.mdx | *.yaml | *.yml | *.graphql) set -- "$@" "$file" ;;
-            *) tell unknown '' "$file" ;;
+            *) report unknown '' "$file" ;;
         esac
     done
     shift "$count"
@@ -149,9 +149,8 @@ if [ "$1" = each ]; then
     exit 0
 fi
 
-# Of a folder: what there are formatters for, without what ignore files exclude. Texts and data are left
-# alone where nothing is there that would format them.
-below() { # folder
+# The files of a folder that a formatter knows. Texts and data count only where prettier is installed.
+files_below() { # folder
     set -- "$1" '*.rs' '*.py' '*.pyi' '*.go' '*.js' '*.jsx' '*.mjs' '*.cjs' '*.ts' '*.tsx' '*.mts' '*.cts' \
         '*.vue' '*.css' '*.scss' '*.less'
     if [ -n "$(own_or_installed prettier "$1/x")" ]; then
@@ -170,7 +169,7 @@ below() { # folder
 
 lines() { tr '\n\000' '\000\n'; } # names that end with NUL as lines, and the reverse
 
-known() { # what of the files on standard input git does not ignore
+without_ignored() { # the files on standard input that git does not ignore
     if [ -e .git ] && command -v git >/dev/null 2>&1; then
         cat >"$out"
         GIT_LITERAL_PATHSPECS=0 git check-ignore -z --stdin <"$out" 2>/dev/null | lines >"$err"
@@ -182,10 +181,10 @@ known() { # what of the files on standard input git does not ignore
 
 for path do
     if [ -d "$path" ]; then
-        below "$path" | known | xargs -0 -r sh "$me" "$mode" each
+        files_below "$path" | without_ignored | xargs -0 -r sh "$me" "$mode" each
     elif [ -f "$path" ]; then
         sh "$me" "$mode" each "$path"
     else
-        tell nowhere '' "$path"
+        report no_such_file '' "$path"
     fi
 done

@@ -1,60 +1,61 @@
-//! What `format.sh` tells of each file, as data. Whatever does not fit the format is passed over.
+//! The output of `format.sh` as data. Whatever does not fit the format is skipped.
 
-/// What became of a file.
+/// The outcome for one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Became {
-    /// It is not formatted as it was; of a check: it would not be.
+pub(super) enum Outcome {
+    /// The formatter changed it; in a check: would change it.
     Changed,
     /// It was formatted already.
     Same,
     /// The formatter could not read it.
     Failed,
-    /// The formatter is not there.
+    /// The formatter is not installed.
     Missing,
     /// There is no formatter for such files.
     Unknown,
     /// There is no such file.
-    Nowhere,
+    NoSuchFile,
 }
 
 /// One file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Formatted {
-    pub(super) became: Became,
+pub(super) struct FormattedFile {
+    pub(super) outcome: Outcome,
     pub(super) formatter: String,
     pub(super) path: Vec<u8>,
-    /// What the formatter said.
-    pub(super) words: String,
+    /// The error output of the formatter.
+    pub(super) message: String,
 }
 
 const FIELDS: usize = 4;
 
-/// Reads it, in the order of the paths.
-pub(super) fn parse(bytes: &[u8]) -> Vec<Formatted> {
+/// The files, in the order of their paths.
+pub(super) fn parse(bytes: &[u8]) -> Vec<FormattedFile> {
     let fields: Vec<&[u8]> = bytes.split(|byte| *byte == 0).collect();
-    let mut files: Vec<Formatted> = fields.chunks_exact(FIELDS).filter_map(formatted).collect();
+    let mut files: Vec<FormattedFile> = fields.chunks_exact(FIELDS).filter_map(file).collect();
     files.sort_by(|a, b| a.path.cmp(&b.path));
     files.dedup_by(|a, b| a.path == b.path);
     files
 }
 
-fn formatted(fields: &[&[u8]]) -> Option<Formatted> {
-    let [became, formatter, path, words] = *fields else { return None };
-    let became = match became {
-        b"changed" => Became::Changed,
-        b"same" => Became::Same,
-        b"failed" => Became::Failed,
-        b"missing" => Became::Missing,
-        b"unknown" => Became::Unknown,
-        b"nowhere" => Became::Nowhere,
+fn file(fields: &[&[u8]]) -> Option<FormattedFile> {
+    let [outcome, formatter, path, message] = *fields else { return None };
+    let outcome = match outcome {
+        b"changed" => Outcome::Changed,
+        b"same" => Outcome::Same,
+        b"failed" => Outcome::Failed,
+        b"missing" => Outcome::Missing,
+        b"unknown" => Outcome::Unknown,
+        b"no_such_file" => Outcome::NoSuchFile,
         _ => return None,
     };
     let text = |bytes| String::from_utf8_lossy(bytes).trim().to_owned();
-    Some(Formatted { became, formatter: text(formatter), path: path.to_vec(), words: text(words) })
+    let (formatter, message) = (text(formatter), text(message));
+    Some(FormattedFile { outcome, formatter, path: path.to_vec(), message })
 }
 
-/// How to get a formatter.
-pub(super) fn remedy(formatter: &str) -> &'static str {
+/// How to install a formatter.
+pub(super) fn install_advice(formatter: &str) -> &'static str {
     match formatter {
         "rustfmt" => "install Rust with its component rustfmt (`rustup component add rustfmt`)",
         "ruff" => {
@@ -82,16 +83,16 @@ mod tests {
     fn each_file_is_four_fields() {
         let text = b"changed\0ruff\0b.py\0\0failed\0ruff\0a\nb.py\0error: no\n\0missing\0gofmt\0c.go\0\0odd\0\0\0\0";
         let files = parse(text);
-        let told: Vec<_> = files.iter().map(|file| (file.became, &file.path[..])).collect();
+        let outcomes: Vec<_> = files.iter().map(|file| (file.outcome, &file.path[..])).collect();
         assert_eq!(
-            told,
+            outcomes,
             [
-                (Became::Failed, &b"a\nb.py"[..]),
-                (Became::Changed, b"b.py"),
-                (Became::Missing, b"c.go"),
+                (Outcome::Failed, &b"a\nb.py"[..]),
+                (Outcome::Changed, b"b.py"),
+                (Outcome::Missing, b"c.go"),
             ]
         );
-        assert_eq!(files[0].words, "error: no");
+        assert_eq!(files[0].message, "error: no");
     }
 
     proptest! {

@@ -1,5 +1,5 @@
-//! What `git diff --raw --numstat --patch -z` prints, as data: what became of each file, how many lines,
-//! and the text of the diff. Whatever does not fit the format is passed over.
+//! The output of `git diff --raw --numstat --patch -z` as data: the status of each file, how many lines changed,
+//! and the text of the diff. Whatever does not fit the format is skipped.
 
 use std::collections::HashMap;
 
@@ -32,27 +32,27 @@ pub(in super::super) struct Changes<'a> {
     pub(in super::super) patch: &'a [u8],
 }
 
-/// Reads it.
-pub(in super::super) fn parse<'a>(bytes: &'a [u8], shown: impl Fn(&[u8]) -> String) -> Changes<'a> {
+/// `display` writes the paths as the caller reads them.
+pub(in super::super) fn parse(bytes: &[u8], display: impl Fn(&[u8]) -> String) -> Changes<'_> {
     let mut records = Records { rest: bytes };
     let mut changes = Changes::default();
-    let mut known: HashMap<String, usize> = HashMap::new();
+    let mut indexes: HashMap<String, usize> = HashMap::new();
     while let Some(record) = records.next() {
         if record.is_empty() {
-            // Behind an empty record the diff begins.
+            // After an empty record the diff begins.
             changes.patch = records.rest;
             break;
         }
         if let Some(raw) = record.strip_prefix(b":") {
-            let Some(file) = raw_file(raw, &mut records, &shown) else { continue };
-            // What is in conflict is named once more with what is in the work tree.
-            if !known.contains_key(&file.path) {
-                known.insert(file.path.clone(), changes.files.len());
+            let Some(file) = raw_file(raw, &mut records, &display) else { continue };
+            // A file in conflict has a second record, for its state in the work tree.
+            if !indexes.contains_key(&file.path) {
+                indexes.insert(file.path.clone(), changes.files.len());
                 changes.files.push(file);
             }
         } else if let Some(counts) = Counts::read(record, &mut records) {
-            let at = known.get(&shown(counts.path));
-            if let Some(file) = at.and_then(|at| changes.files.get_mut(*at)) {
+            let index = indexes.get(&display(counts.path));
+            if let Some(file) = index.and_then(|index| changes.files.get_mut(*index)) {
                 (file.additions, file.deletions) = (counts.additions, counts.deletions);
             }
         }
@@ -60,20 +60,20 @@ pub(in super::super) fn parse<'a>(bytes: &'a [u8], shown: impl Fn(&[u8]) -> Stri
     changes
 }
 
-/// `old-mode new-mode old-hash new-hash status`, and one path or two behind it.
+/// `old-mode new-mode old-hash new-hash status`, and one path or two after it.
 fn raw_file(
     raw: &[u8],
     records: &mut Records<'_>,
-    shown: impl Fn(&[u8]) -> String,
+    display: impl Fn(&[u8]) -> String,
 ) -> Option<ChangedFile> {
     let letter = *raw.rsplit(|byte| *byte == b' ').next()?.first()?;
     let first = records.next()?;
     let is_pair = matches!(letter, b'R' | b'C');
     let (path, from) = if is_pair { (records.next()?, Some(first)) } else { (first, None) };
     Some(ChangedFile {
-        path: shown(path),
-        from: from.map(shown),
-        status: status::word(letter)?,
+        path: display(path),
+        from: from.map(display),
+        status: status::name(letter)?,
         additions: None,
         deletions: None,
     })
@@ -100,7 +100,7 @@ impl<'a> Counts<'a> {
     }
 }
 
-/// Records that end with NUL, and what is left behind them.
+/// Records that end with NUL, and the rest of the output after them.
 struct Records<'a> {
     rest: &'a [u8],
 }
@@ -116,7 +116,7 @@ impl<'a> Iterator for Records<'a> {
     }
 }
 
-/// Lines that came and went, in all files together.
+/// The added and the deleted lines of all files.
 pub(in super::super) fn totals(files: &[ChangedFile]) -> (u64, u64) {
     let sum = |count: fn(&ChangedFile) -> Option<u64>| files.iter().filter_map(count).sum();
     (sum(|file| file.additions), sum(|file| file.deletions))
@@ -129,14 +129,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_counts_and_the_diff_are_told_apart() {
+    fn files_counts_and_the_diff_are_separated() {
         let text =
             b":000000 100644 0000000 7a002a8 A\0bin\0:100644 100644 7898192 7898192 R100\0a\0c d\0\
             :100644 000000 7898192 0000000 D\0gone\0:000000 100644 0000000 0000000 U\0both\0\
             :100644 100644 00750ed 0000000 M\0both\0\
             -\t-\tbin\x001\t2\t\0a\0c d\x000\t7\tgone\0\0diff --git a/bin b/bin\nBinary\n";
         let changes = parse(text, |path| format!("sub/{}", String::from_utf8_lossy(path)));
-        let told: Vec<_> = changes
+        let files: Vec<_> = changes
             .files
             .iter()
             .map(|file| {
@@ -150,7 +150,7 @@ mod tests {
             })
             .collect();
         assert_eq!(
-            told,
+            files,
             [
                 ("sub/bin", None, "added", None, None),
                 ("sub/c d", Some("sub/a"), "renamed", Some(1), Some(2)),

@@ -2,7 +2,7 @@
 message=$1 what=$2
 shift 2
 
-# What has the marks of a conflict in it is not to be committed by accident.
+# A file with conflict markers is not committed by accident.
 if [ -n "$(git ls-files --unmerged | head -n 1)" ]; then
     marks=$(git diff --no-ext-diff --no-textconv --check | grep 'leftover conflict marker')
     if [ -n "$marks" ]; then
@@ -25,7 +25,7 @@ git rev-parse --quiet --verify MERGE_HEAD >/dev/null || {
     esac
 }
 
-# The repository's own author, where it has one, comes before the caller.
+# The repository's own author, if it has one, comes before the caller.
 name=$(git config --get user.name) && [ -n "$name" ] &&
     export GIT_AUTHOR_NAME="$name" GIT_COMMITTER_NAME="$name"
 email=$(git config --get user.email) && [ -n "$email" ] &&

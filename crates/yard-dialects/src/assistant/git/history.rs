@@ -1,4 +1,4 @@
-//! What `git log -z` prints in [`FORMAT`], as data.
+//! The output of `git log -z` in [`FORMAT`] as data.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,7 +9,7 @@ pub(in super::super) const FORMAT: &str =
     "--format=%H%x00%P%x00%an%x00%ae%x00%at%x00%D%x00%s%x00%b";
 const FIELDS: usize = 8;
 /// Bytes of a commit's message that an answer shows.
-const MOST_BODY: usize = 4 << 10;
+const MAX_BODY_BYTES: usize = 4 << 10;
 
 /// A commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -32,7 +32,7 @@ pub(in super::super) struct Commit {
     body: String,
 }
 
-/// Reads it.
+/// The commits, in the order of the output.
 pub(in super::super) fn parse(bytes: &[u8]) -> Vec<Commit> {
     let fields: Vec<&[u8]> = bytes.split(|byte| *byte == 0).collect();
     fields.chunks_exact(FIELDS).filter_map(commit).collect()
@@ -40,26 +40,26 @@ pub(in super::super) fn parse(bytes: &[u8]) -> Vec<Commit> {
 
 fn commit(fields: &[&[u8]]) -> Option<Commit> {
     let text = |at: usize| String::from_utf8_lossy(fields.get(at).copied().unwrap_or_default());
-    let words = |at: usize, separator: &str| -> Vec<String> {
+    let list = |at: usize, separator: &str| -> Vec<String> {
         let text = text(at);
-        text.split(separator).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+        text.split(separator).filter(|part| !part.is_empty()).map(str::to_owned).collect()
     };
     let hash = text(0).trim().to_owned();
     let seconds: i64 = text(4).parse().unwrap_or(0);
     Some(Commit {
         hash: (!hash.is_empty()).then_some(hash)?,
-        parents: words(1, " "),
+        parents: list(1, " "),
         author: text(2).into_owned(),
         email: text(3).into_owned(),
         date: Timestamp::from_nanos(seconds.saturating_mul(1_000_000_000)).to_string(),
-        refs: words(5, ", "),
+        refs: list(5, ", "),
         subject: bounded(&text(6)),
         body: bounded(text(7).trim_end()),
     })
 }
 
 fn bounded(text: &str) -> String {
-    let end = text.floor_char_boundary(MOST_BODY.min(text.len()));
+    let end = text.floor_char_boundary(MAX_BODY_BYTES.min(text.len()));
     match end < text.len() {
         true => format!("{}\n[... {} bytes are left out]", &text[..end], text.len() - end),
         false => text.to_owned(),
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn commits_are_read_field_by_field() {
-        let long = "x".repeat(MOST_BODY + 10);
+        let long = "x".repeat(MAX_BODY_BYTES + 10);
         let text = format!(
             "aa\0bb cc\0Ann O\0a@b.example\x000\0HEAD -> main, tag: v1\0subject\0line one\nline two\n\0\
              bb\0\0\0\0odd\0\0\0{long}\0"

@@ -1,9 +1,9 @@
-//! What `git push --porcelain` prints, as data: one line a ref.
+//! The output of `git push --porcelain` as data: one line a ref.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What became of one ref of the remote.
+/// The result for one ref of the remote.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(in super::super) struct PushedRef {
     /// The ref here.
@@ -16,7 +16,7 @@ pub(in super::super) struct PushedRef {
     pub(in super::super) summary: String,
 }
 
-/// Reads it.
+/// The refs; other lines are skipped.
 pub(in super::super) fn parse(text: &str) -> Vec<PushedRef> {
     text.lines().filter_map(pushed).collect()
 }

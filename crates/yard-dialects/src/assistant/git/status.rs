@@ -1,5 +1,5 @@
-//! What `git status --porcelain=v2 --branch -z` prints, as data. Whatever does not fit the format is
-//! passed over: nothing here can fail.
+//! The output of `git status --porcelain=v2 --branch -z` as data. Whatever does not fit the format is
+//! skipped: nothing here can fail.
 
 /// The state of a repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,7 +34,6 @@ pub(in super::super) enum List {
     Conflicted,
 }
 
-/// Reads it.
 pub(in super::super) fn parse(bytes: &[u8]) -> Status {
     let mut status = Status::default();
     let mut records = bytes.split(|byte| *byte == 0).filter(|record| !record.is_empty());
@@ -50,8 +49,8 @@ pub(in super::super) fn parse(bytes: &[u8]) -> Status {
             b'u' => conflicted(&mut status, rest),
             b'?' => {
                 let path = rest.to_vec();
-                let (list, from, status_word) = (List::Untracked, None, "untracked");
-                status.entries.push(Entry { list, path, from, status: status_word });
+                let (list, from) = (List::Untracked, None);
+                status.entries.push(Entry { list, path, from, status: "untracked" });
             }
             _ => {}
         }
@@ -61,10 +60,11 @@ pub(in super::super) fn parse(bytes: &[u8]) -> Status {
 
 fn header(status: &mut Status, line: &str) {
     let Some((name, value)) = line.split_once(' ') else { return };
-    let known = |value: &str| (!value.starts_with('(')).then(|| value.to_owned());
+    // `(initial)` and `(detached)` stand for nothing.
+    let real = |value: &str| (!value.starts_with('(')).then(|| value.to_owned());
     match name {
-        "branch.oid" => status.head = known(value),
-        "branch.head" => status.branch = known(value),
+        "branch.oid" => status.head = real(value),
+        "branch.head" => status.branch = real(value),
         "branch.upstream" => status.upstream = Some(value.to_owned()),
         "branch.ab" => {
             let mut counts = value.split(' ').map(|word| word.trim_start_matches(['+', '-']));
@@ -75,7 +75,7 @@ fn header(status: &mut Status, line: &str) {
     }
 }
 
-/// A file that git knows: `XY` and so many fields, the last of them the path.
+/// A tracked file: `XY` and so many fields, the last of them the path.
 fn tracked(status: &mut Status, record: &[u8], fields: usize, from: Option<&[u8]>) {
     let fields: Vec<&[u8]> = record.splitn(fields, |byte| *byte == b' ').collect();
     let (Some([x, y]), Some(path)) = (fields.first().copied(), fields.last()) else { return };
@@ -83,14 +83,14 @@ fn tracked(status: &mut Status, record: &[u8], fields: usize, from: Option<&[u8]
         return;
     }
     for (list, letter) in [(List::Staged, *x), (List::Unstaged, *y)] {
-        let Some(word) = word(letter) else { continue };
+        let Some(name) = name(letter) else { continue };
         let from = from.filter(|_| matches!(letter, b'R' | b'C')).map(<[u8]>::to_vec);
-        status.entries.push(Entry { list, path: path.to_vec(), from, status: word });
+        status.entries.push(Entry { list, path: path.to_vec(), from, status: name });
     }
 }
 
-/// What a letter of git's says of a file; nothing, if nothing happened.
-pub(super) fn word(letter: u8) -> Option<&'static str> {
+/// The status that a letter of git stands for; none for an unchanged file.
+pub(super) fn name(letter: u8) -> Option<&'static str> {
     Some(match letter {
         b'A' => "added",
         b'M' => "modified",
@@ -109,7 +109,7 @@ fn conflicted(status: &mut Status, record: &[u8]) {
     if fields.len() < 10 {
         return;
     }
-    let word = match how {
+    let name = match how {
         b"DD" => "both deleted",
         b"AU" => "added by us",
         b"UD" => "deleted by them",
@@ -119,7 +119,7 @@ fn conflicted(status: &mut Status, record: &[u8]) {
         _ => "both modified",
     };
     let (list, path) = (List::Conflicted, path.to_vec());
-    status.entries.push(Entry { list, path, from: None, status: word });
+    status.entries.push(Entry { list, path, from: None, status: name });
 }
 
 #[cfg(test)]

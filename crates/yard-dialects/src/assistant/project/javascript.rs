@@ -1,10 +1,10 @@
-//! Projects with a package.json: which program manages their packages, and what their script `test` starts.
+//! Projects with a package.json: which program manages their packages, and which program their script `test` starts.
 
 use serde_json::Value;
 
 use super::Folder;
 
-/// Who installs a project's packages and runs its scripts.
+/// The program that installs a project's packages and runs its scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Manager {
     Npm,
@@ -13,7 +13,7 @@ pub(crate) enum Manager {
     Bun,
 }
 
-/// Each with its name and the files by which it is known.
+/// Each manager with its name and the files that show that a project uses it.
 const MANAGERS: [(Manager, &str, &[&str]); 4] = [
     (Manager::Pnpm, "pnpm", &["pnpm-lock.yaml", "pnpm-workspace.yaml"]),
     (Manager::Yarn, "yarn", &["yarn.lock"]),
@@ -21,22 +21,22 @@ const MANAGERS: [(Manager, &str, &[&str]); 4] = [
     (Manager::Npm, "npm", &["package-lock.json", "npm-shrinkwrap.json"]),
 ];
 
-/// What `npm init` writes where there are no tests.
+/// In the script that `npm init` writes for a project without tests.
 const NO_TESTS: &str = "no test specified";
 
 impl Manager {
     /// The manager of a folder: the nearest `packageManager` or lock file upwards names it.
     pub(crate) fn of(folder: &Folder<'_>) -> Self {
-        let named = folder.upwards().find_map(|folder| {
-            let field = manifest(&folder)["packageManager"].as_str().map(str::to_owned);
-            let by_field = field.and_then(|field| {
-                let name = field.split('@').next().unwrap_or_default().to_owned();
+        let nearest = folder.upwards().find_map(|folder| {
+            let manifest = manifest(&folder);
+            let by_field = manifest["packageManager"].as_str().and_then(|field| {
+                let name = field.split('@').next().unwrap_or_default();
                 MANAGERS.into_iter().find(|(_, known, _)| *known == name)
             });
             let by_file = || MANAGERS.into_iter().find(|(_, _, files)| folder.has_any(files));
             by_field.or_else(by_file).map(|(manager, ..)| manager)
         });
-        named.unwrap_or(Self::Npm)
+        nearest.unwrap_or(Self::Npm)
     }
 
     /// Its program.
@@ -45,7 +45,7 @@ impl Manager {
         row.map_or("npm", |(_, name, _)| name)
     }
 
-    /// The words that add packages to the project.
+    /// The command that adds packages to the project.
     pub(crate) fn add(self) -> &'static [&'static str] {
         match self {
             Self::Npm => &["npm", "install", "--no-audit", "--no-fund", "--loglevel=error", "--"],
@@ -55,8 +55,8 @@ impl Manager {
         }
     }
 
-    /// The words that run the script `test`; what follows them is passed on to it.
-    fn run(self) -> &'static [&'static str] {
+    /// The command that runs the script `test`; arguments after it are passed on to the script.
+    fn run_tests(self) -> &'static [&'static str] {
         match self {
             Self::Npm => &["npm", "run", "--silent", "test", "--"],
             Self::Pnpm => &["pnpm", "--silent", "run", "test"],
@@ -101,8 +101,8 @@ pub(super) fn tests_in(folder: &Folder<'_>) -> Option<Tests> {
 }
 
 impl Tests {
-    /// The words that run them, with those tests only whose name contains `filter`.
-    pub(crate) fn words(&self, filter: Option<&str>) -> Vec<String> {
+    /// The command that runs the tests whose name contains `filter`.
+    pub(crate) fn command(&self, filter: Option<&str>) -> Vec<String> {
         let Some(script) = &self.script else {
             let filter = filter.map(|filter| format!("--test-name-pattern={filter}"));
             return ["bun", "test"].map(str::to_owned).into_iter().chain(filter).collect();
@@ -117,8 +117,8 @@ impl Tests {
         } else {
             (&[], filter.map(|filter| vec![filter.to_owned()]))
         };
-        let words = self.manager.run().iter().chain(report).map(|word| (*word).to_owned());
-        words.chain(filter.into_iter().flatten()).collect()
+        let command = self.manager.run_tests().iter().chain(report).map(|word| (*word).to_owned());
+        command.chain(filter.into_iter().flatten()).collect()
     }
 
     /// The program that must be installed in `node_modules`, or on the machine.
@@ -132,33 +132,33 @@ fn manifest(folder: &Folder<'_>) -> Value {
     serde_json::from_str(&folder.text("package.json")).unwrap_or_default()
 }
 
-/// The program that a script starts first, where that is a plain name.
+/// The program that a script starts first, if it is a plain name and no builtin of the shell.
 fn program_of(script: &str) -> Option<String> {
     let is_setting = |word: &&str| word.contains('=') && !word.starts_with('-');
     let word = script.split_whitespace().find(|word| !is_setting(word))?;
     let is_plain = word.chars().all(|one| one.is_ascii_alphanumeric() || "-_.".contains(one));
-    let is_shell =
+    let builtins =
         ["echo", "exit", "cd", "test", "true", "false", "export", "set", "if", "for", "."];
-    (is_plain && !is_shell.contains(&word)).then(|| word.to_owned())
+    (is_plain && !builtins.contains(&word)).then(|| word.to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::Runner;
-    use super::super::fixture::found;
+    use super::super::fixture::runner_at;
     use super::*;
 
     const JEST: &str = r#"{"scripts": {"test": "jest"}, "devDependencies": {"jest": "^30.1"}}"#;
 
     fn tests(files: &[(&str, &str)], at: &str) -> Tests {
-        match found(files, at) {
+        match runner_at(files, at) {
             Some((_, Runner::Script(tests))) => tests,
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
-    fn the_manager_is_named_by_field_or_lock_file_here_or_above() {
+    fn a_field_or_lock_file_here_or_above_names_the_manager() {
         let jest = ("package.json", JEST);
         assert_eq!(tests(&[jest], "/").manager, Manager::Npm);
         for (file, manager) in [
@@ -177,38 +177,38 @@ mod tests {
     }
 
     #[test]
-    fn only_a_script_that_tests_counts() {
+    fn a_project_without_a_test_script_has_no_runner() {
         let empty = r#"{"scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}"#;
-        assert_eq!(found(&[("package.json", empty)], "/"), None);
-        assert_eq!(found(&[("package.json", "{}")], "/"), None);
-        assert_eq!(found(&[("package.json", "not JSON")], "/"), None);
+        assert_eq!(runner_at(&[("package.json", empty)], "/"), None);
+        assert_eq!(runner_at(&[("package.json", "{}")], "/"), None);
+        assert_eq!(runner_at(&[("package.json", "not JSON")], "/"), None);
         let bun = tests(&[("package.json", "{}"), ("bun.lock", "")], "/");
-        assert_eq!(bun.words(Some("a")), ["bun", "test", "--test-name-pattern=a"]);
+        assert_eq!(bun.command(Some("a")), ["bun", "test", "--test-name-pattern=a"]);
     }
 
     #[test]
-    fn each_runner_is_asked_for_what_can_be_read() {
-        let words = |script: &str, lock: &str| {
+    fn each_runner_gets_the_flags_for_a_format_that_can_be_parsed() {
+        let command = |script: &str, lock: &str| {
             let manifest = serde_json::json!({"scripts": {"test": script}}).to_string();
-            tests(&[("package.json", &manifest), (lock, "")], "/").words(Some("n")).join(" ")
+            tests(&[("package.json", &manifest), (lock, "")], "/").command(Some("n")).join(" ")
         };
         let lock = "package-lock.json";
         let json = "npm run --silent test -- --json --testLocationInResults -t n";
-        assert_eq!(words("jest", lock), json);
+        assert_eq!(command("jest", lock), json);
         let report = "pnpm --silent run test --reporter=json -t n";
-        assert_eq!(words("vitest run", "pnpm-lock.yaml"), report);
+        assert_eq!(command("vitest run", "pnpm-lock.yaml"), report);
         let pattern = "yarn run --silent test --test-name-pattern=n";
-        assert_eq!(words("node --test", "yarn.lock"), pattern);
-        assert_eq!(words("./check", "bun.lock"), "bun run --silent test n");
+        assert_eq!(command("node --test", "yarn.lock"), pattern);
+        assert_eq!(command("./check", "bun.lock"), "bun run --silent test n");
     }
 
     #[test]
-    fn what_a_script_starts_is_what_has_to_be_installed() {
-        let told = tests(&[("package.json", JEST)], "/");
-        assert_eq!(told.program().as_deref(), Some("jest"));
-        assert_eq!(told.package.as_deref(), Some("jest@^30.1"));
-        let told = tests(&[("package.json", JEST), (".pnp.cjs", ""), ("yarn.lock", "")], "/");
-        assert_eq!(told.program(), None);
+    fn the_program_that_a_script_starts_has_to_be_installed() {
+        let jest = tests(&[("package.json", JEST)], "/");
+        assert_eq!(jest.program().as_deref(), Some("jest"));
+        assert_eq!(jest.package.as_deref(), Some("jest@^30.1"));
+        let pnp = tests(&[("package.json", JEST), (".pnp.cjs", ""), ("yarn.lock", "")], "/");
+        assert_eq!(pnp.program(), None);
         assert_eq!(program_of("NODE_ENV=test mocha -r x"), Some("mocha".to_owned()));
         assert_eq!(program_of("./run.sh"), None);
         assert_eq!(program_of("echo x && exit 1"), None);

@@ -1,9 +1,8 @@
-//! What a project is made with, found out from its files: who runs its tests, in which environment, and who
-//! installs its packages. One module an ecosystem.
+//! Detects from a project's files which program runs its tests, in which environment, and which program installs
+//! its packages. One module an ecosystem.
 //!
-//! Nothing here runs anything or changes anything, and whether a program is installed is found out where it
-//! runs. What the files say about the project's own way is the only way: where that is not installed, the
-//! tools say so and run nothing else.
+//! Nothing here runs or changes anything; whether a program is installed shows when it is run. Only the programs that
+//! the project's files name are used: where they are not installed, the tools say so and run nothing else.
 
 pub(super) mod javascript;
 pub(super) mod native;
@@ -65,9 +64,9 @@ impl<'a> Folder<'a> {
         names.iter().any(|name| self.has(name))
     }
 
-    /// Its entries whose name is as wanted.
-    fn named(&self, wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = &str> {
-        self.names.iter().map(String::as_str).filter(move |name| wanted(name))
+    /// The names of its entries that match.
+    fn names_that(&self, matches: impl Fn(&str) -> bool) -> impl Iterator<Item = &str> {
+        self.names.iter().map(String::as_str).filter(move |name| matches(name))
     }
 
     /// The text of one of its files; empty if there is none.
@@ -79,8 +78,8 @@ impl<'a> Folder<'a> {
         path.and_then(|path| self.files.text(&path)).unwrap_or_default()
     }
 
-    /// One of its own folders; it has no entries if there is none.
-    fn inside(&self, name: &str) -> Self {
+    /// The subfolder of that name; without entries if there is none.
+    fn subfolder(&self, name: &str) -> Self {
         let path = self.path.join_bytes(name.as_bytes()).unwrap_or_else(|_| self.path.clone());
         let names = if self.has(name) { self.files.names(&path) } else { BTreeSet::new() };
         Self { files: self.files, path, names }
@@ -93,8 +92,8 @@ impl<'a> Folder<'a> {
         })
     }
 
-    /// How a program that runs in this folder names something in a folder above it.
-    fn reaching(&self, above: &WsPath, name: &str) -> String {
+    /// The path, relative to this folder, of an entry of a folder above it.
+    fn relative_path_to(&self, above: &WsPath, name: &str) -> String {
         let levels = self.path.names().count().saturating_sub(above.names().count());
         format!("{}{name}", "../".repeat(levels))
     }
@@ -131,10 +130,10 @@ pub(super) enum Runner {
     },
 }
 
-/// Who the caller wants to run the tests.
+/// The runner that the caller names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
-    /// Whoever the project's files name.
+pub(super) enum WantedRunner {
+    /// The one that the project's files name.
     Any,
     Cargo,
     Go,
@@ -150,36 +149,40 @@ pub(super) enum Wanted {
 
 /// The tests of a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct ProjectTests {
     /// The project's folder.
     pub(super) folder: WsPath,
     pub(super) runner: Runner,
 }
 
 /// The tests of the nearest project at or above a path; `None` where no file says how they are run.
-pub(super) fn find_tests(files: &dyn ProjectFiles, path: &WsPath, wanted: Wanted) -> Option<Found> {
+pub(super) fn find_tests(
+    files: &dyn ProjectFiles,
+    path: &WsPath,
+    wanted: WantedRunner,
+) -> Option<ProjectTests> {
     let start = Folder::new(files, path.clone());
-    let found = start.upwards().find_map(|folder| {
+    let tests = start.upwards().find_map(|folder| {
         let runner = runner_in(&folder, wanted)?;
         let Runner::Python(_) = runner else {
-            return Some(Found { folder: folder.path().clone(), runner });
+            return Some(ProjectTests { folder: folder.path().clone(), runner });
         };
-        // Tests are run in the folder of the project that they belong to.
+        // Python tests run in the folder of the project that they belong to.
         let project = project_of_tests(&folder);
         let runner = Runner::Python(python::tests_of(&project, wanted));
-        Some(Found { folder: project.path().clone(), runner })
+        Some(ProjectTests { folder: project.path().clone(), runner })
     });
-    found.or_else(|| {
-        // A path that is a file's has no entries, and is in its parent folder.
-        let here = if start.names.is_empty() { path.parent() } else { None };
-        let here = here.map_or(start, |parent| Folder::new(files, parent));
-        let runner = without_files(&here, wanted)?;
-        Some(Found { folder: here.path().clone(), runner })
+    tests.or_else(|| {
+        // The path of a file has no entries: its folder is the parent.
+        let folder = if start.names.is_empty() { path.parent() } else { None };
+        let folder = folder.map_or(start, |parent| Folder::new(files, parent));
+        let runner = runner_without_files(&folder, wanted)?;
+        Some(ProjectTests { folder: folder.path().clone(), runner })
     })
 }
 
-/// The folder of the project that a folder with tests in Python belongs to: the nearest at or above it that is a
-/// project's by its files, or else the one that holds a folder named for tests.
+/// The folder of the project that a folder with tests in Python belongs to: the nearest one at or above it that has a
+/// project's files, or else the parent of a folder `tests` or `test`.
 fn project_of_tests<'a>(folder: &Folder<'a>) -> Folder<'a> {
     if python::has_tests_folder(folder) {
         return folder.clone();
@@ -191,47 +194,47 @@ fn project_of_tests<'a>(folder: &Folder<'a>) -> Folder<'a> {
         folder.path().name().is_some_and(|name| matches!(name.as_bytes(), b"tests" | b"test"))
     };
     let tests = folder.upwards().find(is_named_for_tests);
-    let holder = tests.and_then(|tests| tests.upwards().nth(1));
-    holder.unwrap_or_else(|| folder.clone())
+    let parent = tests.and_then(|tests| tests.upwards().nth(1));
+    parent.unwrap_or_else(|| folder.clone())
 }
 
-/// Looks for the tests of exactly one folder.
-type Finder = fn(&Folder<'_>, Wanted) -> Option<Runner>;
+/// Detects the runner of exactly one folder.
+type Detector = fn(&Folder<'_>, WantedRunner) -> Option<Runner>;
 
-/// Every ecosystem: who may be wanted for it to be looked for, and how. The first that is found counts.
-const ECOSYSTEMS: [(&[Wanted], Finder); 8] = [
-    (&[Wanted::Cargo], |folder, _| native::cargo(folder)),
-    (&[Wanted::Go], |folder, _| native::go(folder)),
-    (&[Wanted::Pytest, Wanted::Unittest, Wanted::Tox], |folder, wanted| {
+/// Every ecosystem: the names of its runners, and its detector. The first ecosystem with a runner counts.
+const ECOSYSTEMS: [(&[WantedRunner], Detector); 8] = [
+    (&[WantedRunner::Cargo], |folder, _| native::cargo(folder)),
+    (&[WantedRunner::Go], |folder, _| native::go(folder)),
+    (&[WantedRunner::Pytest, WantedRunner::Unittest, WantedRunner::Tox], |folder, wanted| {
         python::tests_in(folder, wanted).map(Runner::Python)
     }),
-    (&[Wanted::Script], |folder, _| javascript::tests_in(folder).map(Runner::Script)),
-    (&[Wanted::Maven], |folder, _| native::maven(folder)),
-    (&[Wanted::Gradle], |folder, _| native::gradle(folder)),
-    (&[Wanted::Make], |folder, _| native::make(folder)),
-    (&[Wanted::Ctest], |folder, _| native::ctest(folder)),
+    (&[WantedRunner::Script], |folder, _| javascript::tests_in(folder).map(Runner::Script)),
+    (&[WantedRunner::Maven], |folder, _| native::maven(folder)),
+    (&[WantedRunner::Gradle], |folder, _| native::gradle(folder)),
+    (&[WantedRunner::Make], |folder, _| native::make(folder)),
+    (&[WantedRunner::Ctest], |folder, _| native::ctest(folder)),
 ];
 
-/// What runs the tests of exactly this folder.
-fn runner_in(folder: &Folder<'_>, wanted: Wanted) -> Option<Runner> {
-    let meant =
-        ECOSYSTEMS.iter().filter(|(names, _)| wanted == Wanted::Any || names.contains(&wanted));
-    meant.into_iter().find_map(|(_, find)| find(folder, wanted))
+/// The runner of exactly this folder.
+fn runner_in(folder: &Folder<'_>, wanted: WantedRunner) -> Option<Runner> {
+    let is_wanted = |names: &[WantedRunner]| wanted == WantedRunner::Any || names.contains(&wanted);
+    let mut wanted_ones = ECOSYSTEMS.iter().filter(|(names, _)| is_wanted(names));
+    wanted_ones.find_map(|(_, detect)| detect(folder, wanted))
 }
 
-/// What the caller names is run where no file speaks of it, too; scripts are only run where there are any.
-fn without_files(folder: &Folder<'_>, wanted: Wanted) -> Option<Runner> {
+/// The runner that the caller names, where no file of the project names it. A script needs a package.json.
+fn runner_without_files(folder: &Folder<'_>, wanted: WantedRunner) -> Option<Runner> {
     Some(match wanted {
-        Wanted::Any | Wanted::Script => return None,
-        Wanted::Cargo => Runner::Cargo,
-        Wanted::Go => Runner::Go,
-        Wanted::Pytest | Wanted::Unittest | Wanted::Tox => {
+        WantedRunner::Any | WantedRunner::Script => return None,
+        WantedRunner::Cargo => Runner::Cargo,
+        WantedRunner::Go => Runner::Go,
+        WantedRunner::Pytest | WantedRunner::Unittest | WantedRunner::Tox => {
             Runner::Python(python::tests_of(folder, wanted))
         }
-        Wanted::Maven => Runner::Maven { wrapper: false },
-        Wanted::Gradle => Runner::Gradle { wrapper: false },
-        Wanted::Make => Runner::Make,
-        Wanted::Ctest => Runner::Ctest { build: native::build_folder(folder) },
+        WantedRunner::Maven => Runner::Maven { wrapper: false },
+        WantedRunner::Gradle => Runner::Gradle { wrapper: false },
+        WantedRunner::Make => Runner::Make,
+        WantedRunner::Ctest => Runner::Ctest { build: native::build_folder(folder) },
     })
 }
 
@@ -272,48 +275,49 @@ pub(super) mod fixture {
         WsPath::parse(text).unwrap()
     }
 
-    pub(crate) fn found(files: &[(&str, &str)], at: &str) -> Option<(String, Runner)> {
-        wanted(files, at, Wanted::Any)
+    /// The folder and the runner of the project at a path.
+    pub(crate) fn runner_at(files: &[(&str, &str)], at: &str) -> Option<(String, Runner)> {
+        wanted_runner_at(files, at, WantedRunner::Any)
     }
 
-    pub(crate) fn wanted(
+    pub(crate) fn wanted_runner_at(
         files: &[(&str, &str)],
         at: &str,
-        wanted: Wanted,
+        wanted: WantedRunner,
     ) -> Option<(String, Runner)> {
-        let found = find_tests(&Table::new(files), &path(at), wanted)?;
-        Some((found.folder.to_string(), found.runner))
+        let tests = find_tests(&Table::new(files), &path(at), wanted)?;
+        Some((tests.folder.to_string(), tests.runner))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::fixture::{found, wanted};
+    use super::fixture::{runner_at, wanted_runner_at};
     use super::*;
 
     #[test]
-    fn the_nearest_project_upwards_is_meant() {
+    fn the_nearest_project_upwards_is_used() {
         let files = [("Makefile", "test:\n"), ("lib/Cargo.toml", ""), ("lib/src/deep/a.rs", "")];
         let cargo = Some(("/lib".to_owned(), Runner::Cargo));
-        assert_eq!(found(&files, "/lib/src/deep/a.rs"), cargo);
-        assert_eq!(found(&files, "/lib"), cargo);
-        assert_eq!(found(&files, "/"), Some(("/".to_owned(), Runner::Make)));
-        assert_eq!(found(&[("notes.txt", "")], "/"), None);
+        assert_eq!(runner_at(&files, "/lib/src/deep/a.rs"), cargo);
+        assert_eq!(runner_at(&files, "/lib"), cargo);
+        assert_eq!(runner_at(&files, "/"), Some(("/".to_owned(), Runner::Make)));
+        assert_eq!(runner_at(&[("notes.txt", "")], "/"), None);
     }
 
     #[test]
-    fn a_framework_that_is_named_is_looked_for_upwards_and_runs_without_its_files_too() {
+    fn a_named_framework_is_searched_upwards_and_runs_without_its_files_too() {
         let files = [("Makefile", "test:\n"), ("lib/Cargo.toml", ""), ("x/a.txt", "")];
         let make = Some(("/".to_owned(), Runner::Make));
-        assert_eq!(wanted(&files, "/lib", Wanted::Make), make);
+        assert_eq!(wanted_runner_at(&files, "/lib", WantedRunner::Make), make);
         let go = Some(("/x".to_owned(), Runner::Go));
-        assert_eq!(wanted(&files, "/x", Wanted::Go), go);
-        assert_eq!(wanted(&files, "/x/a.txt", Wanted::Go), go);
-        assert_eq!(wanted(&files, "/x", Wanted::Script), None);
+        assert_eq!(wanted_runner_at(&files, "/x", WantedRunner::Go), go);
+        assert_eq!(wanted_runner_at(&files, "/x/a.txt", WantedRunner::Go), go);
+        assert_eq!(wanted_runner_at(&files, "/x", WantedRunner::Script), None);
     }
 
     #[test]
-    fn sections_are_told_from_other_lines() {
+    fn sections_are_distinguished_from_other_lines() {
         assert!(has_section("[tool.pytest.ini_options]\n", "tool.pytest"));
         assert!(has_section("x = 1\n  [ tool.black ]\n", "tool.black"));
         assert!(has_section("[[tool.poetry.source]]\n", "tool.poetry"));

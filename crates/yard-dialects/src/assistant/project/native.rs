@@ -4,7 +4,7 @@ use super::{Folder, Runner};
 
 /// Folders that CMake usually builds in.
 const BUILD_FOLDERS: [&str; 3] = ["build", "cmake-build-debug", "out"];
-/// How a Makefile begins that CMake wrote.
+/// The beginning of a Makefile that CMake generated.
 const BY_CMAKE: &str = "# CMAKE generated file";
 
 pub(super) fn cargo(folder: &Folder<'_>) -> Option<Runner> {
@@ -28,9 +28,9 @@ pub(super) fn gradle(folder: &Folder<'_>) -> Option<Runner> {
     Some(Runner::Gradle { wrapper: folder.has("gradlew") })
 }
 
-/// A Makefile with a target `test` that somebody wrote.
+/// A Makefile with a target `test`, unless CMake generated it.
 pub(super) fn make(folder: &Folder<'_>) -> Option<Runner> {
-    // The first of them is the one that make reads.
+    // make reads the first of these files that exists.
     let name = ["GNUmakefile", "makefile", "Makefile"].into_iter().find(|name| folder.has(name))?;
     let text = folder.text(name);
     let has_target = text.lines().any(|line| {
@@ -44,14 +44,15 @@ pub(super) fn make(folder: &Folder<'_>) -> Option<Runner> {
 /// A project of CMake that has tests.
 pub(super) fn ctest(folder: &Folder<'_>) -> Option<Runner> {
     let text = folder.text("CMakeLists.txt").to_lowercase();
-    let has_tests = ["enable_testing", "add_test", "include(ctest"].iter();
-    let has_tests = has_tests.clone().any(|word| text.replace(' ', "").contains(word));
+    let text = text.replace(' ', "");
+    let calls = ["enable_testing", "add_test", "include(ctest"];
+    let has_tests = calls.iter().any(|call| text.contains(call));
     has_tests.then(|| Runner::Ctest { build: build_folder(folder) })
 }
 
-/// Where it was built before; else where it usually is.
+/// The folder in which CMake built the project before, else the usual one.
 pub(super) fn build_folder(folder: &Folder<'_>) -> String {
-    let was_built = |name: &&str| folder.inside(name).has("CMakeCache.txt");
+    let was_built = |name: &&str| folder.subfolder(name).has("CMakeCache.txt");
     let name = BUILD_FOLDERS.into_iter().find(was_built).unwrap_or(BUILD_FOLDERS[0]);
     name.to_owned()
 }
@@ -59,10 +60,10 @@ pub(super) fn build_folder(folder: &Folder<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::Runner;
-    use super::super::fixture::found;
+    use super::super::fixture::runner_at;
 
     fn runner(files: &[(&str, &str)]) -> Option<Runner> {
-        found(files, "/").map(|(_, runner)| runner)
+        runner_at(files, "/").map(|(_, runner)| runner)
     }
 
     #[test]
@@ -98,7 +99,7 @@ mod tests {
         assert_eq!(runner(&[tests, ("out/CMakeCache.txt", "")]), at("out"));
         assert_eq!(runner(&[("CMakeLists.txt", "include (CTest)\n")]), at("build"));
         assert_eq!(runner(&[("CMakeLists.txt", "project(x)\n")]), None);
-        // A Makefile of somebody's own is the project's way; one that CMake wrote is not.
+        // A Makefile that a person wrote comes before CMake.
         assert_eq!(runner(&[tests, ("Makefile", "test:\n")]), Some(Runner::Make));
         let written = "# CMAKE generated file: DO NOT EDIT!\ntest:\n";
         assert_eq!(runner(&[tests, ("Makefile", written)]), at("build"));

@@ -1,19 +1,18 @@
-//! Projects in Python: which environment is theirs, and whether they are set up for pytest.
+//! Projects in Python: which environment they have, and whether they are set up for pytest.
 
-use super::{Folder, Wanted, has_section};
+use super::{Folder, WantedRunner, has_section};
 
-/// Files that hold tests are looked into, at most.
-const MOST_TESTS_READ: usize = 20;
+/// Files with tests that are searched for an import of pytest.
+const MAX_TEST_FILES_READ: usize = 20;
 
-/// Where a project's packages are installed, and who starts its programs.
+/// Where a project's packages are installed, and how its programs are started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Environment {
-    /// A program that manages the environment, and the environment in the project, if there is one: it is
-    /// used where the program is not installed.
+    /// A program manages the environment. Where it is not installed, the virtual environment in the project is used.
     Managed { manager: &'static Manager, venv: Option<String> },
     /// A virtual environment, relative to the project's folder.
     Venv(String),
-    /// None: the Python of the machine.
+    /// The Python of the machine.
     Machine,
 }
 
@@ -21,17 +20,17 @@ pub(crate) enum Environment {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Manager {
     pub(crate) program: &'static str,
-    /// Files by which it is known.
+    /// Files that show that a project uses it.
     files: &'static [&'static str],
-    /// A section of pyproject.toml by which it is known.
+    /// A section of pyproject.toml that shows that a project uses it.
     section: Option<&'static str>,
-    /// The words that start a program in the environment.
+    /// The command before a program that is to run in the environment.
     pub(crate) run: &'static [&'static str],
-    /// The words that add packages to the project; `None` if it cannot.
+    /// The command that adds packages to the project; `None` if it has none.
     pub(crate) add: Option<&'static [&'static str]>,
 }
 
-/// Those that are known. The lock file of uv stays as it is while tests run.
+/// `--frozen` keeps uv from changing its lock file while tests run.
 const MANAGERS: [Manager; 5] = [
     Manager {
         program: "uv",
@@ -78,7 +77,7 @@ impl Environment {
     pub(crate) fn of(folder: &Folder<'_>) -> Self {
         for above in folder.upwards() {
             let name = VENVS.into_iter().find(|name| above.has(name));
-            let venv = name.map(|name| folder.reaching(above.path(), name));
+            let venv = name.map(|name| folder.relative_path_to(above.path(), name));
             let pyproject = above.text("pyproject.toml");
             let manager = MANAGERS.iter().find(|manager| {
                 above.has_any(manager.files)
@@ -102,14 +101,13 @@ impl Environment {
         }
     }
 
-    /// The words that start its Python, and before them the Python that is used where the first of these
-    /// words is no program.
+    /// The command that starts its Python, and before it the Python to use where that command is not installed.
     pub(crate) fn python(&self) -> (String, Vec<String>) {
         let of_venv = |venv: &String| format!("{venv}/bin/python");
         match self {
             Self::Managed { manager, venv } => {
-                let words = manager.run.iter().chain(&["python"]).map(|word| (*word).to_owned());
-                (venv.as_ref().map(of_venv).unwrap_or_default(), words.collect())
+                let command = manager.run.iter().chain(&["python"]).map(|word| (*word).to_owned());
+                (venv.as_ref().map(of_venv).unwrap_or_default(), command.collect())
             }
             Self::Venv(venv) => (String::new(), vec![of_venv(venv)]),
             Self::Machine => (String::new(), vec!["python3".to_owned()]),
@@ -117,7 +115,7 @@ impl Environment {
     }
 }
 
-/// Which framework runs the tests.
+/// The framework that runs the tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Framework {
     /// The project is set up for it, or the caller wants it.
@@ -134,11 +132,11 @@ pub(crate) enum Framework {
 pub(crate) struct Tests {
     pub(crate) environment: Environment,
     pub(crate) framework: Framework,
-    /// Whether tox passes on what it is given.
+    /// Whether tox passes arguments on to the tests.
     pub(crate) passes_arguments: bool,
 }
 
-/// Whether a folder is a project's by its files, and not only by tests that lie in it.
+/// Whether a folder has files of a project other than tests.
 pub(super) fn is_project(folder: &Folder<'_>) -> bool {
     let manifests = ["pyproject.toml", "setup.py", "setup.cfg"];
     let settings = ["pytest.ini", ".pytest.ini", "pytest.toml", "tox.ini", "Pipfile"];
@@ -147,28 +145,28 @@ pub(super) fn is_project(folder: &Folder<'_>) -> bool {
 
 /// Whether a folder has a folder of tests.
 pub(super) fn has_tests_folder(folder: &Folder<'_>) -> bool {
-    folder.inside("tests").named(is_test).next().is_some()
+    folder.subfolder("tests").names_that(is_test).next().is_some()
 }
 
 /// The tests of a folder that looks like a project in Python.
-pub(super) fn tests_in(folder: &Folder<'_>, wanted: Wanted) -> Option<Tests> {
+pub(super) fn tests_in(folder: &Folder<'_>, wanted: WantedRunner) -> Option<Tests> {
     let is_project = is_project(folder)
         || is_set_up_for_pytest(folder)
-        || folder.named(is_test).next().is_some()
+        || folder.names_that(is_test).next().is_some()
         || has_tests_folder(folder);
     is_project.then(|| tests_of(folder, wanted))
 }
 
 /// How the tests of a folder are run, whatever it looks like.
-pub(super) fn tests_of(folder: &Folder<'_>, wanted: Wanted) -> Tests {
+pub(super) fn tests_of(folder: &Folder<'_>, wanted: WantedRunner) -> Tests {
     let environment = Environment::of(folder);
     let tox = format!("{}\n{}", folder.text("tox.ini"), folder.text("pyproject.toml"));
     let has_tox = ["tox", "testenv", "tool.tox"].iter().any(|name| has_section(&tox, name))
         || folder.text("tox.ini").contains("[testenv:");
     let framework = match wanted {
-        Wanted::Unittest => Framework::Unittest,
-        Wanted::Pytest => Framework::Pytest,
-        Wanted::Tox => Framework::Tox,
+        WantedRunner::Unittest => Framework::Unittest,
+        WantedRunner::Pytest => Framework::Pytest,
+        WantedRunner::Tox => Framework::Tox,
         _ if has_tox && environment == Environment::Machine => Framework::Tox,
         _ if is_set_up_for_pytest(folder) => Framework::Pytest,
         _ => Framework::Either,
@@ -176,23 +174,23 @@ pub(super) fn tests_of(folder: &Folder<'_>, wanted: Wanted) -> Tests {
     Tests { environment, framework, passes_arguments: tox.contains("posargs") }
 }
 
-/// Whether anything in the project names pytest: unittest would run such tests wrongly, or none of them.
+/// Whether a file of the project names pytest: unittest would run such tests wrongly, or none of them.
 fn is_set_up_for_pytest(folder: &Folder<'_>) -> bool {
-    let tests = ["tests", "test"].map(|name| folder.inside(name));
+    let tests = ["tests", "test"].map(|name| folder.subfolder(name));
     let has_file = folder.has_any(&["pytest.ini", ".pytest.ini", "pytest.toml", "conftest.py"])
         || tests.iter().any(|tests| tests.has("conftest.py"));
-    let names_it = |text: String| text.contains("pytest");
+    let names_pytest = |text: String| text.contains("pytest");
     has_file
         || ["pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "Pipfile"]
             .iter()
-            .any(|name| names_it(folder.text(name)))
-        || [folder.clone(), folder.inside("requirements")]
-            .iter()
-            .any(|folder| folder.named(is_requirements).any(|name| names_it(folder.text(name))))
+            .any(|name| names_pytest(folder.text(name)))
+        || [folder.clone(), folder.subfolder("requirements")].iter().any(|folder| {
+            folder.names_that(is_requirements).any(|name| names_pytest(folder.text(name)))
+        })
         || std::iter::once(folder)
             .chain(&tests)
-            .flat_map(|folder| folder.named(is_test).map(|name| folder.text(name)))
-            .take(MOST_TESTS_READ)
+            .flat_map(|folder| folder.names_that(is_test).map(|name| folder.text(name)))
+            .take(MAX_TEST_FILES_READ)
             .any(|text| imports_pytest(&text))
 }
 
@@ -201,9 +199,9 @@ fn is_test(name: &str) -> bool {
 }
 
 fn is_requirements(name: &str) -> bool {
-    let text = name.ends_with(".txt") || name.ends_with(".in");
-    let known = ["requirements", "dev", "test", "constraints"];
-    text && known.iter().any(|known| name.contains(known))
+    let has_extension = name.ends_with(".txt") || name.ends_with(".in");
+    let parts = ["requirements", "dev", "test", "constraints"];
+    has_extension && parts.iter().any(|part| name.contains(part))
 }
 
 fn imports_pytest(text: &str) -> bool {
@@ -215,12 +213,12 @@ fn imports_pytest(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{Table, found, path, wanted};
-    use super::super::{Folder, Runner, Wanted};
+    use super::super::fixture::{Table, path, runner_at, wanted_runner_at};
+    use super::super::{Folder, Runner, WantedRunner};
     use super::*;
 
     fn tests(files: &[(&str, &str)], at: &str) -> Tests {
-        match found(files, at) {
+        match runner_at(files, at) {
             Some((_, Runner::Python(tests))) => tests,
             other => panic!("{other:?}"),
         }
@@ -247,7 +245,7 @@ mod tests {
         assert_eq!(manager(&[("pyproject.toml", "[tool.pdm.scripts]\n")]), "pdm");
         assert_eq!(manager(&[("pyproject.toml", "[tool.hatch.envs.default]\n")]), "hatch");
         assert_eq!(manager(&[("Pipfile", "")]), "pipenv");
-        // To be built by hatchling is not to be managed by hatch.
+        // A project that hatchling builds need not be managed by hatch.
         let built = [("pyproject.toml", "[tool.hatch.build]\n[build-system]\n")];
         assert_eq!(environment(&built, "/"), Environment::Machine);
     }
@@ -297,25 +295,25 @@ mod tests {
     }
 
     #[test]
-    fn tox_runs_what_has_no_environment_of_its_own() {
+    fn tox_runs_projects_without_an_environment_of_their_own() {
         let tox = ("tox.ini", "[tox]\n[testenv]\ncommands = pytest {posargs}\n");
-        let told = tests(&[tox], "/");
-        assert_eq!((told.framework, told.passes_arguments), (Framework::Tox, true));
-        let told = tests(&[tox, (".venv/pyvenv.cfg", "")], "/");
-        assert_eq!(told.framework, Framework::Pytest);
-        let told = tests(&[("tox.ini", "[testenv:py]\ncommands = python -m unittest\n")], "/");
-        assert_eq!((told.framework, told.passes_arguments), (Framework::Tox, false));
+        let found = tests(&[tox], "/");
+        assert_eq!((found.framework, found.passes_arguments), (Framework::Tox, true));
+        let found = tests(&[tox, (".venv/pyvenv.cfg", "")], "/");
+        assert_eq!(found.framework, Framework::Pytest);
+        let found = tests(&[("tox.ini", "[testenv:py]\ncommands = python -m unittest\n")], "/");
+        assert_eq!((found.framework, found.passes_arguments), (Framework::Tox, false));
     }
 
     #[test]
-    fn what_the_caller_wants_counts_most() {
+    fn the_framework_that_the_caller_names_comes_before_the_files() {
         let files = [("conftest.py", ""), ("tox.ini", "[testenv]\n")];
-        for (word, framework) in [
-            (Wanted::Unittest, Framework::Unittest),
-            (Wanted::Pytest, Framework::Pytest),
-            (Wanted::Tox, Framework::Tox),
+        for (wanted, framework) in [
+            (WantedRunner::Unittest, Framework::Unittest),
+            (WantedRunner::Pytest, Framework::Pytest),
+            (WantedRunner::Tox, Framework::Tox),
         ] {
-            match wanted(&files, "/", word) {
+            match wanted_runner_at(&files, "/", wanted) {
                 Some((_, Runner::Python(tests))) => assert_eq!(tests.framework, framework),
                 other => panic!("{other:?}"),
             }
@@ -323,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn imports_are_told_from_words() {
+    fn imports_are_distinguished_from_mentions() {
         assert!(imports_pytest("import os, pytest\n"));
         assert!(imports_pytest("from pytest.mark import x\n"));
         assert!(!imports_pytest("'''import is not pytest'''\n# pytest\n"));

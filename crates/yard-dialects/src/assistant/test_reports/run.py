@@ -1,11 +1,11 @@
-"""Runs the tests of a Python project with pytest or unittest, and tells what came of them as lines of JSON
-on the standard output; whatever else is said goes to the standard error."""
+"""Runs the tests of a Python project with pytest or unittest, and reports the results as lines of JSON on the
+standard output; all other output goes to the standard error."""
 
 import json
 import os
 import sys
 
-told = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="backslashreplace")
+results = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="backslashreplace")
 os.dup2(2, 1)
 sys.dont_write_bytecode = True
 sys.path[0] = os.getcwd()
@@ -13,14 +13,14 @@ sys.path[0] = os.getcwd()
 counts = {"passed": 0, "failed": 0, "skipped": 0}
 
 
-def tell(what):
-    told.write(json.dumps(what) + "\n")
-    told.flush()
+def report(result):
+    results.write(json.dumps(result) + "\n")
+    results.flush()
 
 
-def failed(name, message, file=None, line=None):
+def report_failure(name, message, file=None, line=None):
     counts["failed"] += 1
-    tell({"name": name, "message": str(message)[:4000], "file": file, "line": line})
+    report({"name": name, "message": str(message)[:4000], "file": file, "line": line})
 
 
 class Plugin:
@@ -28,7 +28,7 @@ class Plugin:
 
     def pytest_runtest_logreport(self, report):
         if report.failed:
-            failed(report.nodeid, *self.crash(report))
+            report_failure(report.nodeid, *self.crash(report))
         elif report.skipped:
             counts["skipped"] += 1
         elif report.when == "call":
@@ -36,7 +36,7 @@ class Plugin:
 
     def pytest_collectreport(self, report):
         if report.failed:
-            failed(report.nodeid or "collection", *self.crash(report))
+            report_failure(report.nodeid or "collection", *self.crash(report))
         elif report.skipped:
             counts["skipped"] += 1
 
@@ -50,34 +50,34 @@ class Plugin:
         return crash.message, file, line
 
 
-def with_pytest(target, chosen):
+def with_pytest(target, name_filter):
     import pytest
 
-    words = ["-p", "no:cacheprovider", "--color=no", "--tb=short"]
-    words += ["-k", chosen] if chosen else []
-    words += [target] if target else []
-    return int(pytest.main(words, plugins=[Plugin()]))
+    arguments = ["-p", "no:cacheprovider", "--color=no", "--tb=short"]
+    arguments += ["-k", name_filter] if name_filter else []
+    arguments += [target] if target else []
+    return int(pytest.main(arguments, plugins=[Plugin()]))
 
 
-def place(trace):
-    """The last line of the project's own that a traceback leads through."""
-    found = (None, None)
+def last_own_line(trace):
+    """The file and line of the innermost frame that is in the project."""
+    own = (None, None)
     while trace is not None:
         file = os.path.abspath(trace.tb_frame.f_code.co_filename)
         if file.startswith(os.getcwd() + os.sep) and "site-packages" not in file:
-            found = (os.path.relpath(file), trace.tb_lineno)
+            own = (os.path.relpath(file), trace.tb_lineno)
         trace = trace.tb_next
-    return found
+    return own
 
 
-def top_of(folder):
-    """The folder that the packages are in to which a folder belongs."""
+def import_root(folder):
+    """The folder that the outermost package of a folder is in."""
     while os.path.isfile(os.path.join(folder, "__init__.py")) and folder != os.getcwd():
         folder = os.path.dirname(folder)
     return folder
 
 
-def with_unittest(target, chosen):
+def with_unittest(target, name_filter):
     import unittest
 
     class Result(unittest.TextTestResult):
@@ -87,16 +87,16 @@ def with_unittest(target, chosen):
 
         def addFailure(self, test, error):
             super().addFailure(test, error)
-            failed(test.id(), error[1], *place(error[2]))
+            report_failure(test.id(), error[1], *last_own_line(error[2]))
 
         def addError(self, test, error):
             super().addError(test, error)
-            failed(test.id(), f"{error[0].__name__}: {error[1]}", *place(error[2]))
+            report_failure(test.id(), f"{error[0].__name__}: {error[1]}", *last_own_line(error[2]))
 
         def addSubTest(self, test, part, error):
             super().addSubTest(test, part, error)
             if error is not None:
-                failed(part.id(), error[1], *place(error[2]))
+                report_failure(part.id(), error[1], *last_own_line(error[2]))
 
         def addSkip(self, test, reason):
             super().addSkip(test, reason)
@@ -108,15 +108,15 @@ def with_unittest(target, chosen):
 
         def addUnexpectedSuccess(self, test):
             super().addUnexpectedSuccess(test)
-            failed(test.id(), "succeeded, and was expected to fail")
+            report_failure(test.id(), "succeeded, and was expected to fail")
 
     loader = unittest.TestLoader()
-    loader.testNamePatterns = [f"*{chosen}*"] if chosen else None
+    loader.testNamePatterns = [f"*{name_filter}*"] if name_filter else None
     if target and os.path.isfile(target):
         folder = os.path.dirname(target)
-        suite = loader.discover(folder, pattern=os.path.basename(target), top_level_dir=top_of(folder))
+        suite = loader.discover(folder, pattern=os.path.basename(target), top_level_dir=import_root(folder))
     else:
-        suite = loader.discover(target or ".", top_level_dir=top_of(target) if target else None)
+        suite = loader.discover(target or ".", top_level_dir=import_root(target) if target else None)
         if not suite.countTestCases() and not target and os.path.isdir("tests"):
             suite = loader.discover("tests", top_level_dir="tests")
     ran = unittest.TextTestRunner(verbosity=2, resultclass=Result).run(suite)
@@ -125,5 +125,5 @@ def with_unittest(target, chosen):
 
 run = with_pytest if sys.argv[1] == "pytest" else with_unittest
 code = run(sys.argv[2], sys.argv[3])
-tell(counts)
+report(counts)
 sys.exit(code)

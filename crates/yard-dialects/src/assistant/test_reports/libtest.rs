@@ -1,50 +1,50 @@
-//! What Rust's test harness prints for people: stable toolchains have no other format.
+//! The output of Rust's test harness for people: stable toolchains have no other format.
 
-use super::{Failure, Told, position};
+use super::{Failure, TestReport, position};
 
-/// Reads it; `None` without a single result.
-pub(super) fn parse(text: &str) -> Option<Told> {
-    let mut told = Told::default();
+/// `None` without a single result line.
+pub(super) fn parse(text: &str) -> Option<TestReport> {
+    let mut report = TestReport::default();
     let mut has_result = false;
     let mut section: Option<Section> = None;
     let mut failed = Vec::new();
     for line in text.lines() {
         if let Some(name) = heading(line) {
-            told.end(section.replace(Section { name, lines: Vec::new() }));
+            report.add_section(section.replace(Section { name, lines: Vec::new() }));
         } else if let Some(counts) = line.strip_prefix("test result: ") {
             has_result = true;
-            told.end(section.take());
-            told.passed += count(counts, " passed");
-            told.failed += count(counts, " failed");
-            told.skipped += count(counts, " ignored");
+            report.add_section(section.take());
+            report.passed += count(counts, " passed");
+            report.failed += count(counts, " failed");
+            report.skipped += count(counts, " ignored");
         } else if line == "failures:" {
-            told.end(section.take());
+            report.add_section(section.take());
         } else if let Some(section) = &mut section {
             section.lines.push(line);
         } else if let Some(name) = failed_test(line) {
             failed.push(name);
         }
     }
-    told.end(section);
-    // One that took the whole process down has said nothing more.
+    report.add_section(section);
+    // A test that ended the whole process has no section.
     for name in failed {
-        if !told.failures.iter().any(|failure| failure.name == name) {
-            told.note(Failure { name, ..Failure::default() });
+        if !report.failures.iter().any(|failure| failure.name == name) {
+            report.add_failure(Failure { name, ..Failure::default() });
         }
     }
-    has_result.then_some(told)
+    has_result.then_some(report)
 }
 
-/// What one test said that failed.
+/// The output of one failed test.
 pub(super) struct Section<'a> {
     pub(super) name: String,
     pub(super) lines: Vec<&'a str>,
 }
 
-impl Told {
-    pub(super) fn end(&mut self, section: Option<Section<'_>>) {
+impl TestReport {
+    pub(super) fn add_section(&mut self, section: Option<Section<'_>>) {
         if let Some(section) = section {
-            self.note(failure(section));
+            self.add_failure(failure(section));
         }
     }
 }
@@ -78,20 +78,21 @@ fn failure(section: Section<'_>) -> Failure {
     let panicked = lines
         .iter()
         .position(|line| line.contains("' panicked at ") || line.contains(") panicked at "));
-    let (place, message) = match panicked {
+    let (position, message) = match panicked {
         Some(at) => {
-            let place = lines[at].split(" panicked at ").nth(1).unwrap_or_default();
-            let place = place.trim_end_matches(':');
-            let ends = |line: &&&str| {
+            let rest = lines[at].split(" panicked at ").nth(1).unwrap_or_default();
+            let rest = rest.trim_end_matches(':');
+            let is_message = |line: &&&str| {
                 !line.starts_with("stack backtrace:") && !line.starts_with("note: run with")
             };
-            let message: Vec<&str> = lines[at + 1..].iter().take_while(ends).copied().collect();
-            // Before Rust 1.73 the words came first: 'words', file:line:column.
-            match place.rsplit_once("', ") {
-                Some((words, place)) => {
-                    (position(place), words.trim_start_matches('\'').to_owned())
+            let message: Vec<&str> =
+                lines[at + 1..].iter().take_while(is_message).copied().collect();
+            // Before Rust 1.73 the message came first: 'message', file:line:column.
+            match rest.rsplit_once("', ") {
+                Some((message, place)) => {
+                    (position(place), message.trim_start_matches('\'').to_owned())
                 }
-                None => (position(place), message.join("\n")),
+                None => (position(rest), message.join("\n")),
             }
         }
         None => {
@@ -101,7 +102,7 @@ fn failure(section: Section<'_>) -> Failure {
             (place.and_then(position), text)
         }
     };
-    let (file, line) = place.or_else(|| doc_test(&name)).unzip();
+    let (file, line) = position.or_else(|| doc_test(&name)).unzip();
     Failure { name, message, file, line }
 }
 
@@ -168,35 +169,36 @@ test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; 
 
     #[test]
     fn results_are_added_up_and_failures_say_where_and_why() {
-        let told = parse(RECORDED).unwrap();
-        assert_eq!((told.passed, told.failed, told.skipped), (1, 4, 1));
-        let found = |name: &str| told.failures.iter().find(|failure| failure.name == name).unwrap();
-        let bad = found("tests::bad");
+        let report = parse(RECORDED).unwrap();
+        assert_eq!((report.passed, report.failed, report.skipped), (1, 4, 1));
+        let failure =
+            |name: &str| report.failures.iter().find(|failure| failure.name == name).unwrap();
+        let bad = failure("tests::bad");
         assert_eq!((bad.file.as_deref(), bad.line), (Some("src/lib.rs"), Some(7)));
         assert_eq!(
             bad.message,
             "assertion `left == right` failed: two is\nnot three\n  left: 2\n right: 3"
         );
-        let quiet = found("tests::no_panic");
+        let quiet = failure("tests::no_panic");
         assert_eq!((quiet.file.as_deref(), quiet.line), (Some("src/lib.rs"), Some(9)));
-        assert_eq!(found("tests::res").message, "Error: \"no good\"");
-        assert_eq!(found("src/lib.rs - two (line 1)").line, Some(1));
-        assert_eq!(told.failures.len(), 4);
+        assert_eq!(failure("tests::res").message, "Error: \"no good\"");
+        assert_eq!(failure("src/lib.rs - two (line 1)").line, Some(1));
+        assert_eq!(report.failures.len(), 4);
     }
 
     #[test]
-    fn the_older_words_of_a_panic_are_read_too() {
+    fn the_older_format_of_a_panic_is_read_too() {
         let text = "---- t stdout ----\nthread 't' panicked at 'one, two', src/a.rs:3:5\n\nfailures:\n    t\n\n\
             test result: FAILED. 0 passed; 1 failed; 0 ignored\n";
-        let told = parse(text).unwrap();
+        let report = parse(text).unwrap();
         assert_eq!(
-            (told.failures[0].message.as_str(), told.failures[0].line),
+            (report.failures[0].message.as_str(), report.failures[0].line),
             ("one, two", Some(3))
         );
     }
 
     #[test]
-    fn without_a_result_nothing_is_known() {
+    fn without_a_result_line_there_is_no_report() {
         assert_eq!(parse("error: could not compile `small`"), None);
     }
 }

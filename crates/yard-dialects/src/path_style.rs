@@ -1,24 +1,23 @@
-//! What a path means that a caller writes, by dialect (R2). It decides nothing about files: whether something
-//! is there, the kernel says.
+//! How the callers of a dialect write paths (R2). Only the kernel knows whether a file exists.
 
 use yard_core::{Fault, FaultCode, PathError, WsPath};
 
 use crate::args;
 
-/// What a path means that a caller of a dialect writes (R2).
+/// How the callers of a dialect write paths (R2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Paths {
+pub enum PathStyle {
     /// `/` is the root of the workspace.
     Rooted,
     /// Paths are relative to the root of the workspace; an absolute one is taken only if it lies in
     /// the workspace's own directory.
     Relative,
     /// Paths of the host at or below the workspace's own directory, or relative to it; for a caller that
-    /// may not see them, as [`Paths::Rooted`].
+    /// may not see them, as [`PathStyle::Rooted`].
     Host,
 }
 
-impl Paths {
+impl PathStyle {
     pub(crate) fn read(self, text: &str, host_root: &[u8]) -> Result<WsPath, PathError> {
         match self {
             Self::Rooted => WsPath::parse_under(text, host_root),
@@ -26,7 +25,7 @@ impl Paths {
         }
     }
 
-    /// As [`Paths::read`], with white space around it as part of the path.
+    /// As [`PathStyle::read`], but white space around the text is part of the path.
     pub(crate) fn read_exactly(self, text: &str, host_root: &[u8]) -> Result<WsPath, PathError> {
         match self {
             Self::Rooted => WsPath::under_shown(text, host_root),
@@ -56,7 +55,7 @@ impl Paths {
         };
         let wrong = match error {
             PathError::Empty => "the path is empty".to_owned(),
-            error => format!("{error} ({})", args::shown(text)),
+            error => format!("{error} ({})", args::quoted(text)),
         };
         Fault::new(code, format!("{wrong}. {}", self.advice()))
     }
@@ -67,12 +66,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn r2_a_path_that_climbs_out_is_told_from_a_malformed_one() {
-        let fault = |text, error| Paths::Rooted.fault(text, error);
+    fn r2_a_path_that_climbs_out_and_a_malformed_one_have_different_codes() {
+        let fault = |text, error| PathStyle::Rooted.fault(text, error);
         assert_eq!(fault("/..", PathError::Outside).code(), FaultCode::PathOutside);
         assert_eq!(fault("", PathError::Empty).code(), FaultCode::BadPath);
         assert!(fault("/../x", PathError::Outside).message().contains("/../x"));
-        let fault = Paths::Relative.fault("/etc/passwd", PathError::Elsewhere);
+        let fault = PathStyle::Relative.fault("/etc/passwd", PathError::Elsewhere);
         assert_eq!(fault.code(), FaultCode::PathOutside);
         assert!(fault.message().contains("without a leading slash"), "{fault}");
     }

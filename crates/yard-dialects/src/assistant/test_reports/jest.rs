@@ -1,12 +1,12 @@
-//! The JSON that Jest prints, and Vitest after it: one object on a line of its own.
+//! The JSON that Jest and Vitest print: one object on a line of its own.
 
 use serde::Deserialize;
 
-use super::{Failure, Told};
+use super::{Failure, TestReport};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Report {
+struct JestOutput {
     test_results: Vec<File>,
 }
 
@@ -42,49 +42,49 @@ struct Location {
     line: u64,
 }
 
-/// Reads it; `None` where it is none.
-pub(super) fn parse(text: &str) -> Option<Told> {
+/// `None` where no line is such an object.
+pub(super) fn parse(text: &str) -> Option<TestReport> {
     let mut candidates = text.lines().filter(|line| line.starts_with('{'));
-    let report: Report = candidates.find_map(|line| serde_json::from_str(line).ok())?;
-    let mut told = Told::default();
-    for file in report.test_results {
-        let before = told.failed;
+    let output: JestOutput = candidates.find_map(|line| serde_json::from_str(line).ok())?;
+    let mut report = TestReport::default();
+    for file in output.test_results {
+        let before = report.failed;
         for test in file.assertion_results {
-            told.count_test(test, &file.name);
+            report.add_jest_test(test, &file.name);
         }
-        if file.status == "failed" && told.failed == before {
-            // The file itself could not be run.
-            told.failed += 1;
+        if file.status == "failed" && report.failed == before {
+            // The file could not be run at all.
+            report.failed += 1;
             let path = Some(file.name.clone());
-            told.note(Failure {
+            report.add_failure(Failure {
                 name: file.name,
-                message: plain(&file.message),
+                message: without_colors(&file.message),
                 file: path,
                 line: None,
             });
         }
     }
-    Some(told)
+    Some(report)
 }
 
-impl Told {
-    fn count_test(&mut self, test: Test, file: &str) {
+impl TestReport {
+    fn add_jest_test(&mut self, test: Test, file: &str) {
         match test.status.as_str() {
             "passed" => self.passed += 1,
             "failed" => {
                 self.failed += 1;
-                let message = plain(&test.failure_messages.unwrap_or_default().join("\n"));
+                let message = without_colors(&test.failure_messages.unwrap_or_default().join("\n"));
                 let line = test.location.map(|location| location.line).filter(|line| *line > 0);
                 let file = Some(file.to_owned());
-                self.note(Failure { name: test.full_name, message, file, line });
+                self.add_failure(Failure { name: test.full_name, message, file, line });
             }
             _ => self.skipped += 1,
         }
     }
 }
 
-/// Without the colours of a terminal.
-fn plain(text: &str) -> String {
+/// A text without the escape sequences of terminal colours.
+fn without_colors(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("\u{1b}[") {
@@ -112,11 +112,11 @@ mod tests {
             r#"{"name":"/w/b.test.js","status":"failed","message":"SyntaxError","assertionResults":[]}]}"#,
             "\n",
         );
-        let told = parse(text).unwrap();
-        assert_eq!((told.passed, told.failed, told.skipped), (1, 2, 2));
-        assert_eq!(told.failures[0].message, "Error: expect(one)");
+        let report = parse(text).unwrap();
+        assert_eq!((report.passed, report.failed, report.skipped), (1, 2, 2));
+        assert_eq!(report.failures[0].message, "Error: expect(one)");
         assert_eq!(
-            (told.failures[0].line, told.failures[1].message.as_str()),
+            (report.failures[0].line, report.failures[1].message.as_str()),
             (Some(3), "SyntaxError")
         );
     }

@@ -1,16 +1,16 @@
 //! The Test Anything Protocol, as Node's own runner prints it: points, nested by indentation, each with a
-//! block of details behind it. Only points without others below them are tests.
+//! block of details after it. Only points without nested points are tests.
 
-use super::{Failure, Told, position};
+use super::{Failure, TestReport, position};
 
 const NESTED: usize = 4;
 
-/// Reads it; `None` where it is no TAP.
-pub(super) fn parse(text: &str) -> Option<Told> {
-    let mut told = Told::default();
+/// `None` where the text is no TAP.
+pub(super) fn parse(text: &str) -> Option<TestReport> {
+    let mut report = TestReport::default();
     let mut lines = text.lines().peekable();
     lines.find(|line| line.starts_with("TAP version "))?;
-    // How deep the last point was: one that comes after deeper ones is made of them.
+    // How deep the last point was: a point that comes after deeper ones is a group of them.
     let mut last_depth = 0;
     while let Some(line) = lines.next() {
         let Some(point) = Point::read(line) else { continue };
@@ -20,13 +20,13 @@ pub(super) fn parse(text: &str) -> Option<Told> {
         }
         let is_group = last_depth > point.depth;
         last_depth = point.depth;
-        told.count_point(point, details.ended(), is_group);
+        report.add_point(point, details, is_group);
     }
-    Some(told)
+    Some(report)
 }
 
-impl Told {
-    fn count_point(&mut self, point: Point, details: Details, is_group: bool) {
+impl TestReport {
+    fn add_point(&mut self, point: Point, details: Details, is_group: bool) {
         if point.is_skipped {
             self.skipped += u64::from(!is_group);
         } else if point.is_ok {
@@ -34,7 +34,7 @@ impl Told {
         } else if !is_group || !details.is_about_others {
             self.failed += 1;
             let (file, line) = details.place.unzip();
-            self.note(Failure { name: point.name, message: details.error, file, line });
+            self.add_failure(Failure { name: point.name, message: details.error, file, line });
         }
     }
 }
@@ -84,14 +84,14 @@ fn is_within(line: &str, depth: usize) -> bool {
         || line.trim().is_empty()
 }
 
-/// What is said about a point.
+/// The block of details of a point.
 #[derive(Default)]
 struct Details {
     error: String,
     place: Option<(String, u64)>,
-    /// It failed because something below it did.
+    /// The point failed because a nested one did.
     is_about_others: bool,
-    /// A text of several lines goes on.
+    /// The next lines belong to an error of several lines.
     is_in_error: bool,
 }
 
@@ -118,11 +118,6 @@ impl Details {
             self.error.push_str(field);
             self.error.push('\n');
         }
-    }
-
-    fn ended(mut self) -> Self {
-        self.error = self.error.trim().to_owned();
-        self
     }
 }
 
@@ -189,18 +184,19 @@ ok 6 - suite
 
     #[test]
     fn leaves_are_tests_and_details_say_where_and_why() {
-        let told = parse(RECORDED).unwrap();
-        assert_eq!((told.passed, told.failed, told.skipped), (3, 2, 2));
-        let names: Vec<&str> = told.failures.iter().map(|failure| failure.name.as_str()).collect();
+        let report = parse(RECORDED).unwrap();
+        assert_eq!((report.passed, report.failed, report.skipped), (3, 2, 2));
+        let names: Vec<&str> =
+            report.failures.iter().map(|failure| failure.name.as_str()).collect();
         assert_eq!(names, ["breaks # here", "inner bad"]);
-        assert_eq!(told.failures[0].message, "one is not two");
-        assert_eq!(told.failures[1].message, "boom\nsecond line");
-        assert_eq!(told.failures[1].file.as_deref(), Some("/w/a.test.js"));
-        assert_eq!(told.failures[1].line, Some(4));
+        assert_eq!(report.failures[0].message, "one is not two");
+        assert_eq!(report.failures[1].message, "boom\nsecond line");
+        assert_eq!(report.failures[1].file.as_deref(), Some("/w/a.test.js"));
+        assert_eq!(report.failures[1].line, Some(4));
     }
 
     #[test]
-    fn what_is_no_tap_is_not_read() {
+    fn without_the_version_line_there_is_no_report() {
         assert_eq!(parse("ok 1 - a\n"), None);
     }
 }

@@ -1,6 +1,6 @@
-//! Listings and searches of the folder that holds several roots (R15): each root is looked at by a session of its
-//! own, and what is found is put together under the roots' names. Nobody is asked here: what would ask a person in
-//! one of the roots is refused, and a call about that root alone asks.
+//! Listings and searches of the top folder, which has several roots (R15): each root is read by a session of its own,
+//! and the results are merged under the roots' names. No person is asked here: a root whose policy would ask refuses,
+//! and a call about that root alone asks.
 
 use yard_core::op::{
     CodeAnswer, CodeMatch, Depth, Entry, Find, FindBy, Found, Grep, GrepAnswer, GrepMatch, List,
@@ -11,25 +11,25 @@ use yard_gate::{Execute, Session};
 
 use crate::args;
 use crate::context::Context;
-use crate::context::roots::from_top;
+use crate::context::mounted_paths::from_top;
 use crate::patterns;
 use crate::stop::Stop;
 
-/// The caller in one of the roots.
-struct InRoot {
+/// The caller's session in one of the roots.
+struct RootSession {
     name: String,
     session: Session,
 }
 
-impl InRoot {
-    /// The path from the top of one in this root.
-    fn named_path(&self, path: &WsPath) -> WsPath {
+impl RootSession {
+    /// The path from the top folder of a path in this root.
+    fn path_from_top(&self, path: &WsPath) -> WsPath {
         self.session.mount().map_or_else(|| path.clone(), |mount| from_top(mount, path))
     }
 
     /// Calls `work` with the context of this root.
-    fn within<T>(&self, context: &Context<'_>, work: impl FnOnce(&Context<'_>) -> T) -> T {
-        let attempt = context.attempt.in_session(&self.session);
+    fn with_context<T>(&self, context: &Context<'_>, work: impl FnOnce(&Context<'_>) -> T) -> T {
+        let attempt = context.attempt.through(&self.session);
         work(&context.with(&attempt))
     }
 
@@ -37,19 +37,17 @@ impl InRoot {
         let attempt = context.attempt.in_session(&self.session);
         let there = context.with(&attempt);
         there.perform(op).map_err(|stop| {
-            stop.map_fault(|fault| match fault.code() {
-                FaultCode::Denied => Stop::Fault(fault.reworded(format!(
-                    "{}. Name one root, such as {}, to look at that one alone",
-                    fault.message(),
-                    there.shown(&WsPath::root())
-                ))),
-                _ => Stop::Fault(fault),
+            stop.reword(|fault| {
+                let (message, root) = (fault.message(), there.display(&WsPath::root()));
+                (fault.code() == FaultCode::Denied).then(|| {
+                    format!("{message}. Name one root, such as {root}, to look at that one alone")
+                })
             })
         })
     }
 
-    /// Where a search goes on in this root that goes on after a path from the top: nowhere if it is done with
-    /// this root.
+    /// Where a search that goes on after a path from the top folder goes on in this root; `None` if it has searched
+    /// this root already.
     fn after(&self, after: Option<&WsPath>) -> Option<Option<WsPath>> {
         let Some(after) = after else { return Some(None) };
         let own = WsPath::from_bytes(self.name.as_bytes()).ok()?;
@@ -60,29 +58,29 @@ impl InRoot {
     }
 }
 
-/// What orders roots as the paths of their files are ordered.
+/// The key that sorts roots as the paths of their files are sorted.
 fn order_key(name: &str) -> Vec<u8> {
     [name.as_bytes(), b"/"].concat()
 }
 
-/// All roots in the order of paths, if `text` is the folder that holds them.
-fn roots_at(context: &Context<'_>, text: &str) -> Option<Vec<InRoot>> {
+/// All roots in the order of paths, if `text` is the top folder.
+fn roots_at(context: &Context<'_>, text: &str) -> Option<Vec<RootSession>> {
     context.roots_at(text)?;
-    let mut roots: Vec<InRoot> = context
+    let mut roots: Vec<RootSession> = context
         .session()
         .in_every_root()
         .into_iter()
         .filter_map(|session| {
             let name = session.mount()?.name.clone();
-            Some(InRoot { name, session: session.without_person() })
+            Some(RootSession { name, session: session.without_person() })
         })
         .collect();
     roots.sort_by_key(|root| order_key(&root.name));
     Some(roots)
 }
 
-/// Calls `reply` with a context whose paths begin at the top.
-fn at_top<T>(
+/// Calls `reply` with a context whose paths begin at the top folder.
+fn with_top_context<T>(
     context: &Context<'_>,
     reply: impl FnOnce(&Context<'_>) -> Result<T, Stop>,
 ) -> Result<T, Stop> {
@@ -91,8 +89,9 @@ fn at_top<T>(
     reply(&context.with(&attempt))
 }
 
-/// The caller in the root that a path from the top is in, and that path in there; for any other path, this one.
-pub(crate) fn owner(context: &Context<'_>, path: &WsPath) -> (Session, WsPath) {
+/// The session of the root that a path from the top folder is in, and the path in that root. For any other path, the
+/// caller's session and the path itself.
+pub(crate) fn root_of(context: &Context<'_>, path: &WsPath) -> (Session, WsPath) {
     let here = || (context.session().clone(), path.clone());
     if context.session().mount().is_some() {
         return here();
@@ -112,7 +111,7 @@ pub(crate) fn owner(context: &Context<'_>, path: &WsPath) -> (Session, WsPath) {
     }
 }
 
-/// Finds files by globs below a folder; in all roots where that is the one that holds them.
+/// Finds files by globs below a folder; in all roots if it is the top folder.
 pub(crate) fn find<T>(
     context: &Context<'_>,
     text: &str,
@@ -129,12 +128,11 @@ pub(crate) fn find<T>(
     let limit = find.limit.unwrap_or(context.limits().answer_entries);
     let (entries, path) = (Vec::new(), WsPath::root());
     let mut all = Found { path, entries, truncated: false, ignored: 0, withheld: 0 };
-    let mut is_about_none = true;
+    let mut matches_no_root = true;
     for root in &roots {
-        let Some(globs) = root.within(context, |there| patterns::in_root(there, globs))? else {
-            continue;
-        };
-        is_about_none = false;
+        let in_root = root.with_context(context, |there| patterns::in_root(there, globs))?;
+        let Some(globs) = in_root else { continue };
+        matches_no_root = false;
         let Some(after) = root.after(find.after.as_ref()) else { continue };
         let left = limit.saturating_sub(all.entries.len());
         let (by, limit) = (FindBy::Globs(globs), Some(left.max(1)));
@@ -143,40 +141,40 @@ pub(crate) fn find<T>(
         all.withheld += found.withheld;
         all.truncated |= found.truncated || left == 0 && !found.entries.is_empty();
         let entries = found.entries.into_iter().take(left);
-        all.entries.extend(entries.map(|entry| named(root, entry)));
+        all.entries.extend(entries.map(|entry| entry_from_top(root, entry)));
         if all.truncated {
             break;
         }
     }
-    if is_about_none {
-        return Err(about_none(context, globs, &roots));
+    if matches_no_root {
+        return Err(no_matching_root(context, globs, &roots));
     }
-    at_top(context, |top| reply(&all, top))
+    with_top_context(context, |top| reply(&all, top))
 }
 
-/// No glob begins with a name of a root.
-fn about_none(context: &Context<'_>, globs: &[String], roots: &[InRoot]) -> Stop {
-    let shown: Vec<String> = globs.iter().map(|glob| args::shown(glob)).collect();
+/// The fault for globs that begin with no name of a root.
+fn no_matching_root(context: &Context<'_>, globs: &[String], roots: &[RootSession]) -> Stop {
+    let globs: Vec<String> = globs.iter().map(|glob| args::quoted(glob)).collect();
     let names: Vec<String> = roots
         .iter()
-        .map(|root| root.within(context, |there| there.shown(&WsPath::root())))
+        .map(|root| root.with_context(context, |there| there.display(&WsPath::root())))
         .collect();
     let first = names.first().cloned().unwrap_or_default();
     let message = format!(
         "the pattern {} is about none of the roots {}: begin it with the name of one of them ({first}/src/*), or \
          with **/ for all of them",
-        shown.join(", "),
+        globs.join(", "),
         names.join(", ")
     );
     Stop::Fault(Fault::new(FaultCode::PathOutside, message).about(Subject::Pattern))
 }
 
-fn named(root: &InRoot, entry: Entry) -> Entry {
-    Entry { path: root.named_path(&entry.path), ..entry }
+fn entry_from_top(root: &RootSession, entry: Entry) -> Entry {
+    Entry { path: root.path_from_top(&entry.path), ..entry }
 }
 
-/// Searches lines below a folder, in files that match the globs if there are any; in all roots where that is the
-/// folder that holds them.
+/// Searches lines below a folder, in files that match the globs if there are any; in all roots if it is the top
+/// folder.
 pub(crate) fn grep<T>(
     context: &Context<'_>,
     text: &str,
@@ -196,12 +194,11 @@ pub(crate) fn grep<T>(
     };
     let limit = grep.limit.unwrap_or(context.limits().answer_entries);
     let mut all = GrepAnswer { matches: Vec::new(), truncated: false, ignored: 0, withheld: 0 };
-    let mut is_about_none = true;
+    let mut matches_no_root = true;
     for root in &roots {
-        let Some(globs) = root.within(context, |there| patterns::in_root(there, globs))? else {
-            continue;
-        };
-        is_about_none = false;
+        let in_root = root.with_context(context, |there| patterns::in_root(there, globs))?;
+        let Some(globs) = in_root else { continue };
+        matches_no_root = false;
         let last = grep.cursor.as_ref();
         let Some(after) = root.after(last.map(|cursor| &cursor.path)) else { continue };
         let cursor = after.zip(last).map(|(path, last)| MatchCursor { path, line: last.line });
@@ -212,19 +209,20 @@ pub(crate) fn grep<T>(
         all.withheld += found.withheld;
         all.truncated |= found.truncated || left == 0 && !found.matches.is_empty();
         let matches = found.matches.into_iter().take(left);
-        let from_top = |found: GrepMatch| GrepMatch { path: root.named_path(&found.path), ..found };
+        let from_top =
+            |found: GrepMatch| GrepMatch { path: root.path_from_top(&found.path), ..found };
         all.matches.extend(matches.map(from_top));
         if all.truncated {
             break;
         }
     }
-    if is_about_none {
-        return Err(about_none(context, globs, &roots));
+    if matches_no_root {
+        return Err(no_matching_root(context, globs, &roots));
     }
-    at_top(context, |top| reply(all, top))
+    with_top_context(context, |top| reply(all, top))
 }
 
-/// Searches code below a folder; in all roots where that is the one that holds them, the best of them first.
+/// Searches code below a folder; in all roots if it is the top folder. The best results come first.
 pub(crate) fn search_code<T>(
     context: &Context<'_>,
     text: &str,
@@ -245,54 +243,55 @@ pub(crate) fn search_code<T>(
         all.beyond += found.beyond;
         all.partly += found.partly;
         all.withheld += found.withheld;
-        let from_top = |found: CodeMatch| CodeMatch { path: root.named_path(&found.path), ..found };
+        let from_top =
+            |found: CodeMatch| CodeMatch { path: root.path_from_top(&found.path), ..found };
         all.results.extend(found.results.into_iter().map(from_top));
     }
     all.results.sort_by(|a, b| b.score.total_cmp(&a.score));
     remains |= all.results.len() > limit;
     all.results = all.results.into_iter().skip(search.skip).take(search.limit).collect();
     all.next = remains.then(|| search.skip + all.results.len());
-    at_top(context, |top| reply(all, top))
+    with_top_context(context, |top| reply(all, top))
 }
 
-/// Lists a folder, or the roots and what is in them where it is the one that holds them; `reply` reads paths as
-/// its context shows them.
+/// Lists a folder; for the top folder, the roots and their entries. `reply` gets a context that displays the paths of
+/// the listing.
 pub(crate) fn list<T>(
     context: &Context<'_>,
     text: &str,
-    order: impl FnOnce(WsPath) -> List,
+    operation: impl FnOnce(WsPath) -> List,
     reply: impl FnOnce(&Listing, &Context<'_>) -> Result<T, Stop>,
 ) -> Result<T, Stop> {
     let Some(names) = context.roots_at(text) else {
-        let listing = context.perform(order(context.path(text)?))?;
+        let listing = context.perform(operation(context.path(text)?))?;
         return reply(&listing, context);
     };
-    let order = order(WsPath::root());
-    let mut all: Vec<Entry> = names.iter().filter_map(|name| folder(name, context)).collect();
+    let list = operation(WsPath::root());
+    let mut all: Vec<Entry> = names.iter().filter_map(|name| root_entry(name, context)).collect();
     let mut total = all.len();
-    let limit = order.limit.unwrap_or(context.limits().answer_entries);
-    let below = match order.depth {
+    let limit = list.limit.unwrap_or(context.limits().answer_entries);
+    let below = match list.depth {
         Depth::Own | Depth::Levels(0 | 1) => None,
         Depth::Levels(levels) => Some(Depth::Levels(levels - 1)),
         Depth::All => Some(Depth::All),
     };
     if let Some(depth) = below {
-        let limit = Some(order.skip.saturating_add(limit));
+        let limit = Some(list.skip.saturating_add(limit));
         for root in roots_at(context, text).unwrap_or_default() {
-            let listing = root.perform(context, List { depth, limit, skip: 0, ..order.clone() })?;
+            let listing = root.perform(context, List { depth, limit, skip: 0, ..list.clone() })?;
             total += listing.total;
-            all.extend(listing.entries.into_iter().map(|entry| named(&root, entry)));
+            all.extend(listing.entries.into_iter().map(|entry| entry_from_top(&root, entry)));
         }
     }
-    sort(&mut all, order.order);
-    let entries: Vec<Entry> = all.into_iter().skip(order.skip).take(limit).collect();
-    let truncated = order.skip.saturating_add(entries.len()) < total;
+    sort(&mut all, list.order);
+    let entries: Vec<Entry> = all.into_iter().skip(list.skip).take(limit).collect();
+    let truncated = list.skip.saturating_add(entries.len()) < total;
     let listing = Listing { path: WsPath::root(), entries, total, truncated };
-    at_top(context, |top| reply(&listing, top))
+    with_top_context(context, |top| reply(&listing, top))
 }
 
-/// A root as a folder. It is not looked at, being a workspace of its own: it is as of now.
-fn folder(name: &str, context: &Context<'_>) -> Option<Entry> {
+/// A root as a folder of the top folder. Its time is now: the root itself is another workspace, and is not read.
+fn root_entry(name: &str, context: &Context<'_>) -> Option<Entry> {
     Some(Entry {
         path: WsPath::from_bytes(name.as_bytes()).ok()?,
         kind: Some(FileKind::Folder),
@@ -305,7 +304,7 @@ fn folder(name: &str, context: &Context<'_>) -> Option<Entry> {
     })
 }
 
-/// As the listing of one root is ordered.
+/// Sorts entries as the kernel sorts a listing.
 fn sort(entries: &mut [Entry], order: ListOrder) {
     entries.sort_by_cached_key(|entry| {
         let is_no_folder = entry.kind != Some(FileKind::Folder);

@@ -1,34 +1,37 @@
-//! What cargo-nextest prints for people, and behind it what cargo says of tests in documentation.
+//! The output of cargo-nextest for people, and after it that of the tests in documentation.
 
-use super::Told;
+use super::TestReport;
 use super::libtest::{self, Section};
 
-/// Reads it; `None` without its summary. `filter` is what names had to contain: nextest counts what it left
-/// out as skipped, too.
-pub(super) fn parse(text: &str, filter: Option<&str>) -> Option<Told> {
+/// `None` without a summary. `filter` is what the names of tests had to contain: nextest counts the others as skipped,
+/// and a report does not.
+pub(super) fn parse(text: &str, filter: Option<&str>) -> Option<TestReport> {
     let start = text.lines().position(|line| line.trim_start().starts_with("Summary ["))?;
     let lines: Vec<&str> = text.lines().collect();
     let (before, after) = lines.split_at(start);
-    let mut told = counted(after[0]);
-    told.skipped = 0;
+    let mut report = counts(after[0]);
+    report.skipped = 0;
     let mut section: Option<Section<'_>> = None;
     for line in before {
         if let Some((status, name)) = status(line) {
-            told.end(section.take());
+            report.add_section(section.take());
             if status == "SKIP" {
-                told.skipped += u64::from(filter.is_none_or(|filter| name.contains(filter)));
+                report.skipped += u64::from(filter.is_none_or(|filter| name.contains(filter)));
             } else if is_failure(status) {
                 section = Some(Section { name: name.to_owned(), lines: Vec::new() });
             }
         } else if line.starts_with('─') {
-            told.end(section.take());
+            report.add_section(section.take());
         } else if let Some(section) = &mut section {
-            // What a test said is indented by newer versions.
+            // Newer versions indent the output of a test.
             section.lines.push(line.strip_prefix("    ").unwrap_or(line));
         }
     }
-    told.end(section);
-    Some(told.and(libtest::parse(&after[1..].join("\n"))))
+    report.add_section(section);
+    if let Some(doc_tests) = libtest::parse(&after[1..].join("\n")) {
+        report.add(doc_tests);
+    }
+    Some(report)
 }
 
 /// `        FAIL [   0.133s] (2/2) small tests::bad`: the status and the test's name.
@@ -45,28 +48,28 @@ fn status(line: &str) -> Option<(&str, &str)> {
     is_status.then_some((status, name))
 }
 
-/// A test that may be tried again says so first.
+/// The line of a test that is tried again begins with `TRY`.
 fn is_failure(status: &str) -> bool {
-    ["FAIL", "ABORT", "TIMEOUT", "SIG"].iter().any(|word| status.starts_with(word))
+    ["FAIL", "ABORT", "TIMEOUT", "SIG"].iter().any(|start| status.starts_with(start))
 }
 
 /// `Summary [   0.1s] 3 tests run: 1 passed, 1 failed, 1 timed out, 1 skipped`.
-fn counted(line: &str) -> Told {
-    let mut told = Told::default();
+fn counts(line: &str) -> TestReport {
+    let mut report = TestReport::default();
     let counts = line.split_once("run: ").map_or("", |(_, counts)| counts);
-    // What stands in parentheses is part of what stands before it.
+    // Counts in parentheses are part of the count before them.
     for part in
         counts.split('(').flat_map(|part| part.rsplit(')').next()).flat_map(|part| part.split(','))
     {
-        let (count, word) = part.trim().split_once(' ').unwrap_or_default();
+        let (count, outcome) = part.trim().split_once(' ').unwrap_or_default();
         let count: u64 = count.parse().unwrap_or(0);
-        match word.trim() {
-            "passed" => told.passed += count,
-            "failed" | "timed out" | "exec failed" => told.failed += count,
+        match outcome.trim() {
+            "passed" => report.passed += count,
+            "failed" | "timed out" | "exec failed" => report.failed += count,
             _ => {}
         }
     }
-    told
+    report
 }
 
 #[cfg(test)]
@@ -116,18 +119,18 @@ test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
 
     #[test]
     fn tests_and_those_in_documentation_are_counted_together() {
-        let told = parse(RECORDED, None).unwrap();
-        assert_eq!((told.passed, told.failed, told.skipped), (2, 1, 1));
-        let bad = &told.failures[0];
+        let report = parse(RECORDED, None).unwrap();
+        assert_eq!((report.passed, report.failed, report.skipped), (2, 1, 1));
+        let bad = &report.failures[0];
         assert_eq!((&*bad.name, bad.file.as_deref()), ("tests::bad", Some("src/lib.rs")));
         assert_eq!(bad.line, Some(16));
         assert!(bad.message.ends_with("two is\nnot three\n  left: 2\n right: 3"), "{bad:?}");
-        assert_eq!(told.failures.len(), 1);
+        assert_eq!(report.failures.len(), 1);
         assert_eq!(parse("error: could not compile `small`\n", None), None);
     }
 
     #[test]
-    fn what_a_filter_leaves_out_is_not_skipped() {
+    fn tests_that_the_filter_leaves_out_do_not_count_as_skipped() {
         assert_eq!(parse(RECORDED, Some("good")).unwrap().skipped, 0);
         assert_eq!(parse(RECORDED, Some("slow")).unwrap().skipped, 1);
     }
@@ -135,8 +138,8 @@ test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
     #[test]
     fn every_kind_of_failure_counts() {
         let line = "  Summary [ 1s] 9/10 tests run: 4 passed (1 slow, 1 flaky), 2 failed, 1 timed out, 2 skipped";
-        let told = counted(line);
-        assert_eq!((told.passed, told.failed), (4, 3));
+        let report = counts(line);
+        assert_eq!((report.passed, report.failed), (4, 3));
         assert_eq!(status("     SIGSEGV [   0.1s] (1/1) a b::c"), Some(("SIGSEGV", "b::c")));
         assert_eq!(status("  TRY 1 FAIL [   0.1s] a b::c"), Some(("TRY 1 FAIL", "b::c")));
         assert!(!is_failure("TRY 1 FAIL") && !is_failure("LEAK") && is_failure("FAIL + LEAK"));

@@ -12,7 +12,7 @@ const ADJECTIVES: [&str; 64] = [
     "sturdy", "sunny", "swift", "tidy", "tranquil", "vivid", "warm", "witty",
 ];
 
-const THINGS: [&str; 64] = [
+const FIRST_NOUNS: [&str; 64] = [
     "acorn",
     "anchor",
     "apricot",
@@ -79,7 +79,7 @@ const THINGS: [&str; 64] = [
     "willow",
 ];
 
-const DEEDS: [&str; 64] = [
+const LAST_NOUNS: [&str; 64] = [
     "adventure",
     "anthem",
     "arrival",
@@ -146,11 +146,11 @@ const DEEDS: [&str; 64] = [
     "workshop",
 ];
 
-/// Three words, hyphenated.
-pub(super) fn draw(world: &dyn World) -> String {
-    let dice = world.random();
-    let pick = |words: &[&'static str; 64], shift: u32| words[(dice >> shift) as usize % 64];
-    format!("{}-{}-{}", pick(&ADJECTIVES, 0), pick(&THINGS, 32), pick(&DEEDS, 64))
+/// Three random words, hyphenated.
+pub(super) fn random_name(world: &dyn World) -> String {
+    let random = world.random();
+    let pick = |words: &[&'static str; 64], shift: u32| words[(random >> shift) as usize % 64];
+    format!("{}-{}-{}", pick(&ADJECTIVES, 0), pick(&FIRST_NOUNS, 32), pick(&LAST_NOUNS, 64))
 }
 
 #[cfg(test)]
@@ -163,12 +163,12 @@ mod tests {
 
     #[test]
     fn w17_names_are_three_lower_case_words() {
-        for words in [ADJECTIVES, THINGS, DEEDS] {
+        for words in [ADJECTIVES, FIRST_NOUNS, LAST_NOUNS] {
             assert_eq!(words.iter().collect::<BTreeSet<_>>().len(), 64);
             assert!(words.iter().all(|word| word.bytes().all(|byte| byte.is_ascii_lowercase())));
         }
         let world = FakeWorld::new(1);
-        let drawn: BTreeSet<String> = (0..100).map(|_| draw(&world)).collect();
-        assert!(drawn.len() > 95 && drawn.iter().all(|name| name.split('-').count() == 3));
+        let names: BTreeSet<String> = (0..100).map(|_| random_name(&world)).collect();
+        assert!(names.len() > 95 && names.iter().all(|name| name.split('-').count() == 3));
     }
 }

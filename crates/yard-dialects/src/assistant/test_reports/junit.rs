@@ -1,11 +1,11 @@
 //! Reports in the form of JUnit, which Maven and Gradle write: `<testcase>` elements, with a `<failure>`,
 //! `<error>` or `<skipped>` in those that did not pass.
 
-use super::{Failure, Told, position};
+use super::{Failure, TestReport, position};
 
-/// Reads any number of reports, one behind the other; `None` without a single test.
-pub(super) fn parse(text: &str) -> Option<Told> {
-    let mut told = Told::default();
+/// Takes any number of reports, one after the other; `None` without a single test.
+pub(super) fn parse(text: &str) -> Option<TestReport> {
+    let mut report = TestReport::default();
     for part in text.split("<testcase").skip(1) {
         // The element ends at its tag, or has its outcome inside.
         let (tag, inside) = part.split_once('>').unwrap_or((part, ""));
@@ -16,44 +16,50 @@ pub(super) fn parse(text: &str) -> Option<Told> {
         let broken = ["<failure", "<error"].iter().find_map(|name| inside.split_once(name));
         match broken {
             Some((_, rest)) => {
-                told.failed += 1;
-                told.note(failure(tag, rest));
+                report.failed += 1;
+                report.add_failure(failure(tag, rest));
             }
-            None if inside.contains("<skipped") => told.skipped += 1,
-            None => told.passed += 1,
+            None if inside.contains("<skipped") => report.skipped += 1,
+            None => report.passed += 1,
         }
     }
-    (told.passed + told.failed + told.skipped > 0).then_some(told)
+    (report.passed + report.failed + report.skipped > 0).then_some(report)
 }
 
 fn failure(tag: &str, rest: &str) -> Failure {
-    let (attributes, words) = rest.split_once('>').unwrap_or((rest, ""));
-    let words = words.split("</").next().unwrap_or_default();
-    let words = words.trim().trim_start_matches("<![CDATA[").trim_end_matches("]]>");
+    let (attributes, text) = rest.split_once('>').unwrap_or((rest, ""));
+    let text = text.split("</").next().unwrap_or_default();
+    let text = text.trim().trim_start_matches("<![CDATA[").trim_end_matches("]]>");
     let class = attribute(tag, "classname").unwrap_or_default();
     let name = attribute(tag, "name").unwrap_or_default();
-    let message = attribute(attributes, "message").unwrap_or_else(|| plain(words));
-    let (file, line) = place(&class, words).unzip();
+    let message = attribute(attributes, "message").unwrap_or_else(|| unescaped(text));
+    let (file, line) = position_in_class(&class, text).unzip();
     let name = if class.is_empty() { name } else { format!("{class}.{name}") };
     Failure { name, message, file, line }
 }
 
 /// The line of the trace that is in the test's own class: `at a.B.test(B.java:7)`.
-fn place(class: &str, trace: &str) -> Option<(String, u64)> {
+fn position_in_class(class: &str, trace: &str) -> Option<(String, u64)> {
     let own = trace.lines().find(|line| line.trim_start().starts_with(&format!("at {class}.")))?;
-    let (_, place) = own.rsplit_once('(')?;
-    position(place.trim_end_matches(')'))
+    let (_, file_and_line) = own.rsplit_once('(')?;
+    position(file_and_line.trim_end_matches(')'))
 }
 
 fn attribute(tag: &str, name: &str) -> Option<String> {
     let (_, rest) = tag.split_once(&format!(" {name}=\""))?;
-    Some(plain(rest.split('"').next()?))
+    Some(unescaped(rest.split('"').next()?))
 }
 
-fn plain(text: &str) -> String {
-    let marks = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&#10;", "\n")];
-    let text = marks.iter().fold(text.to_owned(), |text, (mark, one)| text.replace(mark, one));
-    text.replace("&amp;", "&")
+fn unescaped(text: &str) -> String {
+    let entities = [
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&quot;", "\""),
+        ("&apos;", "'"),
+        ("&#10;", "\n"),
+        ("&amp;", "&"),
+    ];
+    entities.iter().fold(text.to_owned(), |text, (entity, sign)| text.replace(entity, sign))
 }
 
 #[cfg(test)]
@@ -82,12 +88,12 @@ mod tests {
 
     #[test]
     fn each_element_is_a_test() {
-        let told = parse(REPORT).unwrap();
-        assert_eq!((told.passed, told.failed, told.skipped), (1, 2, 1));
-        let bad = &told.failures[0];
+        let report = parse(REPORT).unwrap();
+        assert_eq!((report.passed, report.failed, report.skipped), (1, 2, 1));
+        let bad = &report.failures[0];
         assert_eq!((&*bad.name, &*bad.message), ("app.AppTest.bad", "expected: <2> but was: <3>"));
         assert_eq!((bad.file.as_deref(), bad.line), (Some("AppTest.java"), Some(12)));
-        let broken = &told.failures[1];
+        let broken = &report.failures[1];
         assert!(broken.message.starts_with("java.lang.IllegalStateException: no"), "{broken:?}");
         assert_eq!(broken.line, Some(16));
         assert_eq!(parse("[INFO] BUILD SUCCESS\n"), None);

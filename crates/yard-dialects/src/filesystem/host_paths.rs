@@ -5,34 +5,31 @@ use yard_core::{Fault, FaultCode, Subject, WsPath};
 
 use crate::tool::{Context, Stop};
 
-/// What a path means.
-pub(super) fn read(context: &Context<'_>, text: &str, subject: Subject) -> Result<WsPath, Stop> {
-    let refused = |code, message| Err(Stop::Fault(Fault::new(code, message).about(subject)));
+/// The path in the workspace that a caller's text means.
+pub(super) fn parse(context: &Context<'_>, text: &str, subject: Subject) -> Result<WsPath, Stop> {
+    let refuse = |code, message| Err(Stop::Fault(Fault::new(code, message).about(subject)));
     if is_windows(text.trim()) {
         let message = format!(
             "Access denied - Windows-style path received on a POSIX host: {text}. Send a path at or below {}",
             roots(context).join(" or ")
         );
-        return refused(FaultCode::PathOutside, message);
+        return refuse(FaultCode::PathOutside, message);
     }
     if text.trim() == "~" || text.trim().starts_with("~/") {
         let message = format!(
             "`~` has no meaning here ({text}); send a path at or below {}, or one relative to it",
             roots(context).join(" or ")
         );
-        return refused(FaultCode::BadPath, message);
+        return refuse(FaultCode::BadPath, message);
     }
     context.path_about(text, subject).map_err(|stop| {
-        stop.map_fault(|fault| match fault.code() {
-            FaultCode::PathOutside => Stop::Fault(
-                Fault::new(FaultCode::PathOutside, outside("path", text, context)).about(subject),
-            ),
-            _ => Stop::Fault(fault),
+        stop.reword(|fault| {
+            (fault.code() == FaultCode::PathOutside).then(|| outside("path", text, context))
         })
     })
 }
 
-/// The reference server's words for a path, or the target of a link, that leaves.
+/// The reference server's message about a path, or the target of a link, that leaves the workspace.
 pub(super) fn outside(what: &str, shown: &str, context: &Context<'_>) -> String {
     let allowed = roots(context).join(", ");
     format!(

@@ -1,17 +1,17 @@
-//! Several roots as one caller sees them (R15): each is a folder at the top, under its name, and a workspace
-//! of its own. A call is about one of them, which its paths name; only a listing or a search of the folder that
-//! holds them goes into each.
+//! Paths of a caller with several roots (R15): each root is a folder at the top, under its name, and a workspace
+//! of its own. The paths of a call name the root that it is about; only a listing or a search of the top folder
+//! goes into each root (`across_roots.rs`).
 
 use yard_core::{Fault, FaultCode, PathError, Subject, WsPath};
 use yard_gate::Mount;
 
-use super::{Context, missing, paths_in_words};
+use super::{Context, message_paths, suggestions};
 use crate::args;
-use crate::paths::Paths;
+use crate::path_style::PathStyle;
 use crate::stop::Stop;
 
 impl Context<'_> {
-    /// The names of all roots, if this path is the folder that holds them (R15).
+    /// The names of all roots, if this path is the top folder (R15).
     pub(crate) fn roots_at(&self, text: &str) -> Option<Vec<String>> {
         let mount = self.mount()?;
         let is_top = WsPath::parse(text).ok()?.is_root();
@@ -28,7 +28,7 @@ impl Context<'_> {
         if self.has_several_roots() { self.path(".") } else { Ok(WsPath::root()) }
     }
 
-    /// A pattern from the top, as this root has it.
+    /// A pattern from the top folder, as one from this root.
     pub(crate) fn own_pattern(&self, pattern: String) -> String {
         let Some(mount) = self.mount() else { return pattern };
         let below = pattern.strip_prefix('/').and_then(|rest| rest.strip_prefix(&mount.name));
@@ -38,15 +38,15 @@ impl Context<'_> {
         }
     }
 
-    /// A fault of the workspace, which knows its paths as its own, with the paths that the call named as the
-    /// caller writes them. Where there are several roots, a fault that names none of them says which one it is of.
-    pub(crate) fn told(&self, fault: Fault, named: &[WsPath]) -> Fault {
-        if self.paths() == Paths::Host {
+    /// A fault with the paths that the call named as the caller writes them, and with a suggestion if one of them is
+    /// missing. Where there are several roots, a fault without a path names its root.
+    pub(crate) fn fault_for_caller(&self, fault: Fault, named: &[WsPath]) -> Fault {
+        if self.path_style() == PathStyle::Host {
             return fault;
         }
-        let fault = missing::with_suggestion(self, fault, named);
-        let shown = paths_in_words::rewrite(fault.message(), named, |path| self.shown(path));
-        match (shown, self.mount()) {
+        let fault = suggestions::with_suggestion(self, fault, named);
+        let rewritten = message_paths::rewrite(fault.message(), named, |path| self.display(path));
+        match (rewritten, self.mount()) {
             (Some(message), _) => fault.reworded(message),
             (None, Some(mount)) => {
                 fault.reworded(format!("in the root {}: {}", mount.name, fault.message()))
@@ -55,9 +55,9 @@ impl Context<'_> {
         }
     }
 
-    /// The path in this root that `read` came to; where there are several, `from_top` reads it as if none had
-    /// a directory of its own (R15).
-    pub(crate) fn entered(
+    /// The path in this root that `text` means. `read` is the result where there is one root; where there are several,
+    /// `from_top` parses the text as a path from the top folder (R15).
+    pub(crate) fn path_in_root(
         &self,
         text: &str,
         read: Result<WsPath, PathError>,
@@ -66,105 +66,106 @@ impl Context<'_> {
     ) -> Result<WsPath, Stop> {
         let stop = |error| self.path_stop(text, error, subject);
         let Some(mount) = self.mount() else { return read.map_err(stop) };
-        let from_top = match self.paths() {
-            Paths::Rooted => from_top(text),
-            Paths::Relative | Paths::Host => read,
+        let from_top = match self.path_style() {
+            PathStyle::Rooted => from_top(text),
+            PathStyle::Relative | PathStyle::Host => read,
         };
-        // What begins with a root's name means that root, whatever else of the host is called so.
+        // A path that begins with a root's name means that root, even if it is also a host path.
         let first = from_top.as_ref().ok().and_then(|path| path.names().next());
-        let is_named = self.paths() == Paths::Rooted
+        let is_named = self.path_style() == PathStyle::Rooted
             && first.is_some_and(|name| mount.named(name.as_bytes()).is_some());
         if !is_named && let Some(root) = mount.holding(text.trim()) {
             return match root.name == mount.name {
                 true => WsPath::relative_shown(text.trim(), &root.host).map_err(stop),
-                false => Err(elsewhere(&root.name, text, subject)),
+                false => Err(in_other_root(&root.name, text, subject)),
             };
         }
-        // Every root is at the same place in its box: there is no telling which one is meant.
-        let is_absolute = self.paths() == Paths::Relative && text.trim().starts_with('/');
+        // Every root has the same absolute path in its box: the path does not say which root is meant.
+        let is_absolute = self.path_style() == PathStyle::Relative && text.trim().starts_with('/');
         if is_absolute && mount.all.len() > 1 {
             return Err(stop(PathError::Elsewhere));
         }
         let from_top = from_top.map_err(stop)?;
         match is_absolute {
             true => Ok(from_top),
-            false => enter(mount, self.paths(), text, &from_top, subject),
+            false => below_root(mount, self.path_style(), text, &from_top, subject),
         }
     }
 
-    /// What stands before every path of this root; nothing where the host's own paths do.
+    /// This root's name, and the other roots; none where host paths name the root.
     pub(crate) fn mount(&self) -> Option<&Mount> {
-        self.session().mount().filter(|_| self.paths() != Paths::Host)
+        self.session().mount().filter(|_| self.path_style() != PathStyle::Host)
     }
 }
 
-/// The path in this root that a path from the top leads to.
-fn enter(
+/// The path in this root that a path from the top folder leads to.
+fn below_root(
     mount: &Mount,
-    paths: Paths,
+    path_style: PathStyle,
     text: &str,
     path: &WsPath,
     subject: Subject,
 ) -> Result<WsPath, Stop> {
-    let stop = |code, message| Err(Stop::Fault(Fault::new(code, message).about(subject)));
+    let refuse = |code, message| Err(Stop::Fault(Fault::new(code, message).about(subject)));
     let mut parts = path.relative().splitn(2, |byte| *byte == b'/');
     let first = parts.next().unwrap_or_default();
     if first.is_empty() {
         let message = format!(
             "{} holds the roots {}, each of which is a workspace of its own: name one of them, such as {}",
-            args::shown(text),
-            names(mount, paths),
-            shown(&mount.name, paths)
+            args::quoted(text),
+            names(mount, path_style),
+            root_path(&mount.name, path_style)
         );
-        return stop(FaultCode::BadPath, message);
+        return refuse(FaultCode::BadPath, message);
     }
     if first == mount.name.as_bytes() {
         let rest = parts.next().unwrap_or_default();
-        return WsPath::from_bytes(rest)
-            .or_else(|error| stop(FaultCode::BadPath, format!("{error} ({})", args::shown(text))));
+        return WsPath::from_bytes(rest).or_else(|error| {
+            refuse(FaultCode::BadPath, format!("{error} ({})", args::quoted(text)))
+        });
     }
     if let Some(other) = mount.named(first) {
-        return Err(elsewhere(&other.name, text, subject));
+        return Err(in_other_root(&other.name, text, subject));
     }
     let message = format!(
         "{} is in no root: the roots are {}, and every path starts with one of them: put it in front",
-        args::shown(text),
-        names(mount, paths)
+        args::quoted(text),
+        names(mount, path_style)
     );
-    stop(FaultCode::PathOutside, message)
+    refuse(FaultCode::PathOutside, message)
 }
 
 /// The call is about another root, or about two.
-fn elsewhere(name: &str, text: &str, subject: Subject) -> Stop {
+fn in_other_root(name: &str, text: &str, subject: Subject) -> Stop {
     let message = format!(
         "{} is in the root {name}, and something else in this call is not: each root is a workspace of its \
          own. Make one call for each",
-        args::shown(text)
+        args::quoted(text)
     );
-    Stop::Elsewhere(name.to_owned(), Fault::new(FaultCode::BadArgument, message).about(subject))
+    Stop::OtherRoot(name.to_owned(), Fault::new(FaultCode::BadArgument, message).about(subject))
 }
 
-/// A path of this root, from the top.
+/// The path from the top folder of a path in this root.
 pub(crate) fn from_top(mount: &Mount, path: &WsPath) -> WsPath {
     let whole = [mount.name.as_bytes(), path.relative()].join(&b'/');
-    // Too long by the name alone: it is shown as the root itself knows it.
+    // If the name makes the path too long, it stays the path in the root.
     WsPath::from_bytes(&whole).unwrap_or_else(|_| path.clone())
 }
 
-/// How the roots are called, for people.
-fn names(mount: &Mount, paths: Paths) -> String {
-    let all: Vec<String> = mount.all.iter().map(|root| shown(&root.name, paths)).collect();
+/// The paths of all roots: `/a, /b and /c`.
+fn names(mount: &Mount, path_style: PathStyle) -> String {
+    let all: Vec<String> = mount.all.iter().map(|root| root_path(&root.name, path_style)).collect();
     match all.split_last() {
         Some((last, [])) => last.clone(),
         Some((last, others)) => format!("{} and {last}", others.join(", ")),
-        None => shown(&mount.name, paths),
+        None => root_path(&mount.name, path_style),
     }
 }
 
-fn shown(name: &str, paths: Paths) -> String {
-    match paths {
-        Paths::Rooted => format!("/{name}"),
-        Paths::Relative | Paths::Host => name.to_owned(),
+fn root_path(name: &str, path_style: PathStyle) -> String {
+    match path_style {
+        PathStyle::Rooted => format!("/{name}"),
+        PathStyle::Relative | PathStyle::Host => name.to_owned(),
     }
 }
 
@@ -179,30 +180,30 @@ mod tests {
         Mount { name: "app".to_owned(), all: vec![named("app"), named("lib")] }
     }
 
-    fn entered(text: &str) -> Result<WsPath, Stop> {
+    fn parsed(text: &str) -> Result<WsPath, Stop> {
         let path = WsPath::parse(text).unwrap();
-        enter(&mount(), Paths::Rooted, text, &path, Subject::Path)
+        below_root(&mount(), PathStyle::Rooted, text, &path, Subject::Path)
     }
 
     #[test]
     fn r15_a_root_is_a_folder_at_the_top() {
-        assert_eq!(entered("/app/src/a.rs").unwrap().to_string(), "/src/a.rs");
-        assert_eq!(entered("/app").unwrap(), WsPath::root());
-        assert_eq!(entered("app/../app/x").unwrap().to_string(), "/x");
-        let back = from_top(&mount(), &entered("/app/src").unwrap());
+        assert_eq!(parsed("/app/src/a.rs").unwrap().to_string(), "/src/a.rs");
+        assert_eq!(parsed("/app").unwrap(), WsPath::root());
+        assert_eq!(parsed("app/../app/x").unwrap().to_string(), "/x");
+        let back = from_top(&mount(), &parsed("/app/src").unwrap());
         assert_eq!(back.to_string(), "/app/src");
         assert_eq!(from_top(&mount(), &WsPath::root()).to_string(), "/app");
     }
 
     #[test]
-    fn r15_what_leads_into_no_root_or_another_one_says_so() {
-        let message = |text| match entered(text) {
-            Err(Stop::Fault(fault) | Stop::Elsewhere(_, fault)) => fault.message().to_owned(),
+    fn r15_a_path_into_no_root_or_another_one_is_refused_with_the_names() {
+        let message = |text| match parsed(text) {
+            Err(Stop::Fault(fault) | Stop::OtherRoot(_, fault)) => fault.message().to_owned(),
             other => panic!("{other:?}"),
         };
         assert!(message("/").contains("/app and /lib"), "{}", message("/"));
         assert!(message("/apple/x").contains("the roots are /app and /lib"));
         assert!(message("/lib/x").contains("one call for each"));
-        assert!(matches!(entered("/lib/x"), Err(Stop::Elsewhere(name, _)) if name == "lib"));
+        assert!(matches!(parsed("/lib/x"), Err(Stop::OtherRoot(name, _)) if name == "lib"));
     }
 }

@@ -1,30 +1,31 @@
-//! What ctest prints for people: a line for each test, before it what a failed one said.
+//! The output of ctest for people: a line for each test; after that of a failed one, its output.
 
-use super::{Failure, Told};
+use super::{Failure, TestReport};
 
-/// Reads it; `None` without its last line.
-pub(super) fn parse(text: &str) -> Option<Told> {
-    let mut told = Told::default();
+/// `None` without the last line, which has the totals.
+pub(super) fn parse(text: &str) -> Option<TestReport> {
+    let mut report = TestReport::default();
     let mut is_over = false;
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
         is_over |= line.contains("% tests passed") || line.starts_with("No tests were found");
         let Some((name, outcome)) = result(line) else { continue };
         if outcome.contains("Skipped") || outcome.contains("Disabled") {
-            told.skipped += 1;
+            report.skipped += 1;
         } else if outcome.contains("Passed") {
-            told.passed += 1;
+            report.passed += 1;
         } else {
-            told.failed += 1;
-            // What it said follows, up to the line of the next test or the end.
-            let mut said = vec![outcome.trim_matches(['*', ' '])];
-            while let Some(next) = lines.next_if(|next| !ends_words(next)) {
-                said.push(next);
+            report.failed += 1;
+            // Its output follows, up to the line of the next test or the end.
+            let mut output = vec![outcome.trim_matches(['*', ' '])];
+            while let Some(next) = lines.next_if(|next| !ends_output(next)) {
+                output.push(next);
             }
-            told.note(Failure { name, message: said.join("\n"), ..Failure::default() });
+            let message = output.join("\n");
+            report.add_failure(Failure { name, message, ..Failure::default() });
         }
     }
-    is_over.then_some(told)
+    is_over.then_some(report)
 }
 
 /// `1/3 Test #1: name ......   Passed    0.00 sec`.
@@ -39,7 +40,7 @@ fn result(line: &str) -> Option<(String, &str)> {
     fits.then(|| (name.trim().to_owned(), outcome.trim_start_matches('.')))
 }
 
-fn ends_words(line: &str) -> bool {
+fn ends_output(line: &str) -> bool {
     result(line).is_some()
         || line.contains("% tests passed")
         || (line.trim_start().starts_with("Start ") && line.contains(": "))
@@ -73,11 +74,11 @@ Errors while running CTest
 
     #[test]
     fn each_line_is_a_test() {
-        let told = parse(RECORDED).unwrap();
-        assert_eq!((told.passed, told.failed, told.skipped), (1, 1, 2));
-        assert_eq!(told.failures[0].name, "bad");
-        assert_eq!(told.failures[0].message, "Failed    0.00 sec\ntwo is not three");
+        let report = parse(RECORDED).unwrap();
+        assert_eq!((report.passed, report.failed, report.skipped), (1, 1, 2));
+        assert_eq!(report.failures[0].name, "bad");
+        assert_eq!(report.failures[0].message, "Failed    0.00 sec\ntwo is not three");
         assert_eq!(parse("-- Configuring incomplete, errors occurred!\n"), None);
-        assert_eq!(parse("No tests were found!!!\n"), Some(Told::default()));
+        assert_eq!(parse("No tests were found!!!\n"), Some(TestReport::default()));
     }
 }

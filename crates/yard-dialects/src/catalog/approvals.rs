@@ -1,6 +1,6 @@
-//! Calls that wait for a person's word: what becomes of one once the word is there. What was approved is
-//! called again with the arguments that were shown, by the process that has claimed it; everybody else reads
-//! its answer. Who may decide, and whose turn it is, is the gate's to say.
+//! Calls that wait for an approval. An approved call is made again, with the arguments that were shown, by the process
+//! that claims it; other processes read its stored answer. The gate checks who may decide, and which process may
+//! claim.
 
 use serde_json::{Value, json};
 use yard_core::{ApprovalId, Call, Fault, FaultCode};
@@ -10,18 +10,18 @@ use yard_gate::{
     is_for_host, outcome_unknown, shows_change,
 };
 
-use super::{Catalog, outcome_word};
+use super::{Catalog, outcome_name};
 use crate::dialect::Answer;
 use crate::relative;
 use crate::stop::Stop;
 use crate::tool::AnyTool;
 
-/// Where an answer says that a person changed the arguments of the call.
+/// The member of an answer which says that a person changed the arguments of the call.
 pub const CHANGED_BY_PERSON: &str = "changed_by_person";
 
 impl Catalog {
-    /// Says yes or no to a request, as a person, and does what was approved, unless only another process
-    /// can serve it. A second yes to what was approved, and what nobody executes, executes it.
+    /// Stores a person's decision about a request, and executes an approved call, unless only another process
+    /// can. If the same approval is given again for a call that no process has executed, executes it.
     pub fn decide(
         &self,
         id: ApprovalId,
@@ -32,12 +32,12 @@ impl Catalog {
         let approvals = session.approvals();
         let known = approvals.get(id)?;
         if is_for_host(&known) {
-            // Nothing is called again: the command that waits, or the next one, makes the connection.
+            // There is no call to execute: the command that waits, or the next one, makes the connection.
             let deciding = DecisionContext { asks: Asks::Never, revision: None, claimed_by: None };
             return approvals.decide(call, id, ruling, &deciding);
         }
-        if known.status == ApprovalStatus::Approved && is_same_yes(&known, ruling) {
-            return self.decide_again(&known, session, call);
+        if known.status == ApprovalStatus::Approved && is_same_decision(&known, ruling) {
+            return self.execute_unclaimed(&known, session, call);
         }
         let approval = approvals.decidable(call, id, ruling)?;
         let request = &approval.request;
@@ -45,7 +45,7 @@ impl Catalog {
         let (asks, served) = match found {
             Some((_, tool)) => {
                 let args: Value = serde_json::from_str(&request.args).unwrap_or_default();
-                (tool.nature(&args).asks, tool.served())
+                (tool.traits(&args).asks, tool.served())
             }
             None => (Asks::Never, ExecutableBy::AnyProcess),
         };
@@ -60,15 +60,15 @@ impl Catalog {
         let deciding = DecisionContext { asks, revision: revision.as_ref(), claimed_by };
         let decided = approvals.decide(call, id, ruling, &deciding)?;
         if decided.status == ApprovalStatus::Denied {
-            self.refuse_run(&decided, session, call);
+            self.conclude_denied_run(&decided, session, call);
         } else if claimed_by.is_some() {
             self.execute(&decided, session, call);
         }
         approvals.get(id)
     }
 
-    /// A yes that was given before, and that nobody acts on: the process that was about to has ended.
-    fn decide_again(
+    /// Executes a call that was approved before, if the process that was to execute it has ended.
+    fn execute_unclaimed(
         &self,
         approval: &Approval,
         session: &Session,
@@ -79,12 +79,12 @@ impl Catalog {
         let found = self.find_approved(&request.toolset, &request.tool).ok();
         let served = found.map_or(ExecutableBy::AnyProcess, |(_, tool)| tool.served());
         if session.approvals().claimant(call, approval, served)?.is_some() {
-            self.take_turn(approval, session, call)?;
+            self.claim_and_execute(approval, session, call)?;
         }
         session.approvals().get(approval.id)
     }
 
-    /// The plan of a request with other arguments, as a person wants to see it: nothing happens.
+    /// The plan of a request with other arguments, as a preview for a person. Changes nothing.
     pub fn revise(
         &self,
         approval: &Approval,
@@ -99,31 +99,36 @@ impl Catalog {
         let request = &approval.request;
         let (dialect, found) = self
             .find_approved(&request.toolset, &request.tool)
-            .map_err(|answer| Fault::new(FaultCode::NotFound, answer.failure_words()))?;
+            .map_err(|answer| Fault::new(FaultCode::NotFound, answer.failure_message()))?;
         let permitted = session.approvals().permitted(approval)?;
-        let origin = dialect.origin(found, found.nature(args).asks);
+        let origin = dialect.origin(found, found.traits(args).asks);
         let attempt = permitted.attempt(origin, call, args.clone());
         attempt.revise(args, |attempt| {
             found.run(args.clone(), &dialect.context(attempt)).map_err(|stop| match stop {
                 Stop::Fault(fault) | Stop::Detailed(fault, _) => fault,
                 other => {
                     let answer = dialect.answer(found, Err(other));
-                    Fault::new(FaultCode::BadArgument, answer.failure_words())
+                    Fault::new(FaultCode::BadArgument, answer.failure_message())
                 }
             })
         })
     }
 
-    /// Answers a call that waits for a person's word, as it stands now. Whoever waits can serve the answer:
-    /// what was approved and is nobody's to execute is executed here.
-    pub(crate) fn settled(&self, id: ApprovalId, session: &Session, call: &Call) -> Answer {
-        match self.approval_for_caller(id, session, call) {
-            Ok(approval) => self.answer_of(&approval, session),
-            Err(fault) => self.stopped("", "", &Stop::Fault(fault)),
+    /// The present answer to a call that waits for an approval. Executes it first if it is approved and no process has
+    /// claimed it.
+    pub(crate) fn answer_waiting_call(
+        &self,
+        id: ApprovalId,
+        session: &Session,
+        call: &Call,
+    ) -> Answer {
+        match self.execute_if_claimable(id, session, call) {
+            Ok(approval) => self.answer_for(&approval, session),
+            Err(fault) => self.wrap_stop("", "", &Stop::Fault(fault)),
         }
     }
 
-    fn approval_for_caller(
+    fn execute_if_claimable(
         &self,
         id: ApprovalId,
         session: &Session,
@@ -137,20 +142,24 @@ impl Catalog {
         if !is_open || approval.answer.is_some() {
             return Ok(approval);
         }
-        self.take_turn(&approval, session, call)?;
+        self.claim_and_execute(&approval, session, call)?;
         session.approvals().get(id)
     }
 
-    /// Executes an approved request if it is this call's turn.
-    fn take_turn(&self, approval: &Approval, session: &Session, call: &Call) -> Result<(), Fault> {
+    /// Executes an approved request if this process can claim it.
+    fn claim_and_execute(
+        &self,
+        approval: &Approval,
+        session: &Session,
+        call: &Call,
+    ) -> Result<(), Fault> {
         let approvals = session.approvals();
         let request = &approval.request;
         match approvals.claim(call, approval)? {
             ClaimTurn::Mine => self.execute(&approvals.get(approval.id)?, session, call),
             ClaimTurn::Others => {}
             ClaimTurn::Lost => {
-                let answer =
-                    self.stopped(&request.toolset, &request.tool, &Stop::Fault(outcome_unknown()));
+                let answer = self.wrap_stop(&request.toolset, &request.tool, &Stop::Fault(lost()));
                 conclude(session, call, approval.id, ApprovalStatus::Unknown, &answer);
             }
             ClaimTurn::Expired => {
@@ -160,7 +169,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// What would decide about a call, operation by operation; the reason why it would not come to that.
+    /// Which rules would decide about each operation of a call. Changes nothing.
     pub fn explain(
         &self,
         toolset: &str,
@@ -170,34 +179,36 @@ impl Catalog {
         call: &Call,
     ) -> Result<Vec<ExplainedEffect>, Box<Answer>> {
         let (dialect, found) = self.find(toolset, tool)?;
-        let origin = dialect.origin(found, found.nature(&args).asks);
+        let origin = dialect.origin(found, found.traits(&args).asks);
         let attempt = session.attempt(origin, call).repeatable(args.clone());
         let (notes, outcome) =
             attempt.explain(|attempt| found.run(args, &dialect.context(attempt)));
         match outcome {
-            Err(stop) if notes.is_empty() => Err(Box::new((dialect.stopped)(found.name(), &stop))),
+            Err(stop) if notes.is_empty() => {
+                Err(Box::new((dialect.wrap_stop)(found.name(), &stop)))
+            }
             _ => Ok(notes),
         }
     }
 
-    /// What a caller gets for a request, in the words of its dialect.
-    fn answer_of(&self, approval: &Approval, session: &Session) -> Answer {
+    /// The answer to the call of a request, in its dialect.
+    fn answer_for(&self, approval: &Approval, session: &Session) -> Answer {
         let (toolset, tool) = (approval.request.toolset.as_str(), approval.request.tool.as_str());
         let fault = |code, message: String| {
-            self.stopped(toolset, tool, &Stop::Fault(Fault::new(code, message)))
+            self.wrap_stop(toolset, tool, &Stop::Fault(Fault::new(code, message)))
         };
         match approval.status {
-            status if is_under_way(status) || session.approvals().is_being_answered(approval) => {
+            status if is_open(status) || session.approvals().is_being_answered(approval) => {
                 let awaited = Awaited::Approval(approval.id);
                 let pending = Pending { awaited, wait_ms: None };
-                let answer = self.stopped(toolset, tool, &Stop::Pending(pending.clone()));
+                let answer = self.wrap_stop(toolset, tool, &Stop::Pending(pending.clone()));
                 Answer { pending: Some(pending), ..answer }
             }
             ApprovalStatus::Denied if approval.answer.is_none() => {
-                let message = denial_message(approval) + &still_said(approval, session);
+                let message = denial_message(approval) + &where_output_is(approval, session);
                 fault(FaultCode::Denied, message)
             }
-            ApprovalStatus::Unknown => self.stopped(toolset, tool, &Stop::Fault(outcome_unknown())),
+            ApprovalStatus::Unknown => self.wrap_stop(toolset, tool, &Stop::Fault(lost())),
             ApprovalStatus::Withdrawn => {
                 let message = "this call was cancelled before a person had decided";
                 fault(FaultCode::Denied, message.to_owned())
@@ -207,13 +218,13 @@ impl Catalog {
                     "a person approved this, and nobody came to do it in time: call again";
                 fault(FaultCode::Stale, message.to_owned())
             }
-            _ => kept(approval),
+            _ => stored_answer(approval),
         }
     }
 
-    /// Calls again what a person approved, and this process has claimed.
+    /// Makes an approved call that this process has claimed.
     fn execute(&self, approval: &Approval, session: &Session, call: &Call) {
-        let mut claim = Claim { session, call, id: approval.id, is_used: false };
+        let mut claim = ClaimGuard { session, call, id: approval.id, is_used: false };
         let request = &approval.request;
         let args = approval.edited_args.as_deref().unwrap_or(&request.args);
         let args: Value = serde_json::from_str(args).unwrap_or_default();
@@ -221,110 +232,112 @@ impl Catalog {
         let permitted = match session.approvals().permitted(approval) {
             Ok(permitted) => permitted,
             Err(fault) => {
-                let answer = self.stopped(&request.toolset, &request.tool, &Stop::Fault(fault));
+                let answer = self.wrap_stop(&request.toolset, &request.tool, &Stop::Fault(fault));
                 return conclude(session, call, approval.id, failed, &answer);
             }
         };
         let (dialect, found) = match self.find_approved(&request.toolset, &request.tool) {
             Ok(found) => found,
-            // The tool was taken out of the catalog meanwhile.
+            // The catalog of this version has no such tool any more.
             Err(answer) => return conclude(session, call, approval.id, failed, &answer),
         };
-        // Whoever waits or decides may go away meanwhile: what was approved is done all the same.
-        let call = &own_call(found, session, call);
-        let origin = dialect.origin(found, found.nature(&args).asks);
+        // The caller and the person who decides may disconnect: the approved call is made all the same.
+        let call = &detached_call(found, session, call);
+        let origin = dialect.origin(found, found.traits(&args).asks);
         let attempt = permitted.attempt(origin, call, args.clone());
         let log = CallLog::begin(attempt.clone(), &args);
         let context = dialect.context(log.attempt());
         let outcome = log.within(|| found.run(args.clone(), &context));
-        let word = outcome_word(&outcome);
-        let passes = matches!(&outcome, Err(Stop::Fault(fault)) if may_pass(fault.code()));
-        let answer = told_of_edit(approval, dialect.answer(found, outcome));
-        let was_started = session.approvals().get(approval.id).is_ok_and(|row| row.started);
+        let outcome_name = outcome_name(&outcome);
+        let can_retry = matches!(&outcome, Err(Stop::Fault(fault)) if is_transient(fault.code()));
+        let answer = with_edited_args(approval, dialect.answer(found, outcome));
+        let was_started =
+            session.approvals().get(approval.id).is_ok_and(|approval| approval.started);
         // A request that waits again has no claim.
         claim.is_used = answer.pending.is_some();
-        if answer.pending.is_none() && (!passes || was_started || attempt.has_changed()) {
+        if answer.pending.is_none() && (!can_retry || was_started || attempt.has_changed()) {
             let line = attempt.transcript_turn(&args, answer.ok, &answer.body);
             line.into_iter().for_each(UnwrittenTurn::write);
-            // What was shown as a change and changed nothing did not happen.
+            // A call that was shown with changes, and changed nothing, has failed.
             let landed = was_started || attempt.has_changed() || !shows_change(approval);
             let status = if answer.ok && landed { ApprovalStatus::Executed } else { failed };
             conclude(session, call, approval.id, status, &answer);
             claim.is_used = true;
         }
-        log.end(&word, || &answer.body);
+        log.end(&outcome_name, || &answer.body);
     }
 
-    /// Keeps what a command said whose changes a person refused: the agent is told both.
-    fn refuse_run(&self, approval: &Approval, session: &Session, call: &Call) {
+    /// Stores the answer to a command whose changes a person denied: the denial, and the output of the command.
+    fn conclude_denied_run(&self, approval: &Approval, session: &Session, call: &Call) {
         let Some(run) = approval.request.run else { return };
         let request = &approval.request;
-        let said = self.find_approved(&request.toolset, &request.tool).ok().and_then(|found| {
-            let (dialect, tool) = found;
+        let found = self.find_approved(&request.toolset, &request.tool).ok();
+        let reply = found.and_then(|(dialect, tool)| {
             let args: Value = serde_json::from_str(&request.args).unwrap_or_default();
             let permitted = session.approvals().permitted(approval).ok()?;
-            let call = &own_call(tool, session, call);
-            let origin = dialect.origin(tool, tool.nature(&args).asks);
+            let call = &detached_call(tool, session, call);
+            let origin = dialect.origin(tool, tool.traits(&args).asks);
             let attempt = permitted.attempt(origin, call, args.clone());
             let reply = tool.run(args, &dialect.context(&attempt)).ok()?.reply;
             Some((dialect, reply.into_value()))
         });
-        if let Some((dialect, reply)) = said {
-            let kept = still_said(approval, session);
-            let message = format!("{}{}{kept}", denial_message(approval), output_told(&reply));
+        if let Some((dialect, reply)) = reply {
+            let where_output_is = where_output_is(approval, session);
+            let message =
+                format!("{}{}{where_output_is}", denial_message(approval), output_of(&reply));
             let stop = Stop::Detailed(Fault::new(FaultCode::Denied, message), reply);
-            let answer = (dialect.stopped)(&request.tool, &stop);
+            let answer = (dialect.wrap_stop)(&request.tool, &stop);
             conclude(session, call, approval.id, ApprovalStatus::Denied, &answer);
         }
         session.forget_run(run);
     }
 }
 
-/// A claim that is given back where what was approved was neither done nor started.
-struct Claim<'a> {
+/// Releases the claim when it is dropped, if the approved call was neither finished nor started.
+struct ClaimGuard<'a> {
     session: &'a Session,
     call: &'a Call,
     id: ApprovalId,
     is_used: bool,
 }
 
-impl Drop for Claim<'_> {
+impl Drop for ClaimGuard<'_> {
     fn drop(&mut self) {
         if self.is_used {
             return;
         }
-        // What was started keeps its claim. If the store cannot be written, the claim ends with the process.
+        // A started call keeps its claim. If the store cannot be written, the claim ends with the process.
         let _ = self.session.approvals().release(self.call, self.id);
     }
 }
 
-/// The surroundings of a call that nobody who waits can end.
-fn own_call(tool: &AnyTool, session: &Session, call: &Call) -> Call {
+/// A call that no disconnecting caller cancels.
+fn detached_call(tool: &AnyTool, session: &Session, call: &Call) -> Call {
     Call::new(call.shared_world()).within_millis(tool.millis(session.limits()))
 }
 
-/// Whether a second decision says the same as the first.
-fn is_same_yes(approval: &Approval, ruling: &DecisionInput) -> bool {
+/// Whether a second decision is the same approval as the first.
+fn is_same_decision(approval: &Approval, ruling: &DecisionInput) -> bool {
     ruling.approves && ruling.args.is_none() && ruling.state == approval.request.state
 }
 
-/// The answer to a call whose arguments a person changed says so.
-fn told_of_edit(approval: &Approval, answer: Answer) -> Answer {
+/// Adds the arguments that a person changed to the answer.
+fn with_edited_args(approval: &Approval, answer: Answer) -> Answer {
     let Some(args) = &approval.edited_args else { return answer };
     let args: Value = serde_json::from_str(args).unwrap_or_default();
     let mut body = answer.body.into_value();
     if let Value::Object(members) = &mut body {
-        let told = json!({
+        let notice = json!({
             "message": "a person changed the arguments of this call before approving it",
             "args": args,
         });
-        members.insert(CHANGED_BY_PERSON.to_owned(), told);
+        members.insert(CHANGED_BY_PERSON.to_owned(), notice);
     }
     Answer { body: body.into(), ..answer }
 }
 
-/// Whether a fault says nothing about the call: the yes stands, and the next look tries again.
-fn may_pass(code: FaultCode) -> bool {
+/// Whether the call may succeed later: the approval stands, and the next poll tries again.
+fn is_transient(code: FaultCode) -> bool {
     matches!(
         code,
         FaultCode::Timeout
@@ -335,21 +348,21 @@ fn may_pass(code: FaultCode) -> bool {
     )
 }
 
-/// A no drops what a command changed, and not what it said.
-fn still_said(approval: &Approval, session: &Session) -> String {
+/// The paths of the output of a command whose changes were denied, as the end of a message.
+fn where_output_is(approval: &Approval, session: &Session) -> String {
     let paths = approval.request.run.map(|run| session.kept_output(run)).unwrap_or_default();
     let root = approval.request.root.as_deref().map(|name| format!("{name}/"));
     let root = root.unwrap_or_default();
     let shown: Vec<String> =
-        paths.iter().map(|path| format!("{root}{}", relative::shown(path))).collect();
+        paths.iter().map(|path| format!("{root}{}", relative::display(path))).collect();
     match shown.is_empty() {
         true => String::new(),
         false => format!("; what the command said is at {}", shown.join(" and ")),
     }
 }
 
-/// What a command wrote, for dialects whose failures have only a message.
-fn output_told(reply: &Value) -> String {
+/// The output of a command, as the end of a message, for dialects whose failures have no details.
+fn output_of(reply: &Value) -> String {
     let stream = |name: &str| match reply[name].as_str() {
         Some(text) if !text.is_empty() => format!("\n{name}:\n{text}"),
         _ => String::new(),
@@ -357,7 +370,7 @@ fn output_told(reply: &Value) -> String {
     stream("stdout") + &stream("stderr")
 }
 
-fn is_under_way(status: ApprovalStatus) -> bool {
+fn is_open(status: ApprovalStatus) -> bool {
     matches!(status, ApprovalStatus::Pending | ApprovalStatus::Approved)
 }
 
@@ -368,19 +381,19 @@ fn conclude(
     status: ApprovalStatus,
     answer: &Answer,
 ) {
-    let kept = json!({"ok": answer.ok, "status": answer.status, "body": *answer.body});
-    // What happened is durable already; without its answer, the next look says so in our words.
-    let _ = session.approvals().conclude(call, id, status, &kept);
+    let stored = json!({"ok": answer.ok, "status": answer.status, "body": *answer.body});
+    // The step is durable already; without a stored answer, `stored_answer` makes one from it.
+    let _ = session.approvals().conclude(call, id, status, &stored);
 }
 
-/// The answer that was kept. Whoever made the call may have died before it could keep one.
-fn kept(approval: &Approval) -> Answer {
+/// The answer that was stored. The process that executed the call may have ended before it could store one.
+fn stored_answer(approval: &Approval) -> Answer {
     let text = approval.answer.as_deref();
-    let kept = text.and_then(|text| serde_json::from_str::<Value>(text).ok());
-    if let Some(mut kept) = kept {
-        let status = kept["status"].as_u64().and_then(|status| u16::try_from(status).ok());
-        let ok = kept["ok"].as_bool().unwrap_or_default();
-        let body = kept["body"].take();
+    let stored = text.and_then(|text| serde_json::from_str::<Value>(text).ok());
+    if let Some(mut stored) = stored {
+        let status = stored["status"].as_u64().and_then(|status| u16::try_from(status).ok());
+        let ok = stored["ok"].as_bool().unwrap_or_default();
+        let body = stored["body"].take();
         return Answer { ok, status: status.unwrap_or(200), body: body.into(), pending: None };
     }
     let result = json!({

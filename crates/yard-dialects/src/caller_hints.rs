@@ -1,10 +1,10 @@
-//! The words that the gate says to callers where they name tools, commands, routes or arguments: it knows none of
-//! these by itself. Whoever opens a workspace hands them in.
+//! The parts of the gate's messages that name tools, commands, routes or arguments, which the gate does not know. The
+//! code that opens a workspace passes them in.
 
 use yard_gate::{CallerHints, LoggedMembers};
 
-/// The words of Toolyard's own dialects and doors.
-pub const CALLER_WORDS: CallerHints = CallerHints {
+/// The hints for Toolyard's own dialects and doors.
+pub const CALLER_HINTS: CallerHints = CallerHints {
     leaving_plan_mode,
     opening_build_mode: " (ask_user with Accept and Reject), then call exit_plan_mode",
     asking_again: " with ask_user",
@@ -19,12 +19,12 @@ pub const CALLER_WORDS: CallerHints = CallerHints {
     members: LoggedMembers {
         shown: &SHOWN,
         opened: &["entries", "files", "matches", "plans", "result"],
-        // What is typed into a terminal may be a password, and nobody can tell.
+        // The input of a terminal may be a password.
         secret: &["chars"],
     },
 };
 
-/// How a caller of a toolset gets out of plan mode, with the tools that it has.
+/// How a caller of a toolset leaves plan mode, with the tools of the toolset.
 fn leaving_plan_mode(toolset: &str) -> &'static str {
     match toolset {
         "workspace" => {
@@ -38,7 +38,7 @@ fn leaving_plan_mode(toolset: &str) -> &'static str {
     }
 }
 
-/// Places, ids, words of a fixed choice, and how much was asked for.
+/// Paths, ids, enumerations and limits: their values may be logged.
 const SHOWN: [&str; 33] = [
     "base_path",
     "byte_limit",
@@ -84,10 +84,10 @@ mod tests {
     fn w16_the_way_out_of_plan_mode_names_tools_that_the_caller_has() {
         let catalog = Catalog::standard();
         for toolset in Catalog::toolset_names() {
-            let words = leaving_plan_mode(toolset);
+            let hint = leaving_plan_mode(toolset);
             for tool in ["plan_write", "ask_user", "exit_plan_mode"] {
                 let has_it = catalog.get(toolset, tool).is_some();
-                assert!(has_it || !words.contains(tool), "{toolset} {tool}");
+                assert!(has_it || !hint.contains(tool), "{toolset} {tool}");
             }
         }
         assert!(leaving_plan_mode("workspace").contains("call exit_plan_mode"));

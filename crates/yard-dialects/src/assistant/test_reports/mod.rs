@@ -1,6 +1,5 @@
-//! What test frameworks say, as data: how many tests passed, failed and were skipped, and what went wrong
-//! in those that failed. One module a format; none of them runs anything, and whatever does not fit its
-//! format is passed over.
+//! The output of test frameworks as data: how many tests passed, failed and were skipped, and the messages of those
+//! that failed. One module a format; none of them runs anything, and each skips what does not fit its format.
 
 mod ctest;
 mod go;
@@ -15,10 +14,10 @@ mod tap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Bytes of what is said of one failure.
-const MOST_MESSAGE: usize = 2_000;
-/// Failures that are told of.
-const MOST_FAILURES: usize = 100;
+/// Bytes of the message of one failure.
+const MAX_MESSAGE_BYTES: usize = 2_000;
+/// Failures that a report has.
+const MAX_FAILURES: usize = 100;
 
 /// A test that failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -35,26 +34,26 @@ pub(super) struct Failure {
     pub(super) line: Option<u64>,
 }
 
-/// What came of all tests.
+/// The results of a test run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct TestReport {
     pub(super) passed: u64,
     pub(super) failed: u64,
     pub(super) skipped: u64,
     /// The first that failed.
     pub(super) failures: Vec<Failure>,
-    /// What people read, where it is not what the framework printed.
+    /// The output for people, where the framework printed data.
     pub(super) text: Option<String>,
 }
 
-impl Told {
-    /// Notes a test that failed; it is counted elsewhere.
-    fn note(&mut self, mut failure: Failure) {
-        if self.failures.len() >= MOST_FAILURES {
+impl TestReport {
+    /// Adds the details of a failed test. The caller counts it.
+    fn add_failure(&mut self, mut failure: Failure) {
+        if self.failures.len() >= MAX_FAILURES {
             return;
         }
         let message = failure.message.trim();
-        let end = message.floor_char_boundary(MOST_MESSAGE.min(message.len()));
+        let end = message.floor_char_boundary(MAX_MESSAGE_BYTES.min(message.len()));
         failure.message = match end < message.len() {
             true => format!("{} [... {} bytes more]", &message[..end], message.len() - end),
             false => message.to_owned(),
@@ -62,39 +61,37 @@ impl Told {
         self.failures.push(failure);
     }
 
-    /// The same, with what came of more tests.
-    fn and(mut self, more: Option<Told>) -> Self {
-        if let Some(more) = more {
-            self.passed += more.passed;
-            self.failed += more.failed;
-            self.skipped += more.skipped;
-            more.failures.into_iter().for_each(|failure| self.note(failure));
-        }
-        self
+    /// Adds the results of another run.
+    fn add(&mut self, more: TestReport) {
+        self.passed += more.passed;
+        self.failed += more.failed;
+        self.skipped += more.skipped;
+        more.failures.into_iter().for_each(|failure| self.add_failure(failure));
     }
 }
 
-/// Between what a framework said and the reports that it wrote.
+/// The line between the output of a framework and the report files that it wrote.
 const REPORTS: &str = "\n:: reports ::\n";
 
-/// What a framework said, and what came of its tests; `None` where that is not told.
-pub(super) fn read<'a>(
+/// The output of a framework without its report files, and the report; `None` where neither has results.
+pub(super) fn parse<'a>(
     framework: &str,
     filter: Option<&str>,
     text: &'a str,
-) -> (&'a str, Option<Told>) {
-    let (said, reports) = text.rsplit_once(REPORTS).unwrap_or((text, ""));
-    let told = match framework {
-        "cargo" => nextest::parse(said, filter).or_else(|| libtest::parse(said)),
-        "go" => go::parse(said),
-        "pytest" | "unittest" => python::parse(said),
-        "maven" | "gradle" => junit::parse(reports),
-        "ctest" => ctest::parse(said),
-        "npm" => jest::parse(said).or_else(|| tap::parse(said)).or_else(|| summary::parse(said)),
-        // What it runs nobody knows.
-        _ => libtest::parse(said).or_else(|| tap::parse(said)).or_else(|| summary::parse(said)),
+) -> (&'a str, Option<TestReport>) {
+    let (output, files) = text.rsplit_once(REPORTS).unwrap_or((text, ""));
+    let tap_or_summary = || tap::parse(output).or_else(|| summary::parse(output));
+    let report = match framework {
+        "cargo" => nextest::parse(output, filter).or_else(|| libtest::parse(output)),
+        "go" => go::parse(output),
+        "pytest" | "unittest" => python::parse(output),
+        "maven" | "gradle" => junit::parse(files),
+        "ctest" => ctest::parse(output),
+        "npm" => jest::parse(output).or_else(tap_or_summary),
+        // A Makefile or tox may run any framework.
+        _ => libtest::parse(output).or_else(tap_or_summary),
     };
-    (said, told)
+    (output, report)
 }
 
 /// `file:line` or `file:line:column`.
@@ -142,8 +139,8 @@ mod tests {
         ) {
             let text = pieces.concat();
             for framework in FRAMEWORKS {
-                if let Some(told) = read(framework, None, &text).1 {
-                    prop_assert!(told.failures.len() <= MOST_FAILURES);
+                if let Some(report) = parse(framework, None, &text).1 {
+                    prop_assert!(report.failures.len() <= MAX_FAILURES);
                 }
             }
         }
@@ -158,8 +155,9 @@ mod tests {
         text.push_str(
             "\nfailures:\n    t0\n\ntest result: FAILED. 0 passed; 1000 failed; 0 ignored;\n",
         );
-        let told = read("cargo", None, &text).1.unwrap();
-        assert_eq!((told.failed, told.failures.len()), (1_000, MOST_FAILURES));
-        assert!(told.failures.iter().all(|failure| failure.message.len() < MOST_MESSAGE + 50));
+        let report = parse("cargo", None, &text).1.unwrap();
+        assert_eq!((report.failed, report.failures.len()), (1_000, MAX_FAILURES));
+        let is_bounded = |failure: &Failure| failure.message.len() < MAX_MESSAGE_BYTES + 50;
+        assert!(report.failures.iter().all(is_bounded));
     }
 }

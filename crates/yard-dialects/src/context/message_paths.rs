@@ -1,37 +1,37 @@
-//! Paths in the words of a fault. The workspace writes its paths from its root on; a caller reads them in its own
-//! spelling, so that it can send them back (R2). Only paths that the call named are looked for, and only in the
-//! first line: what a file holds is quoted below that.
+//! Paths in the messages of faults. The kernel writes them from the root of the workspace; here they become paths as
+//! the caller writes them, so that it can send them back (R2). Only paths that the call named are replaced, and only in
+//! the first line: the lines below it quote contents of files.
 
 use yard_core::WsPath;
 
-/// A message with each of the paths, and of the folders above them, as `shown` writes it; nothing if it names none.
+/// A message with each of the paths, and of the folders above them, as `display` writes it; none if it names none.
 pub(crate) fn rewrite(
     message: &str,
     named: &[WsPath],
-    shown: impl Fn(&WsPath) -> String,
+    display: impl Fn(&WsPath) -> String,
 ) -> Option<String> {
-    let (words, rest) = message.split_at(message.find('\n').unwrap_or(message.len()));
+    let (line, rest) = message.split_at(message.find('\n').unwrap_or(message.len()));
     let mut spellings: Vec<(String, String)> = Vec::new();
     for path in named {
         let mut at = Some(path.clone());
         while let Some(path) = at {
-            spellings.push((path.to_string(), shown(&path)));
+            spellings.push((path.to_string(), display(&path)));
             at = path.parent();
         }
     }
     // A longer path comes before those that it begins with.
     spellings.sort_by_key(|(own, _)| std::cmp::Reverse(own.len()));
     let mut rewritten = String::with_capacity(message.len());
-    let (mut at, mut found) = (0, false);
-    while at < words.len() {
-        let here = &words[at..];
+    let (mut at, mut has_path) = (0, false);
+    while at < line.len() {
+        let here = &line[at..];
         let spelling = spellings.iter().find(|(own, _)| {
-            here.starts_with(own.as_str()) && is_whole(&words[..at], &here[own.len()..])
+            here.starts_with(own.as_str()) && is_whole(&line[..at], &here[own.len()..])
         });
         match spelling {
-            Some((own, shown)) => {
-                rewritten.push_str(shown);
-                (at, found) = (at + own.len(), true);
+            Some((own, displayed)) => {
+                rewritten.push_str(displayed);
+                (at, has_path) = (at + own.len(), true);
             }
             None => {
                 let next = here.chars().next().map_or(1, char::len_utf8);
@@ -41,10 +41,10 @@ pub(crate) fn rewrite(
         }
     }
     rewritten.push_str(rest);
-    found.then_some(rewritten)
+    has_path.then_some(rewritten)
 }
 
-/// Whether a path between these words is no part of a longer one.
+/// Whether a path between these texts is no part of a longer one.
 fn is_whole(before: &str, after: &str) -> bool {
     let is_of_name = |character: char| {
         character.is_alphanumeric() || matches!(character, '/' | '_' | '-' | '.' | '*' | '{' | '}')

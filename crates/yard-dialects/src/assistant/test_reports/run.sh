@@ -1,9 +1,9 @@
-# Runs the tests of a project. $1: who runs them; $2: the file or folder that was named; $3: the project's
-# folder; $4: a filter, or nothing; behind them what that runner needs to know, as below.
+# Runs the tests of a project. $1: the runner; $2: the file or folder that the caller named; $3: the project's
+# folder; $4: a filter, or nothing; after them the arguments of the runner, as below.
 #
 # The standard output begins with four lines: the framework, the workspace's folder, the project's folder
-# in it, and the command. What follows is what the framework says. A program that is not there is told as
-# the framework `missing`, with its name as the command, and nothing is run.
+# in it, and the command. The output of the framework follows. If a program is missing, the framework is
+# `missing`, the command is the name of the program, and nothing is run.
 runner=$1 path=$2 folder=$3 filter=$4 root=$PWD
 shift 4
 
@@ -11,7 +11,7 @@ begin() { # framework command
     printf '%s\n%s\n%s\n%s\n' "$1" "$root" "${PWD#"$root"}" "$2"
 }
 
-fail() { # what is the matter, and with what
+fail() { # problem and its object: in place of the framework and the command
     begin "$1" "$2"
     exit 127
 }
@@ -20,7 +20,7 @@ need() {
     command -v "$1" >/dev/null 2>&1 || fail missing "$1"
 }
 
-in_modules() { # whether a program is in a folder node_modules here or above, or on the machine
+is_installed() { # program: in a folder node_modules here or above, or on the machine
     dir=$PWD
     while :; do
         [ -e "$dir/node_modules/.bin/$1" ] && return 0
@@ -42,10 +42,10 @@ with_reports() { # file pattern, command: runs it, and then prints the reports t
     exit "$code"
 }
 
-[ -e "$path" ] || fail nowhere "$path"
-[ "$runner" = none ] && fail none "$path"
+[ -e "$path" ] || fail no_such_path "$path"
+[ "$runner" = none ] && fail no_project "$path"
 cd -- "$folder" || exit
-# What of the project is meant, if not all of it.
+# The file or folder in the project to test; empty for the whole project.
 target=$root/$path
 [ "$(cd -- "$target" 2>/dev/null && pwd)" = "$PWD" ] && target=
 
@@ -57,7 +57,7 @@ case $runner in
             cargo nextest run --no-fail-fast --no-tests=pass --status-level=skip --final-status-level=none \
                 --failure-output=immediate --success-output=never ${filter:+"$filter"} 2>&1
             code=$?
-            # It runs no tests in documentation, and cargo fails where nothing could have any.
+            # nextest runs no tests in documentation; cargo fails for a project that cannot have any.
             docs=$(cargo test --doc --no-fail-fast ${filter:+-- "$filter"} 2>&1)
             docs_code=$?
             case $docs in
@@ -76,7 +76,7 @@ case $runner in
         begin go "go test -json${filter:+ -run $filter} $packages"
         exec go test -json ${filter:+-run "$filter"} "$packages"
         ;;
-    python) # our script; pytest, unittest or either; another Python, or nothing; the words that start Python
+    python) # run.py; pytest, unittest or either; another Python, or nothing; the command that starts Python
         script=$1 framework=$2 other=$3
         shift 3
         if [ -n "$other" ] && ! command -v "$1" >/dev/null 2>&1; then
@@ -85,38 +85,38 @@ case $runner in
         [ "$1" = python3 ] && ! command -v python3 >/dev/null 2>&1 && set -- python
         need "$1"
         if [ "$framework" != unittest ]; then
-            said=$("$@" -c 'import importlib.util as u; raise SystemExit(0 if u.find_spec("pytest") else 96)' 2>&1)
+            output=$("$@" -c 'import importlib.util as u; raise SystemExit(0 if u.find_spec("pytest") else 96)' 2>&1)
             case $? in
                 0) framework=pytest ;;
                 96) [ "$framework" = pytest ] && fail missing pytest; framework=unittest ;;
-                *) begin broken "$*"; printf '%s\n' "$said"; exit 1 ;;
+                *) begin broken "$*"; printf '%s\n' "$output"; exit 1 ;;
             esac
         fi
         begin "$framework" "$* -m $framework${target:+ ${target#"$PWD"/}}${filter:+ -k $filter}"
         exec "$@" "$script" "$framework" "$target" "$filter"
         ;;
-    tox) # what is passed on to the tests
+    tox) # arguments for the tests
         need tox
         begin tox "tox run${1:+ -- $*}"
         exec tox run ${1:+-- "$@"} 2>&1
         ;;
-    script) # the program that the script starts, or nothing; the words that run it
+    script) # the program that the script starts, or nothing; the command that runs the script
         program=$1
         shift
         need "$1"
-        [ -z "$program" ] || in_modules "$program" || fail missing "$program"
-        # What Node's own runner says is TAP, whatever its version likes better.
+        [ -z "$program" ] || is_installed "$program" || fail missing "$program"
+        # The default format of Node's own runner depends on its version.
         export NODE_OPTIONS="${NODE_OPTIONS:+$NODE_OPTIONS }--test-reporter=tap"
         begin npm "$*"
         exec "$@" 2>&1
         ;;
-    maven) # the words that start it
+    maven) # the command that starts it
         [ "$1" = sh ] || need "$1"
         set -- "$@" --batch-mode test ${filter:+"-Dtest=*$filter*" -DfailIfNoTests=false}
         begin maven "$*"
         with_reports '*/target/surefire-reports/TEST-*.xml' "$@"
         ;;
-    gradle) # the words that start it
+    gradle) # the command that starts it
         [ "$1" = sh ] || need "$1"
         # Tests that passed are run again, too.
         set -- "$@" --console=plain --continue cleanTest test ${filter:+--tests "*$filter*"}

@@ -27,7 +27,7 @@ pub(crate) struct Failed {
 }
 
 /// The workspace.
-pub(crate) struct Ground {
+pub(crate) struct Fixture {
     yard: Yard,
     /// Workspaces on disks that fail while one of their calls is made.
     disks: Vec<(&'static str, Yard, Arc<Disk>)>,
@@ -36,7 +36,7 @@ pub(crate) struct Ground {
     pub(crate) paths: Vec<String>,
 }
 
-impl Ground {
+impl Fixture {
     pub(crate) fn new() -> Self {
         let yard = Yard::open(
             &Folders::in_memory(),
@@ -92,7 +92,7 @@ impl Ground {
         let code =
             if answer.status == 200 { own.to_owned() } else { format!("{} {own}", answer.status) };
         let root = self.yard.root().to_str().unwrap();
-        let text = without_ids(&answer.failure_words()).replace(root, "$root");
+        let text = without_ids(&answer.failure_message()).replace(root, "$root");
         Some(Failed { code, text })
     }
 
@@ -109,7 +109,7 @@ impl Ground {
         let setting = failing.setting.clone();
         let back = Failing { setting, ..Failing::new(&failing.toolset, tool, args) };
         let answer = self.answer(&back);
-        let words = if answer.ok { String::new() } else { answer.failure_words() };
+        let words = if answer.ok { String::new() } else { answer.failure_message() };
         !["outside", "leaves", "climb", "in no root", "not found", "ENOENT"]
             .iter()
             .any(|sign| words.contains(sign))
@@ -156,7 +156,7 @@ impl Ground {
     }
 }
 
-/// A disk whose reading and writing fail with this error while it is told to.
+/// A disk whose reading and writing fail with this error while a test switches it on.
 struct Disk {
     errno: i32,
     fails: AtomicBool,

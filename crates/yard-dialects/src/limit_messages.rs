@@ -1,4 +1,4 @@
-//! What is said of a command that was ended: which limit it met, how much that is, and which setting moves it.
+//! The messages about commands that reached a limit: which limit, how much it is, and which setting changes it.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ pub(crate) fn ended_by(why: Stopped, limits: &CommandLimits, took: Duration) -> 
     format!("it was ended because {because}, which is the limit ({setting} of `[commands]`)")
 }
 
-/// A time in seconds; in thousandths where it is less than one.
+/// A time in seconds; in milliseconds where it is less than one second.
 fn seconds(took: Duration) -> String {
     match took.as_secs() {
         0 => format!("{} ms", took.as_millis()),
@@ -49,11 +49,11 @@ fn seconds(took: Duration) -> String {
 }
 
 /// The exit code of a program that the kernel ended because it wrote too large a file: 128 and the number of the
-/// signal, SIGXFSZ.
+/// signal SIGXFSZ.
 const FILE_TOO_LARGE: i32 = 128 + 25;
 
-/// What an exit code says of the limit of one file.
-pub(crate) fn about_exit(code: i32, limits: &CommandLimits) -> Option<String> {
+/// The message for an exit code, if it is that of a program that reached the limit of one file.
+pub(crate) fn for_exit_code(code: i32, limits: &CommandLimits) -> Option<String> {
     (code == FILE_TOO_LARGE).then(|| {
         format!(
             "a program was ended because it wrote a file larger than {}, which is the limit (`file_mib` of \
@@ -63,7 +63,7 @@ pub(crate) fn about_exit(code: i32, limits: &CommandLimits) -> Option<String> {
     })
 }
 
-/// What programs say that could not start another process or thread: shells, Python and the C library.
+/// The error messages of programs that could not start another process or thread: shells, Python and the C library.
 const NO_MORE_PROCESSES: [&str; 4] = [
     "fork: Resource temporarily unavailable",
     "fork: retry: Resource temporarily unavailable",
@@ -71,9 +71,10 @@ const NO_MORE_PROCESSES: [&str; 4] = [
     "can't start new thread",
 ];
 
-/// What a complaint says of the limit of processes, which ends nothing: the kernel refuses the next one.
-pub(crate) fn about_complaint(stderr: &str, limits: &CommandLimits) -> Option<String> {
-    NO_MORE_PROCESSES.iter().any(|words| stderr.contains(words)).then(|| {
+/// The message for an error output, if a program reached the limit of processes there. That ends nothing: the kernel
+/// refuses the next process.
+pub(crate) fn for_stderr(stderr: &str, limits: &CommandLimits) -> Option<String> {
+    NO_MORE_PROCESSES.iter().any(|message| stderr.contains(message)).then(|| {
         format!(
             "a program could start no more processes: a command may have {} at a time (`processes` of \
              `[commands]`)",
@@ -82,8 +83,8 @@ pub(crate) fn about_complaint(stderr: &str, limits: &CommandLimits) -> Option<St
     })
 }
 
-/// Why a terminal was ended that ran for as long as one may.
-pub(crate) fn end_of_life(life: Duration) -> String {
+/// The message for a terminal that ran for as long as one may.
+pub(crate) fn for_longest_life(life: Duration) -> String {
     let seconds = life.as_secs();
     let life =
         if seconds < 3_600 { format!("{seconds} s") } else { format!("{} hours", seconds / 3_600) };
@@ -113,7 +114,7 @@ fn memory_settings(limits: &CommandLimits) -> &'static str {
     }
 }
 
-/// Bytes as people count them.
+/// Bytes in the unit that people read most easily.
 fn size(bytes: u64) -> String {
     const MIB: u64 = 1 << 20;
     const GIB: u64 = 1 << 30;
@@ -131,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_ends_a_command_says_which_limit_how_much_and_which_setting() {
+    fn each_message_has_the_limit_its_amount_and_its_setting() {
         let limits = CommandLimits {
             wall: Duration::from_secs(3_600),
             cpu_seconds: Some(60),
@@ -141,10 +142,10 @@ mod tests {
             written_bytes: 8 << 30,
             ..CommandLimits::default()
         };
-        let told = |why| ended_by(why, &limits, Duration::from_millis(61_200));
+        let message = |why| ended_by(why, &limits, Duration::from_millis(61_200));
         let soon = ended_by(Stopped::Wall, &limits, Duration::from_millis(312));
         assert!(soon.starts_with("it ran out of time after 312 ms and"), "{soon}");
-        for (why, words) in [
+        for (why, expected) in [
             (
                 Stopped::Wall,
                 "it ran out of time after 61 s and was ended, with everything that it had started; a longer \
@@ -181,7 +182,7 @@ mod tests {
                  `[commands]`)",
             ),
         ] {
-            assert_eq!(told(why), words, "{why:?}");
+            assert_eq!(message(why), expected, "{why:?}");
         }
         let shared_memory =
             Some(SharedMemory { workspace_bytes: 512 << 20, all_bytes: 1_024 << 20 });
@@ -193,28 +194,28 @@ mod tests {
              `workspace_memory_mib`, `all_memory_mib` of `[commands]`)"
         );
         assert_eq!(
-            about_exit(153, &CommandLimits { file_bytes: 4 << 30, ..CommandLimits::default() })
+            for_exit_code(153, &CommandLimits { file_bytes: 4 << 30, ..CommandLimits::default() })
                 .unwrap(),
             "a program was ended because it wrote a file larger than 4.0 GiB, which is the limit (`file_mib` of \
              `[commands]`)"
         );
-        assert_eq!(about_exit(1, &CommandLimits::default()), None);
+        assert_eq!(for_exit_code(1, &CommandLimits::default()), None);
         let few = CommandLimits { processes: 30, ..CommandLimits::default() };
-        for said in [
+        for stderr in [
             "bash: fork: Resource temporarily unavailable\n",
             "bash: fork: retry: Resource temporarily unavailable\n",
             "sh: 1: Cannot fork\n",
             "RuntimeError: can't start new thread\n",
         ] {
             assert_eq!(
-                about_complaint(said, &few).unwrap(),
+                for_stderr(stderr, &few).unwrap(),
                 "a program could start no more processes: a command may have 30 at a time (`processes` of \
                  `[commands]`)"
             );
         }
-        assert_eq!(about_complaint("read: Resource temporarily unavailable\n", &few), None);
+        assert_eq!(for_stderr("read: Resource temporarily unavailable\n", &few), None);
         assert_eq!(
-            end_of_life(Duration::from_secs(12 * 3_600)),
+            for_longest_life(Duration::from_secs(12 * 3_600)),
             "it ran out of time and was ended, with everything that it had started: a terminal may run for 12 hours \
              (`terminal_hours` of `[commands]`)"
         );

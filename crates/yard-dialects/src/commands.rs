@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use yard_core::op::Landed;
 use yard_core::{Fault, FaultCode, FileKind, Subject, WsPath};
-use yard_gate::{Access, Command, Completion, Finished, HostTraffic, NotKept, Said, Stopped};
+use yard_gate::{
+    Access, Command, Completion, Finished, HostTraffic, Said, Stopped, StorageWarning,
+};
 
 use crate::tool::{Context, Stop};
 use crate::{args, hidden_words, limit_words};
@@ -151,7 +153,7 @@ pub(crate) fn story(context: &Context<'_>, finished: &Finished) -> Option<String
     parts.extend(finished.dropped.clone());
     parts.extend(changes(&finished.landed));
     parts.extend(masked(finished.ran.masked));
-    parts.extend(finished.ran.not_kept.iter().map(not_kept));
+    parts.extend(finished.ran.storage_warnings.iter().map(not_kept));
     parts.extend(hidden(context, finished));
     parts.extend(hosts(&finished.ran.hosts));
     if !finished.landed.left_out.is_empty() {
@@ -222,17 +224,17 @@ fn some_of(all: &[String]) -> String {
 }
 
 /// A word on what will not be there for the next command.
-fn not_kept(what: &NotKept) -> String {
+fn not_kept(what: &StorageWarning) -> String {
     match what {
-        NotKept::CachesFull => {
+        StorageWarning::CachesFull => {
             "the package caches of this workspace are full, so that what the command downloaded is not kept for \
              the next one (`toolyard storage` shows them; `caches_mib` of `[commands]` is their size)"
                 .to_owned()
         }
-        NotKept::CachesUnusable(why) => {
+        StorageWarning::CachesUnusable(why) => {
             format!("what the command added to the package caches is not kept: {why}")
         }
-        NotKept::HomeFull => {
+        StorageWarning::HomeFull => {
             "the home and /tmp of this chat are full: remove what is not needed there (`home_mib` of \
              `[commands]` is their size)"
                 .to_owned()
@@ -268,16 +270,16 @@ mod tests {
     fn what_is_not_kept_is_told_with_its_setting() {
         for (what, words) in [
             (
-                NotKept::CachesFull,
+                StorageWarning::CachesFull,
                 "the package caches of this workspace are full, so that what the command downloaded is not kept \
                  for the next one (`toolyard storage` shows them; `caches_mib` of `[commands]` is their size)",
             ),
             (
-                NotKept::CachesUnusable("the disk is full".to_owned()),
+                StorageWarning::CachesUnusable("the disk is full".to_owned()),
                 "what the command added to the package caches is not kept: the disk is full",
             ),
             (
-                NotKept::HomeFull,
+                StorageWarning::HomeFull,
                 "the home and /tmp of this chat are full: remove what is not needed there (`home_mib` of \
                  `[commands]` is their size)",
             ),

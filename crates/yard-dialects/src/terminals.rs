@@ -6,7 +6,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 use yard_core::{Fault, WsPath};
-use yard_gate::{Screen, Stopped, TerminalInfo, TerminalLook, Why};
+use yard_gate::{Screen, Stopped, TerminalInfo, TerminalLook, UpdateReason};
 
 use crate::context::paths_in_words;
 use crate::tool::{Context, Stop};
@@ -83,12 +83,12 @@ pub(crate) struct Told {
 impl Told {
     pub(crate) fn of(context: &Context<'_>, seen: &TerminalLook) -> Self {
         let TerminalLook { glance, .. } = seen;
-        let output = commands::told(context, &glance.said);
-        let ends_now = glance.why != Why::Ended && context.session().is_for_one_call();
+        let output = commands::told(context, &glance.output);
+        let ends_now = glance.reason != UpdateReason::Ended && context.session().is_for_one_call();
         Self {
             output: output.text,
             truncated: output.truncated,
-            state: if ends_now { State::Ended } else { state(glance.why) },
+            state: if ends_now { State::Ended } else { state(glance.reason) },
             because: if ends_now { ENDS_NOW.to_owned() } else { because(context, seen) },
             exit_code: glance.end.map(|ended| ended.code()),
             screen: glance.screen.as_ref().map(Shown::of),
@@ -116,37 +116,43 @@ impl Shown {
 const ENDS_NOW: &str = "it had not ended by itself, and ends with this call: `toolyard call` keeps no terminals, \
      `toolyard mcp` and `toolyard serve` do";
 
-fn state(why: Why) -> State {
+fn state(why: UpdateReason) -> State {
     match why {
-        Why::Ended => State::Ended,
-        Why::Input | Why::Quiet => State::Waiting,
-        Why::Listening | Why::Time => State::Running,
+        UpdateReason::Ended => State::Ended,
+        UpdateReason::Input | UpdateReason::Quiet => State::Waiting,
+        UpdateReason::Listening | UpdateReason::Time => State::Running,
     }
 }
 
 fn because(context: &Context<'_>, seen: &TerminalLook) -> String {
     let glance = &seen.glance;
     let hidden = if glance.echoes { "" } else { "; what is typed is not shown" };
-    match glance.why {
-        Why::Ended => match glance.end.and_then(|ended| Some((ended.stopped?, ended.took))) {
-            Some((Stopped::Cancelled, _)) if seen.ended.is_some() => {
-                format!("it was ended: {}", seen.ended.as_deref().unwrap_or_default())
+    match glance.reason {
+        UpdateReason::Ended => {
+            match glance.end.and_then(|ended| Some((ended.stopped?, ended.took))) {
+                Some((Stopped::Cancelled, _)) if seen.ended.is_some() => {
+                    format!("it was ended: {}", seen.ended.as_deref().unwrap_or_default())
+                }
+                None => "the program ended".to_owned(),
+                Some((Stopped::Cancelled, _)) => {
+                    "it was ended, with everything that it had started".to_owned()
+                }
+                Some((Stopped::Wall, _)) => {
+                    limit_words::end_of_life(context.session().terminals().longest_life())
+                }
+                Some((why, took)) => {
+                    limit_words::ended_by(why, &context.session().command_limits(), took)
+                }
             }
-            None => "the program ended".to_owned(),
-            Some((Stopped::Cancelled, _)) => {
-                "it was ended, with everything that it had started".to_owned()
-            }
-            Some((Stopped::Wall, _)) => {
-                limit_words::end_of_life(context.session().terminals().longest_life())
-            }
-            Some((why, took)) => {
-                limit_words::ended_by(why, &context.session().command_limits(), took)
-            }
-        },
-        Why::Input => format!("the program reads from the terminal{hidden}"),
-        Why::Quiet => format!("it was quiet for a while, and what it does cannot be seen{hidden}"),
-        Why::Listening => "it listens on a port now, and goes on".to_owned(),
-        Why::Time => "it still runs, and does not wait for input; poll with empty chars".to_owned(),
+        }
+        UpdateReason::Input => format!("the program reads from the terminal{hidden}"),
+        UpdateReason::Quiet => {
+            format!("it was quiet for a while, and what it does cannot be seen{hidden}")
+        }
+        UpdateReason::Listening => "it listens on a port now, and goes on".to_owned(),
+        UpdateReason::Time => {
+            "it still runs, and does not wait for input; poll with empty chars".to_owned()
+        }
     }
 }
 
@@ -187,7 +193,7 @@ fn listening(ports: &[u16]) -> Option<String> {
 
 /// A sentence on a program that a shell did not find, and that the box does not show.
 fn hidden_program(context: &Context<'_>, seen: &TerminalLook) -> Option<String> {
-    let said = &seen.glance.said;
+    let said = &seen.glance.output;
     let text = [&said.head[..], &said.tail[..]].map(String::from_utf8_lossy).concat();
     let name = hidden_words::missing_on_terminal(&text)?;
     let folder = context.session().hidden_program(name)?;

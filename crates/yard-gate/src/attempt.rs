@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::Value;
 use yard_core::op::Operation;
 use yard_core::{ApprovalId, Call, ChatId, Effect, Fault, FaultCode, QuestionId, Result, RunId};
-use yard_kernel::{Committed, Execute, Planned, Proposal, Signed};
+use yard_kernel::{Committed, Execute, Planned, Proposal, StepMetadata};
 use yard_net::Target;
 use yard_store::{AuditEntry, Chat, Mode, NewTurn, StepSideEffect};
 
@@ -375,7 +375,7 @@ impl<'a> Attempt<'a> {
             let planned = op.plan(workspace, self.call);
             match planned.map_err(|fault| needed.reworded(fault))? {
                 Planned::Answer { mut effect, answer } => {
-                    self.name_otherwise(&op, &mut effect)?;
+                    self.add_path_aliases(&op, &mut effect)?;
                     return Ok(match self.admit::<O>(&effect)? {
                         Admission::Go(_) => Completion::Done(answer),
                         Admission::Wait(pending) => Completion::Pending(pending),
@@ -383,9 +383,9 @@ impl<'a> Attempt<'a> {
                 }
                 Planned::Change(mut proposal) => {
                     let chat = CallChat::default();
-                    self.weigh::<O>(&chat, &mut proposal)?;
+                    self.classify_effects::<O>(&chat, &mut proposal)?;
                     proposal.effect.paths.splice(0..0, needed.asked_for());
-                    self.name_otherwise(&op, &mut proposal.effect)?;
+                    self.add_path_aliases(&op, &mut proposal.effect)?;
                     let effect = &proposal.effect;
                     let side_effects = match self.admit_in::<O>(&chat, effect, Some(&proposal))? {
                         Admission::Go(side_effects) => side_effects,
@@ -506,7 +506,7 @@ impl<'a> Attempt<'a> {
         self.open().words.members.secret
     }
 
-    fn sign<O: Operation>(&self, chat: &CallChat, effect: &Effect) -> Result<Signed> {
+    fn sign<O: Operation>(&self, chat: &CallChat, effect: &Effect) -> Result<StepMetadata> {
         let session = self.session;
         let audit = self.audit_entry::<O>(effect);
         let chat = match session.chat() {
@@ -514,7 +514,7 @@ impl<'a> Attempt<'a> {
             None if session.awaits_chat() => Some(session.needed_chat(self.call)?.id),
             None => chat.get(session)?.map(|chat| chat.id),
         };
-        Ok(Signed { author: session.actor().author(), chat, audit, side_effects: Vec::new() })
+        Ok(StepMetadata { author: session.actor().author(), chat, audit, side_effects: Vec::new() })
     }
 
     pub(crate) fn audit_entry<O: Operation>(&self, effect: &Effect) -> AuditEntry {

@@ -4,7 +4,7 @@
 use std::sync::{Arc, PoisonError};
 
 use yard_core::{Call, Result, World};
-use yard_kernel::{Outside, store_fault};
+use yard_kernel::{ExternalChanges, store_fault};
 use yard_store::{EVENT_PATHS, EventRow};
 
 use crate::{BellSubscription, Listener, OpenWorkspace, Session};
@@ -42,7 +42,7 @@ impl OpenWorkspace {
             return Ok(());
         }
         let (desk, bell, clock) = (Arc::clone(&self.desk), self.bell.clone(), Arc::clone(&world));
-        let told = move |Outside { changed, more }: Outside| {
+        let told = move |ExternalChanges { changed, more }: ExternalChanges| {
             // An event without paths says that more changed than anybody counted.
             let rest = more.then_some(&[][..]);
             for paths in changed.chunks(EVENT_PATHS).chain(rest) {

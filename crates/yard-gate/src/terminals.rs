@@ -16,7 +16,7 @@ use std::time::Duration;
 use serde_json::json;
 use yard_core::op::Land;
 use yard_core::{Call, ChatId, Fault, FaultCode, Result, RunId, Timestamp};
-use yard_kernel::{Command, Ground, NewTerminal, Screen};
+use yard_kernel::{Command, NewTerminal, Screen, WriteMode};
 use yard_sandbox::Size;
 use yard_store::{Mode, TerminalState};
 
@@ -41,7 +41,7 @@ struct NewOne<'a> {
     chat: ChatId,
     name: &'a str,
     command: &'a Command,
-    ground: Ground,
+    ground: WriteMode,
     asked_at: Timestamp,
 }
 
@@ -68,11 +68,11 @@ impl Attempt<'_> {
         let (session, workspace) = (self.session(), &self.open().workspace);
         check_name(name)?;
         let ground = match session.mode()? {
-            Mode::Plan => Ground::Nothing,
-            Mode::Build => Ground::Place,
+            Mode::Plan => WriteMode::ReadOnly,
+            Mode::Build => WriteMode::InPlace,
         };
         // Where nothing can run, nobody is asked whether it may.
-        workspace.ground()?;
+        workspace.write_mode()?;
         if let Some(chat) = session.current_chat()? {
             let most = workspace.terminal_limits().at_once;
             held(&self.open().terminals).check_free(chat.id, name, most)?;
@@ -91,7 +91,7 @@ impl Attempt<'_> {
 
     fn begin_terminal(&self, new: &NewOne<'_>) -> Result<Arc<OpenTerminal>> {
         let (session, open) = (self.session(), self.open());
-        if new.ground == Ground::Place {
+        if new.ground == WriteMode::InPlace {
             self.record_changes_of_others()?;
         }
         {
@@ -137,7 +137,7 @@ impl Attempt<'_> {
         });
         let note = note.to_string();
         let (size, note) = (Size::default(), note.as_bytes());
-        let started = NewTerminal { run, command, ground, chat, size, note };
+        let started = NewTerminal { run, command, write_mode: ground, chat, size, note };
         let effect = effect_of_start(command, ground);
         // Read before it starts: what is set meanwhile is another policy than this one.
         let rules = self.open().rules(call)?.in_full();
@@ -176,7 +176,7 @@ impl Attempt<'_> {
             let message = "whoever opened this terminal may not be here any more";
             return Err(Fault::new(FaultCode::Denied, message));
         }
-        if new.ground == Ground::Place && self.session().mode()? == Mode::Plan {
+        if new.ground == WriteMode::InPlace && self.session().mode()? == Mode::Plan {
             let message = "this chat went into plan mode meanwhile; open the terminal again";
             return Err(Fault::new(FaultCode::Denied, message));
         }
@@ -192,7 +192,7 @@ impl Attempt<'_> {
         if !text.is_empty() {
             self.check_may_type(&one)?;
             self.open().workspace.share_ports(one.chat, &one.terminal);
-            one.terminal.types(text, self.call())?;
+            one.terminal.type_text(text, self.call())?;
         }
         one.look(time, self.call())
     }
@@ -217,7 +217,7 @@ impl Attempt<'_> {
     fn check_may_type(&self, one: &OpenTerminal) -> Result<()> {
         let session = self.session();
         self.check_desk_write("type")?;
-        if one.ground == Ground::Place && session.mode()? == Mode::Plan {
+        if one.ground == WriteMode::InPlace && session.mode()? == Mode::Plan {
             let reason = format!(
                 "this chat is in plan mode, and the session {} was opened in build mode: what is typed \
                  there can change files. Open another session, which cannot",
@@ -229,7 +229,7 @@ impl Attempt<'_> {
             let reason = format!("the session {} was ended: {ended}", one.name);
             return Err(Fault::new(FaultCode::Denied, reason));
         }
-        if !one.terminal.runs() {
+        if !one.terminal.is_running() {
             let reason = format!("the session {} is over; open another one", one.name);
             return Err(Fault::new(FaultCode::NotFound, reason));
         }
@@ -286,7 +286,7 @@ impl Terminals<'_> {
             .all
             .iter()
             .filter(may_end)
-            .find(|one| one.terminal.run() == run && one.terminal.runs())
+            .find(|one| one.terminal.run() == run && one.terminal.is_running())
             .cloned();
         let one = found.ok_or_else(|| no_such(run))?;
         one.terminal.stop();

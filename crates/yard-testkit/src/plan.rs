@@ -5,7 +5,7 @@ use std::sync::Arc;
 use yard_core::{Limits, World};
 use yard_disk::{Probe, Resolution};
 use yard_gate::{Net, Resolve, Web};
-use yard_kernel::{Boxed, VirtualFiles};
+use yard_kernel::{CommandBox, VirtualFiles};
 use yard_store::{SqliteStore, Store};
 
 use crate::RealWorld;
@@ -25,7 +25,7 @@ pub struct Plan {
     /// Files that are not on disk, instead of the transcripts of chats.
     pub virtual_files: Option<Arc<dyn VirtualFiles>>,
     /// Where commands run, if they do.
-    pub boxed: Option<Boxed>,
+    pub boxed: Option<CommandBox>,
     /// The way to the web. By default no name is known there.
     pub web: Web,
 }

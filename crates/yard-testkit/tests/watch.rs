@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use yard_core::{FaultCode, op};
-use yard_kernel::{Outside, Watch};
+use yard_kernel::{ExternalChanges, Watch};
 use yard_testkit::{RealWorld, Yard};
 
 /// How long a slow machine is waited for.
@@ -27,7 +27,7 @@ const SILENCE: Duration = Duration::from_millis(500);
 
 struct Listener {
     yard: Yard,
-    told: Arc<Mutex<Vec<Outside>>>,
+    told: Arc<Mutex<Vec<ExternalChanges>>>,
     _watch: Watch,
 }
 
@@ -40,7 +40,7 @@ impl Listener {
         Self { yard, told, _watch: watch }
     }
 
-    fn told(&self) -> Vec<Outside> {
+    fn told(&self) -> Vec<ExternalChanges> {
         self.told.lock().unwrap().clone()
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use yard_core::FaultCode;
-use yard_kernel::{Listing, TerminalPort, terminal_ports};
+use yard_kernel::{PortList, TerminalPort, terminal_ports};
 
 use crate::context::CommandContext;
 use crate::failure::Failure;
@@ -54,10 +54,10 @@ impl Options {
     }
 
     /// The ports that are there now.
-    fn found(&self, context: &CommandContext) -> Result<Listing, Failure> {
-        let mut found = Listing::default();
+    fn found(&self, context: &CommandContext) -> Result<PortList, Failure> {
+        let mut found = PortList::default();
         for state in states(context)? {
-            let Listing { ports, silent } = terminal_ports(&state)?;
+            let PortList { ports, silent } = terminal_ports(&state)?;
             found.ports.extend(ports);
             found.silent.extend(silent);
         }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use serde_json::json;
-use yard_kernel::{Boxed, Ground};
+use yard_kernel::{CommandBox, WriteMode};
 use yard_sandbox::{Sandbox, Walls, Wish};
 use yard_testkit::{Folders, Plan, Yard};
 
@@ -39,7 +39,7 @@ fn walled() -> Plan {
     let helper = PathBuf::from(env!("CARGO_BIN_EXE_toolyard"));
     let walls = Walls { namespaces: false, ..Walls::default() };
     let wish = Wish { walls, ..Wish::default() };
-    Plan { boxed: Some(Boxed::new(move || Sandbox::probe(helper, wish))), ..Plan::default() }
+    Plan { boxed: Some(CommandBox::new(move || Sandbox::probe(helper, wish))), ..Plan::default() }
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn g1_a_root_that_is_a_link_to_elsewhere_by_now_is_refused_by_everything() {
 
 #[test]
 fn g1_exchanges_of_the_root_while_commands_run_lead_none_of_them_outside() {
-    for (plan, ground) in [(plan(), Ground::Layer), (walled(), Ground::Place)] {
+    for (plan, ground) in [(plan(), WriteMode::Overlay), (walled(), WriteMode::InPlace)] {
         let yard = Yard::open(&Folders::new(), plan).unwrap();
         assert_eq!(yard.workspace().ground().unwrap(), ground);
         yard.put("/inside.txt", "ours\n");

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use yard_core::Author;
 use yard_core::op::Undo;
 use yard_gate::ApprovalStatus;
-use yard_kernel::Boxed;
+use yard_kernel::CommandBox;
 use yard_sandbox::{Level, Sandbox, Walls, Wish};
 use yard_testkit::{Folders, Plan, Yard};
 
@@ -19,7 +19,7 @@ fn plan() -> Plan {
     let helper = PathBuf::from(env!("CARGO_BIN_EXE_toolyard"));
     let walls = Walls { namespaces: false, ..Walls::default() };
     let wish = Wish { walls, ..Wish::default() };
-    Plan { boxed: Some(Boxed::new(move || Sandbox::probe(helper, wish))), ..Plan::default() }
+    Plan { boxed: Some(CommandBox::new(move || Sandbox::probe(helper, wish))), ..Plan::default() }
 }
 
 fn yard() -> Yard {

@@ -12,7 +12,7 @@ use crate::{Asks, Judgement, Preset, Verdict, plan_mode};
 
 impl Attempt<'_> {
     /// Finds out what the gate has to know of a change, where anybody could ask or deny.
-    pub(super) fn weigh<O: Execute>(
+    pub(super) fn classify_effects<O: Execute>(
         &self,
         chat: &CallChat,
         proposal: &mut Proposal<O::Answer>,
@@ -27,7 +27,7 @@ impl Attempt<'_> {
             Some(chat) => Whose { chat: Some(chat.id), default_of: chat.default_of.clone() },
             None => Whose { chat: None, default_of: Some(session.actor().name()) },
         };
-        open.workspace.weigh(proposal, &whose, O::EDITS, self.call)?;
+        open.workspace.classify_effects(proposal, &whose, O::IS_EDIT, self.call)?;
         if session.actor().is_person() && O::VERB != Land::VERB {
             // The caller is the person who would be asked. What a command did is shown to its person all the same.
             for one in &mut proposal.effect.paths {
@@ -38,12 +38,12 @@ impl Attempt<'_> {
     }
 
     /// Gives the places of an effect the names that rules and the caller have for them.
-    pub(super) fn name_otherwise<O: Execute>(&self, op: &O, effect: &mut Effect) -> Result<()> {
+    pub(super) fn add_path_aliases<O: Execute>(&self, op: &O, effect: &mut Effect) -> Result<()> {
         let rules = self.open().rules(self.call)?;
         if !rules.is_empty() {
-            let asked = op.asked();
+            let asked = op.named_paths();
             let names = asked.iter().chain(rules.named_folders());
-            self.open().workspace.name_otherwise(effect, names);
+            self.open().workspace.add_path_aliases(effect, names);
         }
         Ok(())
     }

@@ -61,7 +61,7 @@ impl Attempt<'_> {
     /// change would have fitted is not said, so that nobody can guess at a file by changing it.
     pub(super) fn needed_reading<O: Execute>(&self, op: &O) -> Result<NeededReading> {
         let mut needed = NeededReading::default();
-        let reads = op.reads();
+        let reads = op.read_paths();
         if reads.is_empty() || self.notes.notebook.is_some() {
             return Ok(needed);
         }

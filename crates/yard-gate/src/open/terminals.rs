@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use yard_core::op::Landed;
 use yard_core::{Call, ChatId, Effect, Fault, FaultCode, Result, RunId, Timestamp, WsPath};
-use yard_kernel::{Glance, Ground, Terminal, Why, store_fault};
+use yard_kernel::{Terminal, TerminalUpdate, UpdateReason, WriteMode, store_fault};
 use yard_net::{Access, HostTraffic};
 use yard_store::TerminalState;
 
@@ -41,7 +41,7 @@ pub(crate) struct OpenTerminal {
     pub(crate) command: String,
     pub(crate) folder: WsPath,
     pub(crate) opened_at: Timestamp,
-    pub(crate) ground: Ground,
+    pub(crate) ground: WriteMode,
     pub(crate) start: Start,
     pub(crate) terminal: Arc<Terminal>,
     pub(crate) recorded: Mutex<Recorded>,
@@ -80,7 +80,7 @@ impl Recorded {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TerminalLook {
     /// The output, and why the look ended.
-    pub glance: Glance,
+    pub glance: TerminalUpdate,
     /// What it changed since the last look, as far as it is recorded.
     pub steps: Vec<Landed>,
     /// Why something that it changed is not recorded.
@@ -122,10 +122,10 @@ impl Running {
     /// Adds a terminal; the oldest of those that are over go.
     pub(crate) fn add(&mut self, one: Arc<OpenTerminal>) {
         self.all.retain(|other| (other.chat, &other.name) != (one.chat, &one.name));
-        let over = self.all.iter().filter(|one| !one.terminal.runs()).count();
+        let over = self.all.iter().filter(|one| !one.terminal.is_running()).count();
         let mut old = over.saturating_sub(LOOKED_BACK_AT);
         self.all.retain(|one| {
-            let goes = old > 0 && !one.terminal.runs();
+            let goes = old > 0 && !one.terminal.is_running();
             old -= usize::from(goes);
             !goes
         });
@@ -135,7 +135,7 @@ impl Running {
     /// A fault if no terminal of that name can be opened: the name is in use, or `most` run already.
     pub(crate) fn check_free(&self, chat: ChatId, name: &str, most: usize) -> Result<()> {
         let Self { all, reserved, .. } = self;
-        let running = || all.iter().filter(|one| one.terminal.runs());
+        let running = || all.iter().filter(|one| one.terminal.is_running());
         let is_reserved = reserved.iter().any(|(of, known)| *of == chat && known == name);
         if is_reserved || running().any(|one| one.chat == chat && one.name == name) {
             let message = format!(
@@ -159,14 +159,16 @@ impl Running {
 impl OpenTerminal {
     /// Looks at it for as long as `time`.
     pub(crate) fn look(&self, time: Duration, call: &Call) -> Result<TerminalLook> {
-        let glance = self.terminal.watch(time, call)?;
-        match glance.why {
-            Why::Ended => {
+        let glance = self.terminal.wait_for_update(time, call)?;
+        match glance.reason {
+            UpdateReason::Ended => {
                 self.wait_settled(SETTLING_MILLIS);
             }
             // A quiet point: what it changed is recorded while its caller reads on.
-            Why::Input | Why::Quiet | Why::Listening => self.terminal.nudge(),
-            Why::Time => {}
+            UpdateReason::Input | UpdateReason::Quiet | UpdateReason::Listening => {
+                self.terminal.wake()
+            }
+            UpdateReason::Time => {}
         }
         let mut recorded = held(&self.recorded);
         let (steps, trouble) = (std::mem::take(&mut recorded.steps), recorded.trouble.take());
@@ -205,7 +207,7 @@ impl OpenTerminal {
     }
 
     pub(crate) fn state(&self) -> TerminalState {
-        match (self.terminal.runs(), self.terminal.end()) {
+        match (self.terminal.is_running(), self.terminal.end()) {
             (true, _) => TerminalState::Running,
             (false, Some(ended)) => TerminalState::Ended(ended.code()),
             (false, None) => TerminalState::Ended(126),
@@ -242,7 +244,7 @@ impl OpenWorkspace {
         let here = here.iter().map(|one| one.listed(Some(one.terminal.log().clone())));
         let here: Vec<TerminalInfo> = here.collect();
         let is_here = |run: RunId| here.iter().any(|listed| listed.run == run);
-        let kept = self.workspace.kept_terminals()?;
+        let kept = self.workspace.finished_terminals()?;
         let over = kept.iter().filter(|kept| !is_here(kept.run)).filter_map(|kept| {
             let state = match &kept.end {
                 Some(ended) => TerminalState::Ended(ended.code()),
@@ -258,8 +260,8 @@ impl OpenWorkspace {
 
     /// Publishes the end of terminals whose end was not published: a crash came first.
     pub(super) fn publish_interrupted(&self) {
-        let kept = self.workspace.kept_terminals().unwrap_or_default();
-        for one in kept.iter().filter(|one| !one.told) {
+        let kept = self.workspace.finished_terminals().unwrap_or_default();
+        for one in kept.iter().filter(|one| !one.is_reported) {
             let state = match &one.end {
                 Some(ended) => TerminalState::Ended(ended.code()),
                 None => TerminalState::Interrupted,
@@ -270,7 +272,7 @@ impl OpenWorkspace {
             });
             if published.is_none_or(|published| published.is_ok()) {
                 // Published twice is better than never.
-                let _ = self.workspace.terminal_is_told(one.run);
+                let _ = self.workspace.mark_terminal_reported(one.run);
             }
         }
     }
@@ -278,7 +280,8 @@ impl OpenWorkspace {
     /// Ends the terminals that `which` says, and waits until what they changed is recorded. How many ran.
     pub(crate) fn stop_terminals(&self, which: impl Fn(&OpenTerminal) -> bool) -> usize {
         let all: Vec<Arc<OpenTerminal>> = held(&self.terminals).all.clone();
-        let stopped: Vec<_> = all.iter().filter(|one| which(one) && one.terminal.runs()).collect();
+        let stopped: Vec<_> =
+            all.iter().filter(|one| which(one) && one.terminal.is_running()).collect();
         stopped.iter().for_each(|one| one.terminal.stop());
         stopped.iter().fold(SETTLING_MILLIS, |millis, one| one.wait_settled(millis));
         stopped.len()
@@ -288,7 +291,8 @@ impl OpenWorkspace {
     /// one to end looks at what all of them changed.
     pub(crate) fn is_closing_others(&self) -> bool {
         let running = held(&self.terminals);
-        let writes = |one: &Arc<OpenTerminal>| one.ground == Ground::Place && one.terminal.runs();
+        let writes =
+            |one: &Arc<OpenTerminal>| one.ground == WriteMode::InPlace && one.terminal.is_running();
         running.is_closed && running.all.iter().any(writes)
     }
 
@@ -301,7 +305,7 @@ impl OpenWorkspace {
 
     /// Ends all terminals, and lets nobody open another: the workspace is about to be closed. How many ran.
     pub fn stop_all_terminals(&self) -> usize {
-        let ran = held(&self.terminals).all.iter().filter(|one| one.terminal.runs()).count();
+        let ran = held(&self.terminals).all.iter().filter(|one| one.terminal.is_running()).count();
         self.begin_to_stop_terminals();
         let all: Vec<Arc<OpenTerminal>> = held(&self.terminals).all.clone();
         all.iter().fold(SETTLING_MILLIS, |millis, one| one.wait_settled(millis));
@@ -315,7 +319,7 @@ impl OpenWorkspace {
 
     /// Ends the terminals of a chat that write in place.
     pub(crate) fn stop_writers_of(&self, chat: ChatId) {
-        self.stop_terminals(|one| one.chat == chat && one.ground == Ground::Place);
+        self.stop_terminals(|one| one.chat == chat && one.ground == WriteMode::InPlace);
     }
 
     /// Ends the terminals of an actor who has no right to be here from this moment on.

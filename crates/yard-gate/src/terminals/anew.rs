@@ -20,7 +20,7 @@ impl Session {
     pub(super) fn judge_anew(&self, one: &OpenTerminal, call: &Call) {
         let Ok(rules) = self.open().rules(call) else { return };
         let rules = rules.in_full();
-        if !one.terminal.runs() || *held(&one.start.rules) == rules {
+        if !one.terminal.is_running() || *held(&one.start.rules) == rules {
             return;
         }
         if let Some(reason) = self.reason_to_end(one, call) {

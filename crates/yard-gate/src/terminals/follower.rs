@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use yard_core::Call;
-use yard_kernel::Ground;
+use yard_kernel::WriteMode;
 use yard_sandbox::Patience;
 
 use crate::open::{OpenTerminal, held};
@@ -65,12 +65,12 @@ impl Follower {
         let (mut moved, mut recorded, mut idle) = (0, 0, Patience::of(self.idle));
         let (mut rest, mut silent) = (Patience::of(Duration::ZERO), Patience::of(SILENT));
         loop {
-            let nudged = terminal.rests(REST);
-            if !terminal.runs() {
+            let nudged = terminal.wait_for_wake(REST);
+            if !terminal.is_running() {
                 break;
             }
-            if moved != terminal.moved() {
-                (moved, idle) = (terminal.moved(), Patience::of(self.idle));
+            if moved != terminal.activity() {
+                (moved, idle) = (terminal.activity(), Patience::of(self.idle));
             } else if idle.left().is_zero() {
                 terminal.stop();
             }
@@ -93,7 +93,7 @@ impl Follower {
             self.record();
         }
         one.publish(open, self.call.world().now(), one.state());
-        let _ = open.workspace.terminal_is_told(terminal.run());
+        let _ = open.workspace.mark_terminal_reported(terminal.run());
         let _ = open.workspace.forget_old_terminals();
     }
 
@@ -107,7 +107,7 @@ impl Follower {
     }
 
     fn record(&self) {
-        if self.terminal.ground != Ground::Place {
+        if self.terminal.ground != WriteMode::InPlace {
             return;
         }
         // One at a time: what one has recorded the next one need not read.

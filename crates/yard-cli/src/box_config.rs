@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use yard_disk::Keeping;
-use yard_kernel::{Boxed, TerminalLimits};
+use yard_kernel::{CommandBox, TerminalLimits};
 use yard_sandbox::{Limits, Sandbox, SharedMemory, Wish};
 
 use crate::config::Commands;
@@ -19,10 +19,10 @@ use crate::{caches, certificates, git_identity, hidden_programs, package_indexes
 const SHOWN_AT: &str = "/workspace";
 
 /// The box of a local workspace, in which agents see the paths that the user sees. Layers lie in `data`.
-pub(crate) fn local(data: &Path, commands: &Commands) -> Boxed {
+pub(crate) fn local(data: &Path, commands: &Commands) -> CommandBox {
     let (data, probed) = (data.to_owned(), commands.clone());
     let probing = move || probe(&data, &probed, UserEnvironment::of_this_process(), None);
-    let mut boxed = configured(Boxed::new(probing), limits(commands), commands);
+    let mut boxed = configured(CommandBox::new(probing), limits(commands), commands);
     let show = commands.show.clone();
     boxed.hidden_programs = Some(Arc::new(move |name| {
         let user = UserEnvironment::of_this_process();
@@ -40,17 +40,17 @@ pub(crate) struct ServerBoxes {
 
 impl ServerBoxes {
     /// The box of one workspace. Its commands share the memory of the workspace.
-    pub(crate) fn for_workspace(&self) -> io::Result<Boxed> {
+    pub(crate) fn for_workspace(&self) -> io::Result<CommandBox> {
         let shared = shared_memory(&self.commands);
         let sandbox = self.sandbox.of_workspace(shared.workspace_bytes)?;
-        let mut boxed = Boxed::new(move || sandbox);
+        let mut boxed = CommandBox::new(move || sandbox);
         boxed.shown_at = Some(PathBuf::from(SHOWN_AT));
         Ok(configured(boxed, server_limits_of(&self.commands), &self.commands))
     }
 }
 
 /// The same box, with the limits that the operator configured.
-fn configured(mut boxed: Boxed, limits: Limits, commands: &Commands) -> Boxed {
+fn configured(mut boxed: CommandBox, limits: Limits, commands: &Commands) -> CommandBox {
     boxed.limits = limits;
     boxed.keeping = retention(commands);
     boxed.terminals = terminals(commands);

@@ -13,7 +13,7 @@ use yard_gate::{
     Actor, Asks, Completion, Execute, OpenWorkspace, Origin, Policy, Session, TranscriptFiles,
     Workspace,
 };
-use yard_kernel::{Adopted, Boxed, Opening, adopt};
+use yard_kernel::{AdoptReport, CommandBox, Opening, adopt};
 use yard_store::{SqliteStore, StoreError};
 
 use crate::box_config;
@@ -100,7 +100,7 @@ impl CommandContext {
 /// The result of adopting a folder.
 pub(crate) struct AdoptedFolder {
     /// The result of the kernel.
-    pub(crate) adopted: Adopted,
+    pub(crate) adopted: AdoptReport,
     /// The new name of a damaged journal.
     pub(crate) damaged: Option<String>,
 }
@@ -130,7 +130,7 @@ impl CommandContext {
 fn opening(
     location: &WorkspaceLocation,
     store: Arc<SqliteStore>,
-    boxed: Option<Boxed>,
+    boxed: Option<CommandBox>,
     world: Arc<dyn World>,
 ) -> Opening {
     Opening {
@@ -147,7 +147,7 @@ fn opening(
 }
 
 /// The limits of a workspace whose commands run in this box.
-fn limits(boxed: Option<&Boxed>) -> Limits {
+fn limits(boxed: Option<&CommandBox>) -> Limits {
     let usual = Limits::default();
     let longest = boxed.and_then(|boxed| i64::try_from(boxed.limits.wall.as_millis()).ok());
     Limits { run_millis: longest.unwrap_or(usual.run_millis), ..usual }
@@ -156,7 +156,7 @@ fn limits(boxed: Option<&Boxed>) -> Limits {
 /// Opens the workspace at a location, with everything that a session in it needs. Commands, MCP and the server use it.
 pub(crate) fn open_workspace(
     location: &WorkspaceLocation,
-    boxed: Boxed,
+    boxed: CommandBox,
     web: Web,
     world: Arc<dyn World>,
 ) -> Result<Arc<OpenWorkspace>, Failure> {

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use yard_core::{ChatId, World};
-use yard_kernel::{Listing, TerminalPort};
+use yard_kernel::{PortList, TerminalPort};
 use yard_net::relay;
 
 /// The last number of the first chat's address, and of the last one's.
@@ -54,7 +54,7 @@ impl Forwards {
 
     /// Opens the ports that are new and closes those that are gone: what was opened, and what was closed. Those of
     /// a terminal that did not answer stay.
-    pub(crate) fn update(&mut self, listing: &Listing) -> (Vec<Forward>, Vec<Forward>) {
+    pub(crate) fn update(&mut self, listing: &PortList) -> (Vec<Forward>, Vec<Forward>) {
         let stays = |forward: &Forward| {
             listing.ports.contains(&forward.port) || listing.silent.contains(&forward.port.run)
         };

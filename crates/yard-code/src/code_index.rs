@@ -1,4 +1,4 @@
-//! The index of a workspace, and whose turn it is to bring it up to date: one search at a time.
+//! The index of a workspace, which one search at a time brings up to date.
 
 use std::sync::{
     Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
@@ -9,33 +9,33 @@ use yard_core::{Call, Result, WsPath};
 
 use crate::index::Index;
 
-/// How long a search that waits for another one's look sleeps between two looks at its own deadline.
+/// How often a search that waits for another one's refresh checks its own deadline.
 const WAIT: Duration = Duration::from_millis(20);
 
 /// The index of a workspace.
 #[derive(Default)]
 pub struct CodeIndex {
     index: RwLock<Index>,
-    turns: Mutex<Turns>,
-    over: Condvar,
+    refreshes: Mutex<Refreshes>,
+    ended: Condvar,
 }
 
-/// Who brings the index up to date: one search at a time.
+/// The state of refreshes: one search at a time brings the index up to date.
 #[derive(Default)]
-struct Turns {
-    taken: bool,
-    /// Looks that began so far.
+struct Refreshes {
+    is_running: bool,
+    /// How many refreshes began so far.
     begun: u64,
-    /// The number and the folder of the last look that came to its end.
+    /// The number and the folder of the last complete refresh.
     last: Option<(u64, WsPath)>,
 }
 
-/// The right to bring the index up to date, given back when it is dropped.
-pub(crate) struct Turn<'a> {
+/// The right to refresh the index. Dropping it ends the refresh.
+pub(crate) struct RefreshGuard<'a> {
     pub(crate) code: &'a CodeIndex,
     number: u64,
-    /// The folder, once all of it was looked at.
-    pub(crate) looked: Option<WsPath>,
+    /// The folder, once all of it is refreshed.
+    pub(crate) refreshed: Option<WsPath>,
 }
 
 impl CodeIndex {
@@ -47,40 +47,45 @@ impl CodeIndex {
         self.index.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn turns(&self) -> MutexGuard<'_, Turns> {
-        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
+    fn refreshes(&self) -> MutexGuard<'_, Refreshes> {
+        self.refreshes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for a turn; `None` if another search, while this one waited, began and finished a look at all
-    /// of the folder. One that had begun before may have passed what changed since.
-    pub(crate) fn turn(&self, folder: &WsPath, call: &Call) -> Result<Option<Turn<'_>>> {
-        let mut turns = self.turns();
-        let before = turns.begun;
+    /// Begins a refresh of a folder, after those of other searches. `None` if another search began and finished a refresh
+    /// of the folder meanwhile. A refresh that had begun before may have missed changes.
+    pub(crate) fn begin_refresh(
+        &self,
+        folder: &WsPath,
+        call: &Call,
+    ) -> Result<Option<RefreshGuard<'_>>> {
+        let mut refreshes = self.refreshes();
+        let before = refreshes.begun;
         loop {
-            let looked = turns.last.as_ref();
-            if looked.is_some_and(|(number, looked)| *number > before && folder.is_within(looked)) {
+            let last = refreshes.last.as_ref();
+            if last.is_some_and(|(number, last)| *number > before && folder.is_within(last)) {
                 return Ok(None);
             }
-            if !turns.taken {
-                turns.taken = true;
-                turns.begun += 1;
-                return Ok(Some(Turn { code: self, number: turns.begun, looked: None }));
+            if !refreshes.is_running {
+                refreshes.is_running = true;
+                refreshes.begun += 1;
+                let number = refreshes.begun;
+                return Ok(Some(RefreshGuard { code: self, number, refreshed: None }));
             }
-            let woken = self.over.wait_timeout(turns, WAIT);
-            turns = woken.unwrap_or_else(PoisonError::into_inner).0;
+            let woken = self.ended.wait_timeout(refreshes, WAIT);
+            refreshes = woken.unwrap_or_else(PoisonError::into_inner).0;
             call.check()?;
         }
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for RefreshGuard<'_> {
     fn drop(&mut self) {
-        let mut turns = self.code.turns();
-        turns.taken = false;
-        if let Some(folder) = self.looked.take() {
-            turns.last = Some((self.number, folder));
+        let mut refreshes = self.code.refreshes();
+        refreshes.is_running = false;
+        if let Some(folder) = self.refreshed.take() {
+            refreshes.last = Some((self.number, folder));
         }
-        drop(turns);
-        self.code.over.notify_all();
+        drop(refreshes);
+        self.code.ended.notify_all();
     }
 }

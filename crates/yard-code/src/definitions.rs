@@ -1,5 +1,5 @@
-//! The definitions of a source text, from its syntax tree. Bounded: a text whose syntax takes too long is
-//! one without definitions. The tree is walked without recursion, however deep it nests.
+//! The definitions of a source text, from its syntax tree. A text whose parsing takes too long has no definitions. The tree
+//! is walked without recursion, so that its depth does not matter.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -11,13 +11,13 @@ use yard_core::{Call, Result};
 use crate::grammar::{Grammar, Name, Rule};
 use crate::words;
 
-/// How long the syntax of one file may take.
+/// How long parsing one file may take.
 const PARSE_TIME: Duration = Duration::from_millis(500);
-/// How often the clock is looked at: every so many steps of the parser, each a hundred of its own.
+/// The clock is read after this number of the parser's progress reports, each of which is a hundred steps.
 const STEPS: u32 = 8;
 /// Most definitions of one file.
 const MOST: usize = 10_000;
-/// Longer names are no names.
+/// Longer texts are not taken for names.
 const LONGEST_NAME: usize = 200;
 /// Most declarators around a name in C.
 const DECLARATORS: usize = 32;
@@ -27,30 +27,30 @@ const DECLARATORS: usize = 32;
 pub struct Definition {
     /// Its name.
     pub name: Box<str>,
-    /// Of how many parts its name is put together.
+    /// How many parts its name has.
     pub parts: u8,
     /// What it defines.
     pub kind: DefinitionKind,
-    /// The type, module or function that it is in.
+    /// The name of the type, module or function that contains it.
     pub container: Option<Box<str>>,
     /// The line of its name, from 1.
     pub line: u32,
     /// Its last line.
     pub end_line: u32,
-    /// Whether it says what happens; one without a body only promises it.
+    /// Whether it has a body; a declaration has none.
     pub has_body: bool,
 }
 
-/// What the syntax of a text tells.
+/// What parsing a text resulted in.
 #[derive(Default)]
 pub(super) struct Syntax {
     /// Its definitions, in their order.
     pub(super) definitions: Vec<Definition>,
-    /// Whether there may be others: it took too long, or there are too many.
+    /// Whether definitions may be missing: parsing took too long, or there are too many.
     pub(super) is_cut: bool,
 }
 
-/// Reads the syntax of a text.
+/// Parses a text.
 pub(super) fn read_syntax(
     parser: &mut Parser,
     grammar: &Grammar,
@@ -62,9 +62,9 @@ pub(super) fn read_syntax(
         call.check()?;
         return Ok(Syntax { definitions: Vec::new(), is_cut: true });
     };
-    let mut walk = Walk { grammar, text, found: Vec::new(), holders: Vec::new() };
+    let mut walk = Walk { grammar, text, definitions: Vec::new(), containers: Vec::new() };
     walk.tree(&tree, call)?;
-    Ok(Syntax { is_cut: walk.found.len() >= MOST, definitions: walk.found })
+    Ok(Syntax { is_cut: walk.definitions.len() >= MOST, definitions: walk.definitions })
 }
 
 fn parse(parser: &mut Parser, grammar: &Grammar, text: &str, call: &Call) -> Option<Tree> {
@@ -84,28 +84,28 @@ fn parse(parser: &mut Parser, grammar: &Grammar, text: &str, call: &Call) -> Opt
     parser.parse_with_options(&mut |at, _| &bytes[at.min(bytes.len())..], None, Some(options))
 }
 
-/// What definitions below a node are in.
-struct Holder<'a> {
+/// A node that contains definitions.
+struct Container<'a> {
     depth: u32,
     name: Option<&'a str>,
-    holds: Holds,
+    kind: ContainerKind,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Holds {
-    /// Functions of a module are functions.
+enum ContainerKind {
+    /// Its functions are functions.
     Module,
-    /// Those of a type are its methods.
+    /// Its functions are methods.
     Type,
-    /// What is defined in a function is seen there alone.
+    /// Its constants are local variables.
     Function,
 }
 
 struct Walk<'a> {
     grammar: &'a Grammar,
     text: &'a str,
-    found: Vec<Definition>,
-    holders: Vec<Holder<'a>>,
+    definitions: Vec<Definition>,
+    containers: Vec<Container<'a>>,
 }
 
 impl<'a> Walk<'a> {
@@ -117,7 +117,7 @@ impl<'a> Walk<'a> {
                 call.check()?;
             }
             self.node(cursor.node(), depth);
-            if self.found.len() >= MOST {
+            if self.definitions.len() >= MOST {
                 return Ok(());
             }
             if cursor.goto_first_child() {
@@ -129,13 +129,13 @@ impl<'a> Walk<'a> {
     }
 
     fn node(&mut self, node: Node<'_>, depth: u32) {
-        while self.holders.last().is_some_and(|holder| holder.depth >= depth) {
-            self.holders.pop();
+        while self.containers.last().is_some_and(|container| container.depth >= depth) {
+            self.containers.pop();
         }
         let Some(rule) = self.grammar.rule(node.kind_id()) else { return };
-        if rule.name == Name::Holder {
-            let name = node.child_by_field_name("type").and_then(|node| self.plain(node));
-            self.holders.push(Holder { depth, name, holds: Holds::Type });
+        if rule.name == Name::Container {
+            let name = node.child_by_field_name("type").and_then(|node| self.type_name(node));
+            self.containers.push(Container { depth, name, kind: ContainerKind::Type });
         } else if rule.name == Name::Tokens {
             self.tokens(node, rule.kind);
         } else if let Some((name, kind)) = self.named(node, rule, depth) {
@@ -144,27 +144,29 @@ impl<'a> Walk<'a> {
     }
 
     fn define(&mut self, node: Node<'_>, named: Named<'a>, kind: DefinitionKind, depth: u32) {
-        let of_type = self.holders.last().is_some_and(|holder| holder.holds == Holds::Type);
+        let in_type = { self.containers.last() }
+            .is_some_and(|container| container.kind == ContainerKind::Type);
         let kind = match kind {
-            DefinitionKind::Function if of_type || named.container.is_some() => {
+            DefinitionKind::Function if in_type || named.container.is_some() => {
                 DefinitionKind::Method
             }
             kind => kind,
         };
-        let holds = match kind {
-            DefinitionKind::Module => Holds::Module,
-            DefinitionKind::Function | DefinitionKind::Method => Holds::Function,
-            _ => Holds::Type,
+        let container_kind = match kind {
+            DefinitionKind::Module => ContainerKind::Module,
+            DefinitionKind::Function | DefinitionKind::Method => ContainerKind::Function,
+            _ => ContainerKind::Type,
         };
         let body = node.child_by_field_name("body").or(node.child_by_field_name("value"));
-        let has_body = holds != Holds::Function || body.is_some();
-        self.found.push(self.definition(&named, kind, last_row(node), has_body));
+        let has_body = container_kind != ContainerKind::Function || body.is_some();
+        self.definitions.push(self.definition(&named, kind, last_row(node), has_body));
         if kind != DefinitionKind::Constant {
-            self.holders.push(Holder { depth, name: Some(named.text), holds });
+            let name = Some(named.text);
+            self.containers.push(Container { depth, name, kind: container_kind });
         }
     }
 
-    /// The functions among what a macro is given: `fn`, a name, and the braces that follow.
+    /// Adds the functions in the tokens of a macro call: `fn`, a name, and the next braces.
     fn tokens(&mut self, tree: Node<'_>, kind: DefinitionKind) {
         let mut cursor = tree.walk();
         let mut children = tree.children(&mut cursor).peekable();
@@ -179,7 +181,8 @@ impl<'a> Walk<'a> {
             while children.next_if(is_before).is_some() {}
             let body = children.peek().filter(|node| self.is_braced(**node));
             let end = last_row(*body.unwrap_or(&name));
-            self.found.push(self.definition(&named, kind, end, body.is_some()));
+            let definition = self.definition(&named, kind, end, body.is_some());
+            self.definitions.push(definition);
         }
     }
 
@@ -194,7 +197,7 @@ impl<'a> Walk<'a> {
         last_row: usize,
         has_body: bool,
     ) -> Definition {
-        let around = self.holders.iter().rev().find_map(|holder| holder.name);
+        let around = self.containers.iter().rev().find_map(|container| container.name);
         Definition {
             name: named.text.into(),
             parts: u8::try_from(words::parts(named.text).len()).unwrap_or(u8::MAX),
@@ -206,13 +209,14 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The name of what a node defines, and what that is; `None` if it defines nothing after all.
+    /// The name and kind of a node's definition; `None` if the node defines nothing.
     fn named(&self, node: Node<'_>, rule: Rule, depth: u32) -> Option<(Named<'a>, DefinitionKind)> {
         let field = |name| node.child_by_field_name(name);
-        let in_function = self.holders.iter().any(|holder| holder.holds == Holds::Function);
+        let in_function =
+            { self.containers.iter() }.any(|container| container.kind == ContainerKind::Function);
         let mut kind = rule.kind;
         let named = match rule.name {
-            Name::Holder | Name::Tokens => return None,
+            Name::Container | Name::Tokens => return None,
             Name::Field => field("name")?,
             Name::WithBody => field("body").and(field("name"))?,
             Name::Global => field("name").filter(|_| !in_function)?,
@@ -243,17 +247,17 @@ impl<'a> Walk<'a> {
         }
         let mut named = self.name(named)?;
         if let Some(receiver) = field("receiver") {
-            named.container = self.plain(receiver);
+            named.container = self.type_name(receiver);
         }
         Some((named, kind))
     }
 
-    /// The name that a node spells: of `a::b::c` the last, in `b`.
+    /// The name in a node: of `a::b::c` it is `c`, with the container `b`.
     fn name(&self, mut node: Node<'_>) -> Option<Named<'a>> {
         let mut container = None;
         for _ in 0..DECLARATORS {
             if let Some(scope) = node.child_by_field_name("scope") {
-                container = self.plain(scope);
+                container = self.type_name(scope);
             }
             match node.child_by_field_name("name") {
                 Some(inner) => node = inner,
@@ -265,8 +269,8 @@ impl<'a> Walk<'a> {
         fits.then_some(Named { text, container, row: node.start_position().row })
     }
 
-    /// The name of a type without what stands around it: `Server` of `(s *Server[T])`.
-    fn plain(&self, node: Node<'_>) -> Option<&'a str> {
+    /// The bare name of a type: `Server` of `(s *Server[T])`.
+    fn type_name(&self, node: Node<'_>) -> Option<&'a str> {
         let text = self.text.get(node.byte_range())?;
         let outer = text.split(['<', '[']).next().unwrap_or(text);
         words::words(outer).last()
@@ -279,7 +283,7 @@ struct Named<'a> {
     row: usize,
 }
 
-/// Goes to the node that comes next once a node has no children (left).
+/// Moves the cursor to the next node that is no child of the current one. False at the end of the tree.
 fn next(cursor: &mut TreeCursor<'_>, depth: &mut u32) -> bool {
     while !cursor.goto_next_sibling() {
         if !cursor.goto_parent() {
@@ -290,7 +294,7 @@ fn next(cursor: &mut TreeCursor<'_>, depth: &mut u32) -> bool {
     true
 }
 
-/// What a variable is that has such a value, if it is more than a variable.
+/// The kind of a variable with such a value, if the value is a function or class.
 fn value_kind(value: Node<'_>) -> Option<DefinitionKind> {
     match value.kind() {
         "arrow_function" | "function_expression" | "generator_function" => {
@@ -301,7 +305,7 @@ fn value_kind(value: Node<'_>) -> Option<DefinitionKind> {
     }
 }
 
-/// The name behind the declarators of a node: pointers, arrays, parameters and parentheses.
+/// The node of the name inside a node's declarators: pointers, arrays, parameters and parentheses.
 fn declared(node: Node<'_>) -> Option<Node<'_>> {
     let mut named = node.child_by_field_name("declarator")?;
     for _ in 0..DECLARATORS {
@@ -317,7 +321,7 @@ fn declared(node: Node<'_>) -> Option<Node<'_>> {
     None
 }
 
-/// The last row that a node has text on: some end with the line break itself.
+/// The last row with text of a node. Some nodes end with a line break.
 fn last_row(node: Node<'_>) -> usize {
     let end = node.end_position();
     if end.column == 0 { end.row.saturating_sub(1) } else { end.row }
@@ -392,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn rust_given_to_a_macro() {
+    fn rust_in_the_tokens_of_a_macro_call() {
         let text = "mod tests {\n  proptest! {\n    #[test]\n    fn a(b in 0..9u8, fn_c in d()) {\n      let e = 1;\n    }\n    fn f() -> u8;\n  }\n}\n\
             macro_rules! g { () => { fn $h() {} fn i() {} } }\nlater!(fn);\n";
         let expected = ["module tests 1-9", "function tests.a 4-6", "function tests.f 7-7"];
@@ -494,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn however_deep_it_nests() {
+    fn deeply_nested_syntax_does_not_overflow_the_stack() {
         let deep =
             format!("fn a() {{ {} {} }}\nfn b() {{}}\n", "(".repeat(200_000), ")".repeat(200_000));
         let call = Call::new(Arc::new(Still));

@@ -1,6 +1,5 @@
-//! Which languages are known, by the endings of files, and what defines something in each of them.
-//!
-//! A table of syntax nodes a language, and nothing that walks a tree: that is `definitions.rs`.
+//! The supported languages, by the extensions of files, and the syntax nodes that define something in each of them.
+//! `definitions.rs` walks syntax trees with these tables.
 
 use std::sync::OnceLock;
 
@@ -12,28 +11,28 @@ use DefinitionKind::{
     Class, Constant, Enum, Function, Interface, Macro, Method, Module, Struct, Trait, Type, Variant,
 };
 
-/// Where the name of what a node defines is found.
+/// Where a node has the name of its definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Name {
     /// In its field `name`.
     Field,
-    /// The same, if it has a `body`: else it only mentions the name.
+    /// In its field `name`, if it has a `body`. Without one it only refers to the name.
     WithBody,
-    /// The same, outside of functions: inside, it is a local variable.
+    /// In its field `name`, outside of functions. Inside of one it is a local variable.
     Global,
-    /// Behind its declarators, as C has it.
+    /// Inside its declarators, as in C.
     Declarator,
-    /// A variable: a function if its value is one, else a constant outside of functions.
+    /// In its field `name`, for a variable: a function if its value is one, else a constant outside of functions.
     Value,
-    /// A field of a class that holds a function.
+    /// In its field `name` or `property`, for a field of a class whose value is a function.
     FieldValue,
-    /// The last name of what a function is assigned to.
+    /// The last name of the expression to which a function is assigned.
     Assigned,
-    /// Its left side, at the top of the file.
+    /// On its left side, at the top level of the file.
     TopLeft,
-    /// Nowhere: it only holds definitions, and its field `type` says whose.
-    Holder,
-    /// After each word `fn` among its children: what a macro is given has no syntax, only words.
+    /// It only contains definitions, of the type in its field `type`.
+    Container,
+    /// After each token `fn` among its children: the arguments of a macro are tokens without syntax.
     Tokens,
 }
 
@@ -63,7 +62,7 @@ impl Grammar {
         Self { rules: (0..count).map(rule).collect(), language }
     }
 
-    /// What nodes of that kind define.
+    /// The rule for nodes of that kind.
     pub(super) fn rule(&self, kind: u16) -> Option<Rule> {
         self.rules.get(usize::from(kind)).copied().flatten()
     }
@@ -82,7 +81,7 @@ const RUST: &[Row] = &[
     ("static_item", Constant, Name::Global),
     ("mod_item", Module, Name::WithBody),
     ("macro_definition", Macro, Name::Field),
-    ("impl_item", Type, Name::Holder),
+    ("impl_item", Type, Name::Container),
     ("token_tree", Function, Name::Tokens),
 ];
 
@@ -154,9 +153,9 @@ const CPP: &[Row] = &[
     ("concept_definition", Type, Name::Field),
 ];
 
-/// The language of a file, by its ending.
+/// The language of a file, by its extension.
 pub(super) fn language_of(path: &WsPath) -> Option<CodeLanguage> {
-    Some(match ending(path)? {
+    Some(match extension(path)? {
         "rs" => CodeLanguage::Rust,
         "py" | "pyi" => CodeLanguage::Python,
         "js" | "jsx" | "mjs" | "cjs" => CodeLanguage::JavaScript,
@@ -169,9 +168,9 @@ pub(super) fn language_of(path: &WsPath) -> Option<CodeLanguage> {
     })
 }
 
-/// Whether a file is of a language; a header is of both that it may be of.
+/// Whether a file is of a language. A `.h` file is both C and C++.
 pub(super) fn is_of(path: &WsPath, language: CodeLanguage) -> bool {
-    let header = language == CodeLanguage::C && ending(path) == Some("h");
+    let header = language == CodeLanguage::C && extension(path) == Some("h");
     header || language_of(path) == Some(language)
 }
 
@@ -182,7 +181,7 @@ pub(super) fn grammar_of(path: &WsPath) -> Option<&'static Grammar> {
         CodeLanguage::Rust => (0, tree_sitter_rust::LANGUAGE, &[RUST]),
         CodeLanguage::Python => (1, tree_sitter_python::LANGUAGE, &[PYTHON]),
         CodeLanguage::JavaScript => (2, tree_sitter_javascript::LANGUAGE, &[JAVASCRIPT]),
-        CodeLanguage::TypeScript if ending(path) == Some("tsx") => {
+        CodeLanguage::TypeScript if extension(path) == Some("tsx") => {
             (3, tree_sitter_typescript::LANGUAGE_TSX, &[JAVASCRIPT, TYPESCRIPT])
         }
         CodeLanguage::TypeScript => {
@@ -196,7 +195,7 @@ pub(super) fn grammar_of(path: &WsPath) -> Option<&'static Grammar> {
     Some(MADE[at].get_or_init(|| Grammar::new(Language::new(function), rows)))
 }
 
-fn ending(path: &WsPath) -> Option<&str> {
+fn extension(path: &WsPath) -> Option<&str> {
     let at = memchr::memrchr(b'.', path.relative())?;
     std::str::from_utf8(&path.relative()[at + 1..]).ok()
 }

@@ -1,9 +1,8 @@
-//! What is known of the files of a workspace, in memory: who holds which word, and who defines which name.
-//! Files come and go one by one. It never looks at the disk, and counts what it holds: above
-//! [`MOST_BYTES`] no more is taken in.
+//! The inverted index of a workspace's files, in memory: which files contain a word, and which define a name. Files are
+//! added and removed one by one. It never reads the disk, and counts the memory that it takes: above [`MOST_BYTES`] the
+//! content of further files is not added.
 
 use std::collections::{BTreeMap, HashMap};
-use std::hash::Hash;
 use std::ops::Bound;
 
 use yard_core::{ContentHash, WsPath};
@@ -12,75 +11,76 @@ use yard_store::Signature;
 use crate::definitions::Definition;
 use crate::words;
 
-/// Most files that are known.
+/// Most files of an index.
 pub(super) const MOST_FILES: usize = 200_000;
 /// About how many bytes of memory an index may take.
 const MOST_BYTES: usize = 256 << 20;
-/// What one file costs beside its words and definitions.
+/// What one file costs in addition to its words and definitions.
 const FILE_BYTES: usize = 256;
-/// What one word of a file costs, there and among those who hold it.
+/// What one word of a file costs, in the file and in the postings of the word.
 const WORD_BYTES: usize = 10;
-/// What a word costs that was never seen, beside its text.
+/// What a new word costs in addition to its text.
 const NEW_WORD_BYTES: usize = 128;
-/// So many words that no file holds any more are kept for the next one.
+/// Most unused words that are retained for files to come.
 const MOST_UNUSED: usize = 50_000;
-/// What one definition costs beside its name.
+/// What one definition costs in addition to its name.
 const DEFINITION_BYTES: usize = 240;
 
-/// What became of a file.
+/// How much of a file is indexed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
-    /// It is searched.
-    Known,
-    /// It is searched, but not all of it.
-    Partly,
-    /// It is no text.
+pub(super) enum FileState {
+    /// All of it.
+    Complete,
+    /// A part of it.
+    Partial,
+    /// Nothing, because it is no text.
     Binary,
-    /// It is a text that is too large.
+    /// Nothing, because it is too large.
     TooLarge,
-    /// The index was full.
-    Beyond,
+    /// Nothing, because the index was full.
+    Unindexed,
 }
 
-/// A file as it was read.
-pub(super) struct Reading {
+/// A file that was read, before it is in the index.
+pub(super) struct ParsedFile {
     pub(super) path: WsPath,
     pub(super) signature: Signature,
-    /// The content, while its signature is too young to be trusted.
-    pub(super) young: Option<ContentHash>,
-    pub(super) standing: Standing,
+    /// The hash of its content, while its signature is too recent to be trusted.
+    pub(super) unsettled: Option<ContentHash>,
+    pub(super) state: FileState,
+    /// How many words it has.
     pub(super) length: u32,
     pub(super) terms: Vec<(String, u8)>,
     pub(super) definitions: Vec<Definition>,
 }
 
-/// A file as it is known.
+/// A file in the index.
 pub(super) struct File {
     pub(super) path: WsPath,
     pub(super) signature: Signature,
-    pub(super) young: Option<ContentHash>,
-    pub(super) standing: Standing,
-    /// Words in it.
+    pub(super) unsettled: Option<ContentHash>,
+    pub(super) state: FileState,
+    /// How many words it has.
     pub(super) length: u32,
-    /// Whether its path says that it tests others.
+    /// Whether its path contains `test`.
     pub(super) is_test: bool,
     terms: Box<[u32]>,
     pub(super) definitions: Box<[Definition]>,
     bytes: usize,
 }
 
-/// A definition: which of which file.
+/// The number of a file, and the position of a definition in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Place {
+pub(super) struct DefinitionRef {
     pub(super) file: u32,
     pub(super) at: u32,
 }
 
-/// A file that holds a word, and how often: 24 and 8 bits.
+/// A file that contains a word, and how often: 24 and 8 bits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Holding(u32);
+pub(super) struct Posting(u32);
 
-impl Holding {
+impl Posting {
     fn new(file: u32, times: u8) -> Self {
         Self(file << 8 | u32::from(times))
     }
@@ -101,23 +101,23 @@ pub(super) struct Index {
     free: Vec<u32>,
     by_path: HashMap<WsPath, u32>,
     terms: HashMap<Box<str>, u32>,
-    holders: Vec<Vec<Holding>>,
-    /// Numbers of words that are known no more.
+    postings: Vec<Vec<Posting>>,
+    /// Numbers of terms that were removed.
     free_terms: Vec<u32>,
-    /// Words that no file holds any more.
+    /// How many terms are in no file any more.
     unused: usize,
-    by_name: BTreeMap<Box<str>, Vec<Place>>,
-    by_part: HashMap<Box<str>, Vec<Place>>,
+    by_name: BTreeMap<Box<str>, Vec<DefinitionRef>>,
+    by_part: HashMap<Box<str>, Vec<DefinitionRef>>,
     bytes: usize,
 }
 
 impl Index {
-    /// How many files are known.
+    /// How many files are in the index.
     pub(super) fn len(&self) -> usize {
         self.by_path.len()
     }
 
-    /// A number above that of every file.
+    /// A number above the numbers of all files.
     pub(super) fn end(&self) -> usize {
         self.files.len()
     }
@@ -138,63 +138,63 @@ impl Index {
         files.filter_map(|(number, file)| Some((number as u32, file.as_ref()?)))
     }
 
-    /// The files that hold a term, by number.
-    pub(super) fn holders(&self, term: &str) -> &[Holding] {
+    /// The files that contain a term, by number.
+    pub(super) fn postings(&self, term: &str) -> &[Posting] {
         let number = self.terms.get(term).copied();
-        number.and_then(|number| self.holders.get(number as usize)).map_or(&[], Vec::as_slice)
+        number.and_then(|number| self.postings.get(number as usize)).map_or(&[], Vec::as_slice)
     }
 
     /// The definitions whose name has a part.
-    pub(super) fn with_part(&self, part: &str) -> &[Place] {
+    pub(super) fn with_part(&self, part: &str) -> &[DefinitionRef] {
         self.by_part.get(part).map_or(&[], Vec::as_slice)
     }
 
-    /// The definitions whose folded name begins with a text, ordered by it.
-    pub(super) fn beginning<'a>(
+    /// The definitions whose folded name begins with `start`, ordered by name.
+    pub(super) fn with_prefix<'a>(
         &'a self,
         start: &'a str,
-    ) -> impl Iterator<Item = (&'a str, &'a [Place])> {
+    ) -> impl Iterator<Item = (&'a str, &'a [DefinitionRef])> {
         let from = self.by_name.range::<str, _>((Bound::Included(start), Bound::Unbounded));
         from.take_while(move |(name, _)| name.starts_with(start))
-            .map(|(name, places)| (&**name, places.as_slice()))
+            .map(|(name, definition_refs)| (&**name, definition_refs.as_slice()))
     }
 
-    /// Whether no more is taken in.
+    /// Whether the content of further files is not added.
     pub(super) fn is_full(&self) -> bool {
         self.bytes > MOST_BYTES || self.by_path.len() >= MOST_FILES
     }
 
-    /// Whether there is room again for files that found none.
+    /// Whether there is room again for unindexed files.
     pub(super) fn has_room(&self) -> bool {
         self.bytes < MOST_BYTES / 4 * 3 && self.by_path.len() < MOST_FILES / 4 * 3
     }
 
-    /// Takes a file in, in the place of what was known of it.
-    pub(super) fn put(&mut self, mut reading: Reading) {
-        self.remove(&reading.path);
+    /// Adds or replaces a file.
+    pub(super) fn put(&mut self, mut parsed: ParsedFile) {
+        self.remove(&parsed.path);
         if self.is_full() {
-            reading.standing = Standing::Beyond;
-            reading.terms.clear();
-            reading.definitions.clear();
+            parsed.state = FileState::Unindexed;
+            parsed.terms.clear();
+            parsed.definitions.clear();
         }
         let number = self.free.pop().unwrap_or(self.files.len() as u32);
-        let terms = self.add_terms(number, reading.terms);
-        self.add_names(number, &reading.definitions);
+        let terms = self.add_terms(number, parsed.terms);
+        self.add_names(number, &parsed.definitions);
         let bytes = FILE_BYTES
-            + reading.path.relative().len() * 2
+            + parsed.path.relative().len() * 2
             + terms.len() * WORD_BYTES
-            + reading.definitions.iter().map(definition_bytes).sum::<usize>();
+            + parsed.definitions.iter().map(definition_bytes).sum::<usize>();
         self.bytes += bytes;
-        self.by_path.insert(reading.path.clone(), number);
+        self.by_path.insert(parsed.path.clone(), number);
         let file = File {
-            is_test: memchr::memmem::find(reading.path.relative(), b"test").is_some(),
-            path: reading.path,
-            signature: reading.signature,
-            young: reading.young,
-            standing: reading.standing,
-            length: reading.length,
+            is_test: memchr::memmem::find(parsed.path.relative(), b"test").is_some(),
+            path: parsed.path,
+            signature: parsed.signature,
+            unsettled: parsed.unsettled,
+            state: parsed.state,
+            length: parsed.length,
             terms,
-            definitions: reading.definitions.into_boxed_slice(),
+            definitions: parsed.definitions.into_boxed_slice(),
             bytes,
         };
         match self.files.get_mut(number as usize) {
@@ -206,35 +206,36 @@ impl Index {
     fn add_terms(&mut self, number: u32, counted: Vec<(String, u8)>) -> Box<[u32]> {
         let mut terms = Vec::with_capacity(counted.len());
         for (term, times) in counted {
-            let known = self.terms.get(term.as_str()).copied();
-            let known = known.unwrap_or_else(|| self.new_term(term));
-            terms.push(known);
-            if let Some(holders) = self.holders.get_mut(known as usize) {
-                self.unused -= usize::from(holders.is_empty() && self.unused > 0);
-                insert(holders, Holding::new(number, times));
+            let id = self.terms.get(term.as_str()).copied();
+            let id = id.unwrap_or_else(|| self.new_term(term));
+            terms.push(id);
+            if let Some(postings) = self.postings.get_mut(id as usize) {
+                self.unused -= usize::from(postings.is_empty() && self.unused > 0);
+                insert(postings, Posting::new(number, times));
             }
         }
         terms.into_boxed_slice()
     }
 
-    /// A term that no file holds yet.
+    /// Adds a term that is in no file yet.
     fn new_term(&mut self, term: String) -> u32 {
         self.bytes += term.len() + NEW_WORD_BYTES;
         let number = self.free_terms.pop().unwrap_or_else(|| {
-            self.holders.push(Vec::new());
-            self.holders.len() as u32 - 1
+            self.postings.push(Vec::new());
+            self.postings.len() as u32 - 1
         });
         self.terms.insert(term.into_boxed_str(), number);
-        // Whoever makes it holds it next.
+        // The caller adds a posting next, which makes it a used one.
         self.unused += 1;
         number
     }
 
-    /// Gives back what words took that no file holds any more.
-    fn forget_unused(&mut self) {
-        let Self { terms, holders, free_terms, bytes, .. } = self;
+    /// Removes terms that are in no file any more.
+    fn remove_unused(&mut self) {
+        let Self { terms, postings, free_terms, bytes, .. } = self;
         terms.retain(|term, number| {
-            let is_used = holders.get(*number as usize).is_some_and(|holders| !holders.is_empty());
+            let is_used =
+                postings.get(*number as usize).is_some_and(|postings| !postings.is_empty());
             if !is_used {
                 *bytes = bytes.saturating_sub(term.len() + NEW_WORD_BYTES);
                 free_terms.push(*number);
@@ -246,55 +247,59 @@ impl Index {
 
     fn add_names(&mut self, file: u32, definitions: &[Definition]) {
         for (at, definition) in definitions.iter().enumerate() {
-            let place = Place { file, at: at as u32 };
+            let definition_ref = DefinitionRef { file, at: at as u32 };
             let name = words::folded(&definition.name).into_boxed_str();
-            insert(self.by_name.entry(name).or_default(), place);
+            insert(self.by_name.entry(name).or_default(), definition_ref);
             for part in name_parts(&definition.name) {
-                insert(self.by_part.entry(part).or_default(), place);
+                insert(self.by_part.entry(part).or_default(), definition_ref);
             }
         }
     }
 
-    /// Forgets a file.
+    /// Removes a file.
     pub(super) fn remove(&mut self, path: &WsPath) {
         let Some(number) = self.by_path.remove(path) else { return };
         let Some(file) = self.files.get_mut(number as usize).and_then(Option::take) else { return };
         self.free.push(number);
         self.bytes = self.bytes.saturating_sub(file.bytes);
-        let all = Holding::new(number, 0)..=Holding::new(number, u8::MAX);
+        let all = Posting::new(number, 0)..=Posting::new(number, u8::MAX);
         for term in &file.terms {
-            if let Some(holders) = self.holders.get_mut(*term as usize)
-                && cut(holders, all.start(), all.end())
+            if let Some(postings) = self.postings.get_mut(*term as usize)
+                && remove_range(postings, all.start(), all.end())
             {
                 self.unused += 1;
             }
         }
         if self.unused > MOST_UNUSED {
-            self.forget_unused();
+            self.remove_unused();
         }
-        let (first, last) = (Place { file: number, at: 0 }, Place { file: number, at: u32::MAX });
+        let (first, last) =
+            (DefinitionRef { file: number, at: 0 }, DefinitionRef { file: number, at: u32::MAX });
         for definition in &file.definitions {
             let name = words::folded(&definition.name).into_boxed_str();
-            if self.by_name.get_mut(&name).is_some_and(|places| cut(places, &first, &last)) {
+            if self.by_name.get_mut(&name).is_some_and(|refs| remove_range(refs, &first, &last)) {
                 self.by_name.remove(&name);
             }
             for part in name_parts(&definition.name) {
-                cut_from(&mut self.by_part, &part, &first, &last);
+                if self.by_part.get_mut(&part).is_some_and(|refs| remove_range(refs, &first, &last))
+                {
+                    self.by_part.remove(&part);
+                }
             }
         }
     }
 
-    /// A file is still what was read, and its signature may be trusted now or not yet.
-    pub(super) fn settle(&mut self, path: &WsPath, young: Option<ContentHash>) {
+    /// Notes that a file has not changed. `unsettled` is `None` if its signature can be trusted now.
+    pub(super) fn set_unsettled(&mut self, path: &WsPath, unsettled: Option<ContentHash>) {
         let number = self.by_path.get(path).copied();
         let file = number.and_then(|number| self.files.get_mut(number as usize)?.as_mut());
         if let Some(file) = file {
-            file.young = young;
+            file.unsettled = unsettled;
         }
     }
 }
 
-/// The parts that the name of a definition is found by, each once.
+/// The parts by which the name of a definition is found, each once.
 fn name_parts(name: &str) -> Vec<Box<str>> {
     let parts = words::parts(name).into_iter();
     let mut parts: Vec<Box<str>> = parts.map(|part| part.to_lowercase().into()).collect();
@@ -308,27 +313,21 @@ fn definition_bytes(definition: &Definition) -> usize {
     DEFINITION_BYTES + definition.name.len() * 3 + container
 }
 
-/// Adds to an ordered list; files mostly come with numbers above all others.
+/// Inserts into an ordered list. Fast at its end: new files mostly have numbers above all others.
 fn insert<T: Ord + Copy>(list: &mut Vec<T>, item: T) {
     if list.last().is_none_or(|last| *last < item) {
         return list.push(item);
     }
-    let at = list.partition_point(|known| *known < item);
+    let at = list.partition_point(|other| *other < item);
     list.insert(at, item);
 }
 
-/// Takes what lies between two items out of an ordered list; whether nothing is left.
-fn cut<T: Ord>(list: &mut Vec<T>, first: &T, last: &T) -> bool {
-    let from = list.partition_point(|known| known < first);
-    let to = list.partition_point(|known| known <= last);
+/// Removes the items from `first` to `last` from an ordered list, and returns whether it is empty then.
+fn remove_range<T: Ord>(list: &mut Vec<T>, first: &T, last: &T) -> bool {
+    let from = list.partition_point(|item| item < first);
+    let to = list.partition_point(|item| item <= last);
     list.drain(from..to);
     list.is_empty()
-}
-
-fn cut_from<K: Hash + Eq, T: Ord>(lists: &mut HashMap<K, Vec<T>>, key: &K, first: &T, last: &T) {
-    if lists.get_mut(key).is_some_and(|list| cut(list, first, last)) {
-        lists.remove(key);
-    }
 }
 
 #[cfg(test)]
@@ -337,7 +336,7 @@ mod tests {
 
     use super::*;
 
-    fn reading(path: &str, text: &str, names: &[&str]) -> Reading {
+    fn parsed(path: &str, text: &str, names: &[&str]) -> ParsedFile {
         let counted = words::count(text, path);
         let definition = |name: &&str| Definition {
             name: (*name).into(),
@@ -348,11 +347,11 @@ mod tests {
             end_line: 1,
             has_body: true,
         };
-        Reading {
+        ParsedFile {
             path: WsPath::parse(path).unwrap(),
             signature: Signature { size: 0, mtime: 0, ctime: 0, inode: 0 },
-            young: None,
-            standing: Standing::Known,
+            unsettled: None,
+            state: FileState::Complete,
             length: counted.length,
             terms: counted.terms,
             definitions: names.iter().map(definition).collect(),
@@ -360,42 +359,42 @@ mod tests {
     }
 
     #[test]
-    fn words_that_nobody_holds_any_more_give_their_room_back() {
+    fn memory_of_unused_words_is_freed() {
         let mut index = Index::default();
         let text = |round: usize| -> String {
             (0..2_000).map(|number| format!("zz{round}q{number} ")).collect()
         };
-        index.put(reading("/a", &text(0), &[]));
+        index.put(parsed("/a", &text(0), &[]));
         let one = index.bytes;
         for round in 1..200 {
-            index.put(reading("/a", &text(round), &[]));
+            index.put(parsed("/a", &text(round), &[]));
         }
         assert!(index.bytes < one * 60, "{} after {one}", index.bytes);
-        index.forget_unused();
+        index.remove_unused();
         assert!(index.bytes < one * 2, "{} after {one}", index.bytes);
         let last = index.terms.len();
-        assert!(index.holders.iter().filter(|holders| !holders.is_empty()).count() == last);
+        assert_eq!(index.postings.iter().filter(|postings| !postings.is_empty()).count(), last);
     }
 
     #[test]
-    fn files_come_change_and_go_without_a_trace() {
+    fn removed_files_leave_no_trace() {
         let mut index = Index::default();
         for _ in 0..3 {
-            index.put(reading("/a", "alpha beta beta", &["alpha_beta", "alphaBeta"]));
-            index.put(reading("/b", "beta", &["beta"]));
-            index.put(reading("/a", "gamma beta", &["gamma"]));
+            index.put(parsed("/a", "alpha beta beta", &["alpha_beta", "alphaBeta"]));
+            index.put(parsed("/b", "beta", &["beta"]));
+            index.put(parsed("/a", "gamma beta", &["gamma"]));
         }
         assert_eq!((index.len(), index.end()), (2, 2));
-        assert_eq!(index.holders("beta").len(), 2);
-        assert_eq!(index.holders("alpha").len(), 0);
+        assert_eq!(index.postings("beta").len(), 2);
+        assert_eq!(index.postings("alpha").len(), 0);
         assert_eq!(index.with_part("beta").len(), 1);
-        assert_eq!(index.beginning("g").count(), 1);
+        assert_eq!(index.with_prefix("g").count(), 1);
         for path in ["/a", "/b", "/c"] {
             index.remove(&WsPath::parse(path).unwrap());
         }
         assert_eq!(index.len(), 0);
         assert!(index.by_name.is_empty() && index.by_part.is_empty());
-        assert!(index.holders.iter().all(Vec::is_empty));
+        assert!(index.postings.iter().all(Vec::is_empty));
         let words: usize = index.terms.keys().map(|term| term.len() + NEW_WORD_BYTES).sum();
         assert_eq!(index.bytes, words);
     }

@@ -1,9 +1,9 @@
-//! The index behind `search_code`: which file holds which words and defines which names.
+//! The index behind `search_code`: which file contains which words and defines which names.
 //!
-//! It lives in memory, one a workspace, is built by the first search and is brought up to date by every
-//! one: what the tree holds is walked and each file's signature compared, so that an answer is right
-//! whoever changed a file, and only what changed is read again. Nothing is watched and nothing is stored.
-//! Files are read through [`yard_disk::Disk`], as grep reads them; what a search answers is worked out in `rank`.
+//! Each workspace has one index in memory. The first search builds it, and every search brings it up to date: it walks the
+//! tree and compares the signature of each file, so that a search finds every change, whichever program made it, and reads
+//! only changed files again. Nothing is watched, and nothing is stored on disk. Files are read through
+//! [`yard_disk::Disk`], and results are ranked in `rank`.
 
 mod code_index;
 mod definitions;
@@ -16,6 +16,6 @@ mod words;
 
 pub use code_index::CodeIndex;
 pub use definitions::Definition;
-pub use rank::{Hit, Query, Ranked, SearchScope, What, best_line};
+pub use rank::{Hit, HitKind, Query, Ranked, SearchScope, best_line};
 pub use read::text_of;
 pub use refresh::Refresh;

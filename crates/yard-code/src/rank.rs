@@ -1,7 +1,7 @@
-//! Which definitions and files fit a query best.
+//! Ranks definitions and files for a query.
 //!
-//! A definition whose name is what was asked for comes first, then names that share its parts, then files by
-//! BM25 over their words. Scores are made so that these overlap: half a name loses to a file that has it all.
+//! A definition whose name is the query comes first, then names that share its parts, then files by BM25 over their words.
+//! The scores overlap: a name with half of the query's parts scores less than a file with all of its words.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -13,46 +13,46 @@ use yard_store::Signature;
 use crate::code_index::CodeIndex;
 use crate::definitions::Definition;
 use crate::grammar::is_of;
-use crate::index::{File, Holding, Index, Place, Standing};
+use crate::index::{DefinitionRef, File, FileState, Index, Posting};
 use crate::words;
 
-/// BM25: how soon more of a word counts no more, and how much the length of a file counts.
+/// BM25: how fast the effect of more occurrences of a word saturates, and how much the length of a file counts.
 const SATURATION: f64 = 1.2;
 const LENGTH: f64 = 0.75;
 /// Most words of a query.
 const MOST_TERMS: usize = 32;
-/// Most definitions that are looked at closely.
-const MOST_WEIGHED: usize = 2_000;
+/// Most definitions that are scored in full.
+const MOST_SCORED: usize = 2_000;
 
-/// What a name is worth that is the query, and what it is worth by its parts.
+/// Scores of a name: as a whole, and by its parts.
 const EXACT: f64 = 60.0;
 const SAME_BUT_CASE: f64 = 50.0;
 const AMONG_OTHERS: f64 = 25.0;
 const BEGINNING: f64 = 15.0;
 const PARTS: f64 = 40.0;
-/// What it is worth that the container or the file is named too.
+/// Scores if the query also names the container or the file.
 const CONTAINER: f64 = 15.0;
 const NAMED_FILE: f64 = 6.0;
-/// What the words of a file are worth: for itself, and for a definition in it.
+/// Scores of the words of a file: for the file itself, and for a definition in it.
 const TEXT: f64 = 30.0;
 const AROUND: f64 = 4.0;
 
-/// A question, taken apart.
+/// A parsed query.
 pub struct Query {
-    /// Its words as they stand.
+    /// Its words, unchanged.
     words: Vec<String>,
-    /// What its text is found by, each once.
+    /// The terms by which text is found, each once.
     pub(super) terms: Vec<String>,
-    /// What names are found by.
+    /// The parts by which names are found, each once.
     parts: Vec<String>,
-    /// All of it as one name.
+    /// The whole query as one folded name.
     joined: String,
-    /// Whether it is one name, with or without what it is in: its last word is then the name.
+    /// Whether it is one name, with or without its container. Then its last word is the name.
     is_name: bool,
 }
 
 impl Query {
-    /// Takes a question apart; a fault if there is no word in it.
+    /// Parses a query. A fault if there is no word in it.
     pub fn parse(text: &str) -> Result<Self> {
         let words: Vec<String> = words::words(text).take(MOST_TERMS).map(str::to_owned).collect();
         let mut parts: Vec<String> = Vec::new();
@@ -72,7 +72,7 @@ impl Query {
         Ok(Self { words, terms, parts, joined, is_name })
     }
 
-    /// The name, and what it is said to be in.
+    /// The name, and the words before it; empty if the query is not one name.
     fn name(&self) -> (&str, &[String]) {
         match self.words.split_last() {
             Some((name, around)) if self.is_name => (name, around),
@@ -87,15 +87,15 @@ fn dedup(list: &mut Vec<String>) {
     list.truncate(MOST_TERMS);
 }
 
-/// What a search looks into.
+/// The files and results that a search may have.
 pub struct SearchScope<'a> {
-    /// Below this folder.
+    /// Only files below this folder.
     pub folder: &'a WsPath,
-    /// In files of this language.
+    /// Only files of this language.
     pub language: Option<CodeLanguage>,
     /// Definitions, text or both.
     pub scope: CodeScope,
-    /// Says what the caller may read.
+    /// The call, which knows what the caller may read.
     pub call: &'a Call,
 }
 
@@ -104,20 +104,20 @@ pub struct SearchScope<'a> {
 pub struct Hit {
     /// The file.
     pub path: WsPath,
-    /// Of the file that was indexed: another has other lines.
+    /// The signature of the indexed file: if it changed since, the lines may be wrong.
     pub signature: Signature,
-    /// How well it fits.
+    /// Its score.
     pub score: f64,
-    /// What fits.
-    pub what: What,
+    /// What matches.
+    pub kind: HitKind,
 }
 
-/// What a result is.
+/// What matches in a result.
 #[derive(Clone, Debug, PartialEq)]
-pub enum What {
+pub enum HitKind {
     /// A definition.
     Definition(Definition),
-    /// A line of text, but none of these: they are results of their own.
+    /// The best line of the file, except these lines, which are results of their own.
     Text(Vec<u32>),
 }
 
@@ -138,8 +138,8 @@ pub struct Ranked {
     pub partly: u64,
     /// Files that the caller may not read.
     pub withheld: u64,
-    /// What each term of the query is worth.
-    pub worth: Vec<(String, f64)>,
+    /// The weight of each term of the query.
+    pub weights: Vec<(String, f64)>,
 }
 
 impl CodeIndex {
@@ -153,33 +153,35 @@ impl CodeIndex {
     ) -> Ranked {
         let index = self.read();
         let mut ranking = Ranking::new(&index, query, scope);
-        let mut found = ranking.found();
+        let mut candidates = ranking.candidates();
         let end = skip.saturating_add(limit);
-        if end < found.len() {
-            found.select_nth_unstable_by(end, |a, b| ranking.in_order(a, b));
-            found.truncate(end + 1);
+        if end < candidates.len() {
+            candidates.select_nth_unstable_by(end, |a, b| ranking.compare(a, b));
+            candidates.truncate(end + 1);
         }
-        found.sort_unstable_by(|a, b| ranking.in_order(a, b));
-        let more = found.len() > end;
-        let page = found.into_iter().skip(skip).take(limit);
-        let hits = page.filter_map(|found| ranking.hit(found)).collect();
+        candidates.sort_unstable_by(|a, b| ranking.compare(a, b));
+        let more = candidates.len() > end;
+        let page = candidates.into_iter().skip(skip).take(limit);
+        let hits = page.filter_map(|candidate| ranking.hit(candidate)).collect();
         Ranked { hits, more, ..ranking.ranked }
     }
 }
 
-/// A definition or (without one) a file, and its score.
+/// A definition, or a file if `at` is not set, with its score.
 #[derive(Clone, Copy)]
-struct Found {
+struct Candidate {
     file: u32,
     at: Option<u32>,
     score: f64,
 }
 
-/// What the name of a definition has of the query: from 0 to 1, and in how many parts.
+/// How much of the query the name of a definition has.
 #[derive(Clone, Copy)]
-struct Share {
-    place: Place,
+struct Overlap {
+    definition: DefinitionRef,
+    /// The weight of the shared parts, from 0 to 1.
     share: f64,
+    /// How many parts are shared.
     parts: u32,
 }
 
@@ -187,13 +189,13 @@ struct Ranking<'a> {
     index: &'a Index,
     query: &'a Query,
     scope: CodeScope,
-    /// Which files are looked into, by number. No other counts for any score: a search tells nothing of
-    /// what lies outside its folder.
+    /// Which files are searched, by number. Other files do not affect any score, so that a search reveals nothing about
+    /// files outside of its folder.
     within: Vec<bool>,
-    /// Words in such a file, on average.
-    average: f64,
-    /// What the words of each file are worth, from 0 to 1, by number.
-    texts: Vec<f64>,
+    /// The average number of words of a searched file.
+    average_length: f64,
+    /// The score of each file's words, from 0 to 1, by number.
+    text_scores: Vec<f64>,
     ranked: Ranked,
 }
 
@@ -210,161 +212,166 @@ impl<'a> Ranking<'a> {
                 ranked.withheld += 1;
                 continue;
             }
-            match file.standing {
-                Standing::Known => ranked.files += 1,
-                Standing::Partly => {
+            match file.state {
+                FileState::Complete => ranked.files += 1,
+                FileState::Partial => {
                     ranked.files += 1;
                     ranked.partly += 1;
                 }
-                Standing::TooLarge => ranked.too_large += 1,
-                Standing::Beyond => ranked.beyond += 1,
-                Standing::Binary => {}
+                FileState::TooLarge => ranked.too_large += 1,
+                FileState::Unindexed => ranked.beyond += 1,
+                FileState::Binary => {}
             }
-            if matches!(file.standing, Standing::Known | Standing::Partly) {
+            if matches!(file.state, FileState::Complete | FileState::Partial) {
                 within[number as usize] = true;
                 words += u64::from(file.length);
             }
         }
-        let average = (words as f64 / ranked.files.max(1) as f64).max(1.0);
-        let texts = vec![0.0; index.end()];
-        Self { index, query, scope: scope.scope, within, average, texts, ranked }
+        let average_length = (words as f64 / ranked.files.max(1) as f64).max(1.0);
+        let text_scores = vec![0.0; index.end()];
+        Self { index, query, scope: scope.scope, within, average_length, text_scores, ranked }
     }
 
     fn is_within(&self, file: u32) -> bool {
         self.within.get(file as usize).copied().unwrap_or(false)
     }
 
-    fn found(&mut self) -> Vec<Found> {
-        self.weigh_texts();
-        let mut found = Vec::new();
+    /// All definitions and files that match, with their scores.
+    fn candidates(&mut self) -> Vec<Candidate> {
+        self.score_texts();
+        let mut candidates = Vec::new();
         if self.scope != CodeScope::Text {
-            self.definitions(&mut found);
+            self.add_definitions(&mut candidates);
         }
         if self.scope != CodeScope::Definitions {
-            let texts = self.texts.iter().enumerate().filter(|(_, score)| **score > 0.0);
-            found.extend(texts.map(|(file, score)| Found {
+            let texts = self.text_scores.iter().enumerate().filter(|(_, score)| **score > 0.0);
+            candidates.extend(texts.map(|(file, score)| Candidate {
                 file: file as u32,
                 at: None,
                 score: TEXT * score,
             }));
         }
-        found
+        candidates
     }
 
-    /// How much a word tells: one that few files hold tells more.
-    fn worth(&self, holders: usize) -> f64 {
-        let (all, holders) = (self.ranked.files as f64, holders as f64);
-        (1.0 + (all - holders + 0.5).max(0.0) / (holders + 0.5)).ln()
+    /// The inverse document frequency of a word: rare words weigh more.
+    fn weight(&self, occurrences: usize) -> f64 {
+        let (all, occurrences) = (self.ranked.files as f64, occurrences as f64);
+        (1.0 + (all - occurrences + 0.5).max(0.0) / (occurrences + 0.5)).ln()
     }
 
-    /// BM25 over the words of files, as a part of what a file could get at most.
-    fn weigh_texts(&mut self) {
+    /// Scores files by BM25 over their words, relative to the highest possible score.
+    fn score_texts(&mut self) {
         let mut most = f64::MIN_POSITIVE;
         for term in &self.query.terms {
-            let holders = self.index.holders(term).iter();
-            let holders: Vec<&Holding> = holders.filter(|of| self.is_within(of.file())).collect();
-            let worth = self.worth(holders.len());
-            most += worth * (SATURATION + 1.0);
-            self.ranked.worth.push((term.clone(), worth));
-            for holding in holders {
-                let Some(file) = self.index.file(holding.file()) else { continue };
-                let times = f64::from(holding.times());
-                let long = 1.0 - LENGTH + LENGTH * f64::from(file.length) / self.average;
-                let score = worth * times * (SATURATION + 1.0) / (times + SATURATION * long);
-                self.texts[holding.file() as usize] += score;
+            let postings = self.index.postings(term).iter();
+            let postings: Vec<&Posting> =
+                postings.filter(|posting| self.is_within(posting.file())).collect();
+            let weight = self.weight(postings.len());
+            most += weight * (SATURATION + 1.0);
+            self.ranked.weights.push((term.clone(), weight));
+            for posting in postings {
+                let Some(file) = self.index.file(posting.file()) else { continue };
+                let times = f64::from(posting.times());
+                let length = 1.0 - LENGTH + LENGTH * f64::from(file.length) / self.average_length;
+                let score = weight * times * (SATURATION + 1.0) / (times + SATURATION * length);
+                self.text_scores[posting.file() as usize] += score;
             }
         }
-        self.texts.iter_mut().for_each(|score| *score /= most);
+        self.text_scores.iter_mut().for_each(|score| *score /= most);
     }
 
-    /// The definitions that share something with the query by their names: all whose name it is, and of the
-    /// others those that share most.
-    fn definitions(&self, found: &mut Vec<Found>) {
-        let shares = self.shares();
-        let mut likely: Vec<Found> =
-            shares.iter().filter_map(|share| self.found_by(share, Self::by_parts)).collect();
-        if likely.len() > MOST_WEIGHED {
-            likely.select_nth_unstable_by(MOST_WEIGHED, |a, b| self.in_order(a, b));
-            likely.truncate(MOST_WEIGHED);
+    /// Adds the definitions whose names match the query: all whose name is the query, and of the others those that share
+    /// most.
+    fn add_definitions(&self, candidates: &mut Vec<Candidate>) {
+        let overlaps = self.overlaps();
+        let mut likely: Vec<Candidate> = overlaps
+            .iter()
+            .filter_map(|overlap| self.candidate(overlap, Self::score_by_parts))
+            .collect();
+        if likely.len() > MOST_SCORED {
+            likely.select_nth_unstable_by(MOST_SCORED, |a, b| self.compare(a, b));
+            likely.truncate(MOST_SCORED);
         }
-        let likely =
-            likely.iter().filter_map(|found| Some(Place { file: found.file, at: found.at? }));
+        let likely = likely.iter().filter_map(|candidate| {
+            Some(DefinitionRef { file: candidate.file, at: candidate.at? })
+        });
         let (name, _) = self.query.name();
         let name = words::folded(name);
-        let same = self.index.beginning(&name).take_while(|(known, _)| *known == name);
-        let longer = self.index.beginning(&self.query.joined);
-        let named = same.chain(longer).flat_map(|(_, places)| places.iter().copied());
-        let mut places: Vec<Place> = named.take(MOST_WEIGHED).chain(likely).collect();
-        places.sort_unstable();
-        places.dedup();
-        found.extend(places.into_iter().filter(|place| self.is_within(place.file)).filter_map(
-            |place| {
-                let known = shares.binary_search_by_key(&place, |share| share.place);
-                let share = known.map_or(Share { place, share: 0.0, parts: 0 }, |at| shares[at]);
-                self.found_by(&share, Self::by_everything)
-            },
-        ));
+        let same = self.index.with_prefix(&name).take_while(|(other, _)| *other == name);
+        let longer = self.index.with_prefix(&self.query.joined);
+        let named = same.chain(longer).flat_map(|(_, definitions)| definitions.iter().copied());
+        let mut definitions: Vec<DefinitionRef> = named.take(MOST_SCORED).chain(likely).collect();
+        definitions.sort_unstable();
+        definitions.dedup();
+        definitions.retain(|definition| self.is_within(definition.file));
+        candidates.extend(definitions.into_iter().filter_map(|definition| {
+            let at = overlaps.binary_search_by_key(&definition, |overlap| overlap.definition);
+            let none = Overlap { definition, share: 0.0, parts: 0 };
+            self.candidate(&at.map_or(none, |at| overlaps[at]), Self::full_score)
+        }));
     }
 
-    /// What every definition has of the query that has a part of it, ordered by place.
-    fn shares(&self) -> Vec<Share> {
-        let (mut all, mut worths) = (f64::MIN_POSITIVE, Vec::new());
+    /// The overlaps of all definitions whose names share a part with the query, in order.
+    fn overlaps(&self) -> Vec<Overlap> {
+        let (mut all, mut weights) = (f64::MIN_POSITIVE, Vec::new());
         for part in &self.query.parts {
-            let places = self.index.with_part(part).iter();
-            let places: Vec<&Place> = places.filter(|place| self.is_within(place.file)).collect();
-            let worth = self.worth(places.len());
-            all += worth;
-            worths.extend(places.into_iter().map(|place| (*place, worth)));
+            let definitions = self.index.with_part(part).iter();
+            let definitions: Vec<&DefinitionRef> =
+                definitions.filter(|definition| self.is_within(definition.file)).collect();
+            let weight = self.weight(definitions.len());
+            all += weight;
+            weights.extend(definitions.into_iter().map(|definition| (*definition, weight)));
         }
-        // Each part's are in order: a stable sort merges them.
-        worths.sort_by_key(|(place, _)| *place);
-        let of_one = worths.chunk_by(|a, b| a.0 == b.0);
-        let share = |of: &[(Place, f64)]| Share {
-            place: of[0].0,
-            share: of.iter().map(|(_, worth)| worth).sum::<f64>() / all,
+        // The definitions of each part are in order: a stable sort merges them.
+        weights.sort_by_key(|(definition, _)| *definition);
+        let overlap = |of: &[(DefinitionRef, f64)]| Overlap {
+            definition: of[0].0,
+            share: of.iter().map(|(_, weight)| weight).sum::<f64>() / all,
             parts: of.len() as u32,
         };
-        of_one.map(share).collect()
+        weights.chunk_by(|a, b| a.0 == b.0).map(overlap).collect()
     }
 
-    fn found_by(
+    fn candidate(
         &self,
-        share: &Share,
-        score: impl Fn(&Self, &File, &Definition, &Share) -> f64,
-    ) -> Option<Found> {
-        let file = self.index.file(share.place.file)?;
-        let definition = file.definitions.get(share.place.at as usize)?;
-        let text = AROUND * self.texts.get(share.place.file as usize).copied().unwrap_or(0.0);
-        let score = score(self, file, definition, share) * standing(file, definition) + text;
-        Some(Found { file: share.place.file, at: Some(share.place.at), score })
+        overlap: &Overlap,
+        score: impl Fn(&Self, &File, &Definition, &Overlap) -> f64,
+    ) -> Option<Candidate> {
+        let DefinitionRef { file: number, at } = overlap.definition;
+        let file = self.index.file(number)?;
+        let definition = file.definitions.get(at as usize)?;
+        let text = AROUND * self.text_scores.get(number as usize).copied().unwrap_or(0.0);
+        let score = score(self, file, definition, overlap) * prior(file, definition) + text;
+        Some(Candidate { file: number, at: Some(at), score })
     }
 
-    /// What a name is worth by the parts that it shares with the query.
-    fn by_parts(&self, _: &File, definition: &Definition, share: &Share) -> f64 {
-        let filled = f64::from(share.parts) / f64::from(definition.parts.max(1));
-        PARTS * share.share * share.share * (0.5 + 0.5 * filled.min(1.0))
+    /// The score for the parts that a name shares with the query.
+    fn score_by_parts(&self, _: &File, definition: &Definition, overlap: &Overlap) -> f64 {
+        let covered = f64::from(overlap.parts) / f64::from(definition.parts.max(1));
+        PARTS * overlap.share * overlap.share * (0.5 + 0.5 * covered.min(1.0))
     }
 
-    fn by_everything(&self, file: &File, definition: &Definition, share: &Share) -> f64 {
-        self.by_parts(file, definition, share)
-            + self.by_name(&definition.name)
-            + self.by_surroundings(file, definition)
+    fn full_score(&self, file: &File, definition: &Definition, overlap: &Overlap) -> f64 {
+        self.score_by_parts(file, definition, overlap)
+            + self.score_by_name(&definition.name)
+            + self.score_by_location(file, definition)
     }
 
-    /// What a name is worth as a whole.
-    fn by_name(&self, name: &str) -> f64 {
+    /// The score of a name as a whole.
+    fn score_by_name(&self, name: &str) -> f64 {
         let (query, folded) = (self.query, words::folded(name));
-        let (asked, _) = query.name();
-        if asked == name {
+        let (wanted, _) = query.name();
+        if wanted == name {
             return EXACT;
         }
-        if folded == query.joined || (!asked.is_empty() && folded == words::folded(asked)) {
+        if folded == query.joined || (!wanted.is_empty() && folded == words::folded(wanted)) {
             return SAME_BUT_CASE;
         }
-        // A name in a sentence: worth the more, the more it looks like one.
+        // A word of a sentence that is also a name: it scores more if it looks like an identifier.
         if !query.is_name && query.words.iter().any(|word| word == name) {
-            let looks = words::parts(name).len() > 1 || name.contains(char::is_uppercase);
-            return if looks { AMONG_OTHERS } else { AMONG_OTHERS / 4.0 };
+            let is_identifier = words::parts(name).len() > 1 || name.contains(char::is_uppercase);
+            return if is_identifier { AMONG_OTHERS } else { AMONG_OTHERS / 4.0 };
         }
         if folded.starts_with(&query.joined) {
             return BEGINNING * query.joined.len() as f64 / folded.len() as f64;
@@ -372,8 +379,8 @@ impl<'a> Ranking<'a> {
         0.0
     }
 
-    /// What it is worth that the query names where a definition is.
-    fn by_surroundings(&self, file: &File, definition: &Definition) -> f64 {
+    /// The score if the query also names the container or the file of a definition.
+    fn score_by_location(&self, file: &File, definition: &Definition) -> f64 {
         let (_, around) = self.query.name();
         let around = if around.is_empty() && self.query.words.len() > 1 {
             &self.query.words
@@ -391,40 +398,40 @@ impl<'a> Ranking<'a> {
         f64::from(u8::from(container)) * CONTAINER + f64::from(u8::from(in_path)) * NAMED_FILE
     }
 
-    /// The better first; of equals the one whose path comes first, and in it the line.
-    fn in_order(&self, a: &Found, b: &Found) -> Ordering {
-        let path = |found: &Found| self.index.file(found.file).map(|file| &file.path);
+    /// Orders by score, the highest first, then by path and position.
+    fn compare(&self, a: &Candidate, b: &Candidate) -> Ordering {
+        let path = |candidate: &Candidate| self.index.file(candidate.file).map(|file| &file.path);
         let by_path = || path(a).cmp(&path(b)).then(a.at.cmp(&b.at));
         b.score.total_cmp(&a.score).then_with(by_path)
     }
 
-    fn hit(&self, found: Found) -> Option<Hit> {
-        let file = self.index.file(found.file)?;
-        let what = match found.at {
-            Some(at) => What::Definition(file.definitions.get(at as usize)?.clone()),
-            None => What::Text(self.defined_lines(file)),
+    fn hit(&self, candidate: Candidate) -> Option<Hit> {
+        let file = self.index.file(candidate.file)?;
+        let kind = match candidate.at {
+            Some(at) => HitKind::Definition(file.definitions.get(at as usize)?.clone()),
+            None => HitKind::Text(self.matching_definition_lines(file)),
         };
         let (path, signature) = (file.path.clone(), file.signature);
-        Some(Hit { path, signature, score: found.score, what })
+        Some(Hit { path, signature, score: candidate.score, kind })
     }
 
-    /// The lines of a file whose definitions are results themselves.
-    fn defined_lines(&self, file: &File) -> Vec<u32> {
+    /// The lines of a file with definitions that are results themselves.
+    fn matching_definition_lines(&self, file: &File) -> Vec<u32> {
         if self.scope == CodeScope::Text {
             return Vec::new();
         }
-        let fits = |definition: &&Definition| {
+        let matches = |definition: &&Definition| {
             let parts = words::parts(&definition.name);
             let shares = |part: &str| self.query.parts.contains(&part.to_lowercase());
             parts.into_iter().any(shares)
                 || words::folded(&definition.name).starts_with(&self.query.joined)
         };
-        file.definitions.iter().filter(fits).map(|definition| definition.line).collect()
+        file.definitions.iter().filter(matches).map(|definition| definition.line).collect()
     }
 }
 
-/// What somebody is more likely to mean: what has a body, what is no test, what is no mere case or module.
-fn standing(file: &File, definition: &Definition) -> f64 {
+/// How likely a definition is meant: more likely if it has a body, and less if it is in a test, a variant or a module.
+fn prior(file: &File, definition: &Definition) -> f64 {
     let kind = match definition.kind {
         DefinitionKind::Variant | DefinitionKind::Module => 0.92,
         DefinitionKind::Constant => 0.96,
@@ -435,14 +442,13 @@ fn standing(file: &File, definition: &Definition) -> f64 {
     kind * body * if is_test { 0.98 } else { 1.0 }
 }
 
-/// The line of a text, from 1, whose words tell most of what was asked: the first of equals, and none of
-/// those in `except`.
-pub fn best_line(text: &str, worth: &[(String, f64)], except: &[u32]) -> Option<u32> {
+/// The line of a text, from 1, whose terms have the highest weight: the first of equals, and none of those in `except`.
+pub fn best_line(text: &str, weights: &[(String, f64)], except: &[u32]) -> Option<u32> {
     let (mut best, mut most) = (None, 0.0);
     for (number, line) in (1..).zip(text.lines()) {
         let terms: HashSet<String> = words::words(line).flat_map(words::terms).collect();
-        let of_line = worth.iter().filter(|(term, _)| terms.contains(term));
-        let sum: f64 = of_line.map(|(_, worth)| worth).sum();
+        let of_line = weights.iter().filter(|(term, _)| terms.contains(term));
+        let sum: f64 = of_line.map(|(_, weight)| weight).sum();
         if sum > most && !except.contains(&number) {
             (best, most) = (Some(number), sum);
         }

@@ -1,4 +1,4 @@
-//! Reads one file for the index: its words and its definitions. Bounded in size, words and time.
+//! Reads one file for the index: its words and its definitions, within bounds of size, words and time.
 
 use std::borrow::Cow;
 
@@ -6,32 +6,32 @@ use tree_sitter::Parser;
 use yard_core::text::{self, Encoding};
 use yard_core::{Call, ContentHash, Result, WsPath};
 use yard_disk::{Disk, is_settled, read_all};
-use yard_search::is_passing;
+use yard_search::is_unsearchable;
 use yard_store::Signature;
 
 use crate::definitions::{Syntax, read_syntax};
 use crate::grammar::grammar_of;
-use crate::index::{Reading, Standing};
+use crate::index::{FileState, ParsedFile};
 use crate::words;
 
-/// Larger files are not indexed: they are data, or made by a program.
+/// Larger files are not indexed: they are data or generated code.
 const LARGEST: u64 = 1 << 20;
 
-/// What a look at a file came to.
-pub(super) enum Look {
-    /// What it holds now.
-    New(Box<Reading>),
-    /// It holds what it did; the content while its signature is too young to be trusted.
+/// The result of reading a file.
+pub(super) enum ReadOutcome {
+    /// The file is new or has changed.
+    Changed(Box<ParsedFile>),
+    /// The file has not changed. The hash is set while its signature is too recent to be trusted.
     Same(WsPath, Option<ContentHash>),
-    /// It is gone, or may not be read.
+    /// The file is gone, or may not be read.
     Gone(WsPath),
 }
 
-/// A file that is to be read.
-pub(super) struct Wanted {
+/// A file that has to be read.
+pub(super) struct FileToRead {
     pub(super) path: WsPath,
-    /// What it held under the same signature, when that was too young to be trusted.
-    pub(super) young: Option<(Signature, ContentHash)>,
+    /// Its indexed signature and content, if the signature was too recent to be trusted.
+    pub(super) unsettled: Option<(Signature, ContentHash)>,
 }
 
 /// Reads files, one after the other.
@@ -46,62 +46,63 @@ impl<'a> Reader<'a> {
         Self { disk, call, parser: Parser::new() }
     }
 
-    pub(super) fn look(&mut self, wanted: &Wanted) -> Result<Look> {
+    /// Reads a file. One that cannot be searched counts as gone.
+    pub(super) fn read_for_index(&mut self, file: &FileToRead) -> Result<ReadOutcome> {
         self.call.check()?;
-        match self.read(wanted) {
-            Err(fault) if is_passing(fault.code()) => Ok(Look::Gone(wanted.path.clone())),
+        match self.read(file) {
+            Err(fault) if is_unsearchable(fault.code()) => Ok(ReadOutcome::Gone(file.path.clone())),
             read => read,
         }
     }
 
-    fn read(&mut self, Wanted { path, young }: &Wanted) -> Result<Look> {
+    fn read(&mut self, FileToRead { path, unsettled }: &FileToRead) -> Result<ReadOutcome> {
         let (mut file, stat) = self.disk.open_listed(path)?;
-        let mut reading = Reading {
+        let mut parsed = ParsedFile {
             path: path.clone(),
             signature: stat.signature,
-            young: None,
-            standing: Standing::TooLarge,
+            unsettled: None,
+            state: FileState::TooLarge,
             length: 0,
             terms: Vec::new(),
             definitions: Vec::new(),
         };
         if stat.size() > LARGEST {
-            return Ok(Look::New(Box::new(reading)));
+            return Ok(ReadOutcome::Changed(Box::new(parsed)));
         }
         let settled = is_settled(&stat.signature, self.call);
         let bytes = read_all(&mut file, stat.size(), path)?;
         if !settled {
-            reading.young = Some(ContentHash::of(&bytes));
+            parsed.unsettled = Some(ContentHash::of(&bytes));
         }
-        if let Some((signature, hash)) = young
+        if let Some((signature, hash)) = unsettled
             && *signature == stat.signature
             && ContentHash::of(&bytes) == *hash
         {
-            return Ok(Look::Same(path.clone(), reading.young));
+            return Ok(ReadOutcome::Same(path.clone(), parsed.unsettled));
         }
         match text_of(&bytes) {
-            Some(text) => self.text(&text, &mut reading)?,
-            None => reading.standing = Standing::Binary,
+            Some(text) => self.parse(&text, &mut parsed)?,
+            None => parsed.state = FileState::Binary,
         }
-        Ok(Look::New(Box::new(reading)))
+        Ok(ReadOutcome::Changed(Box::new(parsed)))
     }
 
-    fn text(&mut self, text: &str, reading: &mut Reading) -> Result<()> {
-        let counted = words::count(text, &reading.path.to_string());
-        let syntax = match grammar_of(&reading.path) {
+    fn parse(&mut self, text: &str, parsed: &mut ParsedFile) -> Result<()> {
+        let counted = words::count(text, &parsed.path.to_string());
+        let syntax = match grammar_of(&parsed.path) {
             Some(grammar) => read_syntax(&mut self.parser, grammar, text, self.call)?,
             None => Syntax::default(),
         };
-        let partly = counted.is_cut || syntax.is_cut;
-        reading.standing = if partly { Standing::Partly } else { Standing::Known };
-        reading.definitions = syntax.definitions;
-        reading.terms = counted.terms;
-        reading.length = counted.length;
+        let is_partial = counted.is_cut || syntax.is_cut;
+        parsed.state = if is_partial { FileState::Partial } else { FileState::Complete };
+        parsed.definitions = syntax.definitions;
+        parsed.terms = counted.terms;
+        parsed.length = counted.length;
         Ok(())
     }
 }
 
-/// The bytes of a file as text, without a byte order mark; `None` if they are none.
+/// The bytes of a file as text, without a byte order mark; `None` if they are no text.
 pub fn text_of(bytes: &[u8]) -> Option<Cow<'_, str>> {
     let encoding = text::detect(bytes).ok()?;
     if encoding == Encoding::Utf8

@@ -1,88 +1,87 @@
-//! Brings the index up to date with what is on disk: walks, compares signatures, reads what changed.
+//! Brings the index up to date with the disk: walks the tree, compares signatures, and reads changed files.
 //!
-//! Every file that was read is added to the index at once: a search that runs out of time leaves less to
-//! do for the next one.
+//! Every file is added to the index as soon as it is read, so that a search that runs out of time leaves less to do for the
+//! next one.
 
 use yard_core::{Call, Fault, FaultCode, FileKind, Result, WsPath};
 use yard_disk::{Disk, EntryKind, EntryStat, Stats};
 use yard_search::parallel::{self, Pipeline};
-use yard_search::{Flow, Listing, Rules, Walk, is_tolerable};
+use yard_search::{Flow, FolderView, Walk, WalkOptions, is_unreadable};
 
-use crate::code_index::{CodeIndex, Turn};
-use crate::index::{Index, MOST_FILES, Standing};
-use crate::read::{Look, Reader, Wanted};
+use crate::code_index::CodeIndex;
+use crate::index::{FileState, Index, MOST_FILES};
+use crate::read::{FileToRead, ReadOutcome, Reader};
 
 /// Paths that a comparing thread gets at a time.
 const COMPARED: usize = 256;
-/// Fewer files than this are read without another thread: to start one takes longer.
+/// Fewer files than this are read without starting threads, which would take longer.
 const FEW: usize = 8;
 
-/// One look at a folder.
+/// A refresh of the index for one folder.
 pub struct Refresh<'a> {
-    /// The index that is brought up to date.
+    /// The index.
     pub index: &'a CodeIndex,
     /// Where the files are.
     pub disk: &'a Disk,
     /// The folder, its links resolved.
     pub folder: &'a WsPath,
-    /// What each folder shows. All of it has to be on the disk.
-    pub listing: &'a Listing<'a>,
-    /// Who looks.
+    /// Which entries the walk sees. All of them have to be on the disk.
+    pub view: &'a FolderView<'a>,
+    /// The call of the search.
     pub call: &'a Call,
 }
 
 /// What differs between the index and the disk.
 #[derive(Default)]
 struct Difference {
-    wanted: Vec<Wanted>,
+    changed: Vec<FileToRead>,
     gone: Vec<WsPath>,
 }
 
 impl Refresh<'_> {
-    /// Makes the index know the folder as it is at some moment after this call began.
+    /// Refreshes the index. Afterwards it has the state of the folder at some moment after the start of this function.
     pub fn run(&self) -> Result<()> {
         let code = self.index;
-        let Some(mut turn) = code.turn(self.folder, self.call)? else { return Ok(()) };
-        self.look(&turn)?;
+        let Some(mut guard) = code.begin_refresh(self.folder, self.call)? else { return Ok(()) };
+        self.update(code)?;
         if self.is_crowded_out(code) {
             *code.write() = Index::default();
-            self.look(&turn)?;
+            self.update(code)?;
         }
-        turn.looked = Some(self.folder.clone());
+        guard.refreshed = Some(self.folder.clone());
         Ok(())
     }
 
-    fn look(&self, turn: &Turn<'_>) -> Result<()> {
-        let difference = self.compare(turn.code)?;
+    fn update(&self, code: &CodeIndex) -> Result<()> {
+        let difference = self.compare(code)?;
         if !difference.gone.is_empty() {
-            let mut index = turn.code.write();
+            let mut index = code.write();
             difference.gone.iter().for_each(|path| index.remove(path));
         }
-        let wanted = difference.wanted;
-        if wanted.len() < FEW {
-            self.read_here(turn.code, &wanted)
+        let changed = difference.changed;
+        if changed.len() < FEW {
+            self.read_here(code, &changed)
         } else {
-            self.read_all(turn.code, &wanted)
+            self.read_parallel(code, &changed)
         }
     }
 
-    /// Whether files of this folder do not fit into the index because files of other folders fill it.
+    /// Whether files of this folder do not fit into the index because it has files of other folders.
     fn is_crowded_out(&self, code: &CodeIndex) -> bool {
         let index = code.read();
-        let mut beyond = false;
-        let mut others = false;
+        let (mut has_unindexed, mut has_others) = (false, false);
         for (_, file) in index.files() {
             let within = file.path.is_within(self.folder);
-            beyond |= within && file.standing == Standing::Beyond;
-            others |= !within;
+            has_unindexed |= within && file.state == FileState::Unindexed;
+            has_others |= !within;
         }
-        beyond && others
+        has_unindexed && has_others
     }
 
-    /// Compares what is on disk with the index.
+    /// Compares the disk with the index.
     fn compare(&self, code: &CodeIndex) -> Result<Difference> {
         let index = &*code.read();
-        let mut wanted = Vec::new();
+        let mut changed = Vec::new();
         // Which of the files in the index are on disk, by number.
         let mut seen = vec![false; index.end()];
         Pipeline { threads: parallel::cores(), batch: COMPARED }.run(
@@ -93,15 +92,15 @@ impl Refresh<'_> {
             },
             |compared| {
                 match compared? {
-                    Compared::Unknown(path) => {
-                        // One file too many is read, and shows that the index is full.
-                        if index.len() + wanted.len() <= MOST_FILES {
-                            wanted.push(Wanted { path, young: None });
+                    Compared::New(path) => {
+                        // One file more than fits is read, so that the index notices that it is full.
+                        if index.len() + changed.len() <= MOST_FILES {
+                            changed.push(FileToRead { path, unsettled: None });
                         }
                     }
-                    Compared::Known(number, changed) => {
+                    Compared::Indexed(number, to_read) => {
                         seen[number as usize] = true;
-                        wanted.extend(changed);
+                        changed.extend(to_read);
                     }
                     Compared::Gone => {}
                 }
@@ -110,12 +109,12 @@ impl Refresh<'_> {
         )?;
         let unseen = index.files().filter(|(number, _)| !seen[*number as usize]);
         let gone = unseen.filter(|(_, file)| file.path.is_within(self.folder));
-        Ok(Difference { wanted, gone: gone.map(|(_, file)| file.path.clone()).collect() })
+        Ok(Difference { changed, gone: gone.map(|(_, file)| file.path.clone()).collect() })
     }
 
     fn walk(&self, compare: &mut dyn FnMut(WsPath) -> Flow) -> Result<()> {
-        let rules = Rules { recursive: true, include_ignored: false };
-        let mut walk = Walk::new(self.disk, self.call, rules).showing(self.listing);
+        let options = WalkOptions { recursive: true, include_ignored: false };
+        let mut walk = Walk::new(self.disk, self.call, options).viewing(self.view);
         walk.run(self.folder, &mut |visit| {
             let is_file = visit.kind == EntryKind::Known(FileKind::File);
             Ok(match is_file {
@@ -125,26 +124,26 @@ impl Refresh<'_> {
         })
     }
 
-    fn read_here(&self, code: &CodeIndex, wanted: &[Wanted]) -> Result<()> {
+    fn read_here(&self, code: &CodeIndex, files: &[FileToRead]) -> Result<()> {
         let mut reader = Reader::new(self.disk, self.call);
-        wanted
-            .iter()
-            .try_for_each(|wanted| reader.look(wanted).map(|look| take_in(&mut code.write(), look)))
+        files.iter().try_for_each(|file| {
+            reader.read_for_index(file).map(|outcome| apply(&mut code.write(), outcome))
+        })
     }
 
-    fn read_all(&self, code: &CodeIndex, wanted: &[Wanted]) -> Result<()> {
-        let (mut done, total) = (0, wanted.len());
+    fn read_parallel(&self, code: &CodeIndex, files: &[FileToRead]) -> Result<()> {
+        let (mut done, total) = (0, files.len());
         let read = Pipeline { threads: parallel::cores(), batch: 1 }.run(
-            |read| {
-                let _ = wanted.iter().try_for_each(read);
+            |send| {
+                let _ = files.iter().try_for_each(send);
                 Ok(())
             },
             || {
                 let mut reader = Reader::new(self.disk, self.call);
-                move |wanted| reader.look(wanted)
+                move |file| reader.read_for_index(file)
             },
-            |look| {
-                take_in(&mut code.write(), look?);
+            |outcome| {
+                apply(&mut code.write(), outcome?);
                 done += 1;
                 self.call.progress(done as u64, Some(total as u64));
                 Ok(Flow::Continue(()))
@@ -154,48 +153,48 @@ impl Refresh<'_> {
     }
 }
 
-/// A file on disk, beside what the index knows of it.
+/// A file on disk compared with the index.
 enum Compared {
     /// The index does not have it.
-    Unknown(WsPath),
-    /// The index has it under this number; what has to be read again of it.
-    Known(u32, Option<Wanted>),
+    New(WsPath),
+    /// The index has it under this number. It has to be read again if it may have changed.
+    Indexed(u32, Option<FileToRead>),
     /// It vanished, or may not be looked at.
     Gone,
 }
 
 fn compare(index: &Index, stats: &mut Stats<'_>, path: WsPath) -> Result<Compared> {
-    let Some(number) = index.number(&path) else { return Ok(Compared::Unknown(path)) };
+    let Some(number) = index.number(&path) else { return Ok(Compared::New(path)) };
     match stats.stat(&path) {
-        Ok(Some(stat)) => Ok(Compared::Known(number, changed(index, number, path, &stat))),
+        Ok(Some(stat)) => Ok(Compared::Indexed(number, changed(index, number, path, &stat))),
         Ok(None) => Ok(Compared::Gone),
-        Err(fault) if is_tolerable(fault.code()) => Ok(Compared::Gone),
+        Err(fault) if is_unreadable(fault.code()) => Ok(Compared::Gone),
         Err(fault) => Err(fault),
     }
 }
 
-/// What has to be read again of a file that is known, if anything.
-fn changed(index: &Index, number: u32, path: WsPath, stat: &EntryStat) -> Option<Wanted> {
+/// An indexed file, if it has to be read again.
+fn changed(index: &Index, number: u32, path: WsPath, stat: &EntryStat) -> Option<FileToRead> {
     let file = index.file(number)?;
     if file.signature != stat.signature {
-        return Some(Wanted { path, young: None });
+        return Some(FileToRead { path, unsettled: None });
     }
-    if file.standing == Standing::Beyond {
-        return index.has_room().then_some(Wanted { path, young: None });
+    if file.state == FileState::Unindexed {
+        return index.has_room().then_some(FileToRead { path, unsettled: None });
     }
-    let hash = file.young?;
-    Some(Wanted { path, young: Some((file.signature, hash)) })
+    let hash = file.unsettled?;
+    Some(FileToRead { path, unsettled: Some((file.signature, hash)) })
 }
 
-fn take_in(index: &mut Index, look: Look) {
-    match look {
-        Look::New(reading) => index.put(*reading),
-        Look::Same(path, young) => index.settle(&path, young),
-        Look::Gone(path) => index.remove(&path),
+fn apply(index: &mut Index, outcome: ReadOutcome) {
+    match outcome {
+        ReadOutcome::Changed(file) => index.put(*file),
+        ReadOutcome::Same(path, unsettled) => index.set_unsettled(&path, unsettled),
+        ReadOutcome::Gone(path) => index.remove(&path),
     }
 }
 
-/// What was read stays in the index: the fault of a search that ran out of time says how to go on.
+/// The fault of a search that ran out of time, which says how to go on: files that were read stay in the index.
 fn unfinished(fault: Fault, done: usize, total: usize) -> Fault {
     if fault.code() != FaultCode::Timeout {
         return fault;

@@ -1,19 +1,18 @@
-//! How text becomes words: identifiers as they stand, and the parts that people put them together of.
-//! Pure: the same for what is indexed and for what is asked.
+//! Splits text into words: identifiers, and the parts of which they are composed. The same for indexed text and queries.
 
 use std::collections::HashMap;
 
-/// Longer words of a text are noise: encoded data.
+/// Longer words are skipped: they are encoded data.
 const LONGEST: usize = 128;
-/// Most different words that are kept of one file.
+/// Most different words of one file.
 const MOST_WORDS: usize = 4_096;
 
-/// The identifiers of a text, as they stand.
+/// The identifiers of a text.
 pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| c != '_' && !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-/// The parts of an identifier: `parseHTTPReply2` and `parse_http_reply_2` have the same, but for case.
+/// The parts of an identifier: those of `parseHTTPReply2` and `parse_http_reply_2` differ only in case.
 pub(super) fn parts(word: &str) -> Vec<&str> {
     let (mut parts, mut start) = (Vec::new(), 0);
     let mut characters = word.char_indices().peekable();
@@ -21,7 +20,7 @@ pub(super) fn parts(word: &str) -> Vec<&str> {
     while let Some((at, character)) = characters.next() {
         let class = Class::of(character);
         let next = characters.peek().map_or(Class::Other, |(_, next)| Class::of(*next));
-        if is_seam(before, class, next) {
+        if is_boundary(before, class, next) {
             parts.push(&word[start..at]);
             start = at;
         }
@@ -55,22 +54,22 @@ impl Class {
 }
 
 /// Whether a part ends before a character of `class`.
-fn is_seam(before: Class, class: Class, next: Class) -> bool {
+fn is_boundary(before: Class, class: Class, next: Class) -> bool {
     match (before, class) {
         (_, Class::Other) => true,
-        // The last capital of a row belongs to the word that it begins: `HTTPReply`.
+        // The last of several capitals begins the next word: `HTTPReply`.
         (Class::Upper, Class::Upper) => next == Class::Lower,
         (Class::Upper, Class::Lower) => false,
         _ => before != class,
     }
 }
 
-/// A name without what spellings differ in: `search_code`, `searchCode` and `SearchCode` are one.
+/// A name without underscores and case: `search_code`, `searchCode` and `SearchCode` fold to the same.
 pub(super) fn folded(word: &str) -> String {
     word.chars().filter(|c| *c != '_').flat_map(char::to_lowercase).collect()
 }
 
-/// The terms that a word is found by: its parts, and itself if it has several.
+/// The terms by which a word is found: its parts, and the whole word if it has several.
 pub(super) fn terms(word: &str) -> impl Iterator<Item = String> {
     let parts = parts(word);
     let whole = (parts.len() > 1).then(|| folded(word));
@@ -78,24 +77,24 @@ pub(super) fn terms(word: &str) -> impl Iterator<Item = String> {
     parts.into_iter().chain(whole).filter(|term| term.len() > 1)
 }
 
-/// How often each term is in a text, at most 255 times; and whether terms were left out.
+/// How often each term occurs in a text, at most 255 times, and whether terms were left out.
 pub(super) struct Counted {
     pub(super) terms: Vec<(String, u8)>,
-    /// Words in all.
+    /// How many words the text has.
     pub(super) length: u32,
     pub(super) is_cut: bool,
 }
 
 /// Counts the terms of a text.
 pub(super) fn count(text: &str, path: &str) -> Counted {
-    // Whole words first: most stand there again and again, and are taken apart once.
+    // Whole words are counted first: most occur often, and are split only once.
     let mut seen: HashMap<&str, u32> = HashMap::new();
     let mut length = 0u32;
     for word in words(text).filter(|word| word.len() <= LONGEST) {
         *seen.entry(word).or_default() += 1;
         length = length.saturating_add(1);
     }
-    // What a file is called says more about it than a word in it.
+    // The words of a path describe a file better than a word in it.
     words(path).for_each(|word| *seen.entry(word).or_default() += 2);
     let is_cut = seen.len() > MOST_WORDS;
     if is_cut {
@@ -112,7 +111,7 @@ pub(super) fn count(text: &str, path: &str) -> Counted {
     Counted { terms, length, is_cut }
 }
 
-/// Of too many words, those that stand there most often.
+/// Retains the most frequent words.
 fn keep_most(seen: &mut HashMap<&str, u32>) {
     let mut all: Vec<(&str, u32)> = seen.drain().collect();
     all.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
@@ -124,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn identifiers_come_apart_where_people_put_them_together() {
+    fn identifiers_are_split_into_their_parts() {
         for (word, expected) in [
             ("search_code", vec!["search", "code"]),
             ("searchCode", vec!["search", "Code"]),

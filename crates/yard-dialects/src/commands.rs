@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use yard_core::op::Landed;
 use yard_core::{Fault, FaultCode, FileKind, Subject, WsPath};
-use yard_gate::{Access, Command, Finished, HostTraffic, NotKept, Said, Stopped};
+use yard_gate::{Access, Command, Finished, HostTraffic, StorageWarning, Said, Stopped};
 
 use crate::stop::completed;
 use crate::tool::{Context, Stop};
@@ -148,7 +148,7 @@ pub(crate) fn outcome_message(context: &Context<'_>, finished: &Finished) -> Opt
     parts.extend(finished.dropped.clone());
     parts.extend(changes_message(&finished.landed));
     parts.extend(masked_message(finished.ran.masked));
-    parts.extend(finished.ran.not_kept.iter().map(not_kept_message));
+    parts.extend(finished.ran.storage_warnings.iter().map(not_kept_message));
     parts.extend(hidden_program_message(context, finished));
     parts.extend(hosts_message(&finished.ran.hosts));
     if !finished.landed.left_out.is_empty() {
@@ -219,17 +219,17 @@ fn first_of(hosts: &[String]) -> String {
 }
 
 /// About caches or a home whose changes the next command will not see.
-fn not_kept_message(what: &NotKept) -> String {
+fn not_kept_message(what: &StorageWarning) -> String {
     match what {
-        NotKept::CachesFull => {
+        StorageWarning::CachesFull => {
             "the package caches of this workspace are full, so that what the command downloaded is not kept for \
              the next one (`toolyard storage` shows them; `caches_mib` of `[commands]` is their size)"
                 .to_owned()
         }
-        NotKept::CachesUnusable(why) => {
+        StorageWarning::CachesUnusable(why) => {
             format!("what the command added to the package caches is not kept: {why}")
         }
-        NotKept::HomeFull => {
+        StorageWarning::HomeFull => {
             "the home and /tmp of this chat are full: remove what is not needed there (`home_mib` of \
              `[commands]` is their size)"
                 .to_owned()
@@ -266,16 +266,16 @@ mod tests {
     fn caches_and_homes_that_are_full_are_reported_with_their_setting() {
         for (what, message) in [
             (
-                NotKept::CachesFull,
+                StorageWarning::CachesFull,
                 "the package caches of this workspace are full, so that what the command downloaded is not kept \
                  for the next one (`toolyard storage` shows them; `caches_mib` of `[commands]` is their size)",
             ),
             (
-                NotKept::CachesUnusable("the disk is full".to_owned()),
+                StorageWarning::CachesUnusable("the disk is full".to_owned()),
                 "what the command added to the package caches is not kept: the disk is full",
             ),
             (
-                NotKept::HomeFull,
+                StorageWarning::HomeFull,
                 "the home and /tmp of this chat are full: remove what is not needed there (`home_mib` of \
                  `[commands]` is their size)",
             ),

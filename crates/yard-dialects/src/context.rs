@@ -41,7 +41,7 @@ impl<'a> Context<'a> {
 impl Context<'_> {
     /// Performs one operation through the gate.
     pub fn perform<O: Execute>(&self, op: O) -> Result<O::Answer, Stop> {
-        let named = op.asked();
+        let named = op.named_paths();
         let performed = self.attempt.perform(op);
         completed(performed.map_err(|fault| self.fault_for_caller(fault, &named))?)
     }

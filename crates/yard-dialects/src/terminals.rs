@@ -6,7 +6,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 use yard_core::{Fault, WsPath};
-use yard_gate::{Screen, Stopped, TerminalInfo, TerminalUpdate, Why};
+use yard_gate::{Screen, Stopped, TerminalInfo, TerminalUpdate, UpdateReason};
 
 use crate::context::message_paths;
 use crate::tool::{Context, Stop};
@@ -82,7 +82,7 @@ impl TerminalReply {
     pub(crate) fn of(context: &Context<'_>, look: &TerminalUpdate) -> Self {
         let TerminalUpdate { glance, .. } = look;
         let output = commands::output_text(context, &glance.said);
-        let ends_now = glance.why != Why::Ended && context.session().is_for_one_call();
+        let ends_now = glance.why != UpdateReason::Ended && context.session().is_for_one_call();
         Self {
             output: output.text,
             truncated: output.truncated,
@@ -114,11 +114,11 @@ impl ScreenReply {
 const ENDS_NOW: &str = "it had not ended by itself, and ends with this call: `toolyard call` keeps no terminals, \
      `toolyard mcp` and `toolyard serve` do";
 
-fn state(why: Why) -> State {
+fn state(why: UpdateReason) -> State {
     match why {
-        Why::Ended => State::Ended,
-        Why::Input | Why::Quiet => State::Waiting,
-        Why::Listening | Why::Time => State::Running,
+        UpdateReason::Ended => State::Ended,
+        UpdateReason::Input | UpdateReason::Quiet => State::Waiting,
+        UpdateReason::Listening | UpdateReason::Time => State::Running,
     }
 }
 
@@ -127,7 +127,7 @@ fn reason(context: &Context<'_>, look: &TerminalUpdate) -> String {
     let glance = &look.glance;
     let hidden = if glance.echoes { "" } else { "; what is typed is not shown" };
     match glance.why {
-        Why::Ended => match glance.end.and_then(|ended| Some((ended.stopped?, ended.took))) {
+        UpdateReason::Ended => match glance.end.and_then(|ended| Some((ended.stopped?, ended.took))) {
             Some((Stopped::Cancelled, _)) if look.ended.is_some() => {
                 format!("it was ended: {}", look.ended.as_deref().unwrap_or_default())
             }
@@ -142,10 +142,10 @@ fn reason(context: &Context<'_>, look: &TerminalUpdate) -> String {
                 limit_messages::ended_by(why, &context.session().command_limits(), took)
             }
         },
-        Why::Input => format!("the program reads from the terminal{hidden}"),
-        Why::Quiet => format!("it was quiet for a while, and what it does cannot be seen{hidden}"),
-        Why::Listening => "it listens on a port now, and goes on".to_owned(),
-        Why::Time => "it still runs, and does not wait for input; poll with empty chars".to_owned(),
+        UpdateReason::Input => format!("the program reads from the terminal{hidden}"),
+        UpdateReason::Quiet => format!("it was quiet for a while, and what it does cannot be seen{hidden}"),
+        UpdateReason::Listening => "it listens on a port now, and goes on".to_owned(),
+        UpdateReason::Time => "it still runs, and does not wait for input; poll with empty chars".to_owned(),
     }
 }
 

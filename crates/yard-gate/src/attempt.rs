@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::Value;
 use yard_core::op::Operation;
 use yard_core::{ApprovalId, Call, ChatId, Effect, Fault, FaultCode, QuestionId, Result, RunId};
-use yard_kernel::{Committed, Execute, Planned, Proposal, Signed};
+use yard_kernel::{Committed, Execute, Planned, Proposal, StepMetadata};
 use yard_net::Target;
 use yard_store::{AuditEntry, Chat, Mode, NewTurn, StepSideEffect};
 
@@ -507,7 +507,7 @@ impl<'a> Attempt<'a> {
         self.open().hints.members.secret
     }
 
-    fn sign<O: Operation>(&self, chat: &CallChat, effect: &Effect) -> Result<Signed> {
+    fn sign<O: Operation>(&self, chat: &CallChat, effect: &Effect) -> Result<StepMetadata> {
         let session = self.session;
         let audit = self.audit_entry::<O>(effect);
         let chat = match session.chat() {
@@ -515,7 +515,7 @@ impl<'a> Attempt<'a> {
             None if session.awaits_chat() => Some(session.needed_chat(self.call)?.id),
             None => chat.get(session)?.map(|chat| chat.id),
         };
-        Ok(Signed { author: session.actor().author(), chat, audit, side_effects: Vec::new() })
+        Ok(StepMetadata { author: session.actor().author(), chat, audit, side_effects: Vec::new() })
     }
 
     pub(crate) fn audit_entry<O: Operation>(&self, effect: &Effect) -> AuditEntry {

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use yard_core::op::{Land, Landed};
 use yard_core::{ChatId, Effect, EffectKind, Fault, FaultCode, Result, RunId, WsPath};
 use yard_disk::Said;
-use yard_kernel::{Command, Ground, Ran, store_fault};
+use yard_kernel::{Command, FinishedRun, WriteMode, store_fault};
 use yard_sandbox::{Level, Limits as CommandLimits};
 use yard_store::{Mode, StoreError};
 
@@ -35,9 +35,9 @@ pub struct Finished {
 }
 
 /// The effect of starting a command. In place it is any change, because it is not known what the command will do.
-pub(crate) fn effect_of_start(command: &Command, ground: Ground) -> Effect {
+pub(crate) fn effect_of_start(command: &Command, ground: WriteMode) -> Effect {
     let start = Effect::one(EffectKind::Run, command.folder.clone());
-    if ground != Ground::Place {
+    if ground != WriteMode::InPlace {
         return start.on_own(true);
     }
     let kinds = [EffectKind::Create, EffectKind::Modify, EffectKind::Remove];
@@ -72,7 +72,7 @@ impl Attempt<'_> {
     /// Runs a command. Every command of a tool is run here.
     pub fn run(&self, command: &Command) -> Result<Completion<Finished>> {
         if let Some(run) = self.permitted_run() {
-            let ran = self.open().workspace.ran(run)?;
+            let ran = self.open().workspace.finished_run(run)?;
             return match self.refusal() {
                 Some(why) => Ok(self.dropping_changes(ran, why)),
                 None => self.land(ran),
@@ -84,8 +84,8 @@ impl Attempt<'_> {
 
     fn start_and_land(&self, command: &Command) -> Result<Completion<Finished>> {
         let (call, workspace) = (self.call(), &self.open().workspace);
-        let ground = match workspace.ground()? {
-            Ground::Place if self.session().mode()? == Mode::Plan => Ground::Nothing,
+        let ground = match workspace.write_mode()? {
+            WriteMode::InPlace if self.session().mode()? == Mode::Plan => WriteMode::ReadOnly,
             ground => ground,
         };
         let effect = effect_of_start(command, ground);
@@ -97,20 +97,20 @@ impl Attempt<'_> {
         let chat = self.session().needed_chat(call)?.id;
         let command = &self.with_network(chat, command);
         let run = RunId::new(call.world());
-        if ground == Ground::Place {
+        if ground == WriteMode::InPlace {
             self.record_changes_of_others()?;
         }
         let mut on_start = || self.start(&effect, run);
         let ran = workspace.run(run, command, ground, Some(chat), call, &mut on_start)?;
         self.audit_traffic(run, &ran.hosts)?;
         match ground {
-            Ground::Layer => self.land(ran),
-            Ground::Place => {
+            WriteMode::Overlay => self.land(ran),
+            WriteMode::InPlace => {
                 let landed = self.record_changes_in_place();
                 workspace.drop_run(ran.run);
                 Ok(Completion::Done(Finished { ran, landed: landed?, dropped: None }))
             }
-            Ground::Nothing => {
+            WriteMode::ReadOnly => {
                 let why = "this chat is in plan mode: the command could change nothing";
                 Ok(self.dropping_changes(ran, why))
             }
@@ -125,7 +125,7 @@ impl Attempt<'_> {
     /// Runs a command that only reads: its changes are dropped. If commands are unconfined, it runs as any other command.
     pub fn run_read_only(&self, command: &Command) -> Result<Completion<Finished>> {
         let workspace = &self.open().workspace;
-        workspace.ground()?;
+        workspace.write_mode()?;
         if workspace.box_level() == Some(Level::Unconfined) {
             return self.run(command);
         }
@@ -144,7 +144,7 @@ impl Attempt<'_> {
     /// asked before it. It is refused if no command may start or commands are unconfined.
     pub fn run_to_preview(&self, command: &Command) -> Result<Finished> {
         self.check_may_preview(command)?;
-        self.open().workspace.ground()?;
+        self.open().workspace.write_mode()?;
         let effect = effect_of_confined_start(command);
         let call = self.restricted_call()?;
         let attempt = self.with_call(&call);
@@ -161,8 +161,8 @@ impl Attempt<'_> {
         on_start: &mut dyn FnMut(RunId) -> Result<()>,
     ) -> Result<Finished> {
         let workspace = &self.open().workspace;
-        let ground = match workspace.ground()? {
-            Ground::Place => Ground::Nothing,
+        let ground = match workspace.write_mode()? {
+            WriteMode::InPlace => WriteMode::ReadOnly,
             ground => ground,
         };
         let run = RunId::new(self.call().world());

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use yard_core::{Call, Reading as _, Result, World};
-use yard_kernel::{Outside, store_fault};
+use yard_kernel::{ExternalChanges, store_fault};
 use yard_store::{EVENT_PATHS, Event, EventRow};
 
 use crate::lock::lock;
@@ -59,7 +59,7 @@ impl OpenWorkspace {
         }
         let (records, changes, clock) =
             (Arc::clone(&self.records), self.changes.clone(), Arc::clone(&world));
-        let record = move |Outside { changed, more }: Outside| {
+        let record = move |ExternalChanges { changed, more }: ExternalChanges| {
             // An event without paths says that more files changed than were counted.
             let rest = more.then_some(&[][..]);
             for paths in changed.chunks(EVENT_PATHS).chain(rest) {

@@ -65,8 +65,8 @@ pub use transcript::TranscriptFiles;
 pub use web::{SearchHit, SearchProvider, Web};
 pub use yard_disk::Said;
 pub use yard_kernel::{
-    Boxed, Command, Execute, Glance, Leftover, NotKept, Ran, Screen, Upload, Uploaded, Why,
-    Workspace,
+    Command, CommandBox, Execute, FinishedRun, Leftover, Screen, StorageWarning, TerminalUpdate,
+    UpdateReason, Upload, Uploaded, Workspace,
 };
 pub use yard_net::{
     Access, HostTraffic, Method, Net, Page as WebPage, Request, Resolve, Response, Shape, Target,

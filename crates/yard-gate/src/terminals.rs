@@ -15,7 +15,7 @@ use std::time::Duration;
 use serde_json::json;
 use yard_core::op::Land;
 use yard_core::{Call, ChatId, Fault, FaultCode, Result, RunId, Timestamp};
-use yard_kernel::{Command, Ground, NewTerminal, Screen};
+use yard_kernel::{Command, NewTerminal, Screen, WriteMode};
 use yard_sandbox::Size;
 use yard_store::{Mode, TerminalState};
 
@@ -41,7 +41,7 @@ struct NewTerminalRequest<'a> {
     chat: ChatId,
     name: &'a str,
     command: &'a Command,
-    ground: Ground,
+    ground: WriteMode,
     asked_at: Timestamp,
 }
 
@@ -68,8 +68,8 @@ impl Attempt<'_> {
         let (session, workspace) = (self.session(), &self.open().workspace);
         check_name(name)?;
         let ground = match session.mode()? {
-            Mode::Plan => Ground::Nothing,
-            Mode::Build => Ground::Place,
+            Mode::Plan => WriteMode::ReadOnly,
+            Mode::Build => WriteMode::InPlace,
         };
         // No person is asked where no command can run.
         workspace.ground()?;
@@ -91,7 +91,7 @@ impl Attempt<'_> {
 
     fn begin_terminal(&self, new: &NewTerminalRequest<'_>) -> Result<Arc<OpenTerminal>> {
         let (session, open) = (self.session(), self.open());
-        if new.ground == Ground::Place {
+        if new.ground == WriteMode::InPlace {
             self.record_changes_of_others()?;
         }
         {
@@ -137,7 +137,7 @@ impl Attempt<'_> {
         });
         let note = note.to_string();
         let (size, note) = (Size::default(), note.as_bytes());
-        let started = NewTerminal { run, command, ground, chat, size, note };
+        let started = NewTerminal { run, command, write_mode: ground, chat, size, note };
         let effect = effect_of_start(command, ground);
         // Read before the start, so that rules that are set meanwhile count as a change.
         let rules = self.open().rules(call)?.to_full_text();
@@ -180,7 +180,7 @@ impl Attempt<'_> {
             let message = "whoever opened this terminal may not be here any more";
             return Err(Fault::new(FaultCode::Denied, message));
         }
-        if new.ground == Ground::Place && self.session().mode()? == Mode::Plan {
+        if new.ground == WriteMode::InPlace && self.session().mode()? == Mode::Plan {
             let message = "this chat went into plan mode meanwhile; open the terminal again";
             return Err(Fault::new(FaultCode::Denied, message));
         }
@@ -196,7 +196,7 @@ impl Attempt<'_> {
         if !text.is_empty() {
             self.check_may_type(&one)?;
             self.open().workspace.share_ports(one.chat, &one.terminal);
-            one.terminal.types(text, self.call())?;
+            one.terminal.type_text(text, self.call())?;
         }
         one.update(time, self.call())
     }
@@ -221,7 +221,7 @@ impl Attempt<'_> {
     fn check_may_type(&self, one: &OpenTerminal) -> Result<()> {
         let session = self.session();
         self.check_record_write("type")?;
-        if one.ground == Ground::Place && session.mode()? == Mode::Plan {
+        if one.ground == WriteMode::Place && session.mode()? == Mode::Plan {
             let reason = format!(
                 "this chat is in plan mode, and the session {} was opened in build mode: what is typed \
                  there can change files. Open another session, which cannot",
@@ -233,7 +233,7 @@ impl Attempt<'_> {
             let reason = format!("the session {} was ended: {ended}", one.name);
             return Err(Fault::new(FaultCode::Denied, reason));
         }
-        if !one.terminal.runs() {
+        if !one.terminal.is_running() {
             let reason = format!("the session {} is over; open another one", one.name);
             return Err(Fault::new(FaultCode::NotFound, reason));
         }
@@ -290,7 +290,7 @@ impl Terminals<'_> {
             .all
             .iter()
             .filter(may_end)
-            .find(|one| one.terminal.run() == run && one.terminal.runs())
+            .find(|one| one.terminal.run() == run && one.terminal.is_running())
             .cloned();
         let one = terminal.ok_or_else(|| no_terminal(run))?;
         one.terminal.stop();

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use yard_core::FaultCode;
 use yard_gate::{Command, Completion, Policy, Session, TerminalState};
-use yard_kernel::Boxed;
+use yard_kernel::CommandBox;
 use yard_sandbox::{HELPER, Sandbox, Wish, inner};
 
 use support::{Gate, PLAIN, path};
@@ -58,7 +58,7 @@ fn main() -> ExitCode {
 fn gate() -> Gate {
     let helper = std::env::current_exe().unwrap();
     let wish = Wish { allow_unconfined: true, ..Wish::default() };
-    Gate::with_box(Some(Boxed::new(move || Sandbox::probe(helper, wish))))
+    Gate::with_box(Some(CommandBox::new(move || Sandbox::probe(helper, wish))))
 }
 
 fn shell() -> Command {
@@ -86,7 +86,7 @@ fn output_with(gate: &Gate, session: &Session, line: &str, wanted: &str) -> Stri
     while !output.contains(wanted) && begun.elapsed() < Duration::from_secs(30) {
         let attempt = session.attempt(PLAIN, &call);
         let look = attempt.send_input("t", line, Duration::from_secs(1)).unwrap();
-        output.push_str(&String::from_utf8_lossy(&look.glance.said.head));
+        output.push_str(&String::from_utf8_lossy(&look.glance.output.head));
         line = "";
     }
     output

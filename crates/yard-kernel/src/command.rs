@@ -1,11 +1,11 @@
-//! Commands: run in the box, each on a layer of its own over the workspace. A run changes nothing; what is
-//! in its layer afterwards lands by `op/land.rs`, is kept until a person has decided, or is dropped.
+//! Runs commands in the box, each on a layer of its own over the workspace. A run does not change the workspace: its layer
+//! lands afterwards (`op/land.rs`), is retained until a person has decided, or is dropped.
 //!
-//! Where there are walls and no layers a command runs in place: what it changes is changed, and is
-//! recorded by `op/import.rs` when it is over.
+//! Where overlays are not available, a command runs in place: it writes to the workspace itself, and its changes are
+//! recorded when it has ended (`op/import.rs`).
 //!
-//! A run is a folder (`layer.rs` of `yard-disk`). One that a crash leaves without a mark that somebody waits for it
-//! was interrupted: the next opening removes it, and the audit chain says so.
+//! Every run has a folder (`yard-disk`). A folder that a crash leaves without the file `waiting` belongs to an interrupted
+//! run: the next opening removes it, and adds a row to the audit chain.
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -19,119 +19,126 @@ use yard_sandbox::{Ended, Exit, Hear, Layer, Level, Limits, Order, Sandbox, Stop
 use yard_store::AuditEntry;
 
 use crate::box_sockets::BoxSockets;
-use crate::boxed::TerminalLimits;
-use crate::output;
+use crate::build_output;
+use crate::command_box::TerminalLimits;
+use crate::moved_refs::{self, MovedRef, note_rewound_refs};
 use crate::ports;
-use crate::refs::{self, Moved, note_rewound};
+use crate::run_environment::{
+    Command, RunEnvironment, StorageWarning, WriteMode, no_box, not_read_only,
+};
 use crate::run_files::{
-    ENDED, HOSTS, IN_PLACE, INTERRUPTED, LOG, MASKED, NOTE, STDERR, STDOUT, TOLD, WAITING,
+    ENDED, HOSTS, IN_PLACE, INTERRUPTED, LOG, MASKED, NOTE, REPORTED, STDERR, STDOUT, WAITING,
     ended_of, ended_text,
 };
-use crate::site::{Command, Ground, NotKept, Site, no_box, not_held};
 use crate::workspace::Workspace;
 
-/// As long as git may think about all refs that a command moved.
-const QUESTIONS_MILLIS: i64 = 20_000;
+/// How long git may take to check all refs that a command moved.
+const GIT_MILLIS: i64 = 20_000;
 const AN_HOUR: Duration = Duration::from_secs(3_600);
-/// A command that ran to its end, whichever that was.
+/// A command that has ended, in whatever way.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ran {
+pub struct FinishedRun {
     /// The run.
     pub run: RunId,
     /// How it ended.
     pub ended: Ended,
-    /// What it said.
+    /// Its standard output.
     pub stdout: Said,
-    /// What it complained of.
+    /// Its standard error.
     pub stderr: Said,
-    /// The hosts that it asked for, and what came of each.
+    /// The hosts that it tried to reach, with the result of each.
     pub hosts: Vec<HostTraffic>,
-    /// How many files of the workspace it could not read, because its caller may not.
+    /// How many files of the workspace were masked, because its caller may not read them.
     pub masked: u64,
-    /// What will not be there for the next command.
-    pub not_kept: Vec<NotKept>,
+    /// Why something that it stored will not be there for the next command.
+    pub storage_warnings: Vec<StorageWarning>,
 }
 
 impl Workspace {
-    /// Runs a command to its end, with the home of a chat; without one, with a home that goes with it. `starts`
-    /// is done while the box is being made, and the command starts after it: what must be durable by then is
-    /// nothing that it waits for twice.
+    /// Runs a command to its end. It has the home of a chat, or without one a home that is removed after the run.
+    /// `on_start` is called while the box is being made, and the command starts only if that succeeds. It writes what must
+    /// be durable before the command starts.
     pub fn run(
         &self,
         run: RunId,
         command: &Command,
-        ground: Ground,
+        write_mode: WriteMode,
         chat: Option<ChatId>,
         call: &Call,
-        starts: &mut dyn FnMut() -> Result<()>,
-    ) -> Result<Ran> {
+        on_start: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<FinishedRun> {
         let boxed = self.boxed.as_ref().ok_or_else(no_box)?;
-        if ground == Ground::Nothing && boxed.sandbox().level() == Level::Unconfined {
-            return Err(not_held());
+        if write_mode == WriteMode::ReadOnly && boxed.sandbox().level() == Level::Unconfined {
+            return Err(not_read_only());
         }
-        output::trim(self)?;
+        build_output::trim(self)?;
         let folder = self.runs.begin(run, &self.disk)?;
         let sockets = (boxed.sandbox().level() == Level::Full).then(|| {
             let terminals = chat.map(|chat| ports::of_chat(&self.port_sockets, chat).ports);
             BoxSockets::new(Proxy::new(command.reach.clone(), call), terminals.unwrap_or_default())
         });
-        let mut ear = Ear::new(&folder, boxed.keeping.stream_bytes, sockets, starts);
-        let site = self.prepare(&folder, boxed, command, ground, chat, call);
-        let ran = match site.and_then(|site| self.run_at(&site, &folder, command, call, &mut ear)) {
+        let mut io = RunIo::new(&folder, boxed.keeping.stream_bytes, sockets, on_start);
+        let environment = self.prepare(&folder, boxed, command, write_mode, chat, call);
+        let ran = match environment
+            .and_then(|environment| self.run_in(&environment, &folder, command, call, &mut io))
+        {
             Ok(end) => self
-                .over(run, &folder, ear, end)
+                .finish(run, &folder, io, end)
                 .and_then(|ran| self.note_reading(&ran, call).map(|()| ran)),
             Err(fault) => {
-                ear.sockets.iter().for_each(|sockets| drop(sockets.end()));
-                Err(ear.refused.unwrap_or(fault))
+                io.sockets.iter().for_each(|sockets| drop(sockets.end()));
+                Err(io.refused.unwrap_or(fault))
             }
         };
-        self.spills.sweep(&boxed.keeping, call.world().now(), Some(run));
+        self.command_outputs.sweep(&boxed.keeping, call.world().now(), Some(run));
         ran.inspect_err(|_| self.runs.remove(run))
     }
 
-    fn run_at(
+    fn run_in(
         &self,
-        site: &Site,
+        environment: &RunEnvironment,
         folder: &RunFolder,
         command: &Command,
         call: &Call,
-        ear: &mut Ear<'_>,
-    ) -> Result<End> {
+        io: &mut RunIo<'_>,
+    ) -> Result<RunEnd> {
         let boxed = self.boxed.as_ref().ok_or_else(no_box)?;
         let limits = Limits { wall: command.wall, ..boxed.limits };
-        let sockets = ear.sockets.as_ref().map(BoxSockets::wanted).unwrap_or_default();
-        let order = site.order(command, limits, sockets, None);
+        let sockets = io.sockets.as_ref().map(BoxSockets::wanted).unwrap_or_default();
+        let order = environment.order(command, limits, sockets, None);
         let sandbox = boxed.sandbox();
-        let ended = sandbox.run(&order, call, ear).map_err(|error| {
-            let kind = sandbox.unfit_file_system(&error, &site.root);
+        let ended = sandbox.run(&order, call, io).map_err(|error| {
+            let kind = sandbox.unfit_file_system(&error, &environment.root);
             not_run(command, &error, kind)
         })?;
-        if site.ground == Ground::Layer {
-            // The command is over, and its caller's time may be: this is looked at all the same.
+        if environment.write_mode == WriteMode::Overlay {
+            // The call may be out of time by now, but the moved refs have to be checked all the same.
             let after = Call::new(call.shared_world());
-            let asking = after.clone().within_millis(QUESTIONS_MILLIS);
-            let asks = |moved: &Moved| {
-                // No overlay takes up the scratch of another.
-                let work = asking.check().and_then(|()| folder.another_work());
+            let git_call = after.clone().within_millis(GIT_MILLIS);
+            let check = |moved: &MovedRef| {
+                // Each overlay needs a work folder of its own.
+                let work = git_call.check().and_then(|()| folder.another_work());
                 work.is_ok_and(|work| {
-                    let layer = Layer::Overlay { upper: &site.upper, work: &work };
+                    let layer = Layer::Overlay { upper: &environment.upper, work: &work };
                     let order = Order { layer, lasting: None, ..order.clone() };
-                    is_forward(sandbox, order, moved, &asking)
+                    is_fast_forward(sandbox, order, moved, &git_call)
                 })
             };
-            note_rewound(self, folder, &after, asks)?;
+            note_rewound_refs(self, folder, &after, check)?;
         }
-        let mut not_kept: Vec<NotKept> = site.keep_caches(&self.caches).into_iter().collect();
-        if self.is_home_full(site, &ended)? {
-            not_kept.push(NotKept::HomeFull);
+        let mut storage_warnings: Vec<StorageWarning> =
+            environment.store_caches(&self.caches).into_iter().collect();
+        if self.is_home_full(environment, &ended)? {
+            storage_warnings.push(StorageWarning::HomeFull);
         }
-        Ok(End { ended, masked: site.masks.files(), not_kept })
+        Ok(RunEnd { ended, masked: environment.masks.files(), storage_warnings })
     }
 
-    /// Whether the home of a command that is over is full, noted for the next one.
-    fn is_home_full(&self, site: &Site, ended: &Ended) -> Result<bool> {
-        let (Some(home), Some(lasting)) = (&site.home, &site.lasting) else { return Ok(false) };
+    /// Checks after a command whether its home is full, and notes that for the next one.
+    fn is_home_full(&self, environment: &RunEnvironment, ended: &Ended) -> Result<bool> {
+        let (Some(home), Some(lasting)) = (&environment.home, &environment.lasting) else {
+            return Ok(false);
+        };
         let is_full = match ended.stopped == Some(Stopped::HomeFull) {
             true => true,
             false if home.was_full() => home.size()? > lasting.most_bytes,
@@ -141,35 +148,42 @@ impl Workspace {
         Ok(is_full)
     }
 
-    /// Notes what the caller of a command could read, where all that it said is kept.
-    fn note_reading(&self, ran: &Ran, call: &Call) -> Result<()> {
+    /// Notes what the caller of a command could read, if its complete output is stored.
+    fn note_reading(&self, ran: &FinishedRun, call: &Call) -> Result<()> {
         let is_kept = ran.stdout.whole.is_some() || ran.stderr.whole.is_some();
         match call.reading() {
-            Some(reading) if is_kept => self.spills.note(ran.run, &reading.note()),
+            Some(reading) if is_kept => self.command_outputs.note(ran.run, &reading.note()),
             _ => Ok(()),
         }
     }
 
-    /// Keeps how a command ended and what it said.
-    fn over(&self, run: RunId, folder: &RunFolder, ear: Ear<'_>, end: End) -> Result<Ran> {
-        let End { ended, masked, not_kept } = end;
-        let Ear { out, err, sockets, .. } = ear;
+    /// Stores how a command ended, and its output.
+    fn finish(
+        &self,
+        run: RunId,
+        folder: &RunFolder,
+        io: RunIo<'_>,
+        end: RunEnd,
+    ) -> Result<FinishedRun> {
+        let RunEnd { ended, masked, storage_warnings } = end;
+        let RunIo { out, err, sockets, .. } = io;
         let hosts = sockets.map(|sockets| sockets.end()).unwrap_or_default();
         if !hosts.is_empty() {
             let lines: String = hosts.iter().map(HostTraffic::to_line).collect();
             folder.keep(HOSTS, lines.as_bytes())?;
         }
-        let (stdout, stderr) = (out.finish(run, &self.spills), err.finish(run, &self.spills));
+        let (stdout, stderr) =
+            (out.finish(run, &self.command_outputs), err.finish(run, &self.command_outputs));
         stdout.keep(folder, STDOUT)?;
         stderr.keep(folder, STDERR)?;
         if masked > 0 {
             folder.keep(MASKED, masked.to_string().as_bytes())?;
         }
         folder.keep(ENDED, ended_text(&ended).as_bytes())?;
-        Ok(Ran { run, ended, stdout, stderr, hosts, masked, not_kept })
+        Ok(FinishedRun { run, ended, stdout, stderr, hosts, masked, storage_warnings })
     }
 
-    /// What terminals may use here.
+    /// The limits of terminals here.
     pub fn terminal_limits(&self) -> TerminalLimits {
         self.boxed.as_ref().map_or_else(TerminalLimits::default, |boxed| boxed.terminals)
     }
@@ -179,31 +193,34 @@ impl Workspace {
         self.boxed.as_ref().map_or(u64::MAX, |boxed| boxed.limits.written_bytes)
     }
 
-    /// How much of what commands say is kept here.
+    /// How much command output and build output is stored here.
     pub(crate) fn keeping(&self) -> Keeping {
         self.boxed.as_ref().map_or_else(Keeping::default, |boxed| boxed.keeping)
     }
 
-    /// A run that is over and whose changes are kept.
-    pub fn ran(&self, run: RunId) -> Result<Ran> {
+    /// A finished run whose changes wait for a decision.
+    pub fn finished_run(&self, run: RunId) -> Result<FinishedRun> {
         let folder = self.runs.find(run)?.ok_or_else(|| interrupted(run))?;
         let ended = folder.kept(ENDED)?.and_then(|text| ended_of(&text));
         let ended = ended.ok_or_else(|| interrupted(run))?;
-        let said = |stream| Said::kept(&folder, stream, run, &self.spills);
-        let (stdout, stderr) = (said(STDOUT)?, said(STDERR)?);
+        let output = |stream| Said::kept(&folder, stream, run, &self.command_outputs);
+        let (stdout, stderr) = (output(STDOUT)?, output(STDERR)?);
         let masked = folder.kept(MASKED)?.and_then(|text| String::from_utf8(text).ok());
         let masked = masked.and_then(|text| text.parse().ok()).unwrap_or(0);
         let hosts = folder.kept(HOSTS)?.and_then(|text| String::from_utf8(text).ok());
         let hosts = hosts.unwrap_or_default().lines().filter_map(HostTraffic::from_line).collect();
-        Ok(Ran { run, ended, stdout, stderr, hosts, masked, not_kept: Vec::new() })
+        Ok(FinishedRun { run, ended, stdout, stderr, hosts, masked, storage_warnings: Vec::new() })
     }
 
-    /// Where the whole of what a run said is, stream by stream, as far as it is kept.
+    /// The paths of the stored output of a run, one for each stream.
     pub fn kept_output(&self, run: RunId) -> Vec<WsPath> {
-        [STDOUT, STDERR, LOG].iter().filter_map(|stream| self.spills.find(run, stream)).collect()
+        [STDOUT, STDERR, LOG]
+            .iter()
+            .filter_map(|stream| self.command_outputs.find(run, stream))
+            .collect()
     }
 
-    /// Makes sure that a run, with what it changed, is there until somebody has decided about it.
+    /// Retains a run, with what it changed, until a person has decided about it.
     pub fn keep_run(&self, run: RunId) -> Result<()> {
         let folder = self.runs.find(run)?.ok_or_else(|| interrupted(run))?;
         if folder.kept(WAITING)?.is_none() {
@@ -212,12 +229,12 @@ impl Workspace {
         folder.flush()
     }
 
-    /// Forgets a run, with what it changed.
+    /// Drops a run, with what it changed.
     pub fn drop_run(&self, run: RunId) {
         self.runs.remove(run);
     }
 
-    /// Forgets every run that waits for a person's word, with what it changed.
+    /// Drops every run that waits for a decision, with what it changed.
     pub(crate) fn drop_waiting_runs(&self) -> Result<()> {
         for run in self.runs.all()? {
             let folder = self.runs.find(run)?;
@@ -229,8 +246,8 @@ impl Workspace {
         Ok(())
     }
 
-    /// The runs that somebody waited for an hour ago, and may wait for still. Younger ones may be about to
-    /// be asked for.
+    /// The runs that began to wait for a decision more than an hour ago. The approvals of younger ones may not be stored
+    /// yet.
     pub fn waiting_runs(&self) -> Vec<RunId> {
         let runs = self.runs.all().unwrap_or_default().into_iter();
         let is_waiting = |run: &RunId| {
@@ -241,7 +258,7 @@ impl Workspace {
         runs.filter(is_waiting).collect()
     }
 
-    /// Removes what commands left that a crash interrupted. The caller is alone with the workspace.
+    /// Removes the folders of commands that a crash interrupted. No other process may have the workspace open.
     pub(crate) fn sweep_runs(&self, call: &Call) -> Result<()> {
         for run in self.runs.all()? {
             let Some(folder) = self.runs.find(run)? else { continue };
@@ -249,20 +266,20 @@ impl Workspace {
                 continue;
             }
             let is_terminal = folder.kept(NOTE)?.is_some();
-            if is_terminal && folder.kept(TOLD)?.is_some() {
+            if is_terminal && folder.kept(REPORTED)?.is_some() {
                 continue;
             }
-            // It landed, and only its folder was left.
+            // The run landed, and only its folder is left.
             let step = folder.landing_as()?.map(|step| self.store().step(step));
             if step.transpose()?.flatten().is_some() {
                 self.runs.remove(run);
                 continue;
             }
-            let became = match folder.kept(IN_PLACE)? {
+            let outcome = match folder.kept(IN_PLACE)? {
                 None => "nothing of what it changed was kept",
                 Some(_) => "what it had changed by then is on disk, and in no step of its own",
             };
-            let (now, detail) = (call.world().now(), format!("run {run}: {became}"));
+            let (now, detail) = (call.world().now(), format!("run {run}: {outcome}"));
             self.record_audit(&AuditEntry::by_toolyard(now, "interrupted", detail))?;
             match is_terminal {
                 true if folder.kept(ENDED)?.is_some() => {}
@@ -274,29 +291,29 @@ impl Workspace {
     }
 }
 
-/// Asks git, on the layer of a command that is over, whether a ref was moved forward.
-fn is_forward(sandbox: &Sandbox, over: Order<'_>, moved: &Moved, call: &Call) -> bool {
-    let Some(argv) = moved.question() else { return false };
-    let env = refs::SURROUNDINGS.map(|(name, value)| (name.into(), value.into())).to_vec();
-    let wall = Duration::from_millis(QUESTIONS_MILLIS.unsigned_abs());
-    let limits = Limits { wall, ..over.limits };
+/// Runs git on the layer of a finished command to find out whether a ref was moved forward.
+fn is_fast_forward(sandbox: &Sandbox, finished: Order<'_>, moved: &MovedRef, call: &Call) -> bool {
+    let Some(argv) = moved.ancestor_check() else { return false };
+    let env = moved_refs::GIT_VARIABLES.map(|(name, value)| (name.into(), value.into())).to_vec();
+    let wall = Duration::from_millis(GIT_MILLIS.unsigned_abs());
+    let limits = Limits { wall, ..finished.limits };
     let (scripts, folder) = (Vec::new(), PathBuf::new());
-    let order = Order { argv, env, scripts, folder, limits, sockets: Vec::new(), ..over };
-    let ended = sandbox.run(&order, call, &mut Deaf);
+    let order = Order { argv, env, scripts, folder, limits, sockets: Vec::new(), ..finished };
+    let ended = sandbox.run(&order, call, &mut IgnoredOutput);
     ended.is_ok_and(|ended| ended.exit == Exit::Code(0))
 }
 
-/// How a run ended, before anything of it is kept.
-struct End {
+/// How a run ended.
+struct RunEnd {
     ended: Ended,
     masked: u64,
-    not_kept: Vec<NotKept>,
+    storage_warnings: Vec<StorageWarning>,
 }
 
-/// Hears nothing.
-pub(crate) struct Deaf;
+/// Ignores the output of a command.
+struct IgnoredOutput;
 
-impl Hear for Deaf {
+impl Hear for IgnoredOutput {
     fn stdout(&mut self, _: &[u8]) -> io::Result<()> {
         Ok(())
     }
@@ -306,36 +323,36 @@ impl Hear for Deaf {
     }
 }
 
-/// Hears a command.
-struct Ear<'a> {
+/// Captures the output of a command, and serves the sockets of its box.
+struct RunIo<'a> {
     out: Capture<'a>,
     err: Capture<'a>,
-    starts: &'a mut dyn FnMut() -> Result<()>,
-    /// The sockets of its box that are served here, where it has a network of its own.
+    on_start: &'a mut dyn FnMut() -> Result<()>,
+    /// The sockets of its box that this process serves, if the box has a network of its own.
     sockets: Option<BoxSockets>,
-    /// Why the command did not start.
+    /// The fault of `on_start`.
     refused: Option<Fault>,
 }
 
-impl<'a> Ear<'a> {
+impl<'a> RunIo<'a> {
     fn new(
         folder: &'a RunFolder,
         room: u64,
         sockets: Option<BoxSockets>,
-        starts: &'a mut dyn FnMut() -> Result<()>,
+        on_start: &'a mut dyn FnMut() -> Result<()>,
     ) -> Self {
         let stream = |name| Capture::new(folder, name, room);
         let (out, err) = (stream(STDOUT), stream(STDERR));
-        Self { out, err, starts, sockets, refused: None }
+        Self { out, err, on_start, sockets, refused: None }
     }
 }
 
-impl Hear for Ear<'_> {
+impl Hear for RunIo<'_> {
     fn starts(&mut self) -> io::Result<()> {
-        (self.starts)().map_err(|fault| {
-            let words = io::Error::other(fault.message().to_owned());
+        (self.on_start)().map_err(|fault| {
+            let error = io::Error::other(fault.message().to_owned());
             self.refused = Some(fault);
-            words
+            error
         })
     }
 

@@ -1,9 +1,9 @@
-//! How a change becomes durable: concurrent drafts form a batch, and one of their threads leads it.
+//! Makes changes durable. Concurrent drafts form a batch, and the thread of one of them leads it.
 //!
-//! Under the workspace's lock it checks that every draft still finds what it expected, records all of
-//! them in one store transaction (*the moment it happened*), renames their staged images into place,
-//! and moves the applied mark; then everybody is told. Drafts that touch the same paths are not in one
-//! batch: the later one is told to plan again once the earlier one has landed.
+//! Under the workspace's lock the leader checks the expectations of every draft, records all drafts in one store
+//! transaction (*the moment at which they happened*), renames their staged files into place, moves the applied mark,
+//! and then sends each thread its result. Drafts that touch the same paths are not in one batch: the later one has to
+//! be planned again after the earlier one is committed.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -13,90 +13,98 @@ use yard_core::{Author, Call, Fault, FileId, FileKind, FileState, Result, StepId
 use yard_disk::{EntryStat, NewlyKept, WorkspaceLock};
 use yard_store::{Batch, FileIdentity, NewChange, NewStep, Placement, Prepared, Seq, StoreError};
 
-use crate::applied::advance;
-use crate::draft::{Draft, Expect, Records, Was};
-use crate::journal::{Duty, Request, Retired, Slot, Verdict, Word};
+use crate::applied::advance_applied_mark;
+use crate::draft::{Draft, Expectation, ExpectedEntry, StepOrigin};
+use crate::journal::{CommitOutcome, LeaderGuard, Request, RetiredFile, Signal, Waiter};
 use crate::op::purge;
-use crate::projection::{Landing, project, retire};
-use crate::proposal::{Committed, Deed, Proposal};
+use crate::projection::{Projection, project, retire};
+use crate::proposal::{CommitWork, Committed, Proposal};
 use crate::recovery;
-use crate::signed::{Signed, external_step};
+use crate::step_metadata::{StepMetadata, external_step};
 use crate::workspace::Workspace;
 
 impl Workspace {
-    /// Makes a proposal so: durable and visible, or not at all.
+    /// Commits a proposal: all of it is durable and visible then, or none of it.
     pub fn commit<A>(
         &self,
         proposal: Proposal<A>,
-        signed: Signed,
+        metadata: StepMetadata,
         call: &Call,
     ) -> Result<Committed<A>> {
         self.check_root()?;
-        match proposal.deed {
-            Deed::Step { draft, answer } => match submit(self, draft, signed, call)? {
-                Verdict::Done => Ok(Committed::Done(answer)),
-                Verdict::Moved => Ok(Committed::Moved),
+        match proposal.work {
+            CommitWork::Step { draft, answer } => match submit(self, draft, metadata, call)? {
+                CommitOutcome::Done => Ok(Committed::Done(answer)),
+                CommitOutcome::Stale => Ok(Committed::Stale),
             },
-            Deed::Purge { files, answer } => match purge::land(self, &files, signed, call)? {
-                Some(purged) => Ok(Committed::Done(answer(purged))),
-                None => Ok(Committed::Moved),
-            },
+            CommitWork::Purge { files, answer } => {
+                match purge::commit_purge(self, &files, metadata, call)? {
+                    Some(purged) => Ok(Committed::Done(answer(purged))),
+                    None => Ok(Committed::Stale),
+                }
+            }
         }
     }
 }
 
-/// Lands a draft: returns once it is durable and visible, or once it is known not to be.
-fn submit(workspace: &Workspace, draft: Draft, signed: Signed, call: &Call) -> Result<Verdict> {
-    let (journal, slot) = (&workspace.journal, Arc::new(Slot::default()));
-    let request = Request { draft, signed, call: call.clone(), slot: Arc::clone(&slot) };
-    let mut word = if journal.enqueue(request) { Word::Lead } else { journal.wait(&slot, call)? };
+/// Commits a draft. It returns once the draft is durable and visible, or once it is certain that it is not.
+fn submit(
+    workspace: &Workspace,
+    draft: Draft,
+    metadata: StepMetadata,
+    call: &Call,
+) -> Result<CommitOutcome> {
+    let (journal, waiter) = (&workspace.journal, Arc::new(Waiter::default()));
+    let request = Request { draft, metadata, call: call.clone(), waiter: Arc::clone(&waiter) };
+    let mut signal =
+        if journal.enqueue(request) { Signal::Lead } else { journal.wait(&waiter, call)? };
     loop {
-        match word {
-            Word::Became(result, retired) => {
+        match signal {
+            Signal::Finished(result, retired) => {
                 retired.into_iter().for_each(|retired| retire(workspace, retired));
                 return result;
             }
-            Word::Lead => {
-                lead(workspace, &slot, call)?;
-                word = match slot.heard() {
-                    Some(became) => {
+            Signal::Lead => {
+                lead(workspace, &waiter, call)?;
+                signal = match waiter.take() {
+                    Some(finished) => {
                         journal.hand_over();
-                        became
+                        finished
                     }
-                    None => Word::Lead,
+                    None => Signal::Lead,
                 };
             }
         }
     }
 }
 
-/// Lands one batch. The leader waits for the lock under its own call. Where that ends, or the
-/// workspace cannot be used, only the leader fails: the others are still in the queue.
-fn lead(workspace: &Workspace, slot: &Arc<Slot>, call: &Call) -> Result<()> {
+/// Commits one batch. The leader waits for the lock under its own call. If that call ends, or the workspace cannot be
+/// used, only the leader fails: the other drafts are still in the queue.
+fn lead(workspace: &Workspace, waiter: &Arc<Waiter>, call: &Call) -> Result<()> {
     let journal = &workspace.journal;
-    let mut duty = Duty { journal, own: slot, slots: Vec::new(), is_done: false };
-    journal.wait_for_others();
+    let mut guard = LeaderGuard { journal, own: waiter, batch: Vec::new(), is_done: false };
+    journal.wait_for_planners();
     let locked = workspace.locks.acquire(call);
-    let settled = |lock| Ok((lock, recovery::settle(workspace, call)?));
-    let (lock, head) = match locked.and_then(settled) {
+    let recovered = |lock| Ok((lock, recovery::recover(workspace, call)?));
+    let (lock, head) = match locked.and_then(recovered) {
         Ok(ready) => ready,
         Err(fault) => {
-            duty.is_done = true;
-            journal.withdraw(slot);
+            guard.is_done = true;
+            journal.withdraw(waiter);
             journal.hand_over();
             return Err(fault);
         }
     };
     let batch = journal.next_batch();
-    duty.slots = batch.iter().map(|request| Arc::clone(&request.slot)).collect();
-    // What is recorded for everybody is also put on disk, whoever cancels meanwhile.
+    guard.batch = batch.iter().map(|request| Arc::clone(&request.waiter)).collect();
+    // A batch that is recorded must also reach the disk, even if one of its calls is cancelled meanwhile.
     commit_batch(workspace, lock, head, batch, &call.without_limits());
-    duty.is_done = true;
+    guard.is_done = true;
     Ok(())
 }
 
-/// A request that may land, with its part of the batch.
-struct Ready {
+/// An admitted request, with its part of the batch.
+struct BatchItem {
     request: Request,
     steps: Range<usize>,
     contents: Range<usize>,
@@ -109,24 +117,24 @@ fn commit_batch(
     requests: Vec<Request>,
     call: &Call,
 ) {
-    let (requests, ended) = in_time(requests);
-    let (admitted, moved) = admit(workspace, requests);
-    let told = land(workspace, head, admitted, call);
+    let (requests, ended) = split_ended(requests);
+    let (admitted, stale) = admit(workspace, requests);
+    let outcomes = commit_admitted(workspace, head, admitted, call);
     drop(lock);
-    for (slot, result, retired) in told {
-        slot.say(Word::Became(result, retired));
+    for (waiter, result, retired) in outcomes {
+        waiter.send(Signal::Finished(result, retired));
     }
-    let moved = moved.into_iter().map(|request| (request, Ok(Verdict::Moved)));
+    let stale = stale.into_iter().map(|request| (request, Ok(CommitOutcome::Stale)));
     let ended = ended.into_iter().map(|(request, fault)| (request, Err(fault)));
-    for (request, result) in moved.chain(ended) {
-        let slot = Arc::clone(&request.slot);
+    for (request, result) in stale.chain(ended) {
+        let waiter = Arc::clone(&request.waiter);
         drop(request);
-        slot.say(Word::Became(result, Vec::new()));
+        waiter.send(Signal::Finished(result, Vec::new()));
     }
 }
 
-/// Those whose own call goes on, and those whose call was cancelled or is out of time.
-fn in_time(requests: Vec<Request>) -> (Vec<Request>, Vec<(Request, Fault)>) {
+/// Splits requests into those whose call goes on and those whose call was cancelled or is out of time.
+fn split_ended(requests: Vec<Request>) -> (Vec<Request>, Vec<(Request, Fault)>) {
     let (mut going_on, mut ended) = (Vec::with_capacity(requests.len()), Vec::new());
     for request in requests {
         match request.call.check() {
@@ -137,136 +145,154 @@ fn in_time(requests: Vec<Request>) -> (Vec<Request>, Vec<(Request, Fault)>) {
     (going_on, ended)
 }
 
-/// Who may land in this batch, and who has to plan again.
+/// Splits requests into those of this batch and those that have to be planned again.
 fn admit(workspace: &Workspace, requests: Vec<Request>) -> (Vec<Request>, Vec<Request>) {
-    let mut taken: HashSet<WsPath> = HashSet::new();
-    let (mut admitted, mut moved) = (Vec::new(), Vec::new());
+    let mut touched: HashSet<WsPath> = HashSet::new();
+    let (mut admitted, mut stale) = (Vec::new(), Vec::new());
     for request in requests {
-        let alone = !request.draft.exclusive || admitted.is_empty();
-        let free = alone && !admitted.iter().any(|other: &Request| other.draft.exclusive);
-        if free && !collides(&request.draft, &taken) && holds(workspace, &request.draft) {
-            taken.extend(request.draft.touched().cloned());
+        let is_alone = !request.draft.exclusive || admitted.is_empty();
+        let may_join = is_alone && !admitted.iter().any(|other: &Request| other.draft.exclusive);
+        if may_join
+            && !collides(&request.draft, &touched)
+            && is_as_expected(workspace, &request.draft)
+        {
+            touched.extend(request.draft.touched().cloned());
             admitted.push(request);
         } else {
-            moved.push(request);
+            stale.push(request);
         }
     }
-    (admitted, moved)
+    (admitted, stale)
 }
 
 /// Whether the draft relies on a path that another draft of the batch changes.
-fn collides(draft: &Draft, taken: &HashSet<WsPath>) -> bool {
-    let relied = draft.expects.iter().map(|expect| &expect.path).chain(draft.touched());
-    !taken.is_empty() && { relied }.any(|path| taken.contains(path))
+fn collides(draft: &Draft, touched: &HashSet<WsPath>) -> bool {
+    let relied =
+        draft.expectations.iter().map(|expectation| &expectation.path).chain(draft.touched());
+    !touched.is_empty() && { relied }.any(|path| touched.contains(path))
 }
 
 /// Whether the disk is still as the draft expects.
-fn holds(workspace: &Workspace, draft: &Draft) -> bool {
+fn is_as_expected(workspace: &Workspace, draft: &Draft) -> bool {
     let mut trees = draft.moved_trees.get().into_iter().flatten();
-    draft.expects.iter().all(|expect| expect_holds(workspace, expect).unwrap_or(false))
+    draft.expectations.iter().all(|expectation| is_met(workspace, expectation).unwrap_or(false))
         && trees.all(|tree| tree.is_unchanged(&workspace.disk))
 }
 
-fn expect_holds(workspace: &Workspace, expect: &Expect) -> Result<bool> {
-    let found = workspace.disk.stat(&expect.path)?;
+fn is_met(workspace: &Workspace, expectation: &Expectation) -> Result<bool> {
+    let found = workspace.disk.stat(&expectation.path)?;
     let same_folder =
         |stat: &EntryStat, inode: u64| stat.is(FileKind::Folder) && stat.signature.inode == inode;
-    Ok(match (&expect.was, found) {
-        (Was::Absent, found) => found.is_none(),
+    Ok(match (&expectation.entry, found) {
+        (ExpectedEntry::Absent, found) => found.is_none(),
         (_, None) => false,
-        (Was::Seen(stat), Some(found)) => *stat == found,
-        (Was::Folder { inode }, Some(found)) => same_folder(&found, *inode),
-        (Was::Holding { inode, names }, Some(found)) => {
-            same_folder(&found, *inode) && workspace.disk.list(&expect.path)?.len() == *names
+        (ExpectedEntry::Unchanged(stat), Some(found)) => *stat == found,
+        (ExpectedEntry::Folder { inode }, Some(found)) => same_folder(&found, *inode),
+        (ExpectedEntry::FolderHolding { inode, names }, Some(found)) => {
+            same_folder(&found, *inode) && workspace.disk.list(&expectation.path)?.len() == *names
         }
     })
 }
 
-type Told = Vec<(Arc<Slot>, Result<Verdict>, Vec<Retired>)>;
+/// The result for each thread of a batch, with the displaced files that it has to remove.
+type BatchOutcome = Vec<(Arc<Waiter>, Result<CommitOutcome>, Vec<RetiredFile>)>;
 
-/// Records and projects the batch; what to tell everybody.
-fn land(workspace: &Workspace, head: Seq, requests: Vec<Request>, call: &Call) -> Told {
-    let (mut ready, steps, contents) = lay_out(workspace, requests, call);
-    // From here on it may be recorded, whatever becomes of this thread.
-    let kept = ready.iter_mut().flat_map(|item| &mut item.request.draft.kept);
-    kept.for_each(NewlyKept::stays);
-    let recorded = record(workspace, head, &ready, &steps, &contents);
-    let mut told = Vec::with_capacity(ready.len());
-    let (mut complete, mut landed) = (true, false);
-    for (item, recorded) in ready.drain(..).zip(recorded) {
-        let Request { mut draft, signed, slot, .. } = item.request;
-        if matches!(recorded, Ok(Verdict::Moved)) {
-            draft.kept.iter_mut().for_each(NewlyKept::goes);
+/// Records and projects the batch.
+fn commit_admitted(
+    workspace: &Workspace,
+    head: Seq,
+    requests: Vec<Request>,
+    call: &Call,
+) -> BatchOutcome {
+    let (mut items, steps, contents) = lay_out(workspace, requests, call);
+    // From here on the batch may be recorded, even if this thread panics: its stored files must not be removed.
+    let stored_files = items.iter_mut().flat_map(|item| &mut item.request.draft.stored_files);
+    stored_files.for_each(NewlyKept::stays);
+    let recorded = record(workspace, head, &items, &steps, &contents);
+    let mut outcomes = Vec::with_capacity(items.len());
+    let (mut all_projected, mut any_projected) = (true, false);
+    for (item, recorded) in items.drain(..).zip(recorded) {
+        let Request { mut draft, metadata, waiter, .. } = item.request;
+        if matches!(recorded, Ok(CommitOutcome::Stale)) {
+            draft.stored_files.iter_mut().for_each(NewlyKept::goes);
         }
-        let mut gone = Vec::new();
+        let mut retired = Vec::new();
         let result = match recorded {
-            Ok(Verdict::Done) => match project(workspace, draft, &signed, call) {
-                Landing::Landed(retired) => {
-                    landed = true;
-                    gone = retired;
-                    Ok(Verdict::Done)
+            Ok(CommitOutcome::Done) => match project(workspace, draft, &metadata, call) {
+                Projection::Done(displaced) => {
+                    any_projected = true;
+                    retired = displaced;
+                    Ok(CommitOutcome::Done)
                 }
-                Landing::Compensated(fault) => {
-                    landed = true;
+                Projection::RolledBack(fault) => {
+                    any_projected = true;
                     Err(fault)
                 }
-                Landing::Unfinished(fault) => {
-                    complete = false;
+                Projection::Unfinished(fault) => {
+                    all_projected = false;
                     Err(unfinished(&fault))
                 }
             },
-            // A store that failed may have recorded the step all the same: recovery will look.
+            // A store that failed may have recorded the step all the same: recovery finds out.
             Err(fault) => {
-                complete = false;
+                all_projected = false;
                 Err(fault)
             }
-            moved => moved,
+            stale => stale,
         };
-        told.push((slot, result, gone));
+        outcomes.push((waiter, result, retired));
     }
-    if complete && landed {
-        // If the mark cannot be moved, recovery looks at these steps again and finds them done.
-        let _ = advance(workspace, call);
+    if all_projected && any_projected {
+        // If the mark cannot be moved, recovery checks these steps again and finds them done.
+        let _ = advance_applied_mark(workspace, call);
     }
-    told
+    outcomes
 }
 
+/// Puts the steps and contents of all requests together.
 fn lay_out(
     workspace: &Workspace,
     requests: Vec<Request>,
     call: &Call,
-) -> (Vec<Ready>, Vec<NewStep>, Vec<Prepared>) {
-    let (mut ready, mut steps, mut contents) = (Vec::new(), Vec::new(), Vec::new());
+) -> (Vec<BatchItem>, Vec<NewStep>, Vec<Prepared>) {
+    let (mut items, mut steps, mut contents) = (Vec::new(), Vec::new(), Vec::new());
     for mut request in requests {
         let (first_step, first_content) = (steps.len(), contents.len());
-        steps.extend(steps_of(workspace, &request.draft, &request.signed, call));
+        steps.extend(steps_of(workspace, &request.draft, &request.metadata, call));
         contents.append(&mut request.draft.contents);
         let (steps, contents) = (first_step..steps.len(), first_content..contents.len());
-        ready.push(Ready { request, steps, contents });
+        items.push(BatchItem { request, steps, contents });
     }
-    (ready, steps, contents)
+    (items, steps, contents)
 }
 
-/// The steps that a draft becomes: what happened behind our back, then what the caller did.
-fn steps_of(workspace: &Workspace, draft: &Draft, signed: &Signed, call: &Call) -> Vec<NewStep> {
-    let own = signed.clone().step(draft.id, draft.changes.clone());
+/// The steps that a draft becomes: one for changes that were found on disk, then one for the operation itself.
+fn steps_of(
+    workspace: &Workspace,
+    draft: &Draft,
+    metadata: &StepMetadata,
+    call: &Call,
+) -> Vec<NewStep> {
+    let own = metadata.clone().step(draft.id, draft.changes.clone());
     let own = NewStep { undoes: draft.undoes, ..own };
     let adopted = || draft.adopted.clone();
-    match draft.records {
-        Records::Others => vec![NewStep { author: Author::External, changes: adopted(), ..own }],
-        Records::Callers => vec![NewStep { changes: adopted(), ..own }],
-        Records::Nothing => {
+    match draft.origin {
+        StepOrigin::External => {
+            vec![NewStep { author: Author::External, changes: adopted(), ..own }]
+        }
+        StepOrigin::InPlaceCommand => vec![NewStep { changes: adopted(), ..own }],
+        StepOrigin::Operation => {
             let own = NewStep { placements: placements_of(workspace, draft), ..own };
             if draft.adopted.is_empty() {
                 return vec![own];
             }
-            vec![external_step(StepId::new(call.world()), adopted(), signed), own]
+            vec![external_step(StepId::new(call.world()), adopted(), metadata), own]
         }
     }
 }
 
-/// What the changes of a draft are about to do to the disk. The workspace's lock is held: what they
-/// displace is as it is seen here, or somebody saves in between, which the projection finds out.
+/// Which file each change places, and which entry it displaces. The workspace's lock is held: if another program
+/// replaces an entry after this, the projection notices that.
 fn placements_of(workspace: &Workspace, draft: &Draft) -> Vec<Placement> {
     let mut moved: HashMap<FileId, FileIdentity> = HashMap::new();
     let mut placements = Vec::new();
@@ -281,14 +307,14 @@ fn placements_of(workspace: &Workspace, draft: &Draft) -> Vec<Placement> {
         let changes_place = change.from != change.to;
         if !changes_place && !changes_folder && (staged.is_none() || change.before == change.after)
         {
-            // Only the times, or only what the store knows, change.
-            placements.extend(touched(workspace, draft, index, change));
+            // Only the times change, or only what the store knows.
+            placements.extend(touched_file(workspace, draft, index, change));
             continue;
         }
         let displaced = change.from.as_ref().and_then(|from| {
-            // What an earlier change of the step moved is not at its new path yet.
-            let found = || workspace.disk.stat(from).ok().flatten()?.identity;
-            moved.get(&change.file).copied().or_else(found)
+            // An entry that an earlier change of the step moves is not at its new path yet.
+            let on_disk = || workspace.disk.stat(from).ok().flatten()?.identity;
+            moved.get(&change.file).copied().or_else(on_disk)
         });
         if let Some(displaced) = displaced.filter(|_| changes_place) {
             moved.insert(change.file, displaced);
@@ -298,8 +324,13 @@ fn placements_of(workspace: &Workspace, draft: &Draft) -> Vec<Placement> {
     placements
 }
 
-/// The file that a change touches, with the time that it is about to get. Its bytes may not be on disk yet.
-fn touched(workspace: &Workspace, draft: &Draft, change: u64, of: &NewChange) -> Option<Placement> {
+/// The file that a change touches, with the time that it gets. Its bytes may not be on disk yet.
+fn touched_file(
+    workspace: &Workspace,
+    draft: &Draft,
+    change: u64,
+    of: &NewChange,
+) -> Option<Placement> {
     let mtime = *draft.touches.get(&of.file)?;
     let found = workspace.disk.stat(of.to.as_ref()?).ok().flatten()?;
     let displaced = found.identity?;
@@ -307,36 +338,36 @@ fn touched(workspace: &Workspace, draft: &Draft, change: u64, of: &NewChange) ->
     Some(Placement { change, placed: Some(placed), displaced: Some(displaced) })
 }
 
-/// Appends all drafts at once, or one by one where one of them does not fit. Returns what became of each.
+/// Appends all drafts at once, or one by one if one of them does not fit. Returns a result for each draft.
 fn record(
     workspace: &Workspace,
     head: Seq,
-    ready: &[Ready],
+    items: &[BatchItem],
     steps: &[NewStep],
     contents: &[Prepared],
-) -> Vec<Result<Verdict>> {
-    let Some(last) = ready.last() else { return Vec::new() };
+) -> Vec<Result<CommitOutcome>> {
+    let Some(last) = items.last() else { return Vec::new() };
     match append(workspace, head, Batch { steps, contents }, last.request.draft.id) {
-        Err(StoreError::Misfit(_)) if ready.len() > 1 => {
-            ready.iter().map(|item| record_one(workspace, item, steps, contents)).collect()
+        Err(StoreError::Misfit(_)) if items.len() > 1 => {
+            items.iter().map(|item| record_one(workspace, item, steps, contents)).collect()
         }
-        result => ready.iter().map(|_| verdict(result.clone())).collect(),
+        result => items.iter().map(|_| to_outcome(result.clone())).collect(),
     }
 }
 
 fn record_one(
     workspace: &Workspace,
-    item: &Ready,
+    item: &BatchItem,
     steps: &[NewStep],
     contents: &[Prepared],
-) -> Result<Verdict> {
+) -> Result<CommitOutcome> {
     let head = workspace.store().head()?;
     let batch =
         Batch { steps: &steps[item.steps.clone()], contents: &contents[item.contents.clone()] };
-    verdict(append(workspace, head, batch, item.request.draft.id))
+    to_outcome(append(workspace, head, batch, item.request.draft.id))
 }
 
-/// Appends; where the store's answer leaves open whether it happened, looks.
+/// Appends a batch. If the store's error leaves open whether the batch was recorded, this looks for its last step.
 fn append(
     workspace: &Workspace,
     head: Seq,
@@ -357,18 +388,18 @@ fn append(
     }
 }
 
-fn verdict(result: std::result::Result<Seq, StoreError>) -> Result<Verdict> {
+fn to_outcome(result: std::result::Result<Seq, StoreError>) -> Result<CommitOutcome> {
     match result {
-        Ok(_) => Ok(Verdict::Done),
-        Err(StoreError::Moved { .. } | StoreError::Misfit(_)) => Ok(Verdict::Moved),
+        Ok(_) => Ok(CommitOutcome::Done),
+        Err(StoreError::Moved { .. } | StoreError::Misfit(_)) => Ok(CommitOutcome::Stale),
         Err(error) => Err(error.into()),
     }
 }
 
-/// It happened and is not wholly seen yet: the caller must not be told that nothing did.
+/// The fault for a change that is recorded but not wholly on disk: it must not say that nothing was changed.
 fn unfinished(fault: &Fault) -> Fault {
-    let told = fault.message();
-    let why = told.split_once("; nothing was changed").map_or(told, |(why, _)| why);
+    let message = fault.message();
+    let why = message.split_once("; nothing was changed").map_or(message, |(why, _)| why);
     fault.reworded(format!(
         "{why}; the change is recorded and not wholly on disk yet: the next change finishes it"
     ))

@@ -1,8 +1,8 @@
-//! Flushing what was put on disk: in the background, a moment after a step, and when a workspace is closed.
+//! Flushes the files of steps to disk: in the background, a moment after a step, and when a workspace is closed.
 //!
 //! An acknowledged step needs no flush, because the journal has its contents. Until the disk is flushed the
-//! store keeps the identities of what the step placed, and recovery looks at it after a restart of the
-//! machine. This only makes that time short. If a flush fails, the next one tries again.
+//! store keeps the identities of the files that the step placed, and recovery checks them after a restart of the
+//! machine. Flushing early only keeps recovery short. If a flush fails, the next one tries again.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ use yard_store::{Mark, Seq, Store};
 
 /// How long after a step the disk is flushed.
 const DELAY: Duration = Duration::from_millis(1_000);
-/// More steps than these, or more files, are flushed with the whole file system.
+/// More steps or files than these are flushed by a flush of the whole file system.
 const MOST_STEPS: Seq = 64;
 const MOST_FILES: usize = 128;
 
@@ -34,9 +34,9 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// Up to where the disk is to be flushed.
+    /// Up to which step the disk has to be flushed.
     wanted: Mark,
-    /// Up to where it was.
+    /// Up to which step it is flushed.
     flushed: Seq,
     is_running: bool,
     is_closing: bool,
@@ -48,7 +48,7 @@ impl Flusher {
         Self { shared: Arc::new(Shared { disk, store, state, changed }), thread: Mutex::default() }
     }
 
-    /// Everything up to this mark was put on disk: it will be flushed soon.
+    /// Requests a flush of everything up to this mark, which must be on disk.
     pub(crate) fn flush_soon(&self, mark: Mark) {
         let mut state = self.shared.state();
         state.wanted = mark;
@@ -61,13 +61,12 @@ impl Flusher {
         // Without a thread it is flushed when the workspace is closed, or after the next step.
         state.is_running = spawned.is_ok();
         drop(state);
-        let former = std::mem::replace(&mut *lock(&self.thread), spawned.ok());
-        // It has nothing left to do.
-        former.map(JoinHandle::join);
+        // The previous thread has ended, or is about to.
+        std::mem::replace(&mut *lock(&self.thread), spawned.ok()).map(JoinHandle::join);
     }
 
-    /// Everything up to this step was flushed by somebody else.
-    pub(crate) fn is_flushed_to(&self, seq: Seq) {
+    /// Notes that everything up to this step was flushed elsewhere.
+    pub(crate) fn note_flushed(&self, seq: Seq) {
         let mut state = self.shared.state();
         state.flushed = state.flushed.max(seq);
     }
@@ -105,7 +104,7 @@ impl Shared {
         }
     }
 
-    /// Flushes what is wanted now; whether that worked.
+    /// Flushes everything that was requested so far, and returns whether that worked.
     fn flush(&self) -> bool {
         let wanted = {
             let state = self.state();
@@ -123,7 +122,7 @@ impl Shared {
     }
 }
 
-/// Makes everything durable that was put on disk up to a mark, and says so in the store.
+/// Flushes everything up to a mark, and records that in the store.
 fn flush_to(disk: &Disk, store: &dyn Store, mark: Mark) -> Result<()> {
     let projected = store.projected()?.seq;
     if projected >= mark.seq {
@@ -136,16 +135,16 @@ fn flush_to(disk: &Disk, store: &dyn Store, mark: Mark) -> Result<()> {
     Ok(store.set_projected(mark)?)
 }
 
-/// What a few steps touched.
+/// The entries that a few steps touched.
 #[derive(Default)]
 struct Touched {
-    /// Entries that are there after the steps.
+    /// Entries that exist after the steps.
     entries: BTreeSet<WsPath>,
-    /// Folders in which names came or went.
+    /// Folders in which names were added or removed.
     folders: BTreeSet<WsPath>,
 }
 
-/// What the steps touched; `None` if that is too much to be flushed one by one.
+/// The entries that the steps touched; `None` if they are too many to be flushed one by one.
 fn touched(store: &dyn Store, after: Seq, until: Seq) -> Result<Option<Touched>> {
     if until - after > MOST_STEPS {
         return Ok(None);
@@ -158,7 +157,7 @@ fn touched(store: &dyn Store, after: Seq, until: Seq) -> Result<Option<Touched>>
             if let Some(from) = &change.from {
                 touched.entries.remove(from);
                 if change.to.is_some() && change.from != change.to && touched.is_below(from) {
-                    // Their paths are others by now, and other files may be there.
+                    // The recorded paths below it are wrong now: other files may be there.
                     return Ok(None);
                 }
             }
@@ -172,19 +171,18 @@ fn touched(store: &dyn Store, after: Seq, until: Seq) -> Result<Option<Touched>>
 }
 
 impl Touched {
-    /// Flushes each of them; whether all were there. One that is not may have been moved by a step that is
-    /// just happening: then nobody can say that it is flushed.
+    /// Flushes each entry, and returns whether all of them existed. A missing one may have been moved by a step that is
+    /// being projected, so that it is not certain that it is flushed.
     fn flush(&self, disk: &Disk) -> bool {
         { self.entries.iter().chain(&self.folders) }.all(|path| disk.flush_entry(path).is_ok())
     }
 
-    /// Whether something of it is at a path or below.
+    /// Whether one of the entries is at a path or below it.
     fn is_below(&self, path: &WsPath) -> bool {
         { self.entries.iter().chain(&self.folders) }.any(|one| one.is_within(path))
     }
 
-    /// Whether no step after these has taken anything of it from its path. Else it may be another file that
-    /// was flushed.
+    /// Whether no later step moved one of the entries away. Otherwise a different file may have been flushed.
     fn is_still_there(&self, store: &dyn Store, until: Seq) -> Result<bool> {
         for seq in until + 1..=store.head()? {
             let changes = store.changes(seq)?;

@@ -1,5 +1,5 @@
-//! The drafts of one process that wait to land. Concurrent drafts form a batch, and the thread of one of them
-//! leads it; the others wait here. How a batch lands is in `commit.rs`.
+//! The queue of drafts of one process that wait to be committed. Concurrent drafts form a batch that one of their
+//! threads, the leader, commits (`commit.rs`); the other threads wait here.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,28 +10,28 @@ use yard_core::{Call, ContentHash, Fault, FaultCode, Result};
 use yard_disk::Displaced;
 
 use crate::draft::Draft;
-use crate::signed::Signed;
+use crate::step_metadata::StepMetadata;
 
-/// Most drafts that one transaction takes.
+/// Most drafts in one transaction.
 const LARGEST_BATCH: usize = 64;
-/// How long a leader waits for those who are still planning: a fraction of what their flush would cost.
+/// How long a leader waits for threads that are still planning: a fraction of what a flush for each would cost.
 const GATHERING: Duration = Duration::from_micros(300);
-/// How often a caller that waits for its turn looks whether its own call was cancelled or is out of time.
-const LOOK_AT_CALL: Duration = Duration::from_millis(50);
+/// How often a waiting thread checks whether its call was cancelled or is out of time.
+const CALL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A displaced file whose step is complete.
-pub(crate) struct Retired {
+/// A displaced file that its step no longer needs.
+pub(crate) struct RetiredFile {
     pub(crate) displaced: Displaced,
     pub(crate) content: Option<ContentHash>,
 }
 
-/// What became of a draft.
+/// The result of committing a draft.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    /// It landed.
+pub(crate) enum CommitOutcome {
+    /// The draft is committed.
     Done,
-    /// Something moved: plan again.
-    Moved,
+    /// The disk or the history changed since the draft was planned: the caller has to plan again.
+    Stale,
 }
 
 /// The drafts of one workspace in this process.
@@ -45,79 +45,75 @@ pub(crate) struct Journal {
 #[derive(Default)]
 struct Queue {
     waiting: VecDeque<Request>,
-    led: bool,
+    has_leader: bool,
 }
 
-/// A draft that waits to land.
+/// A draft that waits to be committed.
 pub(crate) struct Request {
     pub(crate) draft: Draft,
-    pub(crate) signed: Signed,
+    pub(crate) metadata: StepMetadata,
     pub(crate) call: Call,
-    pub(crate) slot: Arc<Slot>,
+    pub(crate) waiter: Arc<Waiter>,
 }
 
-/// Where one caller waits.
+/// The mailbox of one waiting thread.
 #[derive(Default)]
-pub(crate) struct Slot {
-    word: Mutex<Option<Word>>,
-    spoken: Condvar,
+pub(crate) struct Waiter {
+    signal: Mutex<Option<Signal>>,
+    changed: Condvar,
 }
 
-/// What a waiting caller is to do.
-pub(crate) enum Word {
-    /// Nobody leads: it is your turn.
+/// What a waiting thread has to do next.
+pub(crate) enum Signal {
+    /// Lead the next batch.
     Lead,
-    /// This became of your draft; what it displaced is yours to remove.
-    Became(Result<Verdict>, Vec<Retired>),
+    /// Return this result, after removing these displaced files.
+    Finished(Result<CommitOutcome>, Vec<RetiredFile>),
 }
 
-impl Slot {
-    pub(crate) fn say(&self, word: Word) {
-        *lock(&self.word) = Some(word);
-        self.spoken.notify_one();
+impl Waiter {
+    pub(crate) fn send(&self, signal: Signal) {
+        *lock(&self.signal) = Some(signal);
+        self.changed.notify_one();
     }
 
-    /// The word, if it comes within `time`.
-    fn listen(&self, time: Duration) -> Option<Word> {
-        let word = lock(&self.word);
-        let waited = self.spoken.wait_timeout_while(word, time, |word| word.is_none());
+    /// The signal, if one arrives within `time`.
+    fn receive(&self, time: Duration) -> Option<Signal> {
+        let signal = lock(&self.signal);
+        let waited = self.changed.wait_timeout_while(signal, time, |signal| signal.is_none());
         waited.unwrap_or_else(PoisonError::into_inner).0.take()
     }
 
-    pub(crate) fn heard(&self) -> Option<Word> {
-        lock(&self.word).take()
-    }
-
-    /// Says it to who was told nothing yet.
-    fn say_at_least(&self, word: Word) {
-        lock(&self.word).get_or_insert(word);
-        self.spoken.notify_one();
+    pub(crate) fn take(&self) -> Option<Signal> {
+        lock(&self.signal).take()
     }
 }
 
-/// What a leader owes to the others, also if it breaks off: a word, and the lead to whoever is next.
-pub(crate) struct Duty<'a> {
+/// Ends the lead when it is dropped: if the leader panicked, its batch gets a fault, and the next thread leads.
+pub(crate) struct LeaderGuard<'a> {
     pub(crate) journal: &'a Journal,
-    /// Where the leader itself would wait.
-    pub(crate) own: &'a Arc<Slot>,
-    pub(crate) slots: Vec<Arc<Slot>>,
+    pub(crate) own: &'a Arc<Waiter>,
+    /// The threads whose drafts are in the batch.
+    pub(crate) batch: Vec<Arc<Waiter>>,
     pub(crate) is_done: bool,
 }
 
-impl Drop for Duty<'_> {
+impl Drop for LeaderGuard<'_> {
     fn drop(&mut self) {
         if self.is_done {
             return;
         }
         self.journal.withdraw(self.own);
-        for slot in &self.slots {
-            slot.say_at_least(Word::Became(Err(broke_off()), Vec::new()));
+        for waiter in &self.batch {
+            lock(&waiter.signal)
+                .get_or_insert_with(|| Signal::Finished(Err(leader_failed()), Vec::new()));
+            waiter.changed.notify_one();
         }
         self.journal.hand_over();
     }
 }
 
-fn broke_off() -> Fault {
+fn leader_failed() -> Fault {
     let message = "another change that was being made together with this one broke off; whether this one \
                    was recorded is not known yet, the history will tell";
     Fault::new(FaultCode::Io, message)
@@ -129,51 +125,51 @@ impl Journal {
         &self.active
     }
 
-    /// Waits for what became of a draft, or for the turn to lead. A caller whose own call ends before its
-    /// draft is part of a batch takes the draft out of the queue, and nothing is changed.
-    pub(crate) fn wait(&self, slot: &Arc<Slot>, call: &Call) -> Result<Word> {
+    /// Waits for the result of a draft, or for the turn to lead. If the call ends before its draft is part of a batch,
+    /// the draft is taken out of the queue, and nothing is changed.
+    pub(crate) fn wait(&self, waiter: &Arc<Waiter>, call: &Call) -> Result<Signal> {
         loop {
-            if let Some(word) = slot.listen(LOOK_AT_CALL) {
-                return Ok(word);
+            if let Some(signal) = waiter.receive(CALL_CHECK_INTERVAL) {
+                return Ok(signal);
             }
             if let Err(fault) = call.check()
-                && self.withdraw(slot)
+                && self.withdraw(waiter)
             {
                 return Err(fault);
             }
         }
     }
 
-    /// Takes a draft out of the queue; whether it was still there. If it was told to lead meanwhile, the
-    /// next one is.
-    pub(crate) fn withdraw(&self, slot: &Arc<Slot>) -> bool {
+    /// Takes a draft out of the queue, and returns whether it was still there. If its thread was to lead, the next
+    /// thread leads instead.
+    pub(crate) fn withdraw(&self, waiter: &Arc<Waiter>) -> bool {
         let mut queue = lock(&self.queue);
-        let place = queue.waiting.iter().position(|request| Arc::ptr_eq(&request.slot, slot));
-        let request = place.and_then(|place| queue.waiting.remove(place));
-        if request.is_some() && slot.heard().is_some() {
+        let at = queue.waiting.iter().position(|request| Arc::ptr_eq(&request.waiter, waiter));
+        let request = at.and_then(|at| queue.waiting.remove(at));
+        if request.is_some() && waiter.take().is_some() {
             queue.hand_over();
         }
         drop(queue);
-        // Dropped after the lock is free: what the draft staged is removed with it.
+        // The request is dropped after the lock, because that removes the files that the draft staged.
         request.is_some()
     }
 
-    /// Whether the caller has to lead.
+    /// Adds a draft, and returns whether the caller has to lead.
     pub(crate) fn enqueue(&self, request: Request) -> bool {
         let mut queue = lock(&self.queue);
         queue.waiting.push_back(request);
-        if queue.led {
+        if queue.has_leader {
             if queue.waiting.len() >= self.active.load(Ordering::Relaxed) {
                 self.arrival.notify_one();
             }
             return false;
         }
-        queue.led = true;
+        queue.has_leader = true;
         true
     }
 
-    /// While others are about to submit, waits a little: their flush is then ours.
-    pub(crate) fn wait_for_others(&self) {
+    /// Waits a moment for drafts that are still being planned, so that one flush serves all of them.
+    pub(crate) fn wait_for_planners(&self) {
         let queue = lock(&self.queue);
         let expected = self.active.load(Ordering::Relaxed).min(LARGEST_BATCH);
         if queue.waiting.len() < expected {
@@ -193,11 +189,11 @@ impl Journal {
 }
 
 impl Queue {
-    /// Whoever is first leads from now on.
+    /// Makes the first waiting thread the leader.
     fn hand_over(&mut self) {
         match self.waiting.front() {
-            Some(next) => next.slot.say(Word::Lead),
-            None => self.led = false,
+            Some(next) => next.waiter.send(Signal::Lead),
+            None => self.has_leader = false,
         }
     }
 }

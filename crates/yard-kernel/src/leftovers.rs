@@ -1,8 +1,8 @@
-//! What a crash left in the staging folder: entries that were taken out of their places.
+//! Displaced entries that a crash left in the staging folder.
 //!
-//! One that the steps know is what they displaced, and goes (or is kept, where it is the version itself).
-//! Any other is somebody's save and becomes a version. What cannot be read, and what is no file, is set
-//! aside and reported: it never keeps a workspace from opening.
+//! An entry whose content the history has is removed, or kept if the file itself is the version. Any other file was
+//! saved by another program, and becomes a version. Entries that cannot be read, and entries that are no files, are set
+//! aside and reported: they never keep a workspace from opening.
 
 use yard_core::{Author, Call, Fault, FileId, FileKind, Result, WsPath};
 use yard_disk::Displaced;
@@ -10,44 +10,44 @@ use yard_disk::kept_name;
 use yard_store::Retention;
 use yard_store::{AuditEntry, Change, FileIdentity, Seq};
 
-use crate::projection::{Saved, record_intruder, retire_displaced};
-use crate::signed::Signed;
+use crate::projection::{SavedContent, record_concurrent_save, retire_displaced};
+use crate::step_metadata::StepMetadata;
 use crate::workspace::Workspace;
 
-/// An entry that a crash left in the data folder and that could not be put right.
+/// An entry that a crash left in the data folder, and that recovery could not handle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leftover {
     /// Its name in the folder `leftovers`.
     pub name: String,
-    /// The file whose place it had, where that is known.
+    /// The path that it had in the workspace, if that is known.
     pub path: Option<WsPath>,
-    /// What recovery had to say, where it is a note.
+    /// The text of a note by recovery, if it is one.
     pub note: Option<String>,
 }
 
-/// How the name of a note ends.
+/// The end of the name of a note.
 const NOTE: &str = ".txt";
 
-/// Leaves a note for a person about what recovery could not tell.
+/// Leaves a note for a person about files that recovery did not restore.
 pub(crate) fn leave_note(workspace: &Workspace, seq: Seq, text: &str) {
-    // The same words are in the audit chain.
+    // The same text is in the audit chain.
     let _ = workspace.stage.note_aside(&format!("recovery-{seq}{NOTE}"), text);
 }
 
-/// Removes leftovers that recovery knows to be ours. Their contents are in the history, and some may have
-/// lost their bytes with the power: they must not be taken for somebody's saves.
-pub(crate) fn retire_ours(workspace: &Workspace, is_ours: &dyn Fn(&FileIdentity) -> bool) {
+/// Removes leftovers that steps placed or displaced. Their contents are in the history. Some may have lost their bytes
+/// in a power loss, and so must not be taken for files that another program saved.
+pub(crate) fn remove_recorded(workspace: &Workspace, is_recorded: &dyn Fn(&FileIdentity) -> bool) {
     for displaced in workspace.stage.leftovers() {
         let identity = workspace.stage.identity_of(&displaced);
         let is_file = !displaced.stat.is(FileKind::Folder);
-        if is_file && identity.is_some_and(|identity| is_ours(&identity)) {
+        if is_file && identity.is_some_and(|identity| is_recorded(&identity)) {
             let content = content_of(workspace, &displaced);
             retire_displaced(workspace, &displaced, content);
         }
     }
 }
 
-/// The content that the history says the displaced file had, where the file itself is the version.
+/// The content that the history has for the displaced file, if the file itself is the version.
 fn content_of(workspace: &Workspace, displaced: &Displaced) -> Option<yard_core::ContentHash> {
     let file = displaced.file()?;
     let changes = workspace.store().file_changes(file, None, 8).ok()?;
@@ -61,12 +61,12 @@ fn content_of(workspace: &Workspace, displaced: &Displaced) -> Option<yard_core:
     })
 }
 
-/// Looks at what a crash left. The caller holds the lock and is the only living process.
-pub(crate) fn rescue(workspace: &Workspace, call: &Call) -> Result<()> {
+/// Handles the entries that a crash left. The caller holds the lock and is the only living process.
+pub(crate) fn recover_leftovers(workspace: &Workspace, call: &Call) -> Result<()> {
     for displaced in workspace.stage.leftovers() {
-        match rescue_one(workspace, &displaced, call) {
+        match recover_one(workspace, &displaced, call) {
             Ok(()) => {}
-            // The call is out of time, or the store cannot be written: nothing is wrong with this file.
+            // The call is out of time: nothing is wrong with this entry.
             Err(fault) if call.check().is_err() => return Err(fault),
             Err(_) => workspace.stage.set_aside(&displaced),
         }
@@ -74,7 +74,7 @@ pub(crate) fn rescue(workspace: &Workspace, call: &Call) -> Result<()> {
     Ok(())
 }
 
-fn rescue_one(workspace: &Workspace, displaced: &Displaced, call: &Call) -> Result<()> {
+fn recover_one(workspace: &Workspace, displaced: &Displaced, call: &Call) -> Result<()> {
     let path = WsPath::root();
     if is_unused(workspace, displaced)? {
         workspace.stage.discard(displaced);
@@ -84,22 +84,22 @@ fn rescue_one(workspace: &Workspace, displaced: &Displaced, call: &Call) -> Resu
         workspace.stage.set_aside(displaced);
         return Ok(());
     }
-    let saved = Saved::read(workspace, displaced, &path, call)?;
+    let saved = SavedContent::read(workspace, displaced, &path, call)?;
     match workspace.store().locate(&saved.hash)? {
         Some(_) => retire_displaced(workspace, displaced, Some(saved.hash)),
-        // What was left of a file when it was purged.
+        // A crash interrupted the purge of this file.
         None if workspace.store().is_purged(&saved.hash)? => {
             workspace.stage.discard(displaced);
         }
         None => match displaced.file() {
-            Some(file) => keep_save(workspace, call, file, displaced, &path)?,
+            Some(file) => record_save(workspace, call, file, displaced, &path)?,
             None => saved.store_only(workspace, displaced)?,
         },
     }
     Ok(())
 }
 
-/// Whether a file was staged for a step that never happened: then it took nobody's place.
+/// Whether a file was staged for a step that was never recorded: then it was never in the workspace.
 fn is_unused(workspace: &Workspace, staged: &Displaced) -> Result<bool> {
     match staged.step() {
         Some(step) => Ok(workspace.store().step(step)?.is_none()),
@@ -107,8 +107,8 @@ fn is_unused(workspace: &Workspace, staged: &Displaced) -> Result<bool> {
     }
 }
 
-/// Records what somebody saved into a file while we were replacing it.
-pub(crate) fn keep_save(
+/// Records a version that another program saved while a step replaced the file.
+pub(crate) fn record_save(
     workspace: &Workspace,
     call: &Call,
     file: FileId,
@@ -116,14 +116,14 @@ pub(crate) fn keep_save(
     path: &WsPath,
 ) -> Result<()> {
     let store = workspace.store();
-    let saved = Saved::read(workspace, displaced, path, call)?;
+    let saved = SavedContent::read(workspace, displaced, path, call)?;
     let Some(mut node) = store.node(file)? else {
         return saved.store_only(workspace, displaced);
     };
     if node.state.is_none() {
-        // Its name may be another's by now: then the save belongs to that one's past.
-        let heir = store.child(node.last.parent, &node.last.name)?;
-        node = heir.unwrap_or(node);
+        // If another file has its name by now, the save becomes a version of that file.
+        let successor = store.child(node.last.parent, &node.last.name)?;
+        node = successor.unwrap_or(node);
     }
     if node.last.kind == FileKind::Folder {
         return saved.store_only(workspace, displaced);
@@ -137,19 +137,19 @@ pub(crate) fn keep_save(
         to: node.state.as_ref().map(|_| path),
         version: None,
     };
-    record_intruder(workspace, &change, &saved, displaced, &recovering(call), call)
+    record_concurrent_save(workspace, &change, &saved, displaced, &recovering(call), call)
 }
 
 /// The author under which a change of another program is recorded.
-fn recovering(call: &Call) -> Signed {
+fn recovering(call: &Call) -> StepMetadata {
     let audit = AuditEntry::by_toolyard(call.world().now(), "recover", String::new());
-    Signed { author: Author::External, chat: None, audit, side_effects: Vec::new() }
+    StepMetadata { author: Author::External, chat: None, audit, side_effects: Vec::new() }
 }
 
 impl Workspace {
-    /// What crashes left behind that could not be put right, for a person to look at.
+    /// The entries that were set aside, for a person to look at.
     pub fn leftovers(&self) -> std::result::Result<Vec<Leftover>, Fault> {
-        let mut found = Vec::new();
+        let mut leftovers = Vec::new();
         for displaced in self.stage.set_aside_entries() {
             let node = match displaced.file() {
                 Some(file) => self.store().node(file)?,
@@ -158,18 +158,17 @@ impl Workspace {
             let path = node.map(|node| node.path);
             let is_note = displaced.name.ends_with(NOTE);
             let note = is_note.then(|| self.stage.read_note(&displaced.name)).flatten();
-            found.push(Leftover { name: displaced.name, path, note });
+            leftovers.push(Leftover { name: displaced.name, path, note });
         }
-        Ok(found)
+        Ok(leftovers)
     }
 }
 
-/// Removes kept files that no content stands for: their steps never came. The caller holds the lock
-/// and is the only living process.
+/// Removes kept files whose steps were never recorded. The caller holds the lock and is the only living process.
 pub(crate) fn sweep_kept(workspace: &Workspace) -> Result<()> {
     let mut orphans = Vec::new();
     for name in workspace.stage.kept_names() {
-        // Of build output there are thousands, and what is in the tree too is no orphan worth a look.
+        // There are thousands of files of build output. One that is still in the tree is skipped without a look-up.
         let is_evictable = kept_name::retention_of(&name) == Retention::Evictable;
         if is_evictable && workspace.stage.kept_alone(&name) == Some(0) {
             continue;

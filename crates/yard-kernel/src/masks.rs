@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use yard_core::{Call, Fault, FaultCode, FileKind, Reading, Result, WsPath};
 use yard_disk::{EntryKind, Spot};
 use yard_sandbox::{Mask, MaskKind};
-use yard_search::is_tolerable;
+use yard_search::is_unreadable;
 
 use crate::workspace::Workspace;
 
@@ -167,7 +167,7 @@ impl Look<'_> {
         let listed = match disk.list(&folder.path) {
             Ok(listed) => listed,
             // What vanished meanwhile needs no mask.
-            Err(fault) if is_tolerable(fault.code()) => return Ok(Vec::new()),
+            Err(fault) if is_unreadable(fault.code()) => return Ok(Vec::new()),
             Err(fault) => return Err(fault),
         };
         let mut entries = Vec::with_capacity(listed.len());

@@ -1,4 +1,4 @@
-//! Opens a workspace: finishes what a crash left unfinished, and removes what nobody needs any more.
+//! Opens a workspace: recovers from a crash, and removes files that are no longer needed.
 
 use std::sync::Arc;
 
@@ -11,28 +11,28 @@ use crate::recovery;
 use crate::workspace::Workspace;
 
 impl Workspace {
-    /// Opens a workspace and finishes what a crash left unfinished.
+    /// Opens a workspace, and recovers from a crash if there was one.
     pub fn open(opening: Opening) -> Result<Self> {
         let call = Call::new(Arc::clone(&opening.world));
-        let workspace = Self::found(opening)?;
-        workspace.settle(&call)?;
+        let workspace = Self::open_unrecovered(opening)?;
+        workspace.recover_all(&call)?;
         Ok(workspace)
     }
 
-    fn settle(&self, call: &Call) -> Result<()> {
-        self.flusher.is_flushed_to(self.store().projected()?.seq);
+    fn recover_all(&self, call: &Call) -> Result<()> {
+        self.flusher.note_flushed(self.store().projected()?.seq);
         let _lock = self.locks.acquire(call)?;
         let alone = self.locks.enter();
-        recovery::settle(self, call)?;
-        purge::bury(self)?;
+        recovery::recover(self, call)?;
+        purge::delete_purged_files(self)?;
         if alone {
-            leftovers::rescue(self, call)?;
+            leftovers::recover_leftovers(self, call)?;
             sweep_kept(self)?;
             self.sweep_runs(call)?;
             self.homes.sweep(call.world().now())?;
             self.stage.sweep();
         }
-        self.spills.sweep(&self.keeping(), call.world().now(), None);
+        self.command_outputs.sweep(&self.keeping(), call.world().now(), None);
         self.locks.share()
     }
 }

@@ -7,7 +7,7 @@ use yard_core::{Limits, World};
 use yard_disk::{Probe, Resolution};
 use yard_store::Store;
 
-use crate::boxed::Boxed;
+use crate::command_box::CommandBox;
 use crate::virtual_files::VirtualFiles;
 
 /// What a workspace is opened with.
@@ -16,18 +16,18 @@ pub struct Opening {
     pub root: PathBuf,
     /// This workspace's own folder in the data folder; it exists and is not inside the root.
     pub state_dir: PathBuf,
-    /// What survives.
+    /// The history of the workspace.
     pub store: Arc<dyn Store>,
-    /// Bounds.
+    /// Bounds of calls.
     pub limits: Limits,
-    /// Clock, dice and boot.
+    /// Clock, randomness and boot id.
     pub world: Arc<dyn World>,
-    /// Hears of every disk call; only tests have one.
+    /// Is called before every disk call; for tests only.
     pub probe: Option<Arc<dyn Probe>>,
     /// How paths are resolved.
     pub resolution: Resolution,
-    /// Files that are not on disk, if there are any.
+    /// Files that are shown but are not on disk, if there are any.
     pub virtual_files: Option<Arc<dyn VirtualFiles>>,
-    /// Where commands run, if they do.
-    pub boxed: Option<Boxed>,
+    /// The box in which commands run, if they can run at all.
+    pub boxed: Option<CommandBox>,
 }

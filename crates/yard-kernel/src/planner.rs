@@ -1,12 +1,12 @@
-//! Writes a [`Draft`], the change on paper, and changes nothing but the staging folder.
+//! Writes a [`Draft`]. Nothing is changed but the staging folder.
 //!
-//! Wherever a plan meets the disk it first makes the store's view agree with it: what changed behind
-//! our back is adopted as a step of author `external` that goes in right before the planned one.
+//! Before a plan uses an entry on disk, it adopts what other programs changed there: the difference to the store is
+//! recorded as a step of author `external` right before the planned one.
 
-mod arrived;
+mod attributes;
 mod folders;
 mod large;
-mod replaced;
+mod unloaded;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -18,25 +18,25 @@ use yard_core::{
 };
 use yard_store::{Base, Effort, NewChange, Node, Prepared, Store};
 
-use crate::draft::{Active, Draft, Expect, Was};
-use crate::image::{image, purged};
+use crate::build_output;
+use crate::draft::{Draft, Expectation, ExpectedEntry, PlanningGuard};
 use crate::load_limits::check_writable;
-use crate::making::{Made, Wanted};
-use crate::output;
-use crate::proposal::{Deed, Planned, Proposal};
-use crate::virtual_files::check_free;
+use crate::proposal::{CommitWork, Planned, Proposal};
+use crate::staging::{ContentToStage, StagedContent};
+use crate::stored_content::{image, purged};
+use crate::virtual_files::check_not_reserved;
 use crate::workspace::Workspace;
 use large::LargeFile;
 use yard_disk::{
     EntryKind, EntryStat, Shape, Staged, Taking, hash_all, kept_name, not_found, read_all, special,
 };
 
-/// Contents that a draft keeps in memory to be known again.
+/// Most contents that a draft retains for the cache of written contents.
 const MOST_WRITTEN: usize = 512;
-/// Contents that a draft keeps in memory to be compared; what displaces more is hashed instead.
+/// Most contents that a draft retains to compare them with displaced files; further files are hashed instead.
 const MOST_DISPLACING: usize = 1_024;
 
-/// A file, folder or link as it is, store and disk agreed.
+/// A file, folder or link in its current state, on which store and disk agree.
 #[derive(Clone, Debug)]
 pub(crate) struct Current {
     pub(crate) id: FileId,
@@ -46,7 +46,7 @@ pub(crate) struct Current {
     /// A file's bytes or a link's target; empty for a file that is too large to load.
     pub(crate) bytes: Arc<Vec<u8>>,
     /// The store knew the file before this plan.
-    pub(crate) known: bool,
+    pub(crate) was_known: bool,
     /// The hash of the content on disk.
     observed: Option<ContentHash>,
 }
@@ -57,45 +57,45 @@ impl Current {
         self.observed
     }
 
-    /// The same where its bytes are not needed any more.
+    /// The same without its bytes.
     pub(crate) fn without_bytes(self) -> Self {
         Self { bytes: Arc::default(), ..self }
     }
 
-    /// Whether it is a file that is too large for its bytes to be here.
+    /// Whether it is a file that is too large to be loaded.
     pub(crate) fn is_not_loaded(&self) -> bool {
         self.stat.is(FileKind::File) && self.bytes.len() as u64 != self.stat.size()
     }
 }
 
-/// What the disk says about one entry.
+/// An entry as it is on disk.
 pub(crate) struct Observed {
     pub(crate) kind: FileKind,
     pub(crate) stat: EntryStat,
     pub(crate) content: Option<ContentHash>,
     pub(crate) bytes: Vec<u8>,
-    pub(crate) large: bool,
+    pub(crate) is_large: bool,
 }
 
-/// What becomes of a file that is too large to load.
+/// What a plan does with the content of a file that is too large to load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Large {
-    /// If the plan takes it out of its place, the file itself is kept as the version.
+    /// If the plan displaces the file, the file itself is kept as the version.
     Keep,
-    /// It stays on disk: the store knows the file and not its content.
+    /// The content is not recorded.
     Leave,
-    /// A copy of it is kept as the version, and the file stays in its place.
+    /// A copy of the file is kept as the version.
     Copy,
 }
 
-/// The bytes and words of a file that a plan writes.
+/// The content and type of a file that a plan writes.
 pub(crate) struct NewContent<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) file_type: FileType,
     pub(crate) json: bool,
 }
 
-/// What a file is going to be: its content, and the staged file that has it.
+/// A staged file, with its content.
 pub(crate) struct Image {
     pub(crate) hash: ContentHash,
     pub(crate) size: u64,
@@ -108,25 +108,25 @@ pub(crate) struct Planner<'a> {
     pub(crate) call: &'a Call,
     pub(crate) draft: Draft,
     pub(crate) effect: Effect,
-    /// How small contents are made before they are stored.
+    /// How much time is spent on compressing contents.
     pub(crate) effort: Effort,
     folders: HashMap<WsPath, FileId>,
     revived: HashMap<FileId, WsPath>,
-    /// Where entries are on disk that this plan moves.
+    /// The current paths of entries that this plan moves.
     moved: HashMap<FileId, WsPath>,
-    /// What the store knows and this plan found to be no longer on disk.
+    /// Entries of the store that this plan found to be no longer on disk.
     gone: HashSet<FileId>,
-    /// Folders that were found to be writable.
+    /// Folders that are known to be writable.
     writable: HashSet<WsPath>,
-    /// Places of files that this plan has removed, where folders may be made.
+    /// Paths that this plan vacates, so that other entries may be made there.
     vacated: HashSet<WsPath>,
-    /// Large files that are to be versions if this plan takes them out of their places.
+    /// Large files that become versions if this plan displaces them.
     large: Vec<LargeFile>,
 }
 
 impl<'a> Planner<'a> {
     pub(crate) fn new(workspace: &'a Workspace, call: &'a Call) -> Self {
-        let active = Active::enter(workspace.journal.active());
+        let active = PlanningGuard::enter(workspace.journal.active());
         let draft = Draft::new(StepId::new(call.world()), active);
         Self {
             workspace,
@@ -144,24 +144,24 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// The plan as a whole: a fault if it would change anything at a reserved path, however it came
-    /// there. What somebody else did there is recorded all the same.
+    /// Ends the plan. A fault if it would change anything at a reserved path; changes by other programs there are recorded
+    /// all the same.
     pub(crate) fn propose<O: Operation>(mut self, answer: O::Answer) -> Result<Planned<O::Answer>> {
         self.leave_large_files_in_place();
         let changes = self.draft.changes.iter();
         for path in changes.flat_map(|change| change.from.iter().chain(&change.to)) {
-            check_free(path)?;
+            check_not_reserved(path)?;
         }
-        let deed = Deed::Step { draft: self.draft, answer };
-        Ok(Planned::Change(Box::new(Proposal { effect: self.effect, deed })))
+        let work = CommitWork::Step { draft: self.draft, answer };
+        Ok(Planned::Change(Box::new(Proposal { effect: self.effect, work })))
     }
 
     pub(crate) fn store(&self) -> &'a dyn Store {
         self.workspace.store()
     }
 
-    pub(crate) fn expect(&mut self, path: &WsPath, was: Was) {
-        self.draft.expects.push(Expect { path: path.clone(), was });
+    pub(crate) fn expect(&mut self, path: &WsPath, entry: ExpectedEntry) {
+        self.draft.expectations.push(Expectation { path: path.clone(), entry });
     }
 
     /// Adopts an entry that the store does not know.
@@ -197,7 +197,7 @@ impl<'a> Planner<'a> {
         self.draft.adopted.push(change);
     }
 
-    /// Makes an observed content ready for the store; its hash.
+    /// Prepares an observed content for the store, and returns its hash.
     fn capture(
         &mut self,
         file: FileId,
@@ -206,13 +206,13 @@ impl<'a> Planner<'a> {
         large: Large,
     ) -> Result<Option<ContentHash>> {
         let Some(hash) = observed.content else { return Ok(None) };
-        if observed.large {
+        if observed.is_large {
             match large {
                 Large::Leave => return Ok(None),
-                Large::Copy => return self.keep_copy(hash, path, observed).map(Some),
+                Large::Copy => return self.store_copy(hash, path, observed).map(Some),
                 Large::Keep => {}
             }
-            // The file itself becomes the version: its bytes must outlive a crash before its step does.
+            // The file itself becomes the version, so that its bytes must be durable before its step is recorded.
             self.workspace.disk.flush_entry(path)?;
             let kept = kept_name::of_version(VersionId::new(self.call.world()));
             self.large.push(LargeFile { file, hash, name: kept.name.clone() });
@@ -224,48 +224,48 @@ impl<'a> Planner<'a> {
         Ok(Some(hash))
     }
 
-    /// What is at `path` (without links), with the store's view brought to agree.
+    /// The entry at `path`, whose links must be resolved. Changes by other programs are adopted.
     pub(crate) fn current(&mut self, path: &WsPath, large: Large) -> Result<Current> {
         let stat = self.workspace.disk.stat(path)?.ok_or_else(|| not_found(path))?;
         self.current_as(path, &stat, large)
     }
 
-    /// As [`Planner::current`], for what was just seen to look like that.
+    /// As [`Planner::current`], with metadata that was just read.
     pub(crate) fn current_as(
         &mut self,
         path: &WsPath,
         seen: &EntryStat,
         large: Large,
     ) -> Result<Current> {
-        let (parent, node) = self.known_at(path)?;
+        let (parent, node) = self.node_at(path)?;
         let observed = self.observe(path, seen, node.as_ref())?;
-        self.settle(parent, path, node, observed, large)
+        self.to_current(parent, path, node, observed, large)
     }
 
-    /// As [`Planner::current`], for a file whose bytes were just read.
+    /// As [`Planner::current`], with metadata and bytes of a file that were just read.
     pub(crate) fn current_read(
         &mut self,
         path: &WsPath,
         stat: EntryStat,
         bytes: Vec<u8>,
     ) -> Result<Current> {
-        let (parent, node) = self.known_at(path)?;
+        let (parent, node) = self.node_at(path)?;
         let expected = node.as_ref().and_then(|node| node.last.content);
-        let content = Some(self.workspace.recent.hash(&bytes, expected));
-        let observed = Observed { kind: FileKind::File, stat, content, bytes, large: false };
-        self.settle(parent, path, node, observed, Large::Keep)
+        let content = Some(self.workspace.written_contents.hash(&bytes, expected));
+        let observed = Observed { kind: FileKind::File, stat, content, bytes, is_large: false };
+        self.to_current(parent, path, node, observed, Large::Keep)
     }
 
-    /// The id by which the store knows what is at a path, a folder's most likely.
-    pub(crate) fn known_folder(&self, path: &WsPath) -> Result<Option<FileId>> {
+    /// The id of the entry that the store has at a path.
+    pub(crate) fn id_at(&self, path: &WsPath) -> Result<Option<FileId>> {
         if path.is_root() {
             return Ok(Some(FileId::ROOT));
         }
         Ok(self.store().lookup(path)?.map(|node| node.id))
     }
 
-    /// The folder above a path, and what the store knows there.
-    fn known_at(&mut self, path: &WsPath) -> Result<(FileId, Option<Node>)> {
+    /// The id of the folder above a path, and the node that the store has at the path.
+    fn node_at(&mut self, path: &WsPath) -> Result<(FileId, Option<Node>)> {
         let above = path.parent().ok_or_else(|| not_found(path))?;
         let name = path.name().ok_or_else(|| not_found(path))?;
         let parent = self.folder(&above)?;
@@ -273,7 +273,8 @@ impl<'a> Planner<'a> {
         Ok((parent, node))
     }
 
-    fn settle(
+    /// Adopts the difference between the store and an observed entry, and expects that the entry stays the same.
+    fn to_current(
         &mut self,
         parent: FileId,
         path: &WsPath,
@@ -281,19 +282,19 @@ impl<'a> Planner<'a> {
         observed: Observed,
         large: Large,
     ) -> Result<Current> {
-        self.expect(path, Was::Seen(observed.stat));
-        let known = node.is_some();
-        let (id, state) = self.agree(parent, path, node, &observed, large)?;
+        self.expect(path, ExpectedEntry::Unchanged(observed.stat));
+        let was_known = node.is_some();
+        let (id, state) = self.adopt_difference(parent, path, node, &observed, large)?;
         if observed.kind == FileKind::Folder {
             self.folders.insert(path.clone(), id);
         }
         let Observed { stat, bytes, content, .. } = observed;
         let (path, bytes) = (path.clone(), Arc::new(bytes));
-        Ok(Current { id, path, state, stat, bytes, known, observed: content })
+        Ok(Current { id, path, state, stat, bytes, was_known, observed: content })
     }
 
-    /// Adopts whatever differs between what the store knows of an entry and what the disk shows.
-    pub(crate) fn agree(
+    /// Adopts the difference between an entry in the store and on disk. Returns its id and state.
+    fn adopt_difference(
         &mut self,
         parent: FileId,
         path: &WsPath,
@@ -307,7 +308,7 @@ impl<'a> Planner<'a> {
             return self.adopt_new(parent, path, observed, large);
         }
         let same_content = node.last.content == observed.content;
-        if same_content && self.is_spare(path, observed.content)? {
+        if same_content && self.may_be_evicted(path, observed.content)? {
             self.capture(node.id, path, observed, large)?;
         }
         if same_content && node.last.mode == observed.stat.mode {
@@ -325,17 +326,18 @@ impl<'a> Planner<'a> {
         Ok((node.id, after))
     }
 
-    /// Whether all that is kept of a file that is no build output is what is kept of one: it may go.
-    fn is_spare(&self, path: &WsPath, content: Option<ContentHash>) -> Result<bool> {
+    /// Whether the content of a file that is no build output is only stored as that of build output, and so may be evicted.
+    fn may_be_evicted(&self, path: &WsPath, content: Option<ContentHash>) -> Result<bool> {
         let has_spares = self.workspace.stage.has_spares();
-        let Some(hash) = content.filter(|_| has_spares && !output::is_named_so(path)) else {
+        let Some(hash) = content.filter(|_| has_spares && !build_output::has_build_folder(path))
+        else {
             return Ok(false);
         };
         let located = self.store().locate(&hash)?;
-        Ok(located.as_ref().is_some_and(output::is_evictable))
+        Ok(located.as_ref().is_some_and(build_output::is_evictable))
     }
 
-    /// Looks at the content of an entry that was seen on disk, and that the store may know.
+    /// Reads the content of an entry.
     fn observe(&self, path: &WsPath, seen: &EntryStat, node: Option<&Node>) -> Result<Observed> {
         match seen.kind {
             EntryKind::Special(what) => Err(special(path, what)),
@@ -343,7 +345,7 @@ impl<'a> Planner<'a> {
             EntryKind::Known(FileKind::Link) => {
                 let bytes = self.workspace.disk.read_link(path)?;
                 let content = Some(ContentHash::of(&bytes));
-                Ok(Observed { kind: FileKind::Link, stat: *seen, content, bytes, large: false })
+                Ok(Observed { kind: FileKind::Link, stat: *seen, content, bytes, is_large: false })
             }
             EntryKind::Known(FileKind::File) => {
                 self.observe_file(path, seen, node.and_then(|node| node.last.content))
@@ -358,14 +360,14 @@ impl<'a> Planner<'a> {
         expected: Option<ContentHash>,
     ) -> Result<Observed> {
         let (mut file, stat) = self.workspace.disk.open_seen(path, seen)?;
-        let large = stat.size() > self.workspace.limits().load_bytes;
-        let bytes = if large { Vec::new() } else { read_all(&mut file, stat.size(), path)? };
-        let content = if large {
+        let is_large = stat.size() > self.workspace.limits().load_bytes;
+        let bytes = if is_large { Vec::new() } else { read_all(&mut file, stat.size(), path)? };
+        let content = if is_large {
             hash_all(&mut file, path, self.call)?
         } else {
-            self.workspace.recent.hash(&bytes, expected)
+            self.workspace.written_contents.hash(&bytes, expected)
         };
-        Ok(Observed { kind: FileKind::File, stat, content: Some(content), bytes, large })
+        Ok(Observed { kind: FileKind::File, stat, content: Some(content), bytes, is_large })
     }
 
     /// Plans a new file.
@@ -378,19 +380,19 @@ impl<'a> Planner<'a> {
         self.create_image(path, new.file_type, new.json, |planner, shape| {
             let (bytes, kind) = (new.bytes, FileKind::File);
             let (shape, path) = (*shape, path.clone());
-            let wanted = Wanted { bytes, base: None, kind, shape, path, from: None };
-            let made = wanted.make(planner.workspace, planner.effort)?;
-            Ok(planner.accept(made))
+            let content = ContentToStage { bytes, base: None, kind, shape, path, layer: None };
+            let staged = content.stage(planner.workspace, planner.effort)?;
+            Ok(planner.add_content(staged))
         })
     }
 
-    /// Plans a new file with the image that `make` stages.
+    /// Plans a new file with the image that `stage` makes.
     pub(crate) fn create_image(
         &mut self,
         path: &WsPath,
         file_type: FileType,
         json: bool,
-        make: impl FnOnce(&mut Self, &Shape) -> Result<Image>,
+        stage: impl FnOnce(&mut Self, &Shape) -> Result<Image>,
     ) -> Result<(FileId, Option<VersionId>, ContentHash)> {
         let above = path.parent().ok_or_else(|| not_found(path))?;
         let name = path.name().ok_or_else(|| not_found(path))?;
@@ -398,7 +400,7 @@ impl<'a> Planner<'a> {
         self.expect_free(parent, path)?;
         self.check_writable_above(path)?;
         let Image { hash, size, staged } =
-            make(self, &Shape { mode: None, owner: None, taking: None })?;
+            stage(self, &Shape { mode: None, owner: None, taking: None })?;
         let after = FileState {
             parent,
             name,
@@ -416,7 +418,7 @@ impl<'a> Planner<'a> {
         Ok((id, version, hash))
     }
 
-    /// Plans new bytes for a file that is there.
+    /// Plans new bytes for an existing file.
     pub(crate) fn replace_file(
         &mut self,
         current: &Current,
@@ -430,7 +432,7 @@ impl<'a> Planner<'a> {
         self.put(current, new.bytes, after)
     }
 
-    /// Plans another state for an entry that is there; `None` keeps its bytes.
+    /// Plans another state for an existing entry. Its bytes stay the same if `bytes` is `None`.
     pub(crate) fn rewrite(
         &mut self,
         current: &Current,
@@ -454,23 +456,24 @@ impl<'a> Planner<'a> {
         bytes: &[u8],
         after: FileState,
     ) -> Result<(Option<VersionId>, ContentHash)> {
-        let made = self.wanted(current, bytes, &after).make(self.workspace, self.effort)?;
-        let put = self.put_made(current, after, made)?;
-        self.keep_attributes(current)?;
+        let content = self.content_for(current, bytes, &after);
+        let staged = content.stage(self.workspace, self.effort)?;
+        let put = self.put_staged(current, after, staged)?;
+        self.copy_attributes(current)?;
         Ok(put)
     }
 
-    /// What it takes to give an entry those bytes.
-    pub(crate) fn wanted<'b>(
+    /// The content to stage so that an entry gets these bytes.
+    pub(crate) fn content_for<'b>(
         &self,
         current: &'b Current,
         bytes: &'b [u8],
         after: &FileState,
-    ) -> Wanted<'b> {
+    ) -> ContentToStage<'b> {
         let base = current.state.content.filter(|_| !current.bytes.is_empty());
         let base = base.map(|hash| Base { hash, bytes: &current.bytes });
         let (kind, shape) = (after.kind, self.shape(current, after));
-        Wanted { bytes, base, kind, shape, path: current.path.clone(), from: None }
+        ContentToStage { bytes, base, kind, shape, path: current.path.clone(), layer: None }
     }
 
     pub(crate) fn shape(&self, current: &Current, after: &FileState) -> Shape {
@@ -478,41 +481,40 @@ impl<'a> Planner<'a> {
         Shape { mode: Some(after.mode), owner: Some(current.stat.owner), taking }
     }
 
-    /// Plans another state for a file or link that is there, with what was made for it.
-    pub(crate) fn put_made(
+    /// Plans another state for an existing file or link, with a staged content.
+    pub(crate) fn put_staged(
         &mut self,
         current: &Current,
         after: FileState,
-        made: Made,
+        staged: StagedContent,
     ) -> Result<(Option<VersionId>, ContentHash)> {
-        self.put_image(current, after, |planner, _| Ok(planner.accept(made)))
+        self.put_image(current, after, |planner, _| Ok(planner.add_content(staged)))
     }
 
-    /// Plans another state for a file or link that is there, with the image that `make` stages.
+    /// Plans another state for an existing file or link, with the image that `stage` makes.
     pub(crate) fn put_image(
         &mut self,
         current: &Current,
         mut after: FileState,
-        make: impl FnOnce(&mut Self, &Shape) -> Result<Image>,
+        stage: impl FnOnce(&mut Self, &Shape) -> Result<Image>,
     ) -> Result<(Option<VersionId>, ContentHash)> {
         self.check_writable_above(&current.path)?;
         let shape = self.shape(current, &after);
-        let Image { hash, size, staged } = make(self, &shape)?;
+        let Image { hash, size, staged } = stage(self, &shape)?;
         (after.content, after.size) = (Some(hash), size);
         let has_room = self.draft.displacing.len() < MOST_DISPLACING;
         if has_room && current.bytes.len() as u64 == current.stat.size() {
             self.draft.displacing.insert(current.id, Arc::clone(&current.bytes));
         }
         self.draft.staged.insert(current.id, staged);
-        let made = self.change_in_place(current, after, EffectKind::Modify);
-        let version = match made {
+        let version = match self.change_in_place(current, after, EffectKind::Modify) {
             Some(version) => Some(version),
             None => self.newest_version(current.id)?,
         };
         Ok((version, hash))
     }
 
-    /// The newest version of a file that this plan leaves as it is.
+    /// The newest version of a file for which this plan makes none.
     fn newest_version(&self, file: FileId) -> Result<Option<VersionId>> {
         let adopted = self.draft.adopted.iter().rev().find(|change| change.file == file);
         if let Some(version) = adopted.and_then(|change| change.version) {
@@ -522,28 +524,28 @@ impl<'a> Planner<'a> {
         Ok(node.and_then(|node| node.version))
     }
 
-    /// Plans that a removed entry comes back as it was, under its old id.
+    /// Plans that a removed entry is restored, under its old id.
     pub(crate) fn revive(&mut self, file: FileId, state: &FileState, path: &WsPath) -> Result<()> {
         let node = self.store().node(file)?;
         if state.kind != FileKind::Folder && node.is_some_and(|node| node.purged) {
             return Err(purged().about(Subject::Path));
         }
-        self.expect(path, Was::Absent);
+        self.expect(path, ExpectedEntry::Absent);
         self.check_writable_above(path)?;
         if let Some(parent) = path.parent() {
             let living = !self.revived.contains_key(&state.parent);
             if living {
                 self.folder(&parent)?;
-                self.forget_gone(state.parent, path)?;
+                self.adopt_missing(state.parent, path)?;
             }
         }
         if let Some(hash) = state.content {
             let shape = Shape { mode: Some(state.mode), owner: None, taking: None };
             let staged = image(self.workspace, &hash, state.kind, &shape, path)?;
-            let staged = staged.ok_or_else(|| not_kept(self.workspace, &hash, path))?;
+            let staged = staged.ok_or_else(|| not_restorable(self.workspace, &hash, path))?;
             self.draft.staged.insert(file, staged);
         } else if state.kind != FileKind::Folder {
-            return Err(never_kept(path));
+            return Err(not_stored(path));
         }
         self.push_change(file, None, Some(state.clone()), None, Some(path.clone()));
         self.effect.push(EffectKind::Create, path.clone(), state.file_type);
@@ -551,20 +553,20 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    /// The path of a folder that is there, or that this plan brings back.
-    pub(crate) fn revived_or_living(&self, folder: FileId) -> Result<Option<WsPath>> {
+    /// The path of a folder that exists or that this plan restores.
+    pub(crate) fn living_path(&self, folder: FileId) -> Result<Option<WsPath>> {
         match self.revived.get(&folder) {
             Some(path) => Ok(Some(path.clone())),
             None => self.store().path_of(folder).map_err(Fault::from),
         }
     }
 
-    /// Takes a content that was made for this plan.
-    pub(crate) fn accept(&mut self, made: Made) -> Image {
-        let Made { hash, size, prepared, staged, kept, written } = made;
+    /// Adds a staged content to the draft.
+    pub(crate) fn add_content(&mut self, content: StagedContent) -> Image {
+        let StagedContent { hash, size, prepared, staged, stored_file, written } = content;
         self.draft.contents.extend(prepared);
-        self.draft.kept.extend(kept);
-        // More than a few are forgotten again before anybody asks.
+        self.draft.stored_files.extend(stored_file);
+        // The cache would drop more contents than these before the next plan.
         if self.draft.written.len() < MOST_WRITTEN {
             self.draft.written.extend(written.map(|bytes| (hash, bytes)));
         }
@@ -579,8 +581,7 @@ impl<'a> Planner<'a> {
         self.change_in_place(current, current.state.clone(), EffectKind::Touch);
     }
 
-    /// Plans that an entry stays where it is and has another state; the version that this makes, if it brings a
-    /// content.
+    /// Plans another state for an entry that stays at its path. Returns the version, if the change makes one.
     fn change_in_place(
         &mut self,
         current: &Current,
@@ -593,7 +594,7 @@ impl<'a> Planner<'a> {
         version
     }
 
-    /// Plans that an entry goes to another path and has that state there; the entry as it is afterwards.
+    /// Plans that an entry is moved to another path, with that state. Returns the moved entry.
     pub(crate) fn push_move(
         &mut self,
         current: &Current,
@@ -604,18 +605,18 @@ impl<'a> Planner<'a> {
         self.push_change(current.id, before, Some(after.clone()), from, Some(to.clone()));
         self.effect.push(EffectKind::MoveFrom, current.path.clone(), after.file_type);
         self.effect.push(EffectKind::MoveTo, to.clone(), after.file_type);
-        self.leaves(&current.path);
+        self.note_vacated(&current.path);
         Current { path: to.clone(), state: after, ..current.clone() }
     }
 
-    /// Plans that an entry goes away.
+    /// Plans that an entry is removed.
     pub(crate) fn remove(&mut self, current: &Current) {
         let from = Some(current.path.clone());
         self.push_change(current.id, Some(current.state.clone()), None, from, None);
         self.effect.push(EffectKind::Remove, current.path.clone(), current.state.file_type);
     }
 
-    /// Adds a change; the version that it makes, if it brings a content.
+    /// Adds a change. Returns the version, if the change makes one.
     pub(crate) fn push_change(
         &mut self,
         file: FileId,
@@ -630,8 +631,8 @@ impl<'a> Planner<'a> {
         {
             self.moved.entry(file).or_insert_with(|| from.clone());
         }
-        let brings = brings_content(before.as_ref(), after.as_ref());
-        let version = brings.then(|| VersionId::new(self.call.world()));
+        let version = makes_version(before.as_ref(), after.as_ref());
+        let version = version.then(|| VersionId::new(self.call.world()));
         self.draft.changes.push(NewChange { file, before, after, from, to, version });
         version
     }
@@ -639,13 +640,12 @@ impl<'a> Planner<'a> {
 
 impl Observed {
     fn folder(stat: EntryStat) -> Self {
-        Self { kind: FileKind::Folder, stat, content: None, bytes: Vec::new(), large: false }
+        Self { kind: FileKind::Folder, stat, content: None, bytes: Vec::new(), is_large: false }
     }
 }
 
-/// Whether a change makes a version: a content comes to be, comes back, or is written again. A move
-/// and a touch make none.
-fn brings_content(before: Option<&FileState>, after: Option<&FileState>) -> bool {
+/// Whether a change makes a version: a content is new, restored, or written again. A move and a touch make none.
+fn makes_version(before: Option<&FileState>, after: Option<&FileState>) -> bool {
     match (before, after) {
         (_, None) => false,
         (None, Some(after)) => after.content.is_some(),
@@ -657,28 +657,28 @@ fn brings_content(before: Option<&FileState>, after: Option<&FileState>) -> bool
     }
 }
 
-/// A path below a folder, as a fault where it would be too long.
+/// A path below a folder. A fault if it would be too long.
 pub(crate) fn join(folder: &WsPath, name: &yard_core::Name) -> Result<WsPath> {
     folder.join(name).map_err(|error| {
         Fault::new(FaultCode::BadPath, format!("{folder}/{name}: {error}")).about(Subject::Path)
     })
 }
 
-/// A folder was wanted.
+/// The fault for an entry that is no folder.
 pub(crate) fn not_a_folder(path: &WsPath) -> Fault {
     let message = format!("{path} is a file, not a folder: name a folder, or read it as a file");
     Fault::new(FaultCode::NotFolder, message).about(Subject::Path)
 }
 
-/// The content of a removed entry is not there any more.
-fn not_kept(workspace: &Workspace, hash: &ContentHash, path: &WsPath) -> Fault {
+/// The fault for a removed entry whose content is no longer stored.
+fn not_restorable(workspace: &Workspace, hash: &ContentHash, path: &WsPath) -> Fault {
     match workspace.store().is_purged(hash) {
         Ok(true) => purged().about(Subject::Path),
-        _ => never_kept(path),
+        _ => not_stored(path),
     }
 }
 
-fn never_kept(path: &WsPath) -> Fault {
+fn not_stored(path: &WsPath) -> Fault {
     let message = format!("the content of {path} was not kept, so it cannot be brought back");
     Fault::new(FaultCode::NotFound, message).about(Subject::Path)
 }

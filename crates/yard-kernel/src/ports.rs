@@ -52,7 +52,7 @@ impl Eq for TerminalPort {}
 
 /// What was found when terminals were asked for their ports.
 #[derive(Debug, Default)]
-pub struct Listing {
+pub struct PortList {
     /// The ports of those that answered.
     pub ports: Vec<TerminalPort>,
     /// Those that run and did not answer in time: which ports they have is not known.
@@ -74,18 +74,18 @@ impl TerminalPort {
 }
 
 /// The ports of every terminal of a workspace that runs, by the folder of its data.
-pub fn terminal_ports(state: &Path) -> Result<Listing> {
+pub fn terminal_ports(state: &Path) -> Result<PortList> {
     let sockets = Sockets::open_existing(state)?;
     Ok(sockets.map(|sockets| listed(&sockets, |_| true)).unwrap_or_default())
 }
 
 /// The ports of terminals of a chat that run.
-pub(crate) fn of_chat(sockets: &Sockets, chat: ChatId) -> Listing {
+pub(crate) fn of_chat(sockets: &Sockets, chat: ChatId) -> PortList {
     listed(sockets, |of| of == chat)
 }
 
-fn listed(sockets: &Sockets, which: impl Fn(ChatId) -> bool) -> Listing {
-    let mut all = Listing::default();
+fn listed(sockets: &Sockets, which: impl Fn(ChatId) -> bool) -> PortList {
+    let mut all = PortList::default();
     // Without the folder there are none.
     for name in sockets.names().unwrap_or_default() {
         let Some((chat, run)) = parsed(&name).filter(|(chat, _)| which(*chat)) else { continue };

@@ -11,7 +11,7 @@ use yard_disk::read_all;
 use yard_store::NewChange;
 
 use crate::draft::Draft;
-use crate::proposal::{Deed, Proposal};
+use crate::proposal::{CommitWork, Proposal};
 use crate::workspace::Workspace;
 
 /// A content above this size is not shown.
@@ -25,8 +25,8 @@ impl<A> Proposal<A> {
     /// until it is committed.
     pub fn state(&self, workspace: &Workspace, call: &Call) -> Result<ContentHash> {
         let mut text = String::new();
-        match &self.deed {
-            Deed::Step { draft, .. } => {
+        match &self.work {
+            CommitWork::Step { draft, .. } => {
                 for change in &draft.changes {
                     let (from, to) = (change.from.as_ref(), change.to.as_ref());
                     side(&mut text, "from", from, change.before.as_ref());
@@ -36,7 +36,7 @@ impl<A> Proposal<A> {
                     tree.describe(&mut text);
                 }
             }
-            Deed::Purge { files, .. } => {
+            CommitWork::Purge { files, .. } => {
                 for file in files {
                     let _ = writeln!(text, "purge {file}");
                 }
@@ -48,9 +48,9 @@ impl<A> Proposal<A> {
     /// The change as unified diffs, and whether something is missing because there is more than
     /// `max_bytes`. What is no text, or too large, is named with its hash and not shown.
     pub fn diff(&self, workspace: &Workspace, max_bytes: usize) -> (String, bool) {
-        let Deed::Step { draft, .. } = &self.deed else { return (String::new(), false) };
+        let CommitWork::Step { draft, .. } = &self.work else { return (String::new(), false) };
         let (outputs, changes): (Vec<_>, Vec<_>) =
-            draft.changes.iter().partition(|change| draft.outputs.contains(&change.file));
+            draft.changes.iter().partition(|change| draft.build_outputs.contains(&change.file));
         let (of_git, mut changes): (Vec<&NewChange>, Vec<_>) =
             changes.into_iter().partition(|change| is_git_s_business(change));
         let places = self.effect.paths.iter().enumerate();

@@ -1,7 +1,6 @@
-//! From a recorded step to the disk: renames only. A displaced file is looked at before it goes; if it
-//! is not the one that the plan expected, somebody saved in between, and their bytes become a version of
-//! author `external` first. A rename that fails takes the step's earlier ones back, and a compensating
-//! step says so in the history.
+//! Puts a recorded step on disk, by renames only. A displaced file is compared with what the plan expected before it is
+//! removed: if another program saved it in between, its bytes become a version of author `external` first. If a rename
+//! fails, the step's earlier renames are rolled back, and a compensating step records that in the history.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,27 +9,27 @@ use yard_disk::{Displaced, RACY_NANOS, kept_name, looks_like};
 use yard_store::{AuditEntry, Batch, Effort, NewChange, NewStep, Prepared, Signature};
 
 use crate::draft::Draft;
-use crate::journal::Retired;
-use crate::signed::Signed;
-use crate::signed::external_step;
+use crate::journal::RetiredFile;
+use crate::step_metadata::StepMetadata;
+use crate::step_metadata::external_step;
 use crate::workspace::Workspace;
 
-/// What became of a recorded step.
-pub(crate) enum Landing {
-    /// It is on disk. What it displaced may be removed.
-    Landed(Vec<Retired>),
-    /// It failed on disk; it was taken back, and the history says so.
-    Compensated(Fault),
-    /// It is recorded and neither on disk nor taken back: recovery will finish it.
+/// The result of putting a recorded step on disk.
+pub(crate) enum Projection {
+    /// The step is on disk. The files that it displaced may be removed.
+    Done(Vec<RetiredFile>),
+    /// The disk refused the step. It was rolled back, and a compensating step is recorded.
+    RolledBack(Fault),
+    /// The step is recorded, and neither on disk nor rolled back: recovery has to finish it.
     Unfinished(Fault),
 }
 
-/// One thing that was done to the disk, and can be taken back.
-enum Done {
-    /// With the inode of what was placed.
+/// One change of the disk, with what is needed to reverse it.
+enum DiskChange {
+    /// With the inode of the file that was placed.
     Placed(WsPath, u64),
     Replaced(WsPath, Displaced, u64),
-    Taken(WsPath, Displaced),
+    Displaced(WsPath, Displaced),
     Renamed {
         from: WsPath,
         to: WsPath,
@@ -41,16 +40,16 @@ enum Done {
     Touched,
 }
 
-/// What somebody saved, on its way into the store.
-pub(crate) struct Saved {
+/// The content of a displaced file, ready for the store.
+pub(crate) struct SavedContent {
     pub(crate) hash: ContentHash,
     size: u64,
     mode: u32,
     prepared: Prepared,
 }
 
-impl Saved {
-    /// Looks at a displaced file. One that is too large to load is itself going to be the version.
+impl SavedContent {
+    /// Reads a displaced file. If it is too large to load, the file itself becomes the version.
     pub(crate) fn read(
         workspace: &Workspace,
         displaced: &Displaced,
@@ -69,7 +68,7 @@ impl Saved {
         Ok(Self { hash, size: bytes.len() as u64, mode, prepared })
     }
 
-    /// Stores the bytes where no file is left to whose history they could belong.
+    /// Stores the bytes without a version, because no file is left to whose history they could belong.
     pub(crate) fn store_only(&self, workspace: &Workspace, displaced: &Displaced) -> Result<()> {
         let store = workspace.store();
         let head = store.head()?;
@@ -80,10 +79,10 @@ impl Saved {
     }
 }
 
-/// Somebody's save that was in the way of a change.
-struct Intruder {
+/// A file that another program saved between the plan and the projection of a change.
+struct ConcurrentSave {
     change: NewChange,
-    saved: Saved,
+    saved: SavedContent,
 }
 
 fn is_large(workspace: &Workspace, displaced: &Displaced) -> bool {
@@ -94,45 +93,51 @@ fn is_large(workspace: &Workspace, displaced: &Displaced) -> bool {
 pub(crate) fn project(
     workspace: &Workspace,
     mut draft: Draft,
-    signed: &Signed,
+    metadata: &StepMetadata,
     call: &Call,
-) -> Landing {
-    let seen = draft.signatures();
-    let mut done: Vec<(NewChange, Done)> = Vec::new();
-    let mut intruders = Vec::new();
+) -> Projection {
+    let expected = draft.signatures();
+    let mut done: Vec<(NewChange, DiskChange)> = Vec::new();
+    let mut concurrent_saves = Vec::new();
     for change in std::mem::take(&mut draft.changes) {
         match apply(workspace, &mut draft, &change) {
-            Ok(step) => {
-                match intruder(workspace, &draft, &seen, &change, &step, call) {
-                    Ok(found) => intruders.extend(found.map(|found| (done.len(), found))),
-                    Err(fault) => return Landing::Unfinished(fault),
+            Ok(applied) => {
+                match concurrent_save(workspace, &draft, &expected, &change, &applied, call) {
+                    Ok(save) => concurrent_saves.extend(save.map(|save| (done.len(), save))),
+                    Err(fault) => return Projection::Unfinished(fault),
                 }
-                done.push((change, step));
+                done.push((change, applied));
             }
-            Err(fault) => return take_back(workspace, &draft, done, &change, fault, signed, call),
+            Err(fault) => {
+                return roll_back(workspace, &draft, done, &change, fault, metadata, call);
+            }
         }
     }
-    for (at, Intruder { change, saved }) in &intruders {
-        let (_, Done::Replaced(_, displaced, _) | Done::Taken(_, displaced)) = &done[*at] else {
+    for (at, ConcurrentSave { change, saved }) in &concurrent_saves {
+        let (_, DiskChange::Replaced(_, displaced, _) | DiskChange::Displaced(_, displaced)) =
+            &done[*at]
+        else {
             continue;
         };
-        if let Err(fault) = record_intruder(workspace, change, saved, displaced, signed, call) {
-            return Landing::Unfinished(fault);
+        if let Err(fault) =
+            record_concurrent_save(workspace, change, saved, displaced, metadata, call)
+        {
+            return Projection::Unfinished(fault);
         }
     }
-    for (file, content, stat) in &draft.seen {
-        workspace.seen_as(*file, *content, stat, call);
+    for (file, content, stat) in &draft.observed {
+        workspace.remember_signature(*file, *content, stat, call);
         workspace.signatures.note_recorded(*file, *content, stat.signature);
     }
     for (hash, bytes) in std::mem::take(&mut draft.written) {
-        workspace.recent.keep(hash, bytes);
+        workspace.written_contents.insert(hash, bytes);
     }
-    let kept: HashSet<usize> = intruders.into_iter().map(|(at, _)| at).collect();
-    let done = done.into_iter().enumerate().filter(|(at, _)| !kept.contains(at));
-    Landing::Landed(done.filter_map(|(_, (change, step))| retired(&change, step)).collect())
+    let recorded: HashSet<usize> = concurrent_saves.into_iter().map(|(at, _)| at).collect();
+    let done = done.into_iter().enumerate().filter(|(at, _)| !recorded.contains(at));
+    Projection::Done(done.filter_map(|(_, (change, applied))| retired(&change, applied)).collect())
 }
 
-/// Makes a folder with exactly that mode, whatever the process's mask takes away.
+/// Makes a folder with exactly that mode, regardless of the process's umask.
 pub(crate) fn make_folder(workspace: &Workspace, path: &WsPath, mode: u32) -> Result<()> {
     let disk = &workspace.disk;
     if mode == workspace.folder_mode {
@@ -140,7 +145,7 @@ pub(crate) fn make_folder(workspace: &Workspace, path: &WsPath, mode: u32) -> Re
     }
     disk.make_folder(path, mode | 0o700)?;
     disk.set_folder_mode(path, mode).inspect_err(|_| {
-        // Empty and ours; if it stays, recovery finds it made.
+        // If this fails too, recovery finds an empty folder and sets its mode.
         let _ = disk.remove_folder(path);
     })
 }
@@ -151,37 +156,38 @@ pub(crate) fn is_half_made(workspace: &Workspace, mode: u32, found: u32) -> bool
     found != mode && found & 0o1777 == masked & 0o1777
 }
 
-fn apply(workspace: &Workspace, draft: &mut Draft, change: &NewChange) -> Result<Done> {
+fn apply(workspace: &Workspace, draft: &mut Draft, change: &NewChange) -> Result<DiskChange> {
     let disk = &workspace.disk;
     match (&change.before, &change.after, &change.from, &change.to) {
         (None, Some(after), _, Some(to)) if after.kind == FileKind::Folder => {
             make_folder(workspace, to, after.mode)?;
-            Ok(Done::MadeFolder(to.clone()))
+            Ok(DiskChange::MadeFolder(to.clone()))
         }
         (Some(before), None, Some(from), _) if before.kind == FileKind::Folder => {
             disk.remove_folder(from)?;
-            Ok(Done::RemovedFolder(from.clone(), before.mode))
+            Ok(DiskChange::RemovedFolder(from.clone(), before.mode))
         }
-        (Some(_), None, Some(from), _) => {
-            Ok(Done::Taken(from.clone(), workspace.stage.displace(disk, from, change.file)?))
-        }
+        (Some(_), None, Some(from), _) => Ok(DiskChange::Displaced(
+            from.clone(),
+            workspace.stage.displace(disk, from, change.file)?,
+        )),
         (None, Some(_), _, Some(to)) => place(workspace, draft, change, to),
         (Some(before), Some(after), Some(from), Some(to)) => {
             if from != to {
                 disk.rename(from, to)?;
-                return Ok(Done::Renamed { from: from.clone(), to: to.clone() });
+                return Ok(DiskChange::Renamed { from: from.clone(), to: to.clone() });
             }
             if before == after {
                 disk.touch(to, draft.touches.get(&change.file).copied())?;
-                return Ok(Done::Touched);
+                return Ok(DiskChange::Touched);
             }
             if after.kind == FileKind::Folder {
                 disk.set_folder_mode(to, after.mode)?;
-                return Ok(Done::FolderMode(to.clone(), before.mode));
+                return Ok(DiskChange::FolderMode(to.clone(), before.mode));
             }
             place(workspace, draft, change, to)
         }
-        _ => Ok(Done::Touched),
+        _ => Ok(DiskChange::Touched),
     }
 }
 
@@ -190,10 +196,10 @@ fn place(
     draft: &mut Draft,
     change: &NewChange,
     to: &WsPath,
-) -> Result<Done> {
+) -> Result<DiskChange> {
     let Some(mut staged) = draft.staged.remove(&change.file) else {
-        // The bytes on disk are the ones wanted already: only what the store knows changes.
-        return Ok(Done::Touched);
+        // The bytes on disk are right already: only the store's record changes.
+        return Ok(DiskChange::Touched);
     };
     let (disk, stage) = (&workspace.disk, &workspace.stage);
     let displaced = if change.before.is_none() {
@@ -203,30 +209,33 @@ fn place(
     };
     let inode = staged.stat.signature.inode;
     Ok(match displaced {
-        Some(displaced) => Done::Replaced(to.clone(), displaced, inode),
-        None => Done::Placed(to.clone(), inode),
+        Some(displaced) => DiskChange::Replaced(to.clone(), displaced, inode),
+        None => DiskChange::Placed(to.clone(), inode),
     })
 }
 
-/// Whether what was displaced is somebody else's save.
-fn intruder(
+/// The displaced file, if another program saved it after the plan.
+fn concurrent_save(
     workspace: &Workspace,
     draft: &Draft,
-    seen: &HashMap<WsPath, Signature>,
+    expected: &HashMap<WsPath, Signature>,
     change: &NewChange,
-    done: &Done,
+    applied: &DiskChange,
     call: &Call,
-) -> Result<Option<Intruder>> {
-    let (path, displaced) = match done {
-        Done::Replaced(path, displaced, _) | Done::Taken(path, displaced) => (path, displaced),
+) -> Result<Option<ConcurrentSave>> {
+    let (path, displaced) = match applied {
+        DiskChange::Replaced(path, displaced, _) | DiskChange::Displaced(path, displaced) => {
+            (path, displaced)
+        }
         _ => return Ok(None),
     };
-    let expected = change.before.as_ref().and_then(|before| before.content);
-    let old =
+    let content = change.before.as_ref().and_then(|before| before.content);
+    let is_old =
         call.world().now().as_millis() * 1_000_000 - displaced.stat.signature.mtime > RACY_NANOS;
-    let same = seen.get(path).is_some_and(|seen| looks_like(seen, &displaced.stat.signature));
-    // A large file was hashed by the plan, which takes longer than the tick of a clock.
-    if same && (old || is_large(workspace, displaced)) {
+    let looks_same =
+        { expected.get(path) }.is_some_and(|seen| looks_like(seen, &displaced.stat.signature));
+    // The plan hashed a large file, which takes longer than a tick of the file system's clock.
+    if looks_same && (is_old || is_large(workspace, displaced)) {
         return Ok(None);
     }
     let unchanged = match draft.displacing.get(&change.file) {
@@ -234,27 +243,28 @@ fn intruder(
             workspace.stage.displaced_bytes(displaced, path)? == **bytes
         }
         Some(_) => false,
-        None => Some(workspace.stage.displaced_hash(displaced, call)?) == expected,
+        None => Some(workspace.stage.displaced_hash(displaced, call)?) == content,
     };
     if unchanged {
         return Ok(None);
     }
-    let saved = Saved::read(workspace, displaced, path, call)?;
-    Ok(Some(Intruder { change: change.clone(), saved }))
+    let saved = SavedContent::read(workspace, displaced, path, call)?;
+    Ok(Some(ConcurrentSave { change: change.clone(), saved }))
 }
 
-/// Two steps: what somebody saved, and that the file is again what the step made it.
-pub(crate) fn record_intruder(
+/// Records two steps: what the other program saved, and that the file then has the step's state again.
+pub(crate) fn record_concurrent_save(
     workspace: &Workspace,
     change: &NewChange,
-    save: &Saved,
+    saved_content: &SavedContent,
     displaced: &Displaced,
-    signed: &Signed,
+    metadata: &StepMetadata,
     call: &Call,
 ) -> Result<()> {
     let store = workspace.store();
     let Some(template) = change.after.as_ref().or(change.before.as_ref()) else { return Ok(()) };
-    let (content, size, mode) = (Some(save.hash), save.size, save.mode);
+    let SavedContent { hash, size, mode, .. } = *saved_content;
+    let content = Some(hash);
     let saved = FileState { content, size, mode, ..template.clone() };
     let path = change.to.clone().or_else(|| change.from.clone());
     let living = change.after.as_ref().map(|_| path.clone()).unwrap_or_default();
@@ -279,93 +289,98 @@ pub(crate) fn record_intruder(
             .map(|_| VersionId::new(call.world())),
     };
     let steps = [
-        external_step(StepId::new(call.world()), vec![theirs], signed),
-        again(signed, vec![ours], "reassert", None, call),
+        external_step(StepId::new(call.world()), vec![theirs], metadata),
+        kernel_step(metadata, vec![ours], "reassert", None, call),
     ];
     let head = store.head()?;
-    let contents = std::slice::from_ref(&save.prepared);
+    let contents = std::slice::from_ref(&saved_content.prepared);
     store.append(head, Batch { steps: &steps, contents })?;
-    retire_displaced(workspace, displaced, Some(save.hash));
+    retire_displaced(workspace, displaced, content);
     Ok(())
 }
 
-/// A step of the kernel's own, in the name of the caller.
-fn again(
-    signed: &Signed,
+/// A step that the kernel adds by itself, with the author and chat of the caller's step.
+fn kernel_step(
+    metadata: &StepMetadata,
     changes: Vec<NewChange>,
     verb: &str,
     undoes: Option<StepId>,
     call: &Call,
 ) -> NewStep {
-    let audit = AuditEntry { action: verb.to_owned(), ..signed.audit.clone() };
-    let signed = Signed { audit, side_effects: Vec::new(), ..signed.clone() };
-    NewStep { undoes, ..signed.step(StepId::new(call.world()), changes) }
+    let audit = AuditEntry { action: verb.to_owned(), ..metadata.audit.clone() };
+    let metadata = StepMetadata { audit, side_effects: Vec::new(), ..metadata.clone() };
+    NewStep { undoes, ..metadata.step(StepId::new(call.world()), changes) }
 }
 
-/// Takes back what was done of a step, and records that.
-fn take_back(
+/// Reverses the part of a step that is on disk, and records a compensating step.
+fn roll_back(
     workspace: &Workspace,
     draft: &Draft,
-    done: Vec<(NewChange, Done)>,
+    done: Vec<(NewChange, DiskChange)>,
     failed: &NewChange,
     fault: Fault,
-    signed: &Signed,
+    metadata: &StepMetadata,
     call: &Call,
-) -> Landing {
+) -> Projection {
     let mut changes: Vec<NewChange> = done.iter().map(|(change, _)| change.clone()).collect();
-    for (change, step) in done.into_iter().rev() {
-        if reverse(workspace, &change, step, call).is_err() {
-            return Landing::Unfinished(fault);
+    for (change, applied) in done.into_iter().rev() {
+        if reverse(workspace, &change, applied, call).is_err() {
+            return Projection::Unfinished(fault);
         }
     }
     changes.push(failed.clone());
-    match record_compensation(workspace, draft, changes, signed, call) {
-        Ok(()) => Landing::Compensated(fault),
-        Err(_) => Landing::Unfinished(fault),
+    match record_compensation(workspace, draft, changes, metadata, call) {
+        Ok(()) => Projection::RolledBack(fault),
+        Err(_) => Projection::Unfinished(fault),
     }
 }
 
-/// Takes one thing back. Somebody may have saved in its place meanwhile: what they saved stays there.
-fn reverse(workspace: &Workspace, change: &NewChange, done: Done, call: &Call) -> Result<()> {
+/// Reverses one change of the disk. A file that another program saved in its place meanwhile stays there.
+fn reverse(
+    workspace: &Workspace,
+    change: &NewChange,
+    applied: DiskChange,
+    call: &Call,
+) -> Result<()> {
     let (disk, stage) = (&workspace.disk, &workspace.stage);
-    match done {
-        Done::Placed(path, inode) => {
+    match applied {
+        DiskChange::Placed(path, inode) => {
             let removed = stage.displace(disk, &path, change.file)?;
             if removed.stat.signature.inode == inode {
                 stage.discard(&removed);
             } else if !stage.put_back(disk, &removed, &path)? {
-                keep_aside(workspace, &removed, &path, call)?;
+                store_displaced(workspace, &removed, &path, call)?;
             }
             Ok(())
         }
-        Done::Replaced(path, displaced, inode) => {
+        DiskChange::Replaced(path, displaced, inode) => {
             if !stage.swap_back(disk, &displaced, &path, inode)? {
-                keep_aside(workspace, &displaced, &path, call)?;
+                store_displaced(workspace, &displaced, &path, call)?;
             }
             Ok(())
         }
-        Done::Taken(path, displaced) => {
+        DiskChange::Displaced(path, displaced) => {
             if !stage.put_back(disk, &displaced, &path)? {
-                keep_aside(workspace, &displaced, &path, call)?;
+                store_displaced(workspace, &displaced, &path, call)?;
             }
             Ok(())
         }
-        Done::Renamed { from, to } => disk.rename(&to, &from),
-        Done::MadeFolder(path) => disk.remove_folder(&path),
-        Done::RemovedFolder(path, mode) => make_folder(workspace, &path, mode),
-        Done::FolderMode(path, mode) => disk.set_folder_mode(&path, mode),
-        Done::Touched => Ok(()),
+        DiskChange::Renamed { from, to } => disk.rename(&to, &from),
+        DiskChange::MadeFolder(path) => disk.remove_folder(&path),
+        DiskChange::RemovedFolder(path, mode) => make_folder(workspace, &path, mode),
+        DiskChange::FolderMode(path, mode) => disk.set_folder_mode(&path, mode),
+        DiskChange::Touched => Ok(()),
     }
 }
 
-/// Keeps the bytes of a file whose place is another's by now, if the store does not have them.
-fn keep_aside(
+/// Stores the bytes of a displaced file whose path is occupied by now, if the store does not have them.
+fn store_displaced(
     workspace: &Workspace,
     displaced: &Displaced,
     path: &WsPath,
     call: &Call,
 ) -> Result<()> {
-    let saved = Saved::read(workspace, displaced, path, call)?;
+    let saved = SavedContent::read(workspace, displaced, path, call)?;
     match workspace.store().locate(&saved.hash)? {
         Some(_) => retire_displaced(workspace, displaced, Some(saved.hash)),
         None => saved.store_only(workspace, displaced)?,
@@ -377,19 +392,19 @@ fn record_compensation(
     workspace: &Workspace,
     draft: &Draft,
     changes: Vec<NewChange>,
-    signed: &Signed,
+    metadata: &StepMetadata,
     call: &Call,
 ) -> Result<()> {
-    let recorded = workspace.store();
-    let row = recorded.step(draft.id)?;
+    let store = workspace.store();
+    let row = store.step(draft.id)?;
     let all = match row {
-        Some(row) => recorded.changes(row.seq)?,
+        Some(row) => store.changes(row.seq)?,
         None => changes,
     };
     let reversed = all.into_iter().rev().map(|change| reversed(change, call)).collect();
-    let step = again(signed, reversed, "compensate", Some(draft.id), call);
-    let head = recorded.head()?;
-    recorded.append(head, Batch { steps: &[step], contents: &[] })?;
+    let step = kernel_step(metadata, reversed, "compensate", Some(draft.id), call);
+    let head = store.head()?;
+    store.append(head, Batch { steps: &[step], contents: &[] })?;
     Ok(())
 }
 
@@ -408,19 +423,21 @@ fn reversed(change: NewChange, call: &Call) -> NewChange {
     }
 }
 
-fn retired(change: &NewChange, done: Done) -> Option<Retired> {
-    let (Done::Replaced(_, displaced, _) | Done::Taken(_, displaced)) = done else { return None };
+fn retired(change: &NewChange, applied: DiskChange) -> Option<RetiredFile> {
+    let (DiskChange::Replaced(_, displaced, _) | DiskChange::Displaced(_, displaced)) = applied
+    else {
+        return None;
+    };
     let content = change.before.as_ref().and_then(|before| before.content);
-    Some(Retired { displaced, content })
+    Some(RetiredFile { displaced, content })
 }
 
-/// Removes a displaced file whose step is complete, or keeps it where it is the version itself. The caller needs
-/// no lock for that.
-pub(crate) fn retire(workspace: &Workspace, retired: Retired) {
+/// Removes a displaced file whose step is complete, or keeps it if the file itself is the version. Needs no lock.
+pub(crate) fn retire(workspace: &Workspace, retired: RetiredFile) {
     retire_displaced(workspace, &retired.displaced, retired.content);
 }
 
-/// Removes a displaced file, or keeps it where it is the version itself.
+/// Removes a displaced file, or keeps it if the file itself is the version.
 pub(crate) fn retire_displaced(
     workspace: &Workspace,
     displaced: &Displaced,
@@ -428,8 +445,8 @@ pub(crate) fn retire_displaced(
 ) {
     let purged = || content.is_some_and(|hash| workspace.store().is_purged(&hash) == Ok(true));
     if is_large(workspace, displaced) && !purged() {
-        // Unless the store says that it has the content, this may be the only copy: what cannot be
-        // settled now stays where it is, and the next opening tries again.
+        // Unless the store says that it has the content, this may be the only copy. If the store cannot be asked
+        // now, the file stays where it is, and the next opening tries again.
         let located = content.map(|hash| workspace.store().locate(&hash));
         let Some(Ok(Some(located))) = located else { return };
         if let Some(file) = located.kept.filter(|file| !workspace.stage.has_kept(&file.name)) {

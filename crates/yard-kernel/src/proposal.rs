@@ -1,4 +1,4 @@
-//! What the plan of an operation comes to: an answer, or a change that was proposed and not made.
+//! The result of planning an operation: an answer, or a proposed change.
 
 use yard_core::op::Operation;
 use yard_core::{Call, Effect, FileId, Result, WsPath};
@@ -9,67 +9,67 @@ use crate::workspace::Workspace;
 
 /// An operation that this kernel can plan.
 pub trait Execute: Operation {
-    /// Works out what the operation would do, changing nothing.
+    /// Finds out what the operation would change, without changing it.
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Self::Answer>>;
 
-    /// It names what it changes, and leaves the rest of a file alone.
-    const EDITS: bool = false;
+    /// Whether the operation names the parts of a file that it changes, and leaves the rest alone.
+    const IS_EDIT: bool = false;
 
-    /// The paths that its caller named, as they were named: links in them are not resolved.
-    fn asked(&self) -> Vec<WsPath> {
+    /// The paths in the arguments of the operation, with their links not resolved.
+    fn named_paths(&self) -> Vec<WsPath> {
         Vec::new()
     }
 
-    /// The files whose contents decide what becomes of the plan, and that a fault of it may quote. Who may
-    /// not read them cannot do this.
-    fn reads(&self) -> Vec<WsPath> {
+    /// The files whose contents decide the result of the plan, or may be quoted in a fault. A caller that may not read
+    /// them cannot perform the operation.
+    fn read_paths(&self) -> Vec<WsPath> {
         Vec::new()
     }
 }
 
-/// What a plan came to.
+/// The result of a plan.
 pub enum Planned<A> {
-    /// Nothing needs to change: this is the answer.
+    /// Nothing needs to change.
     Answer {
-        /// What was looked at.
+        /// What was read.
         effect: Effect,
         /// The answer.
         answer: A,
     },
-    /// This would change, once it is committed.
+    /// A change that has to be committed.
     Change(Box<Proposal<A>>),
 }
 
-/// A change that was planned and not made.
+/// A change that is planned and not committed.
 pub struct Proposal<A> {
     /// What it would do.
     pub effect: Effect,
-    pub(crate) deed: Deed<A>,
+    pub(crate) work: CommitWork<A>,
 }
 
-/// What a commit has to do.
+/// The work of a commit.
 #[expect(clippy::large_enum_variant, reason = "every proposal is boxed as a whole")]
-pub(crate) enum Deed<A> {
-    /// Land a step.
+pub(crate) enum CommitWork<A> {
+    /// Commit a step.
     Step {
-        /// The step on paper.
+        /// The planned step.
         draft: Draft,
-        /// What it answers.
+        /// The answer once it is committed.
         answer: A,
     },
     /// Purge removed files.
     Purge {
         /// The files.
         files: Vec<FileId>,
-        /// What it answers, once it is known what went.
+        /// Makes the answer from the result.
         answer: Box<dyn FnOnce(Purged) -> A + Send>,
     },
 }
 
-/// What a commit came to.
+/// The result of a commit.
 pub enum Committed<A> {
-    /// It happened: durable and visible.
+    /// The change is durable and visible.
     Done(A),
-    /// The state moved since the plan; nothing happened. Plan again.
-    Moved,
+    /// The disk or the history changed since the plan, and nothing was done: plan again.
+    Stale,
 }

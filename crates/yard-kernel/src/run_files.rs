@@ -1,34 +1,34 @@
-//! The small files in the folder of a run, beside its layer: what they are called, and how they say how the run
-//! ended.
+//! The small files in the folder of a run, beside its layer: their names, and the format in which one of them says
+//! how the run ended.
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use yard_sandbox::{Ended, Exit, Stopped};
 
-/// How each of the two streams of a command is called.
+/// Names of the two output streams of a command.
 pub(crate) const STDOUT: &str = "stdout";
 pub(crate) const STDERR: &str = "stderr";
-/// How the stream of a terminal is called, among the kept output.
+/// Name of the output stream of a terminal.
 pub(crate) const LOG: &str = "terminal";
-/// Says how a run ended.
+/// Holds how a run ended.
 pub(crate) const ENDED: &str = "ended";
-/// How a terminal ended that nobody ended.
+/// The content of [`ENDED`] for a terminal that a crash interrupted.
 pub(crate) const INTERRUPTED: &[u8] = b"interrupted";
-/// Says how many files were masked.
+/// Holds how many files were masked.
 pub(crate) const MASKED: &str = "masked";
-/// Says what a command did with the hosts that it asked for, line by line.
+/// Holds the hosts that a command tried to reach, one a line.
 pub(crate) const HOSTS: &str = "hosts";
-/// Says that a person is asked about a run.
+/// Exists while a person has to decide about a run.
 pub(crate) const WAITING: &str = "waiting";
-/// Says that a run changes the workspace itself.
+/// Exists if a run writes to the workspace itself.
 pub(crate) const IN_PLACE: &str = "in-place";
-/// Says what a terminal is, in the words of the caller that opened it.
+/// Holds the description of a terminal; only terminals have it.
 pub(crate) const NOTE: &str = "terminal";
-/// Says that the end of a terminal was reported.
-pub(crate) const TOLD: &str = "told";
+/// Exists once the end of a terminal was reported to a client.
+pub(crate) const REPORTED: &str = "told";
 
-/// How a run ended, as its folder says it: what became of it, why, and after how many milliseconds.
+/// How a run ended, as text: exit code or signal, why it was stopped, and after how many milliseconds.
 pub(crate) fn ended_text(ended: &Ended) -> String {
     let mut text = match ended.exit {
         Exit::Code(code) => format!("code {code}"),
@@ -39,11 +39,11 @@ pub(crate) fn ended_text(ended: &Ended) -> String {
     text
 }
 
-/// How a run ended, as [`ended_text`] wrote it.
+/// Reads what [`ended_text`] wrote.
 pub(crate) fn ended_of(text: &[u8]) -> Option<Ended> {
     let text = std::str::from_utf8(text).ok()?;
-    let words: Vec<&str> = text.split(' ').collect();
-    let [kind, number, why, took] = words[..] else { return None };
+    let parts: Vec<&str> = text.split(' ').collect();
+    let [kind, number, why, took] = parts[..] else { return None };
     let number = number.parse().ok()?;
     let exit = match kind {
         "code" => Exit::Code(number),
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn how_a_run_ended_reads_back() {
+    fn the_text_of_an_end_parses_back_to_it() {
         for exit in [Exit::Code(0), Exit::Code(255), Exit::Signal(9)] {
             for stopped in Stopped::ALL.map(Some).into_iter().chain([None]) {
                 let ended = Ended { exit, stopped, took: Duration::from_millis(1_234) };

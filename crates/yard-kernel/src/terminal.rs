@@ -1,8 +1,8 @@
-//! Terminals: a program in the box on a pseudo terminal, in place, for as long as somebody wants it. Two
-//! threads go with each: one sees the box through to its end, the other takes what the program says.
+//! Terminals: a program in a box, on a pseudo terminal, that writes to the workspace itself and goes on after the
+//! call that opened it. Each terminal has two threads: one runs the box, the other reads the program's output.
 //!
-//! What a terminal changes is changed: recording it is up to whoever opened it. Nothing here knows who that
-//! is. A terminal that a crash cut off is told from one that ended by what its folder lacks.
+//! Changes of the workspace are recorded by the caller that opened the terminal, not here. A terminal without the
+//! file `ended` in its folder was interrupted by a crash.
 
 mod ports;
 mod screen;
@@ -18,37 +18,38 @@ use yard_disk::{Caches, Excerpt, RunFolder, Said, Spill, Whole};
 use yard_net::{HostTraffic, Proxy};
 use yard_sandbox::{Ended, LONGEST_LINE, Level, Limits, Patience, Pty, Sandbox, Size, Waiting};
 
-use crate::boxed::Boxed;
+use crate::build_output;
+use crate::command_box::CommandBox;
 use crate::masks::Masks;
-use crate::output;
-use crate::run_files::{ENDED, LOG, NOTE, TOLD, ended_of, ended_text};
-use crate::site::{Command, Ground, Site, no_box, not_held};
+use crate::run_environment::{Command, RunEnvironment, WriteMode, no_box, not_read_only};
+use crate::run_files::{ENDED, LOG, NOTE, REPORTED, ended_of, ended_text};
 use crate::workspace::Workspace;
 
 use ports::{BoxPorts, Connecting};
-use screen::Drawing;
 pub use screen::Screen;
+use screen::ScreenBuffer;
 
-/// A program that says nothing for so long is taken to wait, where it cannot be seen.
+/// Where the kernel does not show what a program waits for, one that prints nothing for this time counts as waiting
+/// for input.
 const QUIET: Duration = Duration::from_millis(400);
-/// A program that waits for input only for moments, again and again, is taken to wait for it after so long. An
-/// editor waits like that for the rest of a key's sequence after an escape, and before it ends.
+/// A program that polls for input with short timeouts counts as waiting for it after this time. Editors poll like
+/// that for the rest of an escape sequence, and before they end.
 const BRIEFLY: Duration = Duration::from_millis(1_500);
-/// Between two looks at what a program does: at first, and at most.
+/// The pause between two checks of what a program does: the first one, and the longest.
 const SHORTEST_LOOK: Duration = Duration::from_millis(1);
 const LONGEST_LOOK: Duration = Duration::from_millis(20);
-/// How long a program may leave what was typed before it, without taking any.
-const UNTAKEN: Duration = Duration::from_secs(2);
-/// A shell that is used by hand does not end when it is asked to.
+/// How long typing waits for the program to read input.
+const INPUT_TIMEOUT: Duration = Duration::from_secs(2);
+/// Time between SIGTERM and SIGKILL. It is short because interactive shells ignore SIGTERM.
 const GRACE: Duration = Duration::from_millis(500);
-/// Milliseconds between two looks whether the box is gone.
+/// Milliseconds between two checks whether the box has ended.
 const TICK: i64 = 20;
-/// What ends a line that is being typed, or drops it: return, interrupt, end, kill.
-const ENDS_A_LINE: [char; 5] = ['\n', '\r', '\u{3}', '\u{4}', '\u{15}'];
-/// Bytes that are taken at a time.
-const PIECE: usize = 64 << 10;
+/// Characters that end or drop the line that is being typed: return, interrupt, end of file, kill.
+const LINE_ENDS: [char; 5] = ['\n', '\r', '\u{3}', '\u{4}', '\u{15}'];
+/// Bytes of output that are read at a time.
+const READ_BYTES: usize = 64 << 10;
 const BROKE_DOWN: &str = "the box of this terminal broke down";
-/// Ended terminals that are remembered.
+/// Finished terminals whose folders are retained.
 const REMEMBERED: usize = 64;
 
 /// A program on a terminal.
@@ -57,74 +58,74 @@ pub struct Terminal {
     pty: Pty,
     log: WsPath,
     masks: Masks,
-    /// The proxy through which its program reaches hosts, as far as it may.
+    /// The proxy through which its program reaches allowed hosts.
     proxy: Arc<Proxy>,
     ports: BoxPorts,
-    told: Mutex<Told>,
+    state: Mutex<State>,
     changed: Condvar,
     cancel: Arc<AtomicBool>,
 }
 
-/// What it said, as far as it was taken.
-struct Told {
-    drawing: Drawing,
-    /// What nobody has seen yet.
-    fresh: Excerpt,
+/// The output that was read so far, and how the program ended.
+struct State {
+    screen: ScreenBuffer,
+    /// Output since the last update.
+    unread: Excerpt,
     log: Spill,
-    /// Bytes said and typed.
-    moved: u64,
+    /// Bytes printed and typed.
+    activity: u64,
     /// Bytes of the line that is being typed.
-    unfinished: usize,
-    /// Somebody who rests is wanted.
-    nudged: bool,
+    line_bytes: usize,
+    /// [`Terminal::wake`] was called since the last [`Terminal::wait_for_wake`].
+    is_woken: bool,
     end: Option<std::result::Result<Ended, String>>,
 }
 
-/// Why a look at a terminal ended.
+/// Why [`Terminal::wait_for_update`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum UpdateReason {
     /// The program ended.
     Ended,
-    /// It waits for somebody to type.
+    /// The program waits for input.
     Input,
-    /// It was quiet for a while; what it does cannot be seen.
+    /// The program printed nothing for a while, and the kernel does not show what it waits for.
     Quiet,
-    /// It listens on a port on which it did not at the last look, and was quiet for a while.
+    /// The program listens on a port that no update has reported, and printed nothing for a while.
     Listening,
-    /// Time was up.
+    /// The time was over.
     Time,
 }
 
-/// What a look at a terminal showed.
+/// The state of a terminal, with its output since the last update.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Glance {
-    /// What was said since the last one.
-    pub said: Said,
-    /// The screen, where the words alone do not show what is on it.
+pub struct TerminalUpdate {
+    /// The output since the last update.
+    pub output: Said,
+    /// The screen, if the program moved the cursor: the output alone does not show then what is on it.
     pub screen: Option<Screen>,
-    /// Why it ended.
-    pub why: Why,
+    /// Why this update was returned now.
+    pub reason: UpdateReason,
     /// How the program ended, if it has.
     pub end: Option<Ended>,
-    /// Whether what is typed is shown: not so for a password.
+    /// Whether the terminal echoes input. Programs that read a password switch that off.
     pub echoes: bool,
-    /// The ports that its programs listen on and did not at the last look.
+    /// Ports that its programs listen on and that no update has reported.
     pub ports: Vec<u16>,
 }
 
-/// A terminal that is over, as its folder tells.
+/// A terminal whose program has ended, as recorded in its folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeptTerminal {
+pub struct FinishedTerminal {
     /// Its run.
     pub run: RunId,
-    /// What it is, in the words of who opened it.
+    /// The description that its opener stored with it.
     pub note: Vec<u8>,
     /// How it ended; `None` if it was interrupted.
     pub end: Option<Ended>,
-    /// When that became known.
+    /// When its end was recorded.
     pub at: Timestamp,
-    /// Whether somebody was told.
-    pub told: bool,
+    /// Whether its end was reported to a client.
+    pub is_reported: bool,
 }
 
 /// A terminal to open.
@@ -133,55 +134,56 @@ pub struct NewTerminal<'a> {
     pub run: RunId,
     /// What runs on it, and for how long at most.
     pub command: &'a Command,
-    /// Whether it may change anything.
-    pub ground: Ground,
+    /// Whether it may change the workspace.
+    pub write_mode: WriteMode,
     /// The chat whose home it has.
     pub chat: ChatId,
-    /// How large it is.
+    /// The size of its screen.
     pub size: Size,
-    /// What it is, for who asks after it is over.
+    /// The description that is stored with it.
     pub note: &'a [u8],
 }
 
 impl Workspace {
-    /// Opens a terminal. It runs until its program ends, its time is up or it is told to; `starts` is done
-    /// before the program starts.
+    /// Opens a terminal. It runs until its program ends, its time is over or [`Terminal::stop`] is called. `on_start`
+    /// is called before the program starts; if it fails, the program does not start.
     pub fn open_terminal(
         &self,
         new: &NewTerminal<'_>,
         call: &Call,
-        starts: &mut dyn FnMut() -> Result<()>,
+        on_start: &mut dyn FnMut() -> Result<()>,
     ) -> Result<Arc<Terminal>> {
         let boxed = self.boxed.as_ref().ok_or_else(no_box)?;
-        if new.ground == Ground::Nothing && boxed.sandbox().level() == Level::Unconfined {
-            return Err(not_held());
+        if new.write_mode == WriteMode::ReadOnly && boxed.sandbox().level() == Level::Unconfined {
+            return Err(not_read_only());
         }
-        output::trim(self)?;
+        build_output::trim(self)?;
         let folder = self.runs.begin(new.run, &self.disk)?;
-        let begun = self.begin_terminal(new, folder, boxed, call, starts);
-        self.spills.sweep(&boxed.keeping, call.world().now(), Some(new.run));
-        begun.inspect_err(|_| {
+        let opened = self.open_terminal_in(new, folder, boxed, call, on_start);
+        self.command_outputs.sweep(&boxed.keeping, call.world().now(), Some(new.run));
+        opened.inspect_err(|_| {
             self.runs.remove(new.run);
-            self.spills.take_back(new.run, LOG);
+            self.command_outputs.take_back(new.run, LOG);
         })
     }
 
-    fn begin_terminal(
+    fn open_terminal_in(
         &self,
         new: &NewTerminal<'_>,
         folder: RunFolder,
-        boxed: &Boxed,
+        boxed: &CommandBox,
         call: &Call,
-        starts: &mut dyn FnMut() -> Result<()>,
+        on_start: &mut dyn FnMut() -> Result<()>,
     ) -> Result<Arc<Terminal>> {
-        let site = self.prepare(&folder, boxed, new.command, new.ground, Some(new.chat), call)?;
+        let environment =
+            self.prepare(&folder, boxed, new.command, new.write_mode, Some(new.chat), call)?;
         folder.keep(NOTE, new.note)?;
-        let (log, path) = self.spills.begin(new.run, LOG, boxed.keeping.stream_bytes)?;
+        let (log, path) = self.command_outputs.begin(new.run, LOG, boxed.keeping.stream_bytes)?;
         if let Some(reading) = call.reading() {
-            self.spills.note(new.run, &reading.note())?;
+            self.command_outputs.note(new.run, &reading.note())?;
         }
         let pty = Pty::open(new.size).map_err(|error| broken(&error))?;
-        starts()?;
+        on_start()?;
         let life = Call::new(call.shared_world());
         let proxy = Proxy::new(new.command.reach.clone(), &life);
         let (ports, connecting) = self.terminal_ports(new, boxed, &proxy);
@@ -189,10 +191,10 @@ impl Workspace {
             run: new.run,
             pty,
             log: path,
-            masks: site.masks.clone(),
+            masks: environment.masks.clone(),
             proxy,
             ports,
-            told: Mutex::new(Told::new(new.size, log)),
+            state: Mutex::new(State::new(new.size, log)),
             changed: Condvar::new(),
             cancel: life.cancel_flag(),
         });
@@ -203,80 +205,80 @@ impl Workspace {
             ..boxed.limits
         };
         let (sandbox, caches) = (boxed.sandbox().clone(), Arc::clone(&self.caches));
-        let in_box = InBox { sandbox, caches, site, limits, connecting, life };
-        Terminal::begin(&terminal, in_box, new.command.clone(), folder)?;
+        let run = BoxRun { sandbox, caches, environment, limits, connecting, life };
+        Terminal::start_threads(&terminal, run, new.command.clone(), folder)?;
         Ok(terminal)
     }
 
-    /// A file that the caller may not read and that a terminal does not mask, because it or the rule came to
-    /// be after the terminal was opened.
+    /// A file that the caller may not read and that a terminal does not mask, because the file or the rule is newer
+    /// than the terminal.
     pub fn unmasked(&self, terminal: &Terminal, call: &Call) -> Result<Option<WsPath>> {
         let wanted = Masks::find(self, call)?;
         Ok(terminal.masks.first_missing_of(&wanted).cloned())
     }
 
-    /// Terminals that are over, oldest first.
-    pub fn kept_terminals(&self) -> Result<Vec<KeptTerminal>> {
-        let mut kept = Vec::new();
+    /// Terminals whose programs have ended, oldest first.
+    pub fn finished_terminals(&self) -> Result<Vec<FinishedTerminal>> {
+        let mut finished = Vec::new();
         for run in self.runs.all()? {
             let Some(folder) = self.runs.find(run)? else { continue };
             let (note, end) = (folder.kept(NOTE)?, folder.kept(ENDED)?);
             if let (Some(note), Some(end)) = (note, end) {
-                let told = folder.kept(TOLD)?.is_some();
+                let is_reported = folder.kept(REPORTED)?.is_some();
                 let at = folder.written_at(ENDED)?.unwrap_or(Timestamp::from_millis(0));
-                kept.push(KeptTerminal { run, note, end: ended_of(&end), at, told });
+                finished.push(FinishedTerminal { run, note, end: ended_of(&end), at, is_reported });
             }
         }
-        Ok(kept)
+        Ok(finished)
     }
 
-    /// Notes that somebody was told of a terminal's end.
-    pub fn terminal_is_told(&self, run: RunId) -> Result<()> {
+    /// Records that the end of a terminal was reported to a client.
+    pub fn mark_terminal_reported(&self, run: RunId) -> Result<()> {
         match self.runs.find(run)? {
-            Some(folder) => folder.keep(TOLD, b""),
+            Some(folder) => folder.keep(REPORTED, b""),
             None => Ok(()),
         }
     }
 
-    /// Forgets the oldest of those terminals that are over.
+    /// Removes the folders of the oldest finished terminals.
     pub fn forget_old_terminals(&self) -> Result<()> {
-        let kept = self.kept_terminals()?;
-        let old = kept.len().saturating_sub(REMEMBERED);
-        kept.iter().take(old).for_each(|kept| self.runs.remove(kept.run));
+        let finished = self.finished_terminals()?;
+        let old = finished.len().saturating_sub(REMEMBERED);
+        finished.iter().take(old).for_each(|terminal| self.runs.remove(terminal.run));
         Ok(())
     }
 }
 
-/// The box of a terminal.
-struct InBox {
+/// What the thread that runs the box of a terminal needs.
+struct BoxRun {
     sandbox: Sandbox,
     caches: Arc<Caches>,
-    site: Site,
+    environment: RunEnvironment,
     limits: Limits,
     connecting: Connecting,
     life: Call,
 }
 
-impl Told {
+impl State {
     fn new(size: Size, log: Spill) -> Self {
-        let (drawing, fresh) = (Drawing::new(size), Excerpt::default());
-        Self { drawing, fresh, log, moved: 0, unfinished: 0, nudged: false, end: None }
+        let (screen, unread) = (ScreenBuffer::new(size), Excerpt::default());
+        Self { screen, unread, log, activity: 0, line_bytes: 0, is_woken: false, end: None }
     }
 
-    fn typed(&mut self, bytes: &[u8]) {
-        self.moved += bytes.len() as u64;
-        let ends = |byte: &u8| ENDS_A_LINE.contains(&char::from(*byte));
-        self.unfinished = match bytes.iter().rposition(ends) {
+    fn add_input(&mut self, bytes: &[u8]) {
+        self.activity += bytes.len() as u64;
+        let ends = |byte: &u8| LINE_ENDS.contains(&char::from(*byte));
+        self.line_bytes = match bytes.iter().rposition(ends) {
             Some(at) => bytes.len() - at - 1,
-            None => self.unfinished + bytes.len(),
+            None => self.line_bytes + bytes.len(),
         };
     }
 
-    fn take(&mut self, bytes: &[u8]) {
-        self.moved += bytes.len() as u64;
-        self.fresh.take(bytes);
+    fn add_output(&mut self, bytes: &[u8]) {
+        self.activity += bytes.len() as u64;
+        self.unread.take(bytes);
         self.log.take(bytes);
-        self.drawing.take(bytes);
+        self.screen.add_output(bytes);
     }
 }
 
@@ -286,101 +288,92 @@ impl Terminal {
         self.run
     }
 
-    /// Where everything that it said can be read.
+    /// The path at which all of its output can be read.
     pub fn log(&self) -> &WsPath {
         &self.log
     }
 
-    /// How many files of the workspace its program cannot read, because its caller may not.
+    /// How many files of the workspace are masked, because its caller may not read them.
     pub fn masked(&self) -> u64 {
         self.masks.files()
     }
 
-    /// The hosts that its program asked for so far, and what came of each.
+    /// The hosts that its program tried to reach so far, with the result of each.
     pub fn hosts(&self) -> Vec<HostTraffic> {
         self.proxy.traffic()
     }
 
-    /// A number that grows with every byte that is said or typed.
-    pub fn moved(&self) -> u64 {
-        self.told().moved
+    /// How many bytes were printed and typed so far.
+    pub fn activity(&self) -> u64 {
+        self.state().activity
     }
 
     /// How its program ended, if it has.
     pub fn end(&self) -> Option<Ended> {
-        self.told().end.as_ref().and_then(|end| end.as_ref().ok().copied())
+        self.state().end.as_ref().and_then(|end| end.as_ref().ok().copied())
     }
 
     /// Whether its program runs.
-    pub fn runs(&self) -> bool {
-        self.told().end.is_none()
+    pub fn is_running(&self) -> bool {
+        self.state().end.is_none()
     }
 
     /// The screen as it is now.
     pub fn screen(&self) -> Screen {
-        self.told().drawing.screen()
+        self.state().screen.screen()
     }
 
-    /// Asks its program to end, and ends it if it does not.
+    /// Sends its program SIGTERM, and later SIGKILL. Returns at once.
     pub fn stop(&self) {
         self.cancel.store(true, Ordering::Relaxed);
     }
 
-    /// Waits until its program has ended, for so long.
-    pub fn ends_within(&self, time: Duration) -> bool {
-        let (told, _) = self
-            .changed
-            .wait_timeout_while(self.told(), time, |told| told.end.is_none())
-            .unwrap_or_else(PoisonError::into_inner);
-        told.end.is_some()
+    /// Waits until its program ends or [`Terminal::wake`] is called, at most for `time`. Returns whether it was woken.
+    pub fn wait_for_wake(&self, time: Duration) -> bool {
+        let goes_on = |state: &mut State| state.end.is_none() && !state.is_woken;
+        let waited = self.changed.wait_timeout_while(self.state(), time, goes_on);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut state.is_woken)
     }
 
-    /// Waits until its program ends or somebody nudges, for so long; whether anybody did.
-    pub fn rests(&self, time: Duration) -> bool {
-        let is_quiet = |told: &mut Told| told.end.is_none() && !told.nudged;
-        let waited = self.changed.wait_timeout_while(self.told(), time, is_quiet);
-        let (mut told, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut told.nudged)
-    }
-
-    /// Wakes whoever rests.
-    pub fn nudge(&self) {
-        self.told().nudged = true;
+    /// Wakes the thread in [`Terminal::wait_for_wake`].
+    pub fn wake(&self) {
+        self.state().is_woken = true;
         self.changed.notify_all();
     }
 
-    /// Gives it another size.
+    /// Changes the size of its screen.
     pub fn resize(&self, size: Size) -> Result<()> {
-        // What the program draws on the new screen is not taken before there is one.
-        let mut told = self.told();
+        // The lock keeps output for the new size from being drawn on a screen of the old one.
+        let mut state = self.state();
         self.pty.resize(size).map_err(|error| broken(&error))?;
-        told.drawing.resize(size);
+        state.screen.resize(size);
         Ok(())
     }
 
-    /// Types, line by line.
-    pub fn types(&self, text: &str, call: &Call) -> Result<()> {
+    /// Types a text, line by line.
+    pub fn type_text(&self, text: &str, call: &Call) -> Result<()> {
         let mut typed = 0;
-        for line in text.split_inclusive(ENDS_A_LINE) {
+        for line in text.split_inclusive(LINE_ENDS) {
             self.check_fits(line, typed, call)?;
-            self.types_line(line.as_bytes(), typed, text.len(), call)?;
+            self.type_line(line.as_bytes(), typed, text.len(), call)?;
             typed += line.len();
         }
         Ok(())
     }
 
-    fn types_line(&self, line: &[u8], before: usize, of: usize, call: &Call) -> Result<()> {
+    fn type_line(&self, line: &[u8], before: usize, of: usize, call: &Call) -> Result<()> {
         let mut rest = line;
-        let mut patience = Patience::of(UNTAKEN);
+        let mut patience = Patience::of(INPUT_TIMEOUT);
         while !rest.is_empty() {
             call.check()?;
             let count = self.pty.types(rest).map_err(|error| broken(&error))?;
             if count > 0 {
-                self.told().typed(&rest[..count]);
+                self.state().add_input(&rest[..count]);
                 rest = &rest[count..];
-                patience = Patience::of(UNTAKEN);
-            } else if patience.left().is_zero() || !self.runs() {
-                return Err(untaken(before + line.len() - rest.len(), of));
+                patience = Patience::of(INPUT_TIMEOUT);
+            } else if patience.left().is_zero() || !self.is_running() {
+                return Err(not_read(before + line.len() - rest.len(), of));
             } else {
                 self.pty.has_room_within(TICK);
             }
@@ -388,18 +381,20 @@ impl Terminal {
         Ok(())
     }
 
-    /// Whether a line fits, if the program takes whole ones: which it does is only known once it has taken
-    /// what was typed before.
+    /// A fault if a line is longer than the terminal's line buffer. Whether the program reads whole lines is only
+    /// known once it has read what was typed before.
     fn check_fits(&self, line: &str, typed: usize, call: &Call) -> Result<()> {
-        let length = self.told().unfinished + line.len();
+        let length = self.state().line_bytes + line.len();
         if length <= LONGEST_LINE {
             return Ok(());
         }
-        let patience = Patience::of(UNTAKEN);
+        let patience = Patience::of(INPUT_TIMEOUT);
         let waits = || matches!(self.pty.waiting(), Waiting::Input | Waiting::Briefly);
-        while self.runs() && !waits() && !patience.left().is_zero() {
+        while self.is_running() && !waits() && !patience.left().is_zero() {
             call.check()?;
-            self.ends_within(LONGEST_LOOK);
+            let has_not_ended = |state: &mut State| state.end.is_none();
+            let waited = self.changed.wait_timeout_while(self.state(), LONGEST_LOOK, has_not_ended);
+            drop(waited);
         }
         if !self.pty.takes_lines() {
             return Ok(());
@@ -412,45 +407,45 @@ impl Terminal {
         Err(Fault::new(FaultCode::BadArgument, message))
     }
 
-    /// Waits until the program ends or waits for input, for as long as `time`, and shows what happened
-    /// since the last look.
-    pub fn watch(&self, time: Duration, call: &Call) -> Result<Glance> {
+    /// Waits until the program ends or waits for input, at most for `time`, and returns what happened since the last
+    /// update.
+    pub fn wait_for_update(&self, time: Duration, call: &Call) -> Result<TerminalUpdate> {
         let patience = Patience::of(time);
-        let (mut quiet, mut silent) = (Patience::of(QUIET), Patience::of(QUIET));
-        let (mut pause, mut seen) = (SHORTEST_LOOK, self.moved());
-        let mut briefly: Option<Patience> = None;
+        let (mut quiet, mut port_check) = (Patience::of(QUIET), Patience::of(QUIET));
+        let (mut pause, mut last_activity) = (SHORTEST_LOOK, self.activity());
+        let mut polling: Option<Patience> = None;
         loop {
             call.check()?;
             let left = patience.left();
-            if silent.left().is_zero() {
-                if !self.ports.untold().is_empty() {
-                    return self.glance(self.told(), Why::Listening);
+            if port_check.left().is_zero() {
+                if !self.ports.unreported().is_empty() {
+                    return self.update(self.state(), UpdateReason::Listening);
                 }
-                silent = Patience::of(QUIET);
+                port_check = Patience::of(QUIET);
             }
-            let told = self.told();
-            if told.end.is_some() {
-                return self.glance(told, Why::Ended);
+            let state = self.state();
+            if state.end.is_some() {
+                return self.update(state, UpdateReason::Ended);
             }
-            let waited = self.changed.wait_timeout(told, pause.min(left));
-            let (told, _) = waited.unwrap_or_else(PoisonError::into_inner);
-            if told.end.is_some() {
+            let waited = self.changed.wait_timeout(state, pause.min(left));
+            let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            if state.end.is_some() {
                 continue;
             }
-            if told.moved != seen {
-                (seen, pause) = (told.moved, SHORTEST_LOOK);
-                (quiet, silent) = (Patience::of(QUIET), Patience::of(QUIET));
+            if state.activity != last_activity {
+                (last_activity, pause) = (state.activity, SHORTEST_LOOK);
+                (quiet, port_check) = (Patience::of(QUIET), Patience::of(QUIET));
             } else {
-                // While this is held nobody takes anything, so that nothing is between the program and us.
+                // The reading thread needs this lock: no output can arrive between this check and the update.
                 match self.pty.waiting() {
-                    Waiting::Input => return self.glance(told, Why::Input),
+                    Waiting::Input => return self.update(state, UpdateReason::Input),
                     Waiting::Unseen if quiet.left().is_zero() => {
-                        return self.glance(told, Why::Quiet);
+                        return self.update(state, UpdateReason::Quiet);
                     }
                     Waiting::Briefly
-                        if briefly.get_or_insert(Patience::of(BRIEFLY)).left().is_zero() =>
+                        if polling.get_or_insert(Patience::of(BRIEFLY)).left().is_zero() =>
                     {
-                        return self.glance(told, Why::Input);
+                        return self.update(state, UpdateReason::Input);
                     }
                     Waiting::No | Waiting::Unseen | Waiting::Briefly => {
                         pause = (pause * 2).min(LONGEST_LOOK);
@@ -458,96 +453,103 @@ impl Terminal {
                 }
             }
             if left.is_zero() {
-                return self.glance(told, Why::Time);
+                return self.update(state, UpdateReason::Time);
             }
         }
     }
 
-    fn glance(&self, mut told: MutexGuard<'_, Told>, why: Why) -> Result<Glance> {
-        let end = match &told.end {
+    fn update(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        reason: UpdateReason,
+    ) -> Result<TerminalUpdate> {
+        let end = match &state.end {
             Some(Err(error)) => return Err(Fault::new(FaultCode::NotRun, error.clone())),
             Some(Ok(ended)) => Some(*ended),
             None => None,
         };
-        let mut fresh = std::mem::take(&mut told.fresh);
+        let mut unread = std::mem::take(&mut state.unread);
         if end.is_none() {
-            let split = fresh.split_character();
-            told.fresh.take(&split);
+            let split = unread.split_character();
+            state.unread.take(&split);
         }
-        let whole = Whole { path: self.log.clone(), bytes: told.log.written() };
-        let said = Said { whole: Some(whole), ..fresh.said() };
-        let screen = told.drawing.look();
-        let ports = self.ports.tell();
-        Ok(Glance { said, screen, why, end, echoes: self.pty.echoes(), ports })
+        let whole = Whole { path: self.log.clone(), bytes: state.log.written() };
+        let output = Said { whole: Some(whole), ..unread.said() };
+        let screen = state.screen.take_if_drawn();
+        let ports = self.ports.report();
+        Ok(TerminalUpdate { output, screen, reason, end, echoes: self.pty.echoes(), ports })
     }
 
-    fn told(&self) -> MutexGuard<'_, Told> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts both threads.
-    fn begin(terminal: &Arc<Self>, of: InBox, command: Command, folder: RunFolder) -> Result<()> {
+    fn start_threads(
+        terminal: &Arc<Self>,
+        run: BoxRun,
+        command: Command,
+        folder: RunFolder,
+    ) -> Result<()> {
         let named = |name: &str| thread::Builder::new().name(name.to_owned());
-        let (in_box, taking) = (Arc::clone(terminal), Arc::clone(terminal));
-        let no_thread = |error: std::io::Error| broken(&error);
-        let running = named("terminal-box").spawn(move || {
-            let mut connecting = of.connecting;
-            let order = of.site.order(&command, of.limits, connecting.sockets(), Some(&in_box.pty));
-            let ended = of.sandbox.run(&order, &of.life, &mut connecting);
+        let (in_box, reading) = (Arc::clone(terminal), Arc::clone(terminal));
+        let box_thread = named("terminal-box").spawn(move || {
+            let mut connecting = run.connecting;
+            let sockets = connecting.sockets();
+            let order = run.environment.order(&command, run.limits, sockets, Some(&in_box.pty));
+            let ended = run.sandbox.run(&order, &run.life, &mut connecting);
             drop(connecting);
             drop(in_box.proxy.end());
-            // What there is no room for can be fetched again.
-            let _ = of.site.keep_caches(&of.caches);
+            // Packages that do not fit into the caches can be downloaded again.
+            let _ = run.environment.store_caches(&run.caches);
             ended
         });
-        let running = running.map_err(no_thread)?;
-        let taker = named("terminal").spawn(move || {
-            let taken = catch_unwind(AssertUnwindSafe(|| taking.take_all(running, &folder)));
-            if taken.is_err() {
-                taking.stop();
-                taking.ends_with(Err(BROKE_DOWN.to_owned()));
+        let box_thread = box_thread.map_err(|error| broken(&error))?;
+        let reader = named("terminal").spawn(move || {
+            let read = AssertUnwindSafe(|| reading.read_until_end(box_thread, &folder));
+            if catch_unwind(read).is_err() {
+                reading.stop();
+                reading.set_end(Err(BROKE_DOWN.to_owned()));
             }
         });
-        if let Err(error) = taker {
+        reader.map(drop).map_err(|error| {
             terminal.stop();
-            return Err(no_thread(error));
-        }
-        Ok(())
+            broken(&error)
+        })
     }
 
-    /// Takes what the program says, until the box is gone and everything is taken.
-    fn take_all(&self, running: JoinHandle<std::io::Result<Ended>>, folder: &RunFolder) {
-        let mut piece = vec![0; PIECE];
+    /// Reads output until the box has ended and nothing is left to read, then records how it ended.
+    fn read_until_end(&self, box_thread: JoinHandle<std::io::Result<Ended>>, folder: &RunFolder) {
+        let mut buffer = vec![0; READ_BYTES];
         loop {
-            let is_over = running.is_finished();
+            let has_ended = box_thread.is_finished();
             if self.pty.speaks_within(TICK) {
-                self.take_said(&mut piece);
-            } else if is_over {
+                self.read_output(&mut buffer);
+            } else if has_ended {
                 break;
             }
         }
-        let end = match running.join() {
+        let end = match box_thread.join() {
             Ok(Ok(ended)) => Ok(ended),
             Ok(Err(error)) => Err(broken(&error).message().to_owned()),
             Err(_) => Err(BROKE_DOWN.to_owned()),
         };
-        let words = end.as_ref().map_or_else(|_| "code 126 - 0".to_owned(), ended_text);
-        // Without the mark it counts as interrupted, which is the safe side.
-        let _ = folder.keep(ENDED, words.as_bytes());
-        self.ends_with(end);
+        let text = end.as_ref().map_or_else(|_| "code 126 - 0".to_owned(), ended_text);
+        // If this file cannot be written, the terminal counts as interrupted, which is the safe side.
+        let _ = folder.keep(ENDED, text.as_bytes());
+        self.set_end(end);
     }
 
-    fn ends_with(&self, end: std::result::Result<Ended, String>) {
-        self.told().end.get_or_insert(end);
+    fn set_end(&self, end: std::result::Result<Ended, String>) {
+        self.state().end.get_or_insert(end);
         self.changed.notify_all();
     }
 
-    fn take_said(&self, piece: &mut [u8]) {
-        let mut told = self.told();
-        if let Ok(count) = self.pty.hear(piece) {
-            told.take(&piece[..count]);
+    fn read_output(&self, buffer: &mut [u8]) {
+        let mut state = self.state();
+        if let Ok(count) = self.pty.hear(buffer) {
+            state.add_output(&buffer[..count]);
         }
-        drop(told);
+        drop(state);
         self.changed.notify_all();
     }
 }
@@ -556,7 +558,7 @@ fn broken(error: &std::io::Error) -> Fault {
     Fault::new(FaultCode::Unavailable, format!("the terminal cannot be used: {error}"))
 }
 
-fn untaken(typed: usize, of: usize) -> Fault {
+fn not_read(typed: usize, of: usize) -> Fault {
     let message = format!(
         "the program took only {typed} of {of} bytes: it does not read what is typed. Look at what it does with \
          empty chars, or interrupt it with \\u0003"

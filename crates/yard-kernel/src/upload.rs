@@ -1,9 +1,8 @@
-//! Contents that come in pieces, of any size: written to the staging folder as they arrive, hashed on
-//! the way, never held. An upload changes nothing by itself; a `Place` makes it a file.
+//! Uploads: contents of any size that arrive in pieces. They are written to the staging folder and hashed as they arrive,
+//! and never in memory as a whole. An upload changes nothing by itself; the operation `Place` makes it a file.
 //!
-//! What is too large to load becomes a kept file: a second name for the bytes that arrived, flushed
-//! before the step that names it is recorded. The file in the tree is a copy of it, because programs
-//! may write into that one.
+//! A content that is too large to load becomes a kept file: a second name for the uploaded file, flushed before the step
+//! that names it is recorded. The file in the workspace is a copy of it, because programs may write into that one.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,12 +12,12 @@ use yard_core::hash::ContentHasher;
 use yard_core::{Call, ContentHash, Fault, FaultCode, Result, UploadId, WsPath};
 use yard_disk::{Disk, Incoming, Stage, Staged, read_all};
 
-/// The uploads of one process that arrived whole and wait for their place.
+/// The complete uploads of one process that wait for a `Place`.
 #[derive(Default)]
-pub(crate) struct Uploads(Mutex<HashMap<UploadId, Arc<Arrived>>>);
+pub(crate) struct Uploads(Mutex<HashMap<UploadId, Arc<ReceivedFile>>>);
 
 impl Uploads {
-    fn all(&self) -> MutexGuard<'_, HashMap<UploadId, Arc<Arrived>>> {
+    fn all(&self) -> MutexGuard<'_, HashMap<UploadId, Arc<ReceivedFile>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -38,8 +37,8 @@ impl Uploads {
         })
     }
 
-    /// What arrived under an id.
-    pub(crate) fn find(&self, id: UploadId) -> Result<Arc<Arrived>> {
+    /// The upload of an id.
+    pub(crate) fn find(&self, id: UploadId) -> Result<Arc<ReceivedFile>> {
         self.all().get(&id).cloned().ok_or_else(|| {
             let message = format!("there is no upload {id}; send its bytes again");
             Fault::new(FaultCode::NotFound, message)
@@ -47,26 +46,21 @@ impl Uploads {
     }
 }
 
-/// Bytes that arrived: a flushed file in the staging folder.
-pub(crate) struct Arrived {
+/// A received content: a flushed file in the staging folder.
+pub(crate) struct ReceivedFile {
     pub(crate) hash: ContentHash,
     pub(crate) size: u64,
     pub(crate) staged: Staged,
 }
 
-impl Arrived {
-    /// A flushed file with its hash.
-    pub(crate) fn new(hash: ContentHash, size: u64, staged: Staged) -> Self {
-        Self { hash, size, staged }
-    }
-
-    /// The bytes, of one that may be loaded.
+impl ReceivedFile {
+    /// The bytes of a file that is small enough to be loaded.
     pub(crate) fn bytes(&self, path: &WsPath) -> Result<Vec<u8>> {
         read_all(&mut self.staged.open(path)?, self.size, path)
     }
 }
 
-/// Bytes on their way in. Dropped before it is finished, nothing is left of it.
+/// An upload in progress. Dropping it before it is finished removes what arrived so far.
 pub struct Upload {
     id: UploadId,
     incoming: Incoming,
@@ -76,7 +70,7 @@ pub struct Upload {
 }
 
 impl Upload {
-    /// Takes the next bytes.
+    /// Adds bytes.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.incoming.write(bytes)?;
         self.hasher.update(bytes);
@@ -84,11 +78,11 @@ impl Upload {
         Ok(())
     }
 
-    /// There are no more: what arrived is flushed and can be placed.
+    /// Ends the upload: its bytes are flushed and can be placed.
     pub fn finish(self) -> Result<Uploaded> {
         let Self { id, incoming, hasher, size, uploads } = self;
         let (hash, staged) = (hasher.finish(), incoming.finish()?);
-        uploads.all().insert(id, Arc::new(Arrived { hash, size, staged }));
+        uploads.all().insert(id, Arc::new(ReceivedFile { hash, size, staged }));
         Ok(Uploaded { id, hash, size, uploads })
     }
 }
@@ -99,8 +93,7 @@ impl fmt::Debug for Upload {
     }
 }
 
-/// An upload that arrived whole. It can be placed until this is dropped; then nothing is left of it
-/// but what was placed.
+/// A complete upload. It can be placed until this is dropped, which removes the upload but no file that was made of it.
 pub struct Uploaded {
     id: UploadId,
     hash: ContentHash,
@@ -109,7 +102,7 @@ pub struct Uploaded {
 }
 
 impl Uploaded {
-    /// What a `Place` names.
+    /// The id that a `Place` names.
     pub fn id(&self) -> UploadId {
         self.id
     }

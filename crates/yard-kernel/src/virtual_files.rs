@@ -1,12 +1,11 @@
-//! Files that are not on disk: what somebody above the kernel shows below `/chats/` as readable text
-//! (W18). Tools list, read and search them where `/chats` or a path below it is named; a search or a
-//! listing that starts above never goes in, so that nobody finds them in place of the files. A listing of
-//! the root's own entries names their folder. No operation changes them. The kernel does not know what
-//! they are made of.
+//! Virtual files: texts that a layer above the kernel shows as files below `/chats/` (W18). Tools list, read and search
+//! them where `/chats` or a path below it is named. A search or listing that starts above never enters the folder, so that
+//! transcripts are not found instead of files. A listing of the root's own entries names the folder. No operation changes
+//! virtual files, and the kernel does not know how their texts are made.
 //!
-//! `/chats/*.chat` is reserved for them, whether there is one of that name or not. A real file at the
-//! place of one is shadowed by it; so is whatever else than a folder stands at `/chats` while there is
-//! any. Nothing here opens or changes a file.
+//! `/chats/*.chat` is reserved for them, whether a file of that name exists or not. A virtual file shadows a real file at
+//! its path, and while there is any, an entry at `/chats` that is no folder is shadowed too. Nothing here opens or changes
+//! a file.
 
 use yard_core::op::Entry;
 use yard_core::{
@@ -14,14 +13,14 @@ use yard_core::{
 };
 use yard_disk::{EntryKind, EntryStat, RawEntry};
 
-use crate::spilled;
+use crate::command_output;
 
-/// The folder that they are in, relative to the root.
+/// The folder of virtual files, relative to the root.
 pub(crate) const FOLDER: &[u8] = b"chats";
-/// How their names end.
-pub(crate) const ENDING: &[u8] = b".chat";
+/// The end of their names.
+pub(crate) const SUFFIX: &[u8] = b".chat";
 
-/// One file that is not on disk.
+/// A file that is not on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VirtualFile {
     /// Its id.
@@ -30,42 +29,42 @@ pub struct VirtualFile {
     pub name: Name,
     /// Bytes of its text.
     pub size: u64,
-    /// When it came to be.
+    /// When it was created.
     pub created_at: Timestamp,
     /// When its text last grew.
     pub updated_at: Timestamp,
 }
 
-/// Whoever has such files.
+/// A source of virtual files.
 pub trait VirtualFiles: Send + Sync {
     /// All of them, in no order.
     fn list(&self) -> Result<Vec<VirtualFile>>;
 
-    /// The newest of them, in a time that does not grow with their number.
+    /// The newest of them, in constant time.
     fn newest(&self) -> Result<Option<VirtualFile>>;
 
-    /// One of them.
+    /// The file of that name.
     fn find(&self, name: &Name) -> Result<Option<VirtualFile>>;
 
-    /// Its text, in UTF-8, as far as the caller may read what it tells of.
+    /// Its text, in UTF-8, without the parts that the caller may not read.
     fn text(&self, name: &Name, call: &Call) -> Result<Option<Vec<u8>>>;
 }
 
 /// Whether a path is the folder of virtual files.
-pub(crate) fn is_their_folder(path: &WsPath) -> bool {
+pub(crate) fn is_virtual_folder(path: &WsPath) -> bool {
     path.relative() == FOLDER
 }
 
-/// Whether a path is a virtual file's, or below one, as it would be if a real folder had that name.
+/// Whether a path is reserved for a virtual file, or is below such a path.
 pub(crate) fn is_reserved(path: &WsPath) -> bool {
     let below = path.relative().strip_prefix(FOLDER).and_then(|rest| rest.strip_prefix(b"/"));
     let name = below.and_then(|below| below.split(|byte| *byte == b'/').next());
-    name.is_some_and(|name| name.ends_with(ENDING))
+    name.is_some_and(|name| name.ends_with(SUFFIX))
 }
 
-/// A fault if a path is reserved, for chats or for what commands said: nothing may change there.
-pub(crate) fn check_free(path: &WsPath) -> Result<()> {
-    if is_reserved(path) { Err(reserved(path)) } else { spilled::check_free(path) }
+/// A fault if a path is reserved, for virtual files or for command output, so that nothing may change there.
+pub(crate) fn check_not_reserved(path: &WsPath) -> Result<()> {
+    if is_reserved(path) { Err(reserved(path)) } else { command_output::check_not_reserved(path) }
 }
 
 fn reserved(path: &WsPath) -> Fault {
@@ -77,48 +76,46 @@ fn reserved(path: &WsPath) -> Fault {
     Fault::new(FaultCode::BadPath, message).about(Subject::Path)
 }
 
-/// The name of the virtual file that a path would be.
-pub(crate) fn their_name(path: &WsPath) -> Option<Name> {
-    let name = path.name().filter(|name| name.as_bytes().ends_with(ENDING))?;
-    path.parent().is_some_and(|folder| is_their_folder(&folder)).then_some(name)
+/// The name of the virtual file for which a path is reserved.
+pub(crate) fn virtual_file_name(path: &WsPath) -> Option<Name> {
+    let name = path.name().filter(|name| name.as_bytes().ends_with(SUFFIX))?;
+    path.parent().is_some_and(|folder| is_virtual_folder(&folder)).then_some(name)
 }
 
-/// The virtual files that an operation shows: one look at them, so that its answer is of one moment.
+/// The virtual files that one operation shows. They are read once, so that its answer is consistent.
 #[derive(Default)]
-pub(crate) struct Shown {
+pub(crate) struct VirtualEntries {
     /// Ordered by name.
     files: Vec<VirtualFile>,
-    /// What is on disk and left out, because a virtual file that is not shown here, or their folder, has its
-    /// place.
+    /// Entries on disk that are not shown, because a virtual file that is not shown here, or the folder, has their path.
     shadowed: Vec<WsPath>,
 }
 
-impl Shown {
-    /// None, where these paths are left out.
-    pub(crate) fn none(shadowed: Vec<WsPath>) -> Self {
+impl VirtualEntries {
+    /// No virtual files, where these paths on disk are not shown.
+    pub(crate) fn shadowing(shadowed: Vec<WsPath>) -> Self {
         Self { shadowed, ..Self::default() }
     }
 
-    /// One file alone.
-    pub(crate) fn only(file: VirtualFile) -> Self {
+    /// A single file.
+    pub(crate) fn single(file: VirtualFile) -> Self {
         Self { files: vec![file], ..Self::default() }
     }
 
-    /// The same without them: what they shadow is still left out.
-    pub(crate) fn hidden(self, folder: &WsPath) -> Self {
+    /// The same without the files; entries that they shadow are still not shown.
+    pub(crate) fn without_files(self, folder: &WsPath) -> Self {
         let Self { files, mut shadowed } = self;
         shadowed.extend(files.iter().filter_map(|file| folder.join(&file.name).ok()));
         Self { files: Vec::new(), shadowed }
     }
 
-    /// All of these.
-    pub(crate) fn all(mut files: Vec<VirtualFile>) -> Self {
-        files.retain(|file| file.name.as_bytes().ends_with(ENDING));
+    pub(crate) fn new(mut files: Vec<VirtualFile>) -> Self {
+        files.retain(|file| file.name.as_bytes().ends_with(SUFFIX));
         files.sort_unstable_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
         Self { files, ..Self::default() }
     }
 
-    fn leaves_out(&self, folder: &WsPath, name: &[u8]) -> bool {
+    fn is_shadowed(&self, folder: &WsPath, name: &[u8]) -> bool {
         let is_it = |path: &WsPath| folder.join_bytes(name).is_ok_and(|below| below == *path);
         self.shadowed.iter().any(is_it)
     }
@@ -132,22 +129,22 @@ impl Shown {
         if self.files.is_empty() {
             return None;
         }
-        their_name(path).and_then(|name| self.find(name.as_bytes()))
+        virtual_file_name(path).and_then(|name| self.find(name.as_bytes()))
     }
 
     /// Whether the file at a path is one of them.
-    pub(crate) fn holds(&self, path: &WsPath) -> bool {
+    pub(crate) fn contain(&self, path: &WsPath) -> bool {
         self.file(path).is_some()
     }
 
-    /// Whether a path is their folder, and they are in it.
+    /// Whether a path is the folder of virtual files, and there are any.
     pub(crate) fn are_in(&self, folder: &WsPath) -> bool {
-        !self.files.is_empty() && is_their_folder(folder)
+        !self.files.is_empty() && is_virtual_folder(folder)
     }
 
-    /// What is in a folder: what is on disk there (nothing, if that cannot be listed) and they, each
-    /// in the place of what it shadows.
-    pub(crate) fn among(
+    /// The entries of a folder: those on disk (`None` if it cannot be listed), with the virtual files in the place of the
+    /// entries that they shadow.
+    pub(crate) fn merged_with(
         &self,
         folder: &WsPath,
         on_disk: Option<Vec<RawEntry>>,
@@ -157,13 +154,13 @@ impl Shown {
             kind: Some(EntryKind::Known(kind)),
         };
         let on_disk = on_disk.map(|mut entries| {
-            entries.retain(|entry| !self.leaves_out(folder, &entry.name));
+            entries.retain(|entry| !self.is_shadowed(folder, &entry.name));
             entries
         });
         if folder.is_root() {
             let mut entries = on_disk?;
-            // Whatever has that name cannot be seen: nobody is to come across what commands said.
-            entries.retain(|entry| entry.name != spilled::FOLDER.as_bytes());
+            // Command output is only found by callers that know its path.
+            entries.retain(|entry| entry.name != command_output::FOLDER.as_bytes());
             if self.files.is_empty() {
                 return Some(entries);
             }
@@ -171,7 +168,7 @@ impl Shown {
             entries.push(entry(FOLDER, FileKind::Folder));
             return Some(entries);
         }
-        if self.files.is_empty() || !is_their_folder(folder) {
+        if self.files.is_empty() || !is_virtual_folder(folder) {
             return on_disk;
         }
         let mut entries = on_disk.unwrap_or_default();
@@ -181,19 +178,17 @@ impl Shown {
         Some(entries)
     }
 
-    /// What folders show on a walk.
-    pub(crate) fn listing(
-        &self,
-    ) -> impl Fn(&WsPath, Option<Vec<RawEntry>>) -> Option<Vec<RawEntry>> {
-        |folder, on_disk| self.among(folder, on_disk)
+    /// The view of folders for a walk.
+    pub(crate) fn view(&self) -> impl Fn(&WsPath, Option<Vec<RawEntry>>) -> Option<Vec<RawEntry>> {
+        |folder, on_disk| self.merged_with(folder, on_disk)
     }
 
-    /// The same on a walk that passes the virtual files by, and what they shadow.
-    pub(crate) fn listing_without(
+    /// The view of folders for a walk that visits neither the virtual files nor the entries that they shadow.
+    pub(crate) fn view_without_files(
         &self,
     ) -> impl Fn(&WsPath, Option<Vec<RawEntry>>) -> Option<Vec<RawEntry>> {
         |folder, on_disk| {
-            let mut entries = self.among(folder, on_disk)?;
+            let mut entries = self.merged_with(folder, on_disk)?;
             if self.are_in(folder) {
                 entries.retain(|entry| self.find(&entry.name).is_none());
             }
@@ -201,8 +196,8 @@ impl Shown {
         }
     }
 
-    /// What a listing shows at a path, if it is one of them, or their folder and no such folder is on
-    /// disk (`stat` says what is).
+    /// The entry for a path that is one of them, or their folder where that is not on disk. `stat` is the entry on
+    /// disk.
     pub(crate) fn entry(&self, path: &WsPath, stat: Option<&EntryStat>) -> Option<Entry> {
         if let Some(file) = self.file(path) {
             return Some(file_entry(path, file));
@@ -224,13 +219,13 @@ impl Shown {
         })
     }
 
-    /// When the first of them came to be.
-    pub(crate) fn since(&self) -> Option<Timestamp> {
+    /// When the oldest of them was created.
+    pub(crate) fn oldest(&self) -> Option<Timestamp> {
         self.files.iter().map(|file| file.created_at).min()
     }
 }
 
-/// A virtual file as listings show it.
+/// A listing's entry for a virtual file.
 pub(crate) fn file_entry(path: &WsPath, file: &VirtualFile) -> Entry {
     Entry {
         path: path.clone(),
@@ -244,8 +239,9 @@ pub(crate) fn file_entry(path: &WsPath, file: &VirtualFile) -> Entry {
     }
 }
 
-/// Whether a pattern for paths from the root names the folder of virtual files, and not only matches it.
-pub(crate) fn names_their_folder(pattern: &str) -> bool {
+/// Whether a pattern for paths from the root begins with the name of the folder of virtual files, rather than with a
+/// wildcard that matches it.
+pub(crate) fn names_virtual_folder(pattern: &str) -> bool {
     let pattern = pattern.trim().trim_start_matches("./").trim_start_matches('/');
     let first = pattern.split_once('/').map(|(first, _)| first);
     first.is_some_and(|first| first.as_bytes().eq_ignore_ascii_case(FOLDER))
@@ -269,7 +265,7 @@ mod tests {
             ("src/chats/*", false),
             ("chat*/x", false),
         ] {
-            assert_eq!(names_their_folder(pattern), expected, "{pattern}");
+            assert_eq!(names_virtual_folder(pattern), expected, "{pattern}");
         }
     }
 

@@ -1,16 +1,16 @@
-//! Tells of changes that were made behind our back: by an editor, a shell, another program.
+//! Reports changes of the workspace by other programs, such as an editor or a shell.
 //!
-//! What the operating system says is a hint. Every path of it is looked at before it is told: a file
-//! that is what the store's newest version says is ours, and so is one that is gone because a step took
-//! it away, whichever process made the step. What is told is no promise that the store knows of it: it
-//! becomes a version when something is about to be written over it, at undo, or at `import`.
+//! An event of the operating system is only a hint. Every path is checked before it is reported: a file that equals the
+//! store's newest version was changed by a step, and so was a file that is gone because a step of any process removed it. A
+//! reported change is not recorded yet: it becomes a version when the file is about to be overwritten, at undo, or at
+//! `import`.
 //!
-//! Never told: our own steps, what happens in `.git`, the staging folder, and what changes a file's mode
-//! or times alone. Links are not followed. One thread looks, on the read path of disk and store; it takes
-//! none of the locks that a writer waits for. Without a [`Watch`] there is no thread and no cost.
+//! Not reported are steps, changes in `.git` and in the staging folder, and changes of only the mode or times of a file.
+//! Links are not followed. One thread checks paths by reading disk and store; it takes none of the locks that a writer waits
+//! for. Without a [`Watch`] there is no thread and no cost.
 
-mod ear;
-mod own;
+mod events;
+mod own_steps;
 mod tree;
 
 use std::collections::BTreeMap;
@@ -23,57 +23,69 @@ use std::time::Duration;
 use yard_core::{Call, Fault, FaultCode, Result, World, WsPath};
 
 use crate::workspace::Workspace;
-use ear::{Ear, Heard};
-use own::{Own, Verdict};
-use tree::Tree;
+use events::{EventQueue, Hint};
+use own_steps::{Origin, StepFilter};
+use tree::WatchedTree;
 
-/// After so much silence, what was heard is looked at.
+/// Paths are checked after this time without a hint.
 const QUIET: Duration = Duration::from_millis(100);
-/// What goes on without a pause is looked at after so many milliseconds.
-const PATIENCE: i64 = 1_000;
-/// Most paths that are told at once.
+/// If hints arrive without a pause, paths are checked after this number of milliseconds.
+const LONGEST_GATHERING: i64 = 1_000;
+/// Most paths of one report.
 const BATCH: usize = 256;
-/// Most paths that wait to be looked at; what comes on top is told as `more`.
+/// Most paths that wait to be checked. If there are more, the next report sets `more`.
 const WAITING: usize = 8_192;
-/// Most hints between the operating system's thread and ours.
+/// Most hints in the queue to the watching thread.
 const HINTS: usize = 16_384;
-/// How often a path is looked at that a step is just about to change.
-const LOOKS: u8 = 20;
+/// How often a path is checked again while a step is about to change it.
+const MOST_CHECKS: u8 = 20;
 
-/// Hears of changes that were made behind our back.
-pub type Told = Arc<dyn Fn(Outside) + Send + Sync>;
+/// Is called with changes by other programs.
+pub type ChangeListener = Arc<dyn Fn(ExternalChanges) + Send + Sync>;
 
-/// Changes that were made behind our back.
+/// Changes by other programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outside {
-    /// Files, folders and links that came to be, changed or went: at most 256, ordered by path.
+pub struct ExternalChanges {
+    /// Files, folders and links that were created, changed or removed: at most 256, ordered by path.
     pub changed: Vec<WsPath>,
-    /// Others changed that cannot be named, because there were too many: look at everything again.
+    /// Whether there were too many changes to name all of them: any other path may have changed.
     pub more: bool,
 }
 
-/// Watches for as long as it is held.
+/// Watches the workspace until it is dropped.
 pub struct Watch {
     stopped: Arc<AtomicBool>,
-    wake: SyncSender<Heard>,
+    wake: SyncSender<Hint>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Workspace {
-    /// Begins to watch the folders below the root, and tells `told` of what others change there, on a
-    /// thread of its own. A fault where the operating system watches no more folders.
-    pub fn watch(self: &Arc<Self>, world: Arc<dyn World>, told: Told) -> Result<Watch> {
+    /// Begins to watch the folders below the root. `listener` is called on a thread of its own with changes by other
+    /// programs. A fault if the operating system watches no more folders.
+    pub fn watch(
+        self: &Arc<Self>,
+        world: Arc<dyn World>,
+        listener: ChangeListener,
+    ) -> Result<Watch> {
         let (wake, hints) = sync_channel(HINTS);
         let lost = Arc::new(AtomicBool::new(false));
-        let ear = Ear::new(self.host_root(), wake.clone(), Arc::clone(&lost));
+        let events = EventQueue::new(self.host_root(), wake.clone(), Arc::clone(&lost));
         let call = Call::new(world);
-        let mut tree = Tree::new(ear)?;
-        tree.cover(self, &WsPath::root(), &call, &mut |_| {})?;
+        let mut tree = WatchedTree::new(events)?;
+        tree.add_all(self, &WsPath::root(), &call, &mut |_| {})?;
         let stopped = call.cancel_flag();
-        let own = Own::new(self)?;
+        let own_steps = StepFilter::new(self)?;
         let workspace = Arc::downgrade(self);
-        let watching =
-            Watching { workspace, call, told, tree, hints, lost, own, waiting: BTreeMap::new() };
+        let watching = Watching {
+            workspace,
+            call,
+            listener,
+            tree,
+            hints,
+            lost,
+            own_steps,
+            waiting: BTreeMap::new(),
+        };
         let thread = thread::Builder::new()
             .name("toolyard-watch".to_owned())
             .spawn(move || watching.run())
@@ -85,9 +97,9 @@ impl Workspace {
 impl Drop for Watch {
     fn drop(&mut self) {
         self.stopped.store(true, Ordering::Relaxed);
-        // Where there is no room, the thread is awake and sees the flag.
-        let _ = self.wake.try_send(Heard::Nothing);
-        // Whoever is told may drop the watch: a thread cannot wait for itself.
+        // If the queue is full, the thread is awake and checks the flag.
+        let _ = self.wake.try_send(Hint::Wake);
+        // The listener may drop the watch, on the watching thread, which cannot wait for itself.
         let thread =
             self.thread.take().filter(|thread| thread.thread().id() != thread::current().id());
         if let Some(thread) = thread {
@@ -96,58 +108,58 @@ impl Drop for Watch {
     }
 }
 
-/// What was first heard of a path since it was last looked at.
+/// The first event of a path since it was last checked.
 #[derive(Clone, Debug)]
-enum How {
-    /// It came to be, or to its place.
-    Came,
-    /// It was found in this folder, which came to be or to its place.
+enum PathEvent {
+    /// The entry was created, or moved here.
+    Added,
+    /// The entry was found in this folder, which was created or moved here.
     FoundIn(WsPath),
-    /// It changed or went: it had been there before.
+    /// An existing entry was changed or removed.
     Changed,
 }
 
 #[derive(Clone, Debug)]
-struct Waiting {
-    how: How,
-    looks: u8,
+struct WaitingPath {
+    event: PathEvent,
+    checks: u8,
 }
 
 struct Watching {
-    /// Not held while nothing is looked at: the workspace may be closed under a watch.
+    /// Weak, so that the workspace can be closed while it is watched.
     workspace: Weak<Workspace>,
     call: Call,
-    told: Told,
-    tree: Tree,
-    hints: Receiver<Heard>,
+    listener: ChangeListener,
+    tree: WatchedTree,
+    hints: Receiver<Hint>,
     /// Hints were lost.
     lost: Arc<AtomicBool>,
-    own: Own,
-    waiting: BTreeMap<WsPath, Waiting>,
+    own_steps: StepFilter,
+    waiting: BTreeMap<WsPath, WaitingPath>,
 }
 
 impl Watching {
     fn run(mut self) {
         while let Some(workspace) = self.gather().and_then(|()| self.workspace.upgrade()) {
             if self.lost.load(Ordering::Relaxed) {
-                // Folders may have come unheard.
-                self.cover(&workspace, &WsPath::root());
+                // The hints of new folders may be among the lost ones.
+                self.watch_below(&workspace, &WsPath::root());
             }
-            self.look(&workspace);
+            self.check_waiting(&workspace);
         }
     }
 
-    /// Takes hints until there are none for a while; `None` once the watch ends.
+    /// Receives hints until none arrives for a while. `None` once the watch ends.
     fn gather(&mut self) -> Option<()> {
         if self.waiting.is_empty() {
-            let heard = self.hints.recv().ok()?;
-            self.take(heard);
+            let hint = self.hints.recv().ok()?;
+            self.add_hint(hint);
         }
-        let until = self.call.world().now().as_millis() + PATIENCE;
+        let until = self.call.world().now().as_millis() + LONGEST_GATHERING;
         loop {
             self.call.check().ok()?;
             match self.hints.recv_timeout(QUIET) {
-                Ok(heard) => self.take(heard),
+                Ok(hint) => self.add_hint(hint),
                 Err(RecvTimeoutError::Timeout) => return Some(()),
                 Err(RecvTimeoutError::Disconnected) => return None,
             }
@@ -157,74 +169,74 @@ impl Watching {
         }
     }
 
-    fn take(&mut self, heard: Heard) {
-        match heard {
-            Heard::Came { path, maybe_folder } => {
+    fn add_hint(&mut self, hint: Hint) {
+        match hint {
+            Hint::Added { path, maybe_folder } => {
                 let workspace = self.workspace.upgrade().filter(|_| maybe_folder);
-                let found = workspace.map(|workspace| self.cover(&workspace, &path));
+                let found = workspace.map(|workspace| self.watch_below(&workspace, &path));
                 for below in found.unwrap_or_default() {
-                    self.wait_for(below, How::FoundIn(path.clone()));
+                    self.add_path(below, PathEvent::FoundIn(path.clone()));
                 }
-                self.wait_for(path, How::Came);
+                self.add_path(path, PathEvent::Added);
             }
-            Heard::Changed(path) => self.wait_for(path, How::Changed),
-            Heard::Nothing => {}
+            Hint::Changed(path) => self.add_path(path, PathEvent::Changed),
+            Hint::Wake => {}
         }
     }
 
-    fn wait_for(&mut self, path: WsPath, how: How) {
+    fn add_path(&mut self, path: WsPath, event: PathEvent) {
         if self.waiting.len() < WAITING {
-            self.waiting.entry(path).or_insert(Waiting { how, looks: 0 });
+            self.waiting.entry(path).or_insert(WaitingPath { event, checks: 0 });
         } else if !self.waiting.contains_key(&path) {
             self.lost.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Watches a folder that came, with everything below it. What was in it before it was watched was
-    /// heard by nobody: it is looked for.
-    fn cover(&mut self, workspace: &Workspace, folder: &WsPath) -> Vec<WsPath> {
+    /// Watches a new folder and everything below it. Returns its entries, because there were no hints of those that it had
+    /// before it was watched.
+    fn watch_below(&mut self, workspace: &Workspace, folder: &WsPath) -> Vec<WsPath> {
         let mut found = Vec::new();
-        let covered = self.tree.cover(workspace, folder, &self.call, &mut |path| {
+        let added = self.tree.add_all(workspace, folder, &self.call, &mut |path| {
             if found.len() <= WAITING {
                 found.push(path);
             }
         });
-        // What is watched already stays so; the rest changes unheard.
-        if covered.is_err() {
+        // Folders that could not be watched give no hints.
+        if added.is_err() {
             self.lost.store(true, Ordering::Relaxed);
         }
         found
     }
 
-    /// Looks at all that waits, and tells of what others did.
-    fn look(&mut self, workspace: &Workspace) {
+    /// Checks all waiting paths, and reports those that other programs changed.
+    fn check_waiting(&mut self, workspace: &Workspace) {
         let more = self.lost.swap(false, Ordering::Relaxed);
         let mut changed = Vec::new();
-        self.own.begin();
+        self.own_steps.begin_round();
         for (path, mut waiting) in std::mem::take(&mut self.waiting) {
             if self.call.check().is_err() {
                 return;
             }
-            waiting.looks += 1;
-            match self.own.judge(workspace, &path, &waiting.how, &self.call) {
-                Verdict::Ours => {}
-                Verdict::Unsettled if waiting.looks < LOOKS => {
+            waiting.checks += 1;
+            match self.own_steps.origin_of(workspace, &path, &waiting.event, &self.call) {
+                Origin::Step => {}
+                Origin::Pending if waiting.checks < MOST_CHECKS => {
                     self.waiting.insert(path, waiting);
                 }
-                Verdict::Outside | Verdict::Unsettled => changed.push(path),
+                Origin::External | Origin::Pending => changed.push(path),
             }
         }
-        self.tell(changed, more);
+        self.report(changed, more);
     }
 
-    fn tell(&self, changed: Vec<WsPath>, more: bool) {
+    fn report(&self, changed: Vec<WsPath>, more: bool) {
         let mut batches: Vec<Vec<WsPath>> = changed.chunks(BATCH).map(<[WsPath]>::to_vec).collect();
         if more && batches.is_empty() {
             batches.push(Vec::new());
         }
         let last = batches.len();
         for (number, changed) in batches.into_iter().enumerate() {
-            (self.told)(Outside { changed, more: more && number + 1 == last });
+            (self.listener)(ExternalChanges { changed, more: more && number + 1 == last });
         }
     }
 }

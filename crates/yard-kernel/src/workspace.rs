@@ -1,4 +1,4 @@
-//! One workspace: a directory, its store, and the one way in which a change lands on both.
+//! One workspace: a folder, its store, and everything that keeps the two in agreement.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use yard_disk::{Caches, Disk, Homes, Locks, Processes, Runs, Sockets, Spills, Sp
 use yard_sandbox::Limits as CommandLimits;
 use yard_store::{AuditEntry, Store};
 
-use crate::belonging::check_root;
-use crate::boxed::Boxed;
+use crate::command_box::CommandBox;
+use crate::content_cache::{RangeReadCache, WrittenContents};
 use crate::flusher::Flusher;
+use crate::foreign_changes::ForeignChangeCache;
+use crate::git_config_cache::GitConfigCache;
 use crate::journal::Journal;
 use crate::opening::Opening;
-use crate::others_seen::OthersSeen;
-use crate::pointers::Pointers;
-use crate::recent::{InParts, Recent};
+use crate::root_identity::check_root_identity;
 use crate::signatures::Signatures;
 use crate::upload::{Upload, Uploads};
 use crate::virtual_files::VirtualFiles;
@@ -29,18 +29,18 @@ pub struct Workspace {
     processes: Processes,
     pub(crate) journal: Journal,
     pub(crate) flusher: Flusher,
-    pub(crate) recent: Recent,
-    pub(crate) in_parts: InParts,
-    pub(crate) others_seen: OthersSeen,
-    pub(crate) pointers: Pointers,
+    pub(crate) written_contents: WrittenContents,
+    pub(crate) range_reads: RangeReadCache,
+    pub(crate) foreign_changes: ForeignChangeCache,
+    pub(crate) git_configs: GitConfigCache,
     pub(crate) code: CodeIndex,
     pub(crate) uploads: Arc<Uploads>,
     pub(crate) runs: Runs,
     pub(crate) homes: Homes,
     pub(crate) port_sockets: Sockets,
     pub(crate) caches: Arc<Caches>,
-    pub(crate) spills: Spills,
-    pub(crate) boxed: Option<Boxed>,
+    pub(crate) command_outputs: Spills,
+    pub(crate) boxed: Option<CommandBox>,
     pub(crate) folder_mode: u32,
     pub(crate) virtual_files: Option<Arc<dyn VirtualFiles>>,
     store: Arc<dyn Store>,
@@ -49,12 +49,12 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// A workspace as it is found: what a crash left unfinished is still to be finished.
-    pub(crate) fn found(opening: Opening) -> Result<Self> {
+    /// Opens a workspace without recovering from a crash.
+    pub(crate) fn open_unrecovered(opening: Opening) -> Result<Self> {
         let disk = Disk::open(&opening.root, opening.resolution, opening.probe.clone())?;
         let disk = Arc::new(disk);
         check_apart(&disk, &opening.state_dir)?;
-        check_root(&disk, &opening)?;
+        check_root_identity(&disk, &opening)?;
         let locks = Locks::open(&opening.state_dir)?;
         let stage = Arc::new(Stage::open(&disk, &opening.state_dir, opening.world.random())?);
         let runs = Runs::open(&opening.state_dir)?;
@@ -66,17 +66,17 @@ impl Workspace {
             locks,
             processes: Processes::new(&opening.state_dir),
             journal: Journal::default(),
-            recent: Recent::default(),
-            in_parts: InParts::default(),
-            others_seen: OthersSeen::default(),
-            pointers: Pointers::default(),
+            written_contents: WrittenContents::default(),
+            range_reads: RangeReadCache::default(),
+            foreign_changes: ForeignChangeCache::default(),
+            git_configs: GitConfigCache::default(),
             code: CodeIndex::default(),
             uploads: Arc::default(),
             homes: Homes::open(&opening.state_dir, runs.dropped())?,
             port_sockets: Sockets::open(&opening.state_dir)?,
             caches: Arc::new(Caches::open(&opening.state_dir, runs.dropped())?),
             runs,
-            spills: Spills::open(&opening.state_dir, opening.resolution)?,
+            command_outputs: Spills::open(&opening.state_dir, opening.resolution)?,
             boxed: opening.boxed,
             virtual_files: opening.virtual_files,
             signatures: Signatures::new(Arc::clone(&opening.store)),
@@ -85,8 +85,8 @@ impl Workspace {
         })
     }
 
-    /// This process, as the store names it from now on: [`Workspace::is_alive`] is true of it, in every
-    /// process, until it ends or closes the workspace.
+    /// The id of this process in the store. [`Workspace::is_alive`] is true for it, in every process, until this process
+    /// ends or closes the workspace.
     pub fn process(&self, call: &Call) -> Result<ProcessId> {
         self.processes.own(call.world())
     }
@@ -96,12 +96,12 @@ impl Workspace {
         self.processes.is_alive(process)
     }
 
-    /// Whether nobody changes anything at the moment: then a small change waits for its own flush only.
+    /// Whether no process commits at the moment: a small change then waits only for its own flush.
     pub fn is_free(&self) -> bool {
         self.locks.is_free()
     }
 
-    /// Begins an upload: room in the staging folder for bytes that come in pieces.
+    /// Begins an upload, to which bytes can be added in pieces.
     pub fn upload(&self, call: &Call) -> Result<Upload> {
         self.uploads.begin(&self.stage, &self.disk, call)
     }
@@ -111,7 +111,8 @@ impl Workspace {
         &self.limits
     }
 
-    /// The folder of a program that is on this machine and not in the box, where callers may know that.
+    /// The folder of a program that is installed on this machine and not visible in the box. `None` where callers may not
+    /// know paths of the machine.
     pub fn hidden_program(&self, name: &str) -> Option<PathBuf> {
         let find = self.boxed.as_ref()?.hidden_programs.as_ref()?;
         find(name)
@@ -122,12 +123,12 @@ impl Workspace {
         self.boxed.as_ref().map_or_else(CommandLimits::default, |boxed| boxed.limits)
     }
 
-    /// The canonical path of the directory on this machine.
+    /// The canonical path of the root on this machine.
     pub fn host_root(&self) -> &[u8] {
         self.disk.host_root()
     }
 
-    /// Where a path leads when its links are followed, if anything is there.
+    /// The path that a path leads to when its links are followed, if anything is there.
     pub fn leads_to(&self, path: &WsPath) -> Option<WsPath> {
         match self.disk.locate(path, true) {
             Ok(Spot::Present { path, .. }) => Some(path),
@@ -135,7 +136,7 @@ impl Workspace {
         }
     }
 
-    /// A fault if the folder of this workspace is not at its path any more.
+    /// A fault if the root was moved or replaced.
     pub fn check_root(&self) -> Result<()> {
         self.disk.check_in_place()
     }
@@ -145,8 +146,8 @@ impl Workspace {
         self.disk.locate(path, false).is_ok_and(|spot| matches!(spot, Spot::Present { .. }))
     }
 
-    /// What is at a path, its links followed, if something is; what is neither folder nor link counts as a
-    /// file. A link that leaves the workspace is a fault.
+    /// The kind of the entry at a path, with links followed. A special file counts as a file. A link that leaves the
+    /// workspace is a fault.
     pub fn kind_at(&self, path: &WsPath) -> Result<Option<FileKind>> {
         Ok(match self.disk.locate(path, true)? {
             Spot::Present { stat, .. } => Some(stat.kind.known().unwrap_or(FileKind::File)),
@@ -154,7 +155,7 @@ impl Workspace {
         })
     }
 
-    /// Leaves the audit row of something that is no step: a denial, the start of a command.
+    /// Adds a row to the audit chain for an event that is no step, such as a denial or the start of a command.
     pub fn record_audit(&self, entry: &AuditEntry) -> Result<()> {
         self.store.append_audit(entry).map_err(Fault::from)
     }
@@ -164,7 +165,7 @@ impl Workspace {
     }
 }
 
-/// No tool may ever see the data folder: it must not lie inside the root.
+/// A fault if the data folder is inside of the root, where tools could see it.
 fn check_apart(disk: &Disk, state_dir: &std::path::Path) -> Result<()> {
     if !disk.holds(state_dir)? {
         return Ok(());

@@ -1,6 +1,6 @@
-//! Globs as shells and the tools of JavaScript write them: groups of alternatives (`@(a|b)`, `?(a|b)`, `+(a|b)`,
-//! `*(a|b)`) beside what `globset` knows (`*`, `**`, `?`, `[]`, `{}`). What cannot be done is refused with how to
-//! write it instead, so that no pattern silently matches nothing.
+//! Globs as in shells and the tools of JavaScript: groups of alternatives (`@(a|b)`, `?(a|b)`, `+(a|b)`, `*(a|b)`) in
+//! addition to the syntax of `globset` (`*`, `**`, `?`, `[]`, `{}`). Unsupported syntax is refused with what to write
+//! instead, so that no pattern silently matches nothing.
 
 use std::path::Path;
 
@@ -9,21 +9,19 @@ use grep_matcher::Matcher as _;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use yard_core::{Fault, FaultCode, Result, Subject};
 
-/// Groups within groups that are read.
+/// How deep groups may nest.
 const DEEPEST: usize = 16;
-/// Groups of one pattern, and bytes of a pattern with groups, that are read: looking for the ends of more takes
-/// long.
+/// Most groups of one pattern, and most bytes of a pattern with groups: finding the ends of more takes long.
 const MOST_GROUPS: usize = 100;
 const LONGEST_WITH_GROUPS: usize = 4 << 10;
-/// What stands for a repeated group while `globset` makes the rest of a pattern into an expression: a character
-/// that no pattern needs.
+/// Stands for a repeated group while `globset` translates the rest of a pattern: a character that no pattern needs.
 const PLACEHOLDER: char = '\u{10fffe}';
 
-/// Patterns of which one has to match.
+/// A set of patterns. A path matches if one of them matches.
 #[derive(Default)]
 pub struct Globs {
     simple: GlobSet,
-    /// Patterns in which a group is repeated: `globset` has no such thing.
+    /// Patterns with repeated groups, which `globset` does not have.
     repeating: Vec<RegexMatcher>,
 }
 
@@ -42,7 +40,7 @@ impl Globs {
     }
 }
 
-/// Globs that are being collected.
+/// Collects globs.
 #[derive(Default)]
 pub struct GlobsBuilder {
     simple: Vec<Glob>,
@@ -50,21 +48,21 @@ pub struct GlobsBuilder {
 }
 
 impl GlobsBuilder {
-    /// Adds a pattern; `shown` is how a fault names it.
-    pub fn add(&mut self, pattern: &str, shown: &str) -> Result<()> {
-        check_groups(pattern, shown)?;
-        let read = read(pattern, shown, 0)?;
-        if read.repeated.is_empty() {
-            self.simple.push(glob(&read.pattern, shown)?);
+    /// Adds a pattern. Faults quote it `as_written` by the caller.
+    pub fn add(&mut self, pattern: &str, as_written: &str) -> Result<()> {
+        check_groups(pattern, as_written)?;
+        let parsed = parse(pattern, as_written, 0)?;
+        if parsed.repeated.is_empty() {
+            self.simple.push(glob(&parsed.pattern, as_written)?);
             return Ok(());
         }
-        let regex = format!("^(?:{})$", read.regex(shown)?);
+        let regex = format!("^(?:{})$", parsed.regex(as_written)?);
         let built = RegexMatcherBuilder::new().unicode(false).build(&regex);
-        self.repeating.push(built.map_err(|error| bad(shown, &error.to_string()))?);
+        self.repeating.push(built.map_err(|error| bad(as_written, &error.to_string()))?);
         Ok(())
     }
 
-    /// The patterns, ready to match.
+    /// Compiles the patterns.
     pub fn build(self) -> Result<Globs> {
         let mut simple = GlobSetBuilder::new();
         for glob in self.simple {
@@ -75,72 +73,75 @@ impl GlobsBuilder {
     }
 }
 
-/// A pattern with its groups read.
-struct Read {
-    /// What `globset` takes, with a placeholder for each repeated group.
+/// A pattern with its groups parsed.
+struct ParsedGlob {
+    /// The pattern in the syntax of `globset`, with a placeholder for each repeated group.
     pattern: String,
     /// The repeated groups, in order: their alternatives, and the sign of the repetition.
-    repeated: Vec<(Vec<Read>, &'static str)>,
+    repeated: Vec<(Vec<ParsedGlob>, &'static str)>,
 }
 
-impl Read {
-    /// The pattern as an expression that is not anchored.
-    fn regex(&self, shown: &str) -> Result<String> {
-        let whole = inner_regex(&self.pattern, shown)?;
-        let placeholder = inner_regex(&PLACEHOLDER.to_string(), shown)?;
+impl ParsedGlob {
+    /// The pattern as a regular expression without anchors.
+    fn regex(&self, as_written: &str) -> Result<String> {
+        let whole = inner_regex(&self.pattern, as_written)?;
+        let placeholder = inner_regex(&PLACEHOLDER.to_string(), as_written)?;
         let mut pieces = whole.split(&placeholder);
         let mut regex = pieces.next().unwrap_or_default().to_owned();
         for (piece, (alternatives, sign)) in pieces.zip(&self.repeated) {
             let alternatives: Vec<String> =
-                alternatives.iter().map(|one| one.regex(shown)).collect::<Result<_>>()?;
+                alternatives.iter().map(|one| one.regex(as_written)).collect::<Result<_>>()?;
             regex.push_str(&format!("(?:{}){sign}{piece}", alternatives.join("|")));
         }
         Ok(regex)
     }
 }
 
-/// A fault if a pattern has more groups than are read.
-fn check_groups(pattern: &str, shown: &str) -> Result<()> {
+/// A fault if a pattern has too many groups.
+fn check_groups(pattern: &str, as_written: &str) -> Result<()> {
     let signs = pattern.as_bytes().windows(2);
     let groups = signs.filter(|signs| b"@?+*!".contains(&signs[0]) && signs[1] == b'(').count();
     if groups > MOST_GROUPS || groups > 0 && pattern.len() > LONGEST_WITH_GROUPS {
-        let shown: String = shown.chars().take(100).collect();
-        return Err(bad(&shown, "it has too many groups; write it as several patterns"));
+        let start: String = as_written.chars().take(100).collect();
+        return Err(bad(&start, "it has too many groups; write it as several patterns"));
     }
     Ok(())
 }
 
-/// Reads the groups of a pattern.
-fn read(pattern: &str, shown: &str, depth: usize) -> Result<Read> {
+/// Parses the groups of a pattern.
+fn parse(pattern: &str, as_written: &str, depth: usize) -> Result<ParsedGlob> {
     if depth > DEEPEST || pattern.contains(PLACEHOLDER) {
-        return Err(bad(shown, "its groups are nested too deeply; write it as several patterns"));
+        return Err(bad(
+            as_written,
+            "its groups are nested too deeply; write it as several patterns",
+        ));
     }
-    refuse_range(pattern, shown)?;
-    let mut read_so_far =
-        Read { pattern: String::with_capacity(pattern.len()), repeated: Vec::new() };
+    refuse_range(pattern, as_written)?;
+    let mut parsed =
+        ParsedGlob { pattern: String::with_capacity(pattern.len()), repeated: Vec::new() };
     let mut rest = pattern;
     while let Some(first) = rest.chars().next() {
         if let Some((inner, after)) = group(rest) {
-            read_so_far.add_group(first, inner, shown, depth)?;
+            parsed.add_group(first, inner, as_written, depth)?;
             rest = after;
             continue;
         }
         let length = piece(rest);
-        read_so_far.pattern.push_str(&rest[..length]);
+        parsed.pattern.push_str(&rest[..length]);
         rest = &rest[length..];
     }
-    Ok(read_so_far)
+    Ok(parsed)
 }
 
-impl Read {
-    fn add_group(&mut self, sign: char, inner: &str, shown: &str, depth: usize) -> Result<()> {
+impl ParsedGlob {
+    fn add_group(&mut self, sign: char, inner: &str, as_written: &str, depth: usize) -> Result<()> {
         if sign == '!' {
             let wrong = "`!(...)` is not known: to leave files out, search by a glob of its own that begins \
                          with `!`, such as `!*.test.ts`";
-            return Err(bad(shown, wrong));
+            return Err(bad(as_written, wrong));
         }
-        let alternatives = split(inner).into_iter().map(|one| read(one, shown, depth + 1));
-        let alternatives: Vec<Read> = alternatives.collect::<Result<_>>()?;
+        let alternatives = split(inner).into_iter().map(|one| parse(one, as_written, depth + 1));
+        let alternatives: Vec<ParsedGlob> = alternatives.collect::<Result<_>>()?;
         let repeats = alternatives.iter().any(|one| !one.repeated.is_empty());
         if matches!(sign, '@' | '?') && !repeats {
             let texts = alternatives.iter().map(|one| escape_commas(&one.pattern));
@@ -161,7 +162,7 @@ impl Read {
     }
 }
 
-/// The inside of the group that a pattern begins with, and what follows it.
+/// The inside of the group that a pattern begins with, and the rest of the pattern.
 fn group(pattern: &str) -> Option<(&str, &str)> {
     let inner = pattern.strip_prefix(['@', '?', '+', '*', '!'])?.strip_prefix('(')?;
     let end = find_outside(inner, ')')?;
@@ -180,7 +181,7 @@ fn split(inner: &str) -> Vec<&str> {
     alternatives
 }
 
-/// Where a character stands outside of groups, classes and escapes.
+/// The position of a character outside of groups, classes and escapes.
 fn find_outside(text: &str, wanted: char) -> Option<usize> {
     let (mut at, mut open) = (0, 0_usize);
     while let Some(first) = text[at..].chars().next() {
@@ -195,8 +196,7 @@ fn find_outside(text: &str, wanted: char) -> Option<usize> {
     None
 }
 
-/// The length of what stands at the start of a pattern and is not read on its own: an escape, a class, or one
-/// character.
+/// The length of the first token of a pattern: an escape, a class, or one character.
 fn piece(pattern: &str) -> usize {
     let mut characters = pattern.char_indices();
     match characters.next() {
@@ -207,7 +207,7 @@ fn piece(pattern: &str) -> usize {
     }
 }
 
-/// The length of the class at the start, whose first character may be a bracket itself.
+/// The length of the class at the start of a pattern. Its first character may be a bracket.
 fn class(pattern: &str) -> Option<usize> {
     let inner = pattern.strip_prefix('[')?;
     let negated = usize::from(inner.starts_with(['!', '^']));
@@ -216,7 +216,7 @@ fn class(pattern: &str) -> Option<usize> {
     Some(1 + negated + first + end + 1)
 }
 
-/// In braces a comma parts alternatives.
+/// Escapes commas, which separate alternatives in braces.
 fn escape_commas(pattern: &str) -> String {
     let (mut escaped, mut rest, mut braces) = (String::new(), pattern, 0_usize);
     while let Some(first) = rest.chars().next() {
@@ -233,8 +233,8 @@ fn escape_commas(pattern: &str) -> String {
     escaped
 }
 
-/// Shells count from one end of `{1..3}` to the other; `globset` would look for that very text.
-fn refuse_range(pattern: &str, shown: &str) -> Result<()> {
+/// A fault for ranges such as `{1..3}`, which `globset` would match literally.
+fn refuse_range(pattern: &str, as_written: &str) -> Result<()> {
     let is_end = |text: &str| {
         text.parse::<i64>().is_ok() || text.len() == 1 && text.starts_with(char::is_alphabetic)
     };
@@ -245,21 +245,21 @@ fn refuse_range(pattern: &str, shown: &str) -> Result<()> {
     };
     let mut braces = pattern.split('{').skip(1).filter_map(|rest| rest.split_once('}'));
     match braces.any(|(inner, _)| inner.split(',').any(is_range)) {
-        true => Err(bad(shown, "ranges such as {1..3} are not known; write {1,2,3}")),
+        true => Err(bad(as_written, "ranges such as {1..3} are not known; write {1,2,3}")),
         false => Ok(()),
     }
 }
 
-fn glob(pattern: &str, shown: &str) -> Result<Glob> {
+fn glob(pattern: &str, as_written: &str) -> Result<Glob> {
     GlobBuilder::new(pattern)
         .literal_separator(true)
         .backslash_escape(true)
         .empty_alternates(true)
         .build()
-        .map_err(|error| bad(shown, &explained(error.kind())))
+        .map_err(|error| bad(as_written, &explained(error.kind())))
 }
 
-/// What is wrong with a glob, with what to write for the character itself.
+/// The error of a glob, with what to write for the character itself.
 fn explained(kind: &ErrorKind) -> String {
     let literal = match kind {
         ErrorKind::UnclosedClass | ErrorKind::InvalidRange(..) => {
@@ -271,11 +271,11 @@ fn explained(kind: &ErrorKind) -> String {
     format!("{kind}{literal}")
 }
 
-/// The expression that `globset` makes of a pattern, without its anchors.
-fn inner_regex(pattern: &str, shown: &str) -> Result<String> {
-    let glob = glob(pattern, shown)?;
+/// The regular expression that `globset` makes of a pattern, without its anchors.
+fn inner_regex(pattern: &str, as_written: &str) -> Result<String> {
+    let glob = glob(pattern, as_written)?;
     let inner = glob.regex().strip_prefix("(?-u)^").and_then(|regex| regex.strip_suffix('$'));
-    inner.map(str::to_owned).ok_or_else(|| bad(shown, "its groups cannot be read"))
+    inner.map(str::to_owned).ok_or_else(|| bad(as_written, "its groups cannot be read"))
 }
 
 fn bad(pattern: &str, why: &str) -> Fault {
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_matched_is_refused_with_how_to_write_it() {
+    fn unsupported_syntax_is_refused_with_what_to_write_instead() {
         for (pattern, word) in [
             ("!(*.test).ts", "begins with `!`"),
             ("src/!(a|b)/x", "begins with `!`"),
@@ -336,8 +336,8 @@ mod tests {
             assert!(fault.message().contains(word), "{fault}");
         }
         assert!(globs("a..b").is_ok() && globs("{a..,b}").is_ok());
-        assert!(globs(&"@(".repeat(20)).is_ok(), "what is not closed is text");
-        // Patterns of which the ends of groups would be looked for again and again.
+        assert!(globs(&"@(".repeat(20)).is_ok(), "an unclosed group is literal text");
+        // Patterns in which the search for the ends of groups would take quadratic time.
         for long in ["@(".repeat(30_000), format!("{}{}", "@(".repeat(90), "[".repeat(60_000))] {
             assert!(globs(&long).is_err());
         }

@@ -1,7 +1,7 @@
-//! Looking for text and names: regular expressions over lines, globs, and the walk through a tree.
+//! Searching: regular expressions over lines, globs, the walk through a tree, and parallel work.
 //!
-//! The walk reads folders and ignore files through [`yard_disk::Disk`]; patterns open nothing. What a search is for,
-//! who asks, and what it answers are not known here.
+//! The walk reads folders and ignore files through [`yard_disk::Disk`]; patterns open nothing. Callers, operations and
+//! answers are not known here.
 
 mod globs;
 pub mod parallel;
@@ -10,5 +10,6 @@ mod walk;
 
 pub use globs::{Globs, GlobsBuilder};
 pub use walk::{
-    Flow, IGNORE_FILES, Ignores, Listing, Rules, Visit, Walk, is_passing, is_tolerable,
+    Flow, FolderView, IGNORE_FILES, Ignores, Visit, Walk, WalkOptions, is_unreadable,
+    is_unsearchable,
 };

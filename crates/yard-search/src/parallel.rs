@@ -1,5 +1,5 @@
-//! Work on many items by several threads, whose results come in the order of the items. The threads live
-//! as long as the call. Memory is bounded: what produces items waits when too many are under way.
+//! Parallel work on many items, with results in the order of the items. The threads live as long as the call. Memory is
+//! bounded: the producer of items waits while too many are in progress.
 
 use std::num::NonZero;
 use std::ops::ControlFlow;
@@ -11,11 +11,11 @@ use std::thread;
 
 use yard_core::{Call, Result};
 
-/// Batches that may be under way at a time.
+/// Most batches in progress at a time.
 const AHEAD: usize = 16;
-/// [`map`] does fewer items than this without a thread: to start one takes longer.
+/// [`map`] starts no threads for fewer items than this, because that takes longer than the work.
 const FEW: usize = 16;
-/// Threads of [`map`]: more than this wait for each other in the staging folder.
+/// Most threads of [`map`]: more of them only wait for each other in the staging folder.
 const MOST_THREADS: usize = 4;
 
 /// How many threads can run at a time.
@@ -23,7 +23,8 @@ pub fn cores() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// Does `work` to every item; the results in their order, or of several faults the first item's.
+/// Applies `work` to every item. Returns the results in the order of the items, or the fault of the first item that
+/// failed.
 pub fn map<T: Sync, R: Send>(
     items: &[T],
     call: &Call,
@@ -49,12 +50,11 @@ pub fn map<T: Sync, R: Send>(
     Ok(results)
 }
 
-/// One thread that produces items, several that work on them, and the caller, who takes the results.
+/// One thread that produces items, several that work on them, and the calling thread, which consumes the results.
 pub struct Pipeline {
     /// Threads that work.
     pub threads: usize,
-    /// Items that a thread gets at a time. The first batches are smaller, so that a caller who wants only
-    /// a few results gets them early.
+    /// Items that a thread gets at a time. The first batches are smaller, so that the first results come early.
     pub batch: usize,
 }
 
@@ -62,24 +62,24 @@ pub struct Pipeline {
 type Job<T, R> = (Vec<T>, SyncSender<Vec<R>>);
 
 impl Pipeline {
-    /// Runs until all items are done, or until `take` has enough or fails. `produce` hands out items until
-    /// it is told to stop; `worker` is called once by each thread for what does the work there. The answer
-    /// is that of `produce`.
+    /// Runs until all items are done, or until `consume` breaks or fails. `produce` sends items until sending breaks;
+    /// `worker` is called once a thread and makes the function that does the work there. Returns the result of
+    /// `produce`.
     pub fn run<T: Send, R: Send, P: Send, W: FnMut(T) -> R>(
         &self,
         produce: impl FnOnce(&mut dyn FnMut(T) -> ControlFlow<()>) -> Result<P> + Send,
         worker: impl Fn() -> W + Sync,
-        mut take: impl FnMut(R) -> Result<ControlFlow<()>>,
+        mut consume: impl FnMut(R) -> Result<ControlFlow<()>>,
     ) -> Result<P> {
         let stopped = AtomicBool::new(false);
         let (jobs, queue) = sync_channel(AHEAD);
         let (order, results) = sync_channel(AHEAD);
-        // Only the threads hold the queue: should all of them panic, nothing waits for them.
+        // Only the threads hold the queue, so that the producer does not wait forever if all of them panic.
         let queue = Arc::new(Mutex::new(queue));
         thread::scope(|scope| {
             for _ in 0..self.threads {
                 let (queue, worker, stopped) = (Arc::clone(&queue), &worker, &stopped);
-                scope.spawn(move || work_off(&queue, worker(), stopped));
+                scope.spawn(move || run_worker(&queue, worker(), stopped));
             }
             drop(queue);
             let mut batches =
@@ -90,27 +90,27 @@ impl Pipeline {
                 Ok(produced)
             });
             let done = results.into_iter().map_while(|batch: Receiver<Vec<R>>| batch.recv().ok());
-            let mut taken = Ok(ControlFlow::Continue(()));
+            let mut consumed = Ok(ControlFlow::Continue(()));
             for result in done.flatten() {
-                taken = take(result);
-                if !matches!(taken, Ok(ControlFlow::Continue(()))) {
+                consumed = consume(result);
+                if !matches!(consumed, Ok(ControlFlow::Continue(()))) {
                     break;
                 }
             }
             stopped.store(true, Ordering::Relaxed);
             let produced = producer.join().unwrap_or_else(|panic| resume_unwind(panic));
-            taken.and(produced)
+            consumed.and(produced)
         })
     }
 }
 
-/// Puts items together to batches and hands them out.
+/// Collects items into batches and sends them to the workers.
 struct Batches<T, R> {
     largest: usize,
     sent: usize,
     next: Vec<T>,
     jobs: SyncSender<Job<T, R>>,
-    /// Where the results of the batches come from, in the order of the batches.
+    /// The receivers of the batches' results, in the order of the batches.
     order: SyncSender<Receiver<Vec<R>>>,
 }
 
@@ -123,7 +123,7 @@ impl<T, R> Batches<T, R> {
         self.send()
     }
 
-    /// Hands out the next batch; breaks if no more results are taken.
+    /// Sends the next batch. Breaks if no more results are consumed.
     fn send(&mut self) -> ControlFlow<()> {
         let batch = std::mem::take(&mut self.next);
         self.sent += 1;
@@ -135,7 +135,7 @@ impl<T, R> Batches<T, R> {
     }
 }
 
-fn work_off<T, R>(
+fn run_worker<T, R>(
     queue: &Mutex<Receiver<Job<T, R>>>,
     mut work: impl FnMut(T) -> R,
     stopped: &AtomicBool,
@@ -144,7 +144,7 @@ fn work_off<T, R>(
         let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok((batch, results)) = next else { return };
         let wanted = batch.into_iter().take_while(|_| !stopped.load(Ordering::Relaxed));
-        // The results are not taken any more if the caller has enough.
+        // Sending fails if no more results are consumed.
         let _ = results.send(wanted.map(&mut work).collect());
     }
 }
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_caller_that_has_enough_stops_the_work() {
+    fn a_consumer_that_breaks_stops_the_work() {
         let worked = AtomicUsize::new(0);
         let mut left = 10;
         let produced = Pipeline { threads: 2, batch: 8 }.run(

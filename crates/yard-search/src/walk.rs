@@ -1,6 +1,5 @@
-//! Walking a tree in the order of its path bytes: always the first ones first, so that a search which
-//! has enough can stop (R8). Links are never followed, `.git` is never entered, and what ignore files
-//! inside the root exclude is left out and counted.
+//! Walks through a tree in the order of its path bytes, so that a search with enough results can stop (R8). Links are never
+//! followed, `.git` is never entered, and entries that ignore files inside the root exclude are skipped and counted.
 //!
 //! Names come from folder handles that were opened beneath the root; nothing here builds a host path.
 
@@ -13,54 +12,56 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use yard_core::{Call, FaultCode, FileKind, Result, WsPath};
 use yard_disk::{Disk, EntryKind, RawEntry, read_all};
 
-/// Ignore files by rank: a verdict of an earlier one, from however far up, beats one of a later.
+/// Ignore files by rank: a rule of an earlier one, from whatever folder above, overrides rules of a later one.
 pub const IGNORE_FILES: [&str; 3] = [".rgignore", ".ignore", ".gitignore"];
 /// An ignore file above this size is not read.
 const LARGEST_IGNORE_FILE: u64 = 1 << 20;
 
-/// What a walk leaves out, and how deep it goes.
+/// How deep a walk goes, and what it skips.
 #[derive(Clone, Copy, Debug)]
-pub struct Rules {
-    /// Whether it goes into folders below the first.
+pub struct WalkOptions {
+    /// Whether it enters folders below the first.
     pub recursive: bool,
-    /// Whether it visits what ignore files exclude.
+    /// Whether it visits entries that ignore files exclude.
     pub include_ignored: bool,
 }
 
-/// One entry on the way.
+/// An entry that a walk visits.
 pub struct Visit {
-    /// Where it is.
+    /// Its path.
     pub path: WsPath,
-    /// What it is.
+    /// Its kind.
     pub kind: EntryKind,
 }
 
-/// What a folder shows: its own entries if it can be listed, or others in their place.
-pub type Listing<'a> = dyn Fn(&WsPath, Option<Vec<RawEntry>>) -> Option<Vec<RawEntry>> + Sync + 'a;
+/// Changes what a walk sees in a folder. It gets the folder's own entries, or `None` if those cannot be listed, and returns
+/// the entries to visit.
+pub type FolderView<'a> =
+    dyn Fn(&WsPath, Option<Vec<RawEntry>>) -> Option<Vec<RawEntry>> + Sync + 'a;
 
 /// A walk below one folder.
 pub struct Walk<'a> {
     disk: &'a Disk,
     call: &'a Call,
-    rules: Rules,
-    listing: Option<&'a Listing<'a>>,
+    options: WalkOptions,
+    view: Option<&'a FolderView<'a>>,
     ignored: u64,
-    /// Where the path that is matched is written: one piece of memory for all of them.
-    asked: Vec<u8>,
+    /// Buffer for the path that is matched with ignore files.
+    path_buffer: Vec<u8>,
 }
 
-/// What the visitor wants next.
+/// Whether the walk goes on after a visit.
 pub type Flow = ControlFlow<()>;
 
 impl<'a> Walk<'a> {
-    /// A walk over a disk, which ends with the call.
-    pub fn new(disk: &'a Disk, call: &'a Call, rules: Rules) -> Self {
-        Self { disk, call, rules, listing: None, ignored: 0, asked: Vec::new() }
+    /// A walk over a disk, which fails when the call ends.
+    pub fn new(disk: &'a Disk, call: &'a Call, options: WalkOptions) -> Self {
+        Self { disk, call, options, view: None, ignored: 0, path_buffer: Vec::new() }
     }
 
-    /// The same walk, where `listing` says what each folder shows: for files that are not on disk.
-    pub fn showing(mut self, listing: &'a Listing<'a>) -> Self {
-        self.listing = Some(listing);
+    /// The same walk, with folders as `view` shows them: for files that are not on disk.
+    pub fn viewing(mut self, view: &'a FolderView<'a>) -> Self {
+        self.view = Some(view);
         self
     }
 
@@ -69,7 +70,7 @@ impl<'a> Walk<'a> {
         self.ignored
     }
 
-    /// Visits everything below `folder` (links resolved already) until the visitor has enough.
+    /// Visits everything below `folder`, whose links must be resolved, until `visit` breaks.
     pub fn run(
         &mut self,
         folder: &WsPath,
@@ -82,7 +83,7 @@ impl<'a> Walk<'a> {
     /// The ignore files of the folders above `folder`, up to the root and not further.
     fn ignores_above(&self, folder: &WsPath) -> Result<Ignores> {
         let mut ignores = Ignores::default();
-        if self.rules.include_ignored || folder.is_root() {
+        if self.options.include_ignored || folder.is_root() {
             return Ok(ignores);
         }
         let mut above = vec![WsPath::root()];
@@ -95,7 +96,7 @@ impl<'a> Walk<'a> {
         Ok(ignores)
     }
 
-    /// The ignore files that count for what is in `folder`.
+    /// The ignore files that apply to the entries of `folder`.
     pub fn ignores_in(&self, folder: &WsPath) -> Result<Ignores> {
         let ignores = self.ignores_above(folder)?;
         let named = IGNORE_FILES.into_iter();
@@ -111,12 +112,14 @@ impl<'a> Walk<'a> {
         self.call.check()?;
         let Some(listed) = self.list(folder)? else { return Ok(Flow::Continue(())) };
         let ignores = self.ignores_here(folder, above, &listed);
-        for entry in in_path_order(listed, self.rules.recursive) {
-            // Names that no path can hold cannot be asked for either.
+        for entry in in_path_order(listed, self.options.recursive) {
+            // Entries with names that no path can have cannot be named by callers either.
             let Ok(path) = folder.join_bytes(entry.name()) else { continue };
             let Some(kind) = self.kind(&path, entry.kind)? else { continue };
             let is_folder = kind == EntryKind::Known(FileKind::Folder);
-            if !self.rules.include_ignored && ignores.exclude(&path, is_folder, &mut self.asked) {
+            if !self.options.include_ignored
+                && ignores.exclude(&path, is_folder, &mut self.path_buffer)
+            {
                 self.ignored += u64::from(!entry.descend);
                 continue;
             }
@@ -137,18 +140,18 @@ impl<'a> Walk<'a> {
                 entries.retain(|entry| entry.name != b".git");
                 Some(entries)
             }
-            // What vanished, was swapped or may not be read during a walk is not in its answer.
-            Err(fault) if is_tolerable(fault.code()) => None,
+            // A folder that vanished, was swapped or may not be read is skipped.
+            Err(fault) if is_unreadable(fault.code()) => None,
             Err(fault) => return Err(fault),
         };
-        Ok(match self.listing {
-            Some(listing) => listing(folder, listed),
+        Ok(match self.view {
+            Some(view) => view(folder, listed),
             None => listed,
         })
     }
 
-    fn kind(&self, path: &WsPath, told: Option<EntryKind>) -> Result<Option<EntryKind>> {
-        match told {
+    fn kind(&self, path: &WsPath, listed: Option<EntryKind>) -> Result<Option<EntryKind>> {
+        match listed {
             Some(kind) => Ok(Some(kind)),
             None => Ok(self.disk.stat(path)?.map(|stat| stat.kind)),
         }
@@ -156,7 +159,7 @@ impl<'a> Walk<'a> {
 
     fn ignores_here(&self, folder: &WsPath, above: &Ignores, listed: &[RawEntry]) -> Ignores {
         let mut ignores = above.clone();
-        if self.rules.include_ignored {
+        if self.options.include_ignored {
             return ignores;
         }
         for name in IGNORE_FILES {
@@ -167,12 +170,12 @@ impl<'a> Walk<'a> {
         ignores
     }
 
-    /// An ignore file that is missing, unreadable or not UTF-8 excludes nothing, as ripgrep has it.
+    /// Adds an ignore file. One that is missing or cannot be read excludes nothing, as in ripgrep.
     fn with_file(&self, mut ignores: Ignores, folder: &WsPath, name: &str) -> Ignores {
         let rank = IGNORE_FILES.iter().position(|known| *known == name).unwrap_or(0);
         if let Some(matcher) = self.read_ignore_file(folder, name) {
             let above = ignores.by_rank[rank].take();
-            ignores.by_rank[rank] = Some(Arc::new(Layer { matcher, above }));
+            ignores.by_rank[rank] = Some(Arc::new(IgnoreFile { matcher, above }));
         }
         ignores
     }
@@ -189,16 +192,16 @@ impl<'a> Walk<'a> {
         absolute(folder, &mut root);
         let mut builder = GitignoreBuilder::new(as_path(&root));
         for line in text.trim_start_matches('\u{feff}').lines() {
-            // One bad line does not spoil the others.
+            // An invalid line is skipped.
             let _ = builder.add_line(None, line);
         }
         builder.build().ok().filter(|matcher| !matcher.is_empty())
     }
 }
 
-/// An entry where it stands among the path bytes of its folder's tree.
+/// An entry with its sort key in the order of path bytes.
 struct Listed {
-    /// Its name; with a slash behind it, where it is there to go into.
+    /// Its name, followed by a slash if the walk enters it here.
     bytes: Vec<u8>,
     kind: Option<EntryKind>,
     descend: bool,
@@ -210,8 +213,8 @@ impl Listed {
     }
 }
 
-/// `a`, then `a.txt`, then what is in `a/`: the order of whole paths, not of names. Each folder is there
-/// twice, once as itself and once to go into.
+/// Sorts entries by their whole paths instead of their names: `a`, then `a.txt`, then the entries of `a/`. Each folder
+/// occurs twice, once to be visited and once to be entered.
 fn in_path_order(entries: Vec<RawEntry>, recursive: bool) -> Vec<Listed> {
     let mut listed = Vec::with_capacity(entries.len());
     for RawEntry { name, kind } in entries {
@@ -226,9 +229,8 @@ fn in_path_order(entries: Vec<RawEntry>, recursive: bool) -> Vec<Listed> {
     listed
 }
 
-/// Whether an entry with such a fault is just not in the answer of a walk: it vanished, was swapped or may not
-/// be read.
-pub fn is_tolerable(code: FaultCode) -> bool {
+/// Whether a walk skips an entry with such a fault: it vanished, was swapped or may not be read.
+pub fn is_unreadable(code: FaultCode) -> bool {
     matches!(
         code,
         FaultCode::NotFound
@@ -238,9 +240,8 @@ pub fn is_tolerable(code: FaultCode) -> bool {
     )
 }
 
-/// Whether a file with such a fault is just not in the answer of a search: it vanished, may not be read or is no
-/// text.
-pub fn is_passing(code: FaultCode) -> bool {
+/// Whether a search skips a file with such a fault: it vanished, may not be read or is no text.
+pub fn is_unsearchable(code: FaultCode) -> bool {
     matches!(
         code,
         FaultCode::NotFound
@@ -252,29 +253,29 @@ pub fn is_passing(code: FaultCode) -> bool {
     )
 }
 
-/// The ignore files that count for a folder: a chain for each rank, the nearest first.
+/// The ignore files that apply to a folder: a chain for each rank, the nearest first.
 #[derive(Clone, Default)]
 pub struct Ignores {
-    by_rank: [Option<Arc<Layer>>; IGNORE_FILES.len()],
+    by_rank: [Option<Arc<IgnoreFile>>; IGNORE_FILES.len()],
 }
 
-struct Layer {
+struct IgnoreFile {
     matcher: Gitignore,
-    above: Option<Arc<Layer>>,
+    above: Option<Arc<IgnoreFile>>,
 }
 
 impl Ignores {
-    /// Whether they exclude a path. `asked` is scratch memory.
-    pub fn exclude(&self, path: &WsPath, is_folder: bool, asked: &mut Vec<u8>) -> bool {
+    /// Whether they exclude a path. `buffer` is scratch memory.
+    pub fn exclude(&self, path: &WsPath, is_folder: bool, buffer: &mut Vec<u8>) -> bool {
         if self.by_rank.iter().all(Option::is_none) {
             return false;
         }
-        absolute(path, asked);
+        absolute(path, buffer);
         for chain in &self.by_rank {
-            let mut layer = chain.as_ref();
-            while let Some(current) = layer {
-                match current.matcher.matched(as_path(asked), is_folder) {
-                    ignore::Match::None => layer = current.above.as_ref(),
+            let mut next = chain.as_ref();
+            while let Some(current) = next {
+                match current.matcher.matched(as_path(buffer), is_folder) {
+                    ignore::Match::None => next = current.above.as_ref(),
                     ignore::Match::Ignore(_) => return true,
                     ignore::Match::Whitelist(_) => return false,
                 }
@@ -284,7 +285,7 @@ impl Ignores {
     }
 }
 
-/// A workspace path as the matcher's idea of an absolute one; nothing is opened by it.
+/// Writes a workspace path as an absolute path for the matcher; nothing is opened by it.
 fn absolute(path: &WsPath, into: &mut Vec<u8>) {
     into.clear();
     into.push(b'/');

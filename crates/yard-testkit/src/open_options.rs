@@ -5,7 +5,7 @@ use std::sync::Arc;
 use yard_core::{Limits, World};
 use yard_disk::{Probe, Resolution};
 use yard_gate::{Net, Resolve, Web};
-use yard_kernel::{Boxed, VirtualFiles};
+use yard_kernel::{CommandBox, VirtualFiles};
 use yard_store::{SqliteStore, Store};
 
 use crate::RealWorld;
@@ -25,7 +25,7 @@ pub struct OpenOptions {
     /// Files that are not on disk, instead of the transcripts of chats.
     pub virtual_files: Option<Arc<dyn VirtualFiles>>,
     /// The box of commands, if they can run.
-    pub boxed: Option<Boxed>,
+    pub boxed: Option<CommandBox>,
     /// The access to the web. By default no name resolves.
     pub web: Web,
 }

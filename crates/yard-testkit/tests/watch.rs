@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use yard_core::{FaultCode, op};
-use yard_kernel::{Outside, Watch};
+use yard_kernel::{ExternalChanges, Watch};
 use yard_testkit::{RealWorld, Yard};
 
 /// How long a slow machine is waited for.
@@ -27,7 +27,7 @@ const SILENCE: Duration = Duration::from_millis(500);
 
 struct Listener {
     yard: Yard,
-    reports: Arc<Mutex<Vec<Outside>>>,
+    reports: Arc<Mutex<Vec<ExternalChanges>>>,
     _watch: Watch,
 }
 
@@ -40,7 +40,7 @@ impl Listener {
         Self { yard, reports, _watch: watch }
     }
 
-    fn reports(&self) -> Vec<Outside> {
+    fn reports(&self) -> Vec<ExternalChanges> {
         self.reports.lock().unwrap().clone()
     }
 

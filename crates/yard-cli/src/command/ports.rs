@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use yard_core::FaultCode;
-use yard_kernel::{Listing, TerminalPort, terminal_ports};
+use yard_kernel::{PortList, TerminalPort, terminal_ports};
 
 use crate::context::CommandContext;
 use crate::failure::Failure;
@@ -54,10 +54,10 @@ impl Options {
     }
 
     /// The ports that are there now.
-    fn find_ports(&self, context: &CommandContext) -> Result<Listing, Failure> {
-        let mut listing = Listing::default();
+    fn find_ports(&self, context: &CommandContext) -> Result<PortList, Failure> {
+        let mut listing = PortList::default();
         for state in states(context)? {
-            let Listing { ports, silent } = terminal_ports(&state)?;
+            let PortList { ports, silent } = terminal_ports(&state)?;
             listing.ports.extend(ports);
             listing.silent.extend(silent);
         }

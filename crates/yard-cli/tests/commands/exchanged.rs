@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use serde_json::json;
-use yard_kernel::{Boxed, Ground};
+use yard_kernel::{CommandBox, WriteMode};
 use yard_sandbox::{Sandbox, Walls, Wish};
 use yard_testkit::{Folders, OpenOptions, Yard};
 
@@ -40,7 +40,7 @@ fn walled() -> OpenOptions {
     let walls = Walls { namespaces: false, ..Walls::default() };
     let wish = Wish { walls, ..Wish::default() };
     OpenOptions {
-        boxed: Some(Boxed::new(move || Sandbox::probe(helper, wish))),
+        boxed: Some(CommandBox::new(move || Sandbox::probe(helper, wish))),
         ..OpenOptions::default()
     }
 }
@@ -90,7 +90,7 @@ fn g1_a_root_that_is_a_link_to_elsewhere_by_now_is_refused_by_everything() {
 
 #[test]
 fn g1_exchanges_of_the_root_while_commands_run_lead_none_of_them_outside() {
-    for (plan, setup) in [(plan(), Ground::Layer), (walled(), Ground::Place)] {
+    for (plan, setup) in [(plan(), WriteMode::Overlay), (walled(), WriteMode::Place)] {
         let yard = Yard::open(&Folders::new(), plan).unwrap();
         assert_eq!(yard.workspace().ground().unwrap(), setup);
         yard.put("/inside.txt", "ours\n");

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use yard_core::Author;
 use yard_core::op::Undo;
 use yard_gate::ApprovalStatus;
-use yard_kernel::Boxed;
+use yard_kernel::CommandBox;
 use yard_sandbox::{Level, Sandbox, Walls, Wish};
 use yard_testkit::{Folders, OpenOptions, Yard};
 
@@ -20,7 +20,7 @@ fn plan() -> OpenOptions {
     let walls = Walls { namespaces: false, ..Walls::default() };
     let wish = Wish { walls, ..Wish::default() };
     OpenOptions {
-        boxed: Some(Boxed::new(move || Sandbox::probe(helper, wish))),
+        boxed: Some(CommandBox::new(move || Sandbox::probe(helper, wish))),
         ..OpenOptions::default()
     }
 }

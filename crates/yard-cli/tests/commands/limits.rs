@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::json;
-use yard_kernel::Boxed;
+use yard_kernel::CommandBox;
 use yard_sandbox::{Limits, Sandbox, Wish};
 use yard_testkit::{Folders, OpenOptions, Yard};
 
@@ -14,7 +14,7 @@ const MEGA: u64 = 1 << 20;
 
 fn yard_with(limits: Limits) -> Yard {
     let helper = PathBuf::from(env!("CARGO_BIN_EXE_toolyard"));
-    let mut boxed = Boxed::new(move || Sandbox::probe(helper, Wish::default()));
+    let mut boxed = CommandBox::new(move || Sandbox::probe(helper, Wish::default()));
     boxed.limits = limits;
     Yard::open(&Folders::new(), OpenOptions { boxed: Some(boxed), ..OpenOptions::default() })
         .unwrap()

@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 use yard_dialects::Answer;
 use yard_gate::Web;
-use yard_kernel::Boxed;
+use yard_kernel::CommandBox;
 use yard_sandbox::{Sandbox, Wish};
 use yard_testkit::{Folders, OpenOptions, Yard};
 
@@ -27,7 +27,7 @@ pub(crate) fn yard_showing(shown: Vec<PathBuf>) -> Yard {
 pub(crate) fn yard_showing_with(shown: Vec<PathBuf>, web: Web) -> Yard {
     let helper = PathBuf::from(env!("CARGO_BIN_EXE_toolyard"));
     let wish = Wish { shown, ..Wish::default() };
-    let boxed = Some(Boxed::new(move || Sandbox::probe(helper, wish)));
+    let boxed = Some(CommandBox::new(move || Sandbox::probe(helper, wish)));
     Yard::open(&Folders::new(), OpenOptions { boxed, web, ..OpenOptions::default() }).unwrap()
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use yard_core::ChatId;
 use yard_dialects::{Answer, Catalog};
 use yard_gate::{Scope, Session};
-use yard_kernel::Boxed;
+use yard_kernel::CommandBox;
 use yard_sandbox::{Level, Sandbox, Wish};
 use yard_testkit::{Folders, OpenOptions, Yard};
 
@@ -257,7 +257,7 @@ fn without_namespaces_no_command_runs_where_something_may_not_be_read() {
     let helper = std::path::PathBuf::from(env!("CARGO_BIN_EXE_toolyard"));
     let walls = yard_sandbox::Walls { namespaces: false, ..Default::default() };
     let wish = Wish { walls, ..Wish::default() };
-    let boxed = Some(Boxed::new(move || Sandbox::probe(helper, wish)));
+    let boxed = Some(CommandBox::new(move || Sandbox::probe(helper, wish)));
     let yard = Yard::open(&Folders::new(), OpenOptions { boxed, ..plan() }).unwrap();
     if yard.workspace().box_level() != Some(Level::Walls) {
         return;

@@ -27,7 +27,7 @@ impl Attempt<'_> {
             Some(chat) => Whose { chat: Some(chat.id), default_of: chat.default_of.clone() },
             None => Whose { chat: None, default_of: Some(session.actor().name()) },
         };
-        open.workspace.weigh(proposal, &whose, O::EDITS, self.call)?;
+        open.workspace.classify_effects(proposal, &whose, O::IS_EDIT, self.call)?;
         if session.actor().is_person() && O::VERB != Land::VERB {
             // The caller is the person who would be asked. What a command changed is shown to that person all the same.
             for one in &mut proposal.effect.paths {
@@ -41,9 +41,9 @@ impl Attempt<'_> {
     pub(super) fn add_other_names<O: Execute>(&self, op: &O, effect: &mut Effect) -> Result<()> {
         let rules = self.open().rules(self.call)?;
         if !rules.is_empty() {
-            let asked = op.asked();
+            let asked = op.named_paths();
             let names = asked.iter().chain(rules.named_folders());
-            self.open().workspace.name_otherwise(effect, names);
+            self.open().workspace.add_path_aliases(effect, names);
         }
         Ok(())
     }

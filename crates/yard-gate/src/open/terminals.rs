@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use yard_core::op::Landed;
 use yard_core::{Call, ChatId, Effect, Fault, FaultCode, Result, RunId, Timestamp, WsPath};
-use yard_kernel::{Glance, Ground, Terminal, Why, store_fault};
+use yard_kernel::{Terminal, TerminalUpdate, UpdateReason, WriteMode, store_fault};
 use yard_net::{Access, HostTraffic};
 use yard_store::TerminalState;
 
@@ -42,7 +42,7 @@ pub(crate) struct OpenTerminal {
     pub(crate) command: String,
     pub(crate) folder: WsPath,
     pub(crate) opened_at: Timestamp,
-    pub(crate) ground: Ground,
+    pub(crate) ground: WriteMode,
     pub(crate) start: JudgedStart,
     pub(crate) terminal: Arc<Terminal>,
     pub(crate) recorded: Mutex<Recorded>,
@@ -81,7 +81,7 @@ impl Recorded {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TerminalUpdate {
     /// The output, and why the wait for it ended.
-    pub glance: Glance,
+    pub glance: FinishedRun,
     /// Its recorded changes since the last update.
     pub steps: Vec<Landed>,
     /// Why its changes could not be recorded.
@@ -162,12 +162,12 @@ impl OpenTerminal {
     pub(crate) fn update(&self, time: Duration, call: &Call) -> Result<TerminalUpdate> {
         let glance = self.terminal.watch(time, call)?;
         match glance.why {
-            Why::Ended => {
+            UpdateReason::Ended => {
                 self.wait_settled(SETTLING_MILLIS);
             }
             // The program is quiet: its changes are recorded while its caller reads the output.
-            Why::Input | Why::Quiet | Why::Listening => self.terminal.nudge(),
-            Why::Time => {}
+            UpdateReason::Input | UpdateReason::Quiet | UpdateReason::Listening => self.terminal.wake(),
+            UpdateReason::Time => {}
         }
         let mut recorded = lock(&self.recorded);
         let (steps, trouble) = (std::mem::take(&mut recorded.steps), recorded.trouble.take());
@@ -206,7 +206,7 @@ impl OpenTerminal {
     }
 
     pub(crate) fn state(&self) -> TerminalState {
-        match (self.terminal.runs(), self.terminal.end()) {
+        match (self.terminal.is_running(), self.terminal.end()) {
             (true, _) => TerminalState::Running,
             (false, Some(ended)) => TerminalState::Ended(ended.code()),
             (false, None) => TerminalState::Ended(126),
@@ -243,7 +243,7 @@ impl OpenWorkspace {
         let here = here.iter().map(|one| one.info(Some(one.terminal.log().clone())));
         let here: Vec<TerminalInfo> = here.collect();
         let is_here = |run: RunId| here.iter().any(|listed| listed.run == run);
-        let stored = self.workspace.kept_terminals()?;
+        let stored = self.workspace.finished_terminals()?;
         let over = stored.iter().filter(|stored| !is_here(stored.run)).filter_map(|stored| {
             let state = match &stored.end {
                 Some(ended) => TerminalState::Ended(ended.code()),
@@ -259,8 +259,8 @@ impl OpenWorkspace {
 
     /// Publishes the end of terminals whose end was not published because of a crash.
     pub(super) fn publish_interrupted(&self) {
-        let stored = self.workspace.kept_terminals().unwrap_or_default();
-        for one in stored.iter().filter(|one| !one.told) {
+        let stored = self.workspace.finished_terminals().unwrap_or_default();
+        for one in stored.iter().filter(|one| !one.is_reported) {
             let state = match &one.end {
                 Some(ended) => TerminalState::Ended(ended.code()),
                 None => TerminalState::Interrupted,
@@ -271,7 +271,7 @@ impl OpenWorkspace {
             });
             if published.is_none_or(|published| published.is_ok()) {
                 // Published twice is better than never.
-                let _ = self.workspace.terminal_is_told(one.run);
+                let _ = self.workspace.mark_terminal_reported(one.run);
             }
         }
     }
@@ -290,7 +290,7 @@ impl OpenWorkspace {
     /// records the changes of all of them.
     pub(crate) fn is_closing_others(&self) -> bool {
         let running = lock(&self.terminals);
-        let writes = |one: &Arc<OpenTerminal>| one.ground == Ground::Place && one.terminal.runs();
+        let writes = |one: &Arc<OpenTerminal>| one.ground == WriteMode::Place && one.terminal.runs();
         running.is_closed && running.all.iter().any(writes)
     }
 
@@ -317,7 +317,7 @@ impl OpenWorkspace {
 
     /// Ends the terminals of a chat that write in place.
     pub(crate) fn stop_writers_of(&self, chat: ChatId) {
-        self.stop_terminals(|one| one.chat == chat && one.ground == Ground::Place);
+        self.stop_terminals(|one| one.chat == chat && one.ground == WriteMode::InPlace);
     }
 
     /// Ends the terminals of an actor who has lost the right to the workspace at `now`.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use yard_core::Call;
-use yard_kernel::Ground;
+use yard_kernel::WriteMode;
 use yard_sandbox::Patience;
 
 use crate::lock::lock;
@@ -66,12 +66,12 @@ impl Follower {
         let (mut moved, mut recorded, mut idle) = (0, 0, Patience::of(self.idle));
         let (mut rest, mut silent) = (Patience::of(Duration::ZERO), Patience::of(SILENT_INTERVAL));
         loop {
-            let nudged = terminal.rests(CHECK_INTERVAL);
+            let nudged = terminal.wait_for_wake(CHECK_INTERVAL);
             if !terminal.runs() {
                 break;
             }
-            if moved != terminal.moved() {
-                (moved, idle) = (terminal.moved(), Patience::of(self.idle));
+            if moved != terminal.activity() {
+                (moved, idle) = (terminal.activity(), Patience::of(self.idle));
             } else if idle.left().is_zero() {
                 terminal.stop();
             }
@@ -94,7 +94,7 @@ impl Follower {
             self.record();
         }
         one.publish(open, self.call.world().now(), one.state());
-        let _ = open.workspace.terminal_is_told(terminal.run());
+        let _ = open.workspace.mark_terminal_reported(terminal.run());
         let _ = open.workspace.forget_old_terminals();
     }
 
@@ -108,7 +108,7 @@ impl Follower {
     }
 
     fn record(&self) {
-        if self.terminal.ground != Ground::Place {
+        if self.terminal.ground != WriteMode::InPlace {
             return;
         }
         // One terminal at a time, so that the next one does not read again what this one has recorded.

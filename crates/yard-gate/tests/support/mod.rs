@@ -21,7 +21,7 @@ use yard_gate::{
     Actor, Approval, Asks, Attempt, Awaited, CallerHints, Completion, DecisionContext,
     DecisionInput, ExecutableBy, OpenWorkspace, Origin, Policy, Scope, Session,
 };
-use yard_kernel::{Boxed, Opening, Workspace};
+use yard_kernel::{CommandBox, Opening, Workspace};
 use yard_store::SqliteStore;
 
 /// A tool that asks before it replaces what is there.
@@ -63,7 +63,7 @@ impl Gate {
         Self::with_box(None)
     }
 
-    pub(crate) fn with_box(boxed: Option<Boxed>) -> Self {
+    pub(crate) fn with_box(boxed: Option<CommandBox>) -> Self {
         let home = tempfile::tempdir().unwrap();
         let (root, state_dir) = (home.path().join("root"), home.path().join("state"));
         std::fs::create_dir_all(&root).unwrap();

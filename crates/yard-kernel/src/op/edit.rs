@@ -12,9 +12,9 @@ use yard_core::FileKind;
 use yard_disk::{EntryKind, Spot, is_folder, not_found, special};
 
 impl Execute for Edit {
-    const EDITS: bool = true;
+    const IS_EDIT: bool = true;
 
-    fn asked(&self) -> Vec<WsPath> {
+    fn named_paths(&self) -> Vec<WsPath> {
         vec![self.path.clone()]
     }
 
@@ -50,7 +50,7 @@ impl Execute for Edit {
         planner.propose::<Self>(Edited { changed, places: edited.places })
     }
 
-    fn reads(&self) -> Vec<WsPath> {
+    fn read_paths(&self) -> Vec<WsPath> {
         vec![self.path.clone()]
     }
 }

@@ -1,4 +1,4 @@
-//! find: entries by name and metadata, in the order of their path bytes.
+//! find: entries that match by name and metadata, in the order of their path bytes.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -9,42 +9,42 @@ use yard_core::{
 };
 use yard_disk::Stats;
 use yard_search::parallel::Pipeline;
-use yard_search::{Flow, Globs, GlobsBuilder, Rules, Visit, Walk};
+use yard_search::{Flow, Globs, GlobsBuilder, Visit, Walk, WalkOptions};
 
-use crate::op::list::{Lookup, as_folder, folder_at};
+use crate::command_output;
+use crate::op::list::{NodeLookup, as_folder, folder_at};
 use crate::proposal::{Execute, Planned};
-use crate::spilled;
-use crate::virtual_files::{Shown, names_their_folder};
+use crate::virtual_files::{VirtualEntries, names_virtual_folder};
 use crate::workspace::Workspace;
 
-/// Visits that the thread that looks at them gets at a time.
+/// Visits that the thread that reads their metadata gets at a time.
 const VISITS: usize = 64;
-/// Bytes of all patterns of one search: making a set of longer ones ready takes seconds.
+/// Most bytes of all patterns of one search: compiling longer ones takes seconds.
 const LONGEST_PATTERNS: usize = 64 << 10;
 
 impl Execute for Find {
-    fn asked(&self) -> Vec<WsPath> {
+    fn named_paths(&self) -> Vec<WsPath> {
         vec![self.path.clone()]
     }
 
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Found>> {
-        let (base, shown) = folder_at(workspace, &self.path)?;
-        let shown = match &self.by {
-            FindBy::Globs(globs) if base.is_root() && names_chats(globs) => {
-                workspace.all_shown()?
+        let (base, virtuals) = folder_at(workspace, &self.path)?;
+        let virtuals = match &self.by {
+            FindBy::Globs(globs) if base.is_root() && name_virtual_folder(globs) => {
+                workspace.all_virtual_entries()?
             }
-            FindBy::Globs(_) => shown,
-            // Only globs show what is not on disk.
-            FindBy::Any | FindBy::Name(_) => shown.hidden(&base),
+            FindBy::Globs(_) => virtuals,
+            // Virtual files are found by globs only.
+            FindBy::Any | FindBy::Name(_) => virtuals.without_files(&base),
         };
-        let names = Names::new(&self.by, &base)?;
+        let names = NamePatterns::new(&self.by, &base)?;
         let limit = self.limit.unwrap_or(workspace.limits().answer_entries);
         let (mut entries, mut truncated) = (Vec::new(), false);
-        // The order of the walk is also the order in which the store is asked: one thread is enough for it.
+        // The store is queried in the order of the walk, so that one thread is enough for that.
         let (ignored, withheld) = Pipeline { threads: 1, batch: VISITS }.run(
-            |look| walk(self, workspace, call, &base, &shown, &names, look),
+            |send| walk(self, workspace, call, &base, &virtuals, &names, send),
             || {
-                let mut matcher = Matcher::new(self, workspace, call, &base, &shown);
+                let mut matcher = Matcher::new(self, workspace, call, &base, &virtuals);
                 move |visit| matcher.entry_of(visit)
             },
             |found| {
@@ -64,46 +64,46 @@ impl Execute for Find {
 }
 
 /// Whether one of these patterns names the folder of virtual files.
-pub(crate) fn names_chats(globs: &[String]) -> bool {
-    globs.iter().any(|glob| names_their_folder(glob))
+pub(crate) fn name_virtual_folder(globs: &[String]) -> bool {
+    globs.iter().any(|glob| names_virtual_folder(glob))
 }
 
-/// Walks in order and hands over the entries whose names match; how many entries ignore files excluded,
-/// and how many with a matching name the caller may not see.
+/// Walks in order and hands over the entries whose names match. Returns how many entries ignore files excluded, and how
+/// many matching entries the caller may not list.
 fn walk(
     find: &Find,
     workspace: &Workspace,
     call: &Call,
     base: &WsPath,
-    shown: &Shown,
-    names: &Names,
-    look: &mut dyn FnMut(Visit) -> Flow,
+    virtuals: &VirtualEntries,
+    names: &NamePatterns,
+    send: &mut dyn FnMut(Visit) -> Flow,
 ) -> Result<(u64, u64)> {
-    let rules = Rules { recursive: find.recursive, include_ignored: find.include_ignored };
-    let listing = shown.listing();
-    let mut walk = Walk::new(workspace.disk_of(base), call, rules).showing(&listing);
+    let options = WalkOptions { recursive: find.recursive, include_ignored: find.include_ignored };
+    let view = virtuals.view();
+    let mut walk = Walk::new(workspace.disk_of(base), call, options).viewing(&view);
     let mut withheld = 0;
     walk.run(base, &mut |visit| {
-        if find.after.as_ref().is_some_and(|after| visit.path <= *after) || !names.hold(&visit) {
+        if find.after.as_ref().is_some_and(|after| visit.path <= *after) || !names.matches(&visit) {
             return Ok(Flow::Continue(()));
         }
         if !call.may_list(&visit.path) {
             withheld += 1;
             return Ok(Flow::Continue(()));
         }
-        Ok(look(visit))
+        Ok(send(visit))
     })?;
     Ok((walk.ignored(), withheld))
 }
 
-/// Looks at the metadata of entries whose names match.
+/// Compares the metadata of entries whose names match.
 struct Matcher<'a> {
     find: &'a Find,
     workspace: &'a Workspace,
     call: &'a Call,
-    lookup: Lookup<'a>,
+    lookup: NodeLookup<'a>,
     stats: Stats<'a>,
-    shown: &'a Shown,
+    virtuals: &'a VirtualEntries,
 }
 
 impl<'a> Matcher<'a> {
@@ -112,10 +112,10 @@ impl<'a> Matcher<'a> {
         workspace: &'a Workspace,
         call: &'a Call,
         base: &WsPath,
-        shown: &'a Shown,
+        virtuals: &'a VirtualEntries,
     ) -> Self {
-        let (lookup, stats) = (Lookup::new(workspace), workspace.disk_of(base).stats());
-        Self { find, workspace, call, lookup, stats, shown }
+        let (lookup, stats) = (NodeLookup::new(workspace), workspace.disk_of(base).stats());
+        Self { find, workspace, call, lookup, stats, virtuals }
     }
 
     /// The entry, if its metadata match as well.
@@ -134,28 +134,28 @@ impl<'a> Matcher<'a> {
     /// The entry at a path, if it is there and has a size that matches.
     fn entry(&mut self, path: WsPath, is_folder: bool) -> Result<Option<yard_core::op::Entry>> {
         let in_size = |size: u64| is_folder || self.find.size.holds(size);
-        let stat = if self.shown.holds(&path) { None } else { self.stats.stat(&path)? };
-        if let Some(entry) = self.shown.entry(&path, stat.as_ref()) {
+        let stat = if self.virtuals.contain(&path) { None } else { self.stats.stat(&path)? };
+        if let Some(entry) = self.virtuals.entry(&path, stat.as_ref()) {
             return Ok(Some(entry).filter(|entry| in_size(entry.size.unwrap_or(0))));
         }
         let Some(stat) = stat.filter(|stat| in_size(stat.size())) else { return Ok(None) };
         if path.is_command_output() {
-            return Ok(Some(spilled::entry(path, &stat)));
+            return Ok(Some(command_output::entry(path, &stat)));
         }
         let node = self.lookup.node(&path)?;
-        let known = self.workspace.judge(node, &path, &stat, None, self.call)?;
-        let entry = self.workspace.entry(path, &stat, &known);
+        let state = self.workspace.sync_state_of(node, &path, &stat, None, self.call)?;
+        let entry = self.workspace.entry(path, &stat, &state);
         Ok(Some(if is_folder { as_folder(entry) } else { entry }))
     }
 }
 
-/// Patterns, by what they are matched against.
-pub(crate) struct Names {
-    any: bool,
-    wanted: Box<Patterns>,
-    /// What patterns that begin with `!` leave out, with everything below it.
-    left_out: Box<Patterns>,
-    /// The length of the path of the folder that is searched: what is above it is left out by nothing.
+/// The patterns of a search.
+pub(crate) struct NamePatterns {
+    matches_all: bool,
+    included: Box<Patterns>,
+    /// Patterns that begin with `!`: they exclude entries and everything below them.
+    excluded: Box<Patterns>,
+    /// The length of the path of the searched folder: no pattern excludes that folder or one above it.
     base: usize,
 }
 
@@ -166,59 +166,59 @@ struct Patterns {
     folders_by_path: Globs,
 }
 
-impl Names {
+impl NamePatterns {
     pub(crate) fn new(by: &FindBy, base: &WsPath) -> Result<Self> {
-        let (mut wanted, mut left_out) = (PatternsBuilder::default(), PatternsBuilder::default());
-        let mut any = matches!(by, FindBy::Any);
+        let (mut included, mut excluded) = (PatternsBuilder::default(), PatternsBuilder::default());
+        let mut matches_all = matches!(by, FindBy::Any);
         match by {
             FindBy::Any => {}
             FindBy::Name(pattern) => {
                 check_length(std::slice::from_ref(pattern))?;
                 let glob = name_glob(pattern)?;
-                wanted.by_name.add(&glob, pattern)?;
-                // `find -name` knows no groups: a name that looks like one is found, too.
+                included.by_name.add(&glob, pattern)?;
+                // `find -name` has no groups: a name that looks like one is matched literally, too.
                 if pattern.contains('(') {
-                    wanted.by_name.add(&glob.replace('(', "[(]"), pattern)?;
+                    included.by_name.add(&glob.replace('(', "[(]"), pattern)?;
                 }
             }
             FindBy::Globs(patterns) => {
                 check_length(patterns)?;
-                any = !patterns.is_empty();
+                matches_all = !patterns.is_empty();
                 for pattern in patterns {
                     match negated(pattern) {
-                        Some(rest) => left_out.add(rest.trim_end_matches('/'), pattern, base)?,
+                        Some(rest) => excluded.add(rest.trim_end_matches('/'), pattern, base)?,
                         None => {
-                            any = false;
-                            wanted.add(pattern, pattern, base)?;
+                            matches_all = false;
+                            included.add(pattern, pattern, base)?;
                         }
                     }
                 }
             }
         }
-        let (wanted, left_out) = (Box::new(wanted.build()?), Box::new(left_out.build()?));
-        Ok(Self { any, wanted, left_out, base: base.relative().len() })
+        let (included, excluded) = (Box::new(included.build()?), Box::new(excluded.build()?));
+        Ok(Self { matches_all, included, excluded, base: base.relative().len() })
     }
 
-    pub(crate) fn hold(&self, visit: &Visit) -> bool {
-        self.hold_path(&visit.path, visit.kind.known() == Some(FileKind::Folder))
+    pub(crate) fn matches(&self, visit: &Visit) -> bool {
+        self.matches_path(&visit.path, visit.kind.known() == Some(FileKind::Folder))
     }
 
-    pub(crate) fn hold_path(&self, path: &WsPath, is_folder: bool) -> bool {
+    pub(crate) fn matches_path(&self, path: &WsPath, is_folder: bool) -> bool {
         let relative = path.relative();
-        (self.any || self.wanted.hold(relative, is_folder)) && !self.leave_out(relative)
+        (self.matches_all || self.included.matches(relative, is_folder)) && !self.exclude(relative)
     }
 
-    /// Whether it, or a folder above it that is below where the search began, is left out.
-    fn leave_out(&self, relative: &[u8]) -> bool {
-        if self.left_out.is_empty() {
+    /// Whether a path, or a folder above it within the searched folder, is excluded.
+    fn exclude(&self, relative: &[u8]) -> bool {
+        if self.excluded.is_empty() {
             return false;
         }
         let ends = memchr::memchr_iter(b'/', relative).filter(|end| *end > self.base);
-        ends.chain([relative.len()]).any(|end| self.left_out.hold(&relative[..end], true))
+        ends.chain([relative.len()]).any(|end| self.excluded.matches(&relative[..end], true))
     }
 }
 
-/// What a pattern leaves out that begins with `!`, as ripgrep has it; `!(` begins a group.
+/// The rest of a pattern that begins with `!`, as in ripgrep. `!(` begins a group and is no exclusion.
 fn negated(pattern: &str) -> Option<&str> {
     pattern.strip_prefix('!').filter(|rest| !rest.is_empty() && !rest.starts_with('('))
 }
@@ -228,7 +228,7 @@ impl Patterns {
         self.by_name.is_empty() && self.by_path.is_empty() && self.folders_by_path.is_empty()
     }
 
-    fn hold(&self, relative: &[u8], is_folder: bool) -> bool {
+    fn matches(&self, relative: &[u8], is_folder: bool) -> bool {
         let start = memchr::memrchr(b'/', relative).map_or(0, |at| at + 1);
         self.by_name.is_match(as_path(&relative[start..]))
             || self.by_path.is_match(as_path(relative))
@@ -244,14 +244,14 @@ struct PatternsBuilder {
 }
 
 impl PatternsBuilder {
-    fn add(&mut self, pattern: &str, shown: &str, base: &WsPath) -> Result<()> {
+    fn add(&mut self, pattern: &str, as_written: &str, base: &WsPath) -> Result<()> {
         let trimmed = pattern.trim_end_matches('/');
         let set = match (trimmed.contains('/'), trimmed.len() < pattern.len()) {
-            (false, false) => return self.by_name.add(trimmed, shown),
+            (false, false) => return self.by_name.add(trimmed, as_written),
             (_, true) => &mut self.folders_by_path,
             (true, false) => &mut self.by_path,
         };
-        set.add(&from_root(trimmed, base), shown)
+        set.add(&from_root(trimmed, base), as_written)
     }
 
     fn build(self) -> Result<Patterns> {
@@ -263,8 +263,8 @@ impl PatternsBuilder {
     }
 }
 
-/// What POSIX's character classes stand for, as `find -name` has them in the C locale. None begins with a
-/// character that would negate the set that it is first in.
+/// POSIX's character classes, as `find -name` has them in the C locale. None begins with a character that would negate a
+/// set at whose start it stands.
 const POSIX_CLASSES: [(&str, &str); 12] = [
     ("alpha", "a-zA-Z"),
     ("digit", "0-9"),
@@ -280,8 +280,8 @@ const POSIX_CLASSES: [(&str, &str); 12] = [
     ("graph", "\"-~!"),
 ];
 
-/// A pattern of `find -name` as a glob: character classes are written out, and braces are themselves, because
-/// it knows no alternatives.
+/// Translates a pattern of `find -name` to a glob: character classes are written out, and braces are escaped, because
+/// `find` has no alternatives.
 fn name_glob(pattern: &str) -> Result<String> {
     let (mut written, mut rest, mut in_set) = (String::new(), pattern, false);
     while let Some(first) = rest.chars().next() {
@@ -293,7 +293,7 @@ fn name_glob(pattern: &str) -> Result<String> {
                 continue;
             }
             ('[', _) if !in_set => {
-                // A bracket right at the start of a set is one of its characters.
+                // A closing bracket at the start of a set is one of its characters.
                 let negation = rest[1..].starts_with(['!', '^']);
                 let start = 1 + usize::from(negation);
                 let length = start + usize::from(rest[start..].starts_with(']'));
@@ -322,15 +322,15 @@ fn name_glob(pattern: &str) -> Result<String> {
 }
 
 fn posix_class(name: &str) -> Result<&'static str> {
-    let known = POSIX_CLASSES.iter().find(|(known, _)| *known == name);
-    known.map(|(_, characters)| *characters).ok_or_else(|| {
+    let class = POSIX_CLASSES.iter().find(|(class, _)| *class == name);
+    class.map(|(_, characters)| *characters).ok_or_else(|| {
         let known = POSIX_CLASSES.map(|(name, _)| name).join(", ");
         let message = format!("there is no character class [:{name:.80}:]; known are {known}");
         Fault::new(FaultCode::BadPattern, message).about(Subject::Pattern)
     })
 }
 
-/// A pattern with a slash, relative to the root: as it is after a leading slash, else below `base`.
+/// Makes a pattern with a slash relative to the root. Without a leading slash it is below `base`.
 fn from_root(pattern: &str, base: &WsPath) -> String {
     if let Some(absolute) = pattern.strip_prefix('/') {
         return absolute.trim_start_matches('/').to_owned();
@@ -343,7 +343,7 @@ fn from_root(pattern: &str, base: &WsPath) -> String {
     format!("{}/{pattern}", globset::escape(&base))
 }
 
-/// A fault if patterns are so long that making them ready would take longer than a search.
+/// A fault if patterns are so long that compiling them would take longer than a search.
 fn check_length(patterns: &[String]) -> Result<()> {
     let length: usize = patterns.iter().map(String::len).sum();
     if length <= LONGEST_PATTERNS {
@@ -364,12 +364,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_that_begins_with_an_exclamation_mark_leaves_out_as_in_ripgrep() {
+    fn a_pattern_that_begins_with_an_exclamation_mark_excludes_as_in_ripgrep() {
         let holds = |patterns: &[&str], base: &str, path: &str| {
             let globs = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
             let base = WsPath::parse(base).unwrap();
-            let names = Names::new(&FindBy::Globs(globs), &base).unwrap();
-            names.hold_path(&WsPath::parse(path).unwrap(), false)
+            let names = NamePatterns::new(&FindBy::Globs(globs), &base).unwrap();
+            names.matches_path(&WsPath::parse(path).unwrap(), false)
         };
         for (patterns, base, path, expected) in [
             (&["!*.py"][..], "/", "/a.js", true),
@@ -409,19 +409,20 @@ mod tests {
             ("\\[:x", "[:x", true),
             ("\\{", "{", true),
         ] {
-            let names = Names::new(&FindBy::Name(pattern.to_owned()), &WsPath::root()).unwrap();
+            let names =
+                NamePatterns::new(&FindBy::Name(pattern.to_owned()), &WsPath::root()).unwrap();
             let path = WsPath::root().join_bytes(name.as_bytes()).unwrap();
-            assert_eq!(names.hold_path(&path, false), expected, "{pattern} on {name}");
+            assert_eq!(names.matches_path(&path, false), expected, "{pattern} on {name}");
         }
-        let unknown = Names::new(&FindBy::Name("[[:letter:]]".to_owned()), &WsPath::root());
+        let unknown = NamePatterns::new(&FindBy::Name("[[:letter:]]".to_owned()), &WsPath::root());
         let fault = unknown.err().unwrap();
         assert_eq!(fault.code(), FaultCode::BadPattern);
         assert!(fault.message().contains("alpha"), "{}", fault.message());
     }
 
     #[test]
-    fn g8_patterns_that_take_long_to_make_ready_are_refused() {
-        let names = |by: FindBy| Names::new(&by, &WsPath::root()).map(|_| ());
+    fn g8_patterns_that_take_long_to_compile_are_refused() {
+        let names = |by: FindBy| NamePatterns::new(&by, &WsPath::root()).map(|_| ());
         assert!(names(FindBy::Globs(vec!["*".repeat(1_000)])).is_ok());
         for by in [
             FindBy::Globs(vec!["[a]".repeat(30_000)]),

@@ -14,13 +14,13 @@ impl Execute for Fingerprint {
             Spot::Missing { .. } | Spot::Blocked { .. } => return Err(not_found(&self.path)),
         };
         let node = workspace.store().lookup(&path)?;
-        let known = node.as_ref().and_then(|node| workspace.content_seen_as(node, &stat));
+        let known = node.as_ref().and_then(|node| workspace.content_by_signature(node, &stat));
         let (hash, stat) = match known {
             Some(hash) => (hash, stat),
             None => {
                 let (hash, stat) = hashed(workspace, &path, &stat, call)?;
                 if let Some(node) = &node {
-                    workspace.seen_as(node.id, hash, &stat, call);
+                    workspace.remember_signature(node.id, hash, &stat, call);
                 }
                 (hash, stat)
             }

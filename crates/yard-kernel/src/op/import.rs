@@ -1,6 +1,5 @@
-//! import: records what is on disk and differs from what the store knows, as one step of author
-//! `external`; take-in: the same, as a step of whoever had a command run in place. Neither changes
-//! anything on disk.
+//! import: records differences between disk and store as one step of author `external`. take-in: the same, as a step of the
+//! caller that ran a command in place. Neither changes anything on disk.
 
 use std::collections::HashSet;
 
@@ -9,14 +8,14 @@ use yard_core::{
     Call, Effect, EffectKind, FaultCode, FileId, FileKind, FileState, FileType, Result, WsPath,
 };
 use yard_disk::{EntryKind, Spot, not_found};
-use yard_search::{Flow, Rules, Visit, Walk};
+use yard_search::{Flow, Visit, Walk, WalkOptions};
 use yard_store::{Effort, NewChange, Node};
 
-use crate::draft::Records;
-use crate::op::list::Lookup;
+use crate::draft::StepOrigin;
+use crate::op::list::NodeLookup;
 use crate::planner::{Large, Planner, join};
 use crate::proposal::{Execute, Planned};
-use crate::virtual_files::check_free;
+use crate::virtual_files::check_not_reserved;
 use crate::workspace::Workspace;
 
 /// How often progress is reported, in entries.
@@ -26,7 +25,7 @@ impl Execute for Import {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Imported>> {
         let (base, stat) = match workspace.disk.locate(&self.path, false)? {
             Spot::Present { path, stat } => (path, stat),
-            Spot::Missing { path } => return Importing::new(workspace, call).gone_only(&path),
+            Spot::Missing { path } => return Importing::new(workspace, call).finish_gone(&path),
             Spot::Blocked { .. } => return Err(not_found(&self.path)),
         };
         let mut importing = Importing::new(workspace, call);
@@ -41,12 +40,12 @@ impl Execute for Import {
 impl Execute for TakeIn {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Landed>> {
         let mut importing = Importing::new(workspace, call);
-        importing.planner.draft.records = Records::Callers;
+        importing.planner.draft.origin = StepOrigin::InPlaceCommand;
         importing.planner.effort = Effort::Quick;
-        importing.is_repeated = true;
+        importing.trusts_recent = true;
         importing.visit_all(&WsPath::root(), false)?;
         let Importing { mut planner, answer, .. } = importing;
-        planner.draft.expects.clear();
+        planner.draft.expectations.clear();
         let effect = effect_of(&planner.draft.adopted);
         let step = (!planner.draft.adopted.is_empty()).then_some(planner.draft.id);
         let landed = Landed {
@@ -65,7 +64,7 @@ impl Execute for TakeIn {
     }
 }
 
-/// What is recorded, as what happened path by path.
+/// The effect of adopted changes.
 fn effect_of(changes: &[NewChange]) -> Effect {
     let mut effect = Effect::default();
     for change in changes {
@@ -85,12 +84,12 @@ fn effect_of(changes: &[NewChange]) -> Effect {
 
 struct Importing<'a> {
     planner: Planner<'a>,
-    lookup: Lookup<'a>,
+    lookup: NodeLookup<'a>,
     seen: HashSet<FileId>,
     done: u64,
-    /// What this process recorded a moment ago is taken to be the same under the same signature: whoever
-    /// looks again and again, or ends with many terminals, does not read it all each time.
-    is_repeated: bool,
+    /// Files that this process recorded a moment ago count as unchanged if they have the same signature, so that frequent
+    /// imports do not read them each time.
+    trusts_recent: bool,
     answer: Imported,
 }
 
@@ -99,7 +98,7 @@ impl<'a> Importing<'a> {
         let mut planner = Planner::new(workspace, call);
         planner.effort = Effort::Thorough;
         planner.draft.exclusive = true;
-        planner.draft.records = Records::Others;
+        planner.draft.origin = StepOrigin::External;
         let answer = Imported {
             step: None,
             added: 0,
@@ -108,19 +107,19 @@ impl<'a> Importing<'a> {
             unchanged: 0,
             skipped: Vec::new(),
         };
-        let (lookup, seen) = (Lookup::new(workspace), HashSet::new());
-        Self { planner, lookup, seen, done: 0, is_repeated: false, answer }
+        let (lookup, seen) = (NodeLookup::new(workspace), HashSet::new());
+        Self { planner, lookup, seen, done: 0, trusts_recent: false, answer }
     }
 
-    /// Looks at everything below a folder, and at what is not there any more.
+    /// Records changes of everything below a folder, and entries that are gone.
     fn visit_all(&mut self, base: &WsPath, include_ignored: bool) -> Result<()> {
         let Planner { workspace, call, .. } = self.planner;
-        let rules = Rules { recursive: true, include_ignored };
-        Walk::new(&workspace.disk, call, rules).run(base, &mut |visit| {
+        let options = WalkOptions { recursive: true, include_ignored };
+        Walk::new(&workspace.disk, call, options).run(base, &mut |visit| {
             self.visit(&visit)?;
             Ok(Flow::Continue(()))
         })?;
-        self.look_for_gone(base)
+        self.record_gone_below(base)
     }
 
     fn visit(&mut self, visit: &Visit) -> Result<()> {
@@ -133,7 +132,7 @@ impl<'a> Importing<'a> {
         }
         match self.record(visit) {
             Ok(()) => Ok(()),
-            // What is wrong with this machine is not about this file.
+            // These faults are not about this file.
             Err(fault) if matches!(fault.code(), FaultCode::Timeout | FaultCode::DiskFull) => {
                 Err(fault)
             }
@@ -145,11 +144,11 @@ impl<'a> Importing<'a> {
     }
 
     fn record(&mut self, visit: &Visit) -> Result<()> {
-        check_free(&visit.path)?;
+        check_not_reserved(&visit.path)?;
         let node = self.lookup.node(&visit.path)?;
-        let known = node.as_ref().map(|node| node.id);
-        self.seen.extend(known);
-        if self.is_remembered(node.as_ref(), visit)? {
+        let id = node.as_ref().map(|node| node.id);
+        self.seen.extend(id);
+        if self.is_unchanged(node.as_ref(), visit)? {
             self.answer.unchanged += 1;
             return Ok(());
         }
@@ -158,7 +157,7 @@ impl<'a> Importing<'a> {
         if let (EntryKind::Known(FileKind::File), Some(content)) =
             (visit.kind, current.state.content)
         {
-            self.planner.draft.seen.push((current.id, content, current.stat));
+            self.planner.draft.observed.push((current.id, content, current.stat));
         }
         let large =
             visit.kind == EntryKind::Known(FileKind::File) && current.state.content.is_none();
@@ -168,7 +167,7 @@ impl<'a> Importing<'a> {
             self.answer.skipped.push((visit.path.clone(), message.to_owned()));
         }
         let adopted = self.planner.draft.adopted.len() > before;
-        match (adopted, known) {
+        match (adopted, id) {
             (false, _) => self.answer.unchanged += 1,
             (true, Some(_)) => self.answer.changed += 1,
             (true, None) => self.answer.added += 1,
@@ -176,8 +175,8 @@ impl<'a> Importing<'a> {
         Ok(())
     }
 
-    /// Whether a trusted signature says that nothing changed.
-    fn is_remembered(&self, node: Option<&Node>, visit: &Visit) -> Result<bool> {
+    /// Whether a trusted signature says that an entry has not changed.
+    fn is_unchanged(&self, node: Option<&Node>, visit: &Visit) -> Result<bool> {
         let Some(node) = node else { return Ok(false) };
         let Some(stat) = self.planner.workspace.disk.stat(&visit.path)? else { return Ok(false) };
         let same = stat.is(node.last.kind) && stat.mode == node.last.mode;
@@ -185,29 +184,23 @@ impl<'a> Importing<'a> {
             let workspace = self.planner.workspace;
             let recorded =
                 |content| workspace.signatures.did_record(node.id, content, stat.signature);
-            self.is_repeated && node.last.content.is_some_and(recorded)
+            self.trusts_recent && node.last.content.is_some_and(recorded)
         };
         let is_folder = node.last.kind == FileKind::Folder;
         Ok(same && (is_folder || node.signature == Some(stat.signature) || was_recorded()))
     }
 
-    /// Nodes below `base` that are no longer on disk.
-    fn look_for_gone(&mut self, base: &WsPath) -> Result<()> {
-        match self.planner.known_folder(base)? {
-            Some(folder) => self.gone_below(folder, base),
-            None => Ok(()),
-        }
-    }
-
-    fn gone_below(&mut self, folder: FileId, path: &WsPath) -> Result<()> {
-        let mut ahead = vec![(folder, path.clone())];
+    /// Records entries below `base` that are no longer on disk.
+    fn record_gone_below(&mut self, base: &WsPath) -> Result<()> {
+        let folder = self.planner.id_at(base)?;
+        let mut ahead: Vec<_> = folder.into_iter().map(|folder| (folder, base.clone())).collect();
         while let Some((folder, path)) = ahead.pop() {
             self.planner.call.check()?;
             for node in self.planner.store().children(folder)? {
                 let below = join(&path, &node.last.name)?;
                 let seen = self.seen.contains(&node.id);
                 if !seen && self.planner.workspace.disk.stat(&below)?.is_none() {
-                    self.gone(&node, &below)?;
+                    self.record_gone(&node, &below)?;
                 } else if node.last.kind == FileKind::Folder {
                     ahead.push((node.id, below));
                 }
@@ -216,25 +209,25 @@ impl<'a> Importing<'a> {
         Ok(())
     }
 
-    fn gone(&mut self, node: &Node, path: &WsPath) -> Result<()> {
+    fn record_gone(&mut self, node: &Node, path: &WsPath) -> Result<()> {
         let before = self.planner.draft.adopted.len();
         self.planner.adopt_gone(node, path)?;
         self.answer.removed += (self.planner.draft.adopted.len() - before) as u64;
         Ok(())
     }
 
-    /// The path itself is gone from disk.
-    fn gone_only(mut self, path: &WsPath) -> Result<Planned<Imported>> {
+    /// Records that the path itself is no longer on disk.
+    fn finish_gone(mut self, path: &WsPath) -> Result<Planned<Imported>> {
         let node = self.planner.store().lookup(path)?;
         let node = node.ok_or_else(|| not_found(path))?;
-        self.gone(&node, path)?;
+        self.record_gone(&node, path)?;
         self.finish(path)
     }
 
     fn finish(mut self, base: &WsPath) -> Result<Planned<Imported>> {
         self.planner.call.progress(self.done, Some(self.done));
-        // What is recorded is what was seen; it need not be what will be there at the commit.
-        self.planner.draft.expects.clear();
+        // The step records what was seen: it does not matter if that changes before the commit.
+        self.planner.draft.expectations.clear();
         let effect = yard_core::Effect::one(EffectKind::Read, base.clone()).with_contents();
         if self.planner.draft.adopted.is_empty() {
             return Ok(Planned::Answer { effect, answer: self.answer });

@@ -1,11 +1,11 @@
-//! land: what a command changed on its layer becomes a step. The layer is the effect: what is in it came
-//! to be or changed, and a mark says what is gone. A plan leaves it as it was, so that a landing that has to
-//! wait, or to be planned again, finds the same.
+//! land: makes the changes that a command wrote to its layer a step. The layer has the files that are new or changed, and
+//! whiteouts for removed ones. A plan does not change the layer, so that a landing can wait for an approval or be planned
+//! again.
 //!
-//! Somebody may have changed the workspace since the command began. Texts are merged by lines; where that
-//! would be a guess nothing lands, and the fault names the file.
+//! The workspace may have changed since the command began. Texts are then merged by lines. If a merge has a conflict,
+//! nothing lands, and the fault names the file.
 
-mod found;
+mod layer_contents;
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,29 +17,29 @@ use yard_core::{
 use yard_disk::{Disk, EntryKind, EntryStat, OverlayLayer, RunFolder, Shape, hash_all, read_all};
 use yard_store::{Change, Seq, StepRow};
 
-use crate::making::{self, Made, Wanted, WantedOutput};
-use crate::op::relocate::carry;
-use crate::op::remove::inside;
-use crate::output::{Ignoring, Outputs};
+use crate::build_output::{BuildOutputs, IgnoreFiles};
+use crate::moved_refs::rewound_refs;
+use crate::op::relocate::move_entry;
+use crate::op::remove::entries_of_removed;
 use crate::planner::{Current, Image, Large, Planner};
 use crate::proposal::{Execute, Planned};
-use crate::refs::rewound;
-use crate::upload::Arrived;
+use crate::staging::{self, BuildOutputToStage, ContentToStage, StagedContent};
+use crate::upload::ReceivedFile;
 use crate::workspace::Workspace;
 
-use self::found::{Entry, Found};
+use self::layer_contents::{LayerContents, LayerEntry};
 
-/// Bytes of new contents that are made ready at a time.
-const AT_A_TIME: u64 = 32 << 20;
+/// Bytes of new contents that are staged at a time.
+const BATCH_BYTES: u64 = 32 << 20;
 
 impl Execute for Land {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Landed>> {
-        let folder = workspace.runs.find(self.run)?.ok_or_else(|| not_kept(self))?;
+        let folder = workspace.runs.find(self.run)?.ok_or_else(|| run_not_found(self))?;
         let mut landing = Landing::begin(workspace, call, &folder, self)?;
-        let found = Found::in_layer(workspace, &landing.layer, call)?;
-        landing.plan(&found)?;
+        let contents = LayerContents::read(workspace, &landing.layer, call)?;
+        landing.plan(&contents)?;
         let Landing { mut planner, mut landed, .. } = landing;
-        landed.left_out.extend(found.left_out);
+        landed.left_out.extend(contents.left_out);
         if planner.draft.changes.is_empty() {
             return Ok(Planned::Answer { effect: Effect::default(), answer: landed });
         }
@@ -50,7 +50,7 @@ impl Execute for Land {
     }
 }
 
-fn not_kept(land: &Land) -> Fault {
+fn run_not_found(land: &Land) -> Fault {
     let message = format!("the changes of run {} are not kept any more; run it again", land.run);
     Fault::new(FaultCode::NotFound, message)
 }
@@ -58,29 +58,30 @@ fn not_kept(land: &Land) -> Fault {
 struct Landing<'a> {
     planner: Planner<'a>,
     layer: OverlayLayer,
-    /// The clock of the file system when the command began, and the newest step then.
+    /// The file system's time when the command began, and the newest step then.
     began: (i64, Seq),
-    /// Nothing was recorded since.
+    /// No step was recorded since.
     is_alone: bool,
-    whose: &'a Land,
-    outputs: Outputs<'a>,
+    operation: &'a Land,
+    build_outputs: BuildOutputs<'a>,
     landed: Landed,
 }
 
-/// What a file was when the command began, where it is something else by now.
+/// The content that a file had when the command began, if it has another one now.
 enum Base {
     Known(ContentHash),
-    /// It changed before the history had it.
+    /// The file changed before the history had its content.
     Unknown,
 }
 
-/// A file or link that comes to be or changes.
-struct Wish<'b> {
-    entry: &'b Entry,
+/// A file or link that is new or changes.
+struct FileToLand<'b> {
+    entry: &'b LayerEntry,
     bytes: Vec<u8>,
     mode: u32,
-    /// The bytes are not those of the layer.
-    merged: bool,
+    /// The bytes are the result of a merge, and not those of the layer.
+    is_merged: bool,
+    /// The file that it replaces.
     current: Option<Current>,
 }
 
@@ -89,40 +90,40 @@ impl<'a> Landing<'a> {
         workspace: &'a Workspace,
         call: &'a Call,
         folder: &RunFolder,
-        whose: &'a Land,
+        operation: &'a Land,
     ) -> Result<Self> {
         let began = folder.began()?;
         let mut planner = Planner::new(workspace, call);
-        planner.draft.rewound = Some(rewound(folder)?);
+        planner.draft.rewound_refs = Some(rewound_refs(folder)?);
         Ok(Self {
             planner,
             layer: folder.layer()?,
             is_alone: workspace.store().head()? == began.1,
             began,
-            whose,
-            outputs: Outputs::new(workspace, call, Ignoring::ByPeople),
+            operation,
+            build_outputs: BuildOutputs::new(workspace, call, IgnoreFiles::WrittenByPeople),
             landed: Landed::default(),
         })
     }
 
-    /// First whatever makes room, so that what comes finds it: entries in the place of folders go,
-    /// folders come, moves happen, the rest goes, files come and change, modes are set.
-    fn plan(&mut self, found: &Found) -> Result<()> {
-        // Looked at before anything in them is, so that each is met once.
-        let modes = found.modes.iter().map(|(path, mode)| {
+    /// Plans the changes in an order in which each finds its path free: entries at the paths of new folders are removed,
+    /// folders are made, entries are moved, other entries are removed, files are written, and modes are set.
+    fn plan(&mut self, contents: &LayerContents) -> Result<()> {
+        // Folders are read before the entries in them, so that each is adopted only once.
+        let modes = contents.modes.iter().map(|(path, mode)| {
             let current = self.planner.current(path, Large::Leave)?;
             Ok((current, *mode))
         });
         let modes = modes.collect::<Result<Vec<_>>>()?;
-        let mut going = self.going(found)?;
-        let folders: HashSet<&WsPath> = found.folders.iter().map(|(path, _)| path).collect();
+        let mut removed = self.removed(contents)?;
+        let folders: HashSet<&WsPath> = contents.folders.iter().map(|(path, _)| path).collect();
         let blocking = |current: &Current| folders.contains(&current.path);
-        for current in going.extract_if(.., |current| blocking(current)) {
+        for current in removed.extract_if(.., |current| blocking(current)) {
             self.vacate(&current)?;
         }
         let mut closed = Vec::new();
-        for (path, mode) in &found.folders {
-            // What is in it has to come first.
+        for (path, mode) in &contents.folders {
+            // Its entries have to be written before it gets a mode that forbids that.
             let id = self.planner.make_folder_as(path, mode | 0o700)?;
             if mode | 0o700 != *mode {
                 closed.push((id, path, *mode));
@@ -130,13 +131,13 @@ impl<'a> Landing<'a> {
             self.landed.created += 1;
             self.note_last()?;
         }
-        let wishes = self.moves(found, &mut going)?;
-        for current in going.iter().rev() {
+        let entries = self.plan_moves(contents, &mut removed)?;
+        for current in removed.iter().rev() {
             self.vacate(current)?;
         }
-        self.fulfil(wishes)?;
+        self.plan_files(entries)?;
         for (id, path, mode) in closed.into_iter().rev() {
-            self.close(id, path, mode);
+            self.set_folder_mode(id, path, mode);
         }
         for (current, mode) in modes {
             let mode = self.mode_of(&current, mode)?;
@@ -151,15 +152,15 @@ impl<'a> Landing<'a> {
         Ok(())
     }
 
-    /// Gives a new folder its mode, once everything in it is there.
-    fn close(&mut self, id: FileId, path: &WsPath, mode: u32) {
-        let made = self.planner.draft.changes.iter().find(|change| change.file == id);
-        let Some(before) = made.and_then(|change| change.after.clone()) else { return };
+    /// Plans the mode of a new folder, after its entries.
+    fn set_folder_mode(&mut self, id: FileId, path: &WsPath, mode: u32) {
+        let change = self.planner.draft.changes.iter().find(|change| change.file == id);
+        let Some(before) = change.and_then(|change| change.after.clone()) else { return };
         let (after, at) = (FileState { mode, ..before.clone() }, Some(path.clone()));
         self.planner.push_change(id, Some(before), Some(after), at.clone(), at);
     }
 
-    /// The mode that an entry shall have: the layer's if the command set it, else the one that it has.
+    /// The mode that an entry gets: the layer's if the command set it, else its current mode.
     fn mode_of(&self, current: &Current, mode: u32) -> Result<u32> {
         if self.is_untouched(current) {
             return Ok(mode);
@@ -168,44 +169,51 @@ impl<'a> Landing<'a> {
         Ok(if mode == base { current.state.mode } else { mode })
     }
 
-    /// Everything that goes, with what is in it; folders before what they hold.
-    fn going(&mut self, found: &Found) -> Result<Vec<Current>> {
-        let mut going = Vec::new();
-        for (path, stat) in &found.gone {
+    /// All entries that are removed, folders before their entries.
+    fn removed(&mut self, contents: &LayerContents) -> Result<Vec<Current>> {
+        let mut removed = Vec::new();
+        for (path, stat) in &contents.gone {
             let special = self.special_below(path, stat)?;
             let stays: HashSet<WsPath> = special.iter().flat_map(WsPath::lineage).collect();
             self.landed.left_out.extend(special);
             let mut ahead = vec![(path.clone(), *stat)];
             while let Some((path, stat)) = ahead.pop() {
                 match (stays.contains(&path), stat.kind) {
-                    (false, _) => self.goes(&path, &stat, &mut going)?,
-                    (true, EntryKind::Known(FileKind::Folder)) => ahead.extend(self.held(&path)?),
+                    (false, _) => self.add_removed(&path, &stat, &mut removed)?,
+                    (true, EntryKind::Known(FileKind::Folder)) => {
+                        ahead.extend(self.entries_of(&path)?);
+                    }
                     (true, _) => {}
                 }
             }
         }
-        Ok(going)
+        Ok(removed)
     }
 
-    /// What goes with an entry, and the entry itself.
-    fn goes(&mut self, path: &WsPath, stat: &EntryStat, going: &mut Vec<Current>) -> Result<()> {
+    /// Adds an entry that is removed, and everything below it.
+    fn add_removed(
+        &mut self,
+        path: &WsPath,
+        stat: &EntryStat,
+        removed: &mut Vec<Current>,
+    ) -> Result<()> {
         let current = self.planner.current_as(path, stat, Large::Keep)?;
         self.check_untouched(&current)?;
         let mut ahead = vec![current];
         while let Some(current) = ahead.pop() {
             self.planner.call.check()?;
             if current.stat.is(FileKind::Folder) {
-                let below = inside(&mut self.planner, &current, true)?;
+                let below = entries_of_removed(&mut self.planner, &current, true)?;
                 below.iter().try_for_each(|current| self.check_untouched(current))?;
                 ahead.extend(below);
             }
-            going.push(current);
+            removed.push(current);
         }
         Ok(())
     }
 
-    /// Sockets, FIFOs and devices in what goes. No version could bring them back, so they stay where they
-    /// are, and what they are in.
+    /// Sockets, FIFOs and devices at and below a removed entry. No version could restore them, so they stay where they are,
+    /// with the folders that contain them.
     fn special_below(&self, path: &WsPath, stat: &EntryStat) -> Result<Vec<WsPath>> {
         let disk = &self.planner.workspace.disk;
         let mut special = Vec::new();
@@ -230,15 +238,15 @@ impl<'a> Landing<'a> {
         Ok(special)
     }
 
-    /// What a folder holds that stays itself.
-    fn held(&self, folder: &WsPath) -> Result<Vec<(WsPath, EntryStat)>> {
+    /// The entries of a folder that is not removed itself.
+    fn entries_of(&self, folder: &WsPath) -> Result<Vec<(WsPath, EntryStat)>> {
         let disk = &self.planner.workspace.disk;
-        let mut held = Vec::new();
+        let mut entries = Vec::new();
         for entry in disk.list(folder)? {
             let Ok(path) = folder.join_bytes(&entry.name) else { continue };
-            held.extend(disk.stat(&path)?.map(|stat| (path, stat)));
+            entries.extend(disk.stat(&path)?.map(|stat| (path, stat)));
         }
-        Ok(held)
+        Ok(entries)
     }
 
     fn vacate(&mut self, current: &Current) -> Result<()> {
@@ -248,50 +256,54 @@ impl<'a> Landing<'a> {
         self.note_last()
     }
 
-    /// Makes moves of what goes here and comes there with the same content; what is still to be made.
-    fn moves<'b>(&mut self, found: &'b Found, going: &mut Vec<Current>) -> Result<Vec<&'b Entry>> {
-        let mut leaving: HashMap<(ContentHash, u64), Vec<usize>> = HashMap::new();
-        for (at, current) in going.iter().enumerate().rev() {
-            // Empty files are all alike: that one goes and another comes says nothing.
+    /// Plans a move for each removed file with the content of a new one. Returns the other new and changed files.
+    fn plan_moves<'b>(
+        &mut self,
+        contents: &'b LayerContents,
+        removed: &mut Vec<Current>,
+    ) -> Result<Vec<&'b LayerEntry>> {
+        let mut by_content: HashMap<(ContentHash, u64), Vec<usize>> = HashMap::new();
+        for (at, current) in removed.iter().enumerate().rev() {
+            // All empty files have the same content, so that an equal content does not mean a move.
             let is_file = current.stat.is(FileKind::File) && current.stat.size() > 0;
-            // What is kept of build output may go for room: elsewhere it is a file like any other.
-            let is_file = is_file && !self.outputs.holds(&current.path, false)?;
+            // The stored content of build output may be evicted, which must not happen to a file elsewhere.
+            let is_file = is_file && !self.build_outputs.contain(&current.path, false)?;
             if let Some(hash) = current.content().filter(|_| is_file) {
-                leaving.entry((hash, current.stat.size())).or_default().push(at);
+                by_content.entry((hash, current.stat.size())).or_default().push(at);
             }
         }
-        let sizes: HashSet<u64> = leaving.keys().map(|(_, size)| *size).collect();
-        let gone: HashSet<&WsPath> = found.gone.iter().map(|(path, _)| path).collect();
-        let (mut wishes, mut moved) = (Vec::new(), HashSet::new());
-        for entry in &found.entries {
+        let sizes: HashSet<u64> = by_content.keys().map(|(_, size)| *size).collect();
+        let gone: HashSet<&WsPath> = contents.gone.iter().map(|(path, _)| path).collect();
+        let (mut rest, mut moved) = (Vec::new(), HashSet::new());
+        for entry in &contents.entries {
             self.planner.call.check()?;
-            // What git is told is judged as what it is, and not as something that came from elsewhere.
-            let is_git_s = git::part(&entry.path).is_some();
-            let comes = entry.below.is_none() && entry.stat.is(FileKind::File) && !is_git_s;
-            // What comes in the place of something that goes has to wait for that.
-            let waits = || entry.path.lineage().iter().any(|above| gone.contains(above));
-            let from = match comes && sizes.contains(&entry.stat.size()) && !waits() {
+            // A file of git is always judged as a new one, and not as one that is moved.
+            let is_in_git = git::part(&entry.path).is_some();
+            let is_new = entry.below.is_none() && entry.stat.is(FileKind::File) && !is_in_git;
+            // An entry at the path of a removed one cannot be moved there before the removal.
+            let is_occupied = || entry.path.lineage().iter().any(|above| gone.contains(above));
+            let from = match is_new && sizes.contains(&entry.stat.size()) && !is_occupied() {
                 true => {
                     let hash = self.hash(entry)?;
-                    leaving.get_mut(&(hash, entry.stat.size())).and_then(Vec::pop)
+                    by_content.get_mut(&(hash, entry.stat.size())).and_then(Vec::pop)
                 }
                 false => None,
             };
             match from {
                 Some(at) => {
-                    self.carry(&going[at], entry)?;
+                    self.plan_move(&removed[at], entry)?;
                     moved.insert(at);
                 }
-                None => wishes.push(entry),
+                None => rest.push(entry),
             }
         }
         let mut at = 0..;
-        going.retain(|_| at.next().is_none_or(|at| !moved.contains(&at)));
-        Ok(wishes)
+        removed.retain(|_| at.next().is_none_or(|at| !moved.contains(&at)));
+        Ok(rest)
     }
 
-    fn carry(&mut self, current: &Current, entry: &Entry) -> Result<()> {
-        let moved = carry(&mut self.planner, current, &entry.path)?;
+    fn plan_move(&mut self, current: &Current, entry: &LayerEntry) -> Result<()> {
+        let moved = move_entry(&mut self.planner, current, &entry.path)?;
         self.landed.moved += 1;
         if moved.state.mode != entry.stat.mode {
             let after = FileState { mode: entry.stat.mode, ..moved.state.clone() };
@@ -302,101 +314,102 @@ impl<'a> Landing<'a> {
         Ok(())
     }
 
-    /// Makes files and links come to be and change, as many at a time as memory has room for.
-    fn fulfil(&mut self, entries: Vec<&Entry>) -> Result<()> {
-        let (mut batch, mut bytes, mut outputs) = (Vec::new(), 0, Vec::new());
+    /// Plans new and changed files and links, in batches that fit into memory.
+    fn plan_files(&mut self, entries: Vec<&LayerEntry>) -> Result<()> {
+        let (mut batch, mut bytes, mut build_outputs) = (Vec::new(), 0, Vec::new());
         for entry in entries {
             self.planner.call.check()?;
-            if entry.stat.is(FileKind::File) && self.outputs.holds(&entry.path, false)? {
-                outputs.push(entry);
+            if entry.stat.is(FileKind::File) && self.build_outputs.contain(&entry.path, false)? {
+                build_outputs.push(entry);
                 continue;
             }
             if entry.stat.size() > self.planner.workspace.limits().load_bytes {
-                self.large(entry)?;
+                self.plan_large_file(entry)?;
                 continue;
             }
-            let Some(wish) = self.wish(entry)? else { continue };
-            bytes += wish.bytes.len() as u64;
-            batch.push(wish);
-            if bytes > AT_A_TIME {
-                self.make(std::mem::take(&mut batch))?;
+            let Some(file) = self.file_to_land(entry)? else { continue };
+            bytes += file.bytes.len() as u64;
+            batch.push(file);
+            if bytes > BATCH_BYTES {
+                self.plan_batch(std::mem::take(&mut batch))?;
                 bytes = 0;
             }
         }
-        self.make(batch)?;
-        self.make_outputs(&outputs)
+        self.plan_batch(batch)?;
+        self.plan_build_outputs(&build_outputs)
     }
 
-    /// Makes build output come to be and change. Nobody merges it: the last one to make it is right.
-    fn make_outputs(&mut self, entries: &[&Entry]) -> Result<()> {
+    /// Plans new and changed build output. It is never merged: the newest is right.
+    fn plan_build_outputs(&mut self, entries: &[&LayerEntry]) -> Result<()> {
         let workspace = self.planner.workspace;
         let mut currents = Vec::with_capacity(entries.len());
         for entry in entries {
             let below = entry.below.as_ref();
             let current =
                 below.map(|below| self.planner.current_as(&entry.path, below, Large::Keep));
-            // All of them at once may be more than memory holds, and none is merged.
+            // All of them together may not fit into memory, and their bytes are not needed for a merge.
             currents.push(current.transpose()?.map(Current::without_bytes));
         }
-        let wanted: Vec<_> = { entries.iter().zip(&currents) }
+        let files: Vec<_> = { entries.iter().zip(&currents) }
             .map(|(entry, current)| {
                 let usual = Shape { mode: Some(entry.stat.mode), owner: None, taking: None };
                 let shape = current.as_ref().map_or(usual, |current| {
-                    self.planner.shape(current, &rewritten(current, entry.stat.mode))
+                    self.planner.shape(current, &with_mode(current, entry.stat.mode))
                 });
                 let (layer, path) = (&self.layer.disk, entry.path.clone());
-                WantedOutput { layer, shape, path, run: self.whose.run }
+                BuildOutputToStage { layer, shape, path, run: self.operation.run }
             })
             .collect();
-        let made = making::make_outputs(workspace, &wanted, self.planner.call)?;
-        drop(wanted);
-        for ((entry, current), made) in entries.iter().zip(&currents).zip(made) {
+        let staged = staging::stage_build_outputs(workspace, &files, self.planner.call)?;
+        drop(files);
+        for ((entry, current), staged) in entries.iter().zip(&currents).zip(staged) {
             match current {
-                Some(current) if is_same(current, entry, &made) => {
-                    self.touch(entry, current);
+                Some(current) if is_unchanged(current, entry, staged.hash) => {
+                    self.touch_if_newer(entry, current);
                     continue;
                 }
                 Some(current) => {
-                    let after = rewritten(current, entry.stat.mode);
-                    self.planner.put_made(current, after, made)?;
+                    let after = with_mode(current, entry.stat.mode);
+                    self.planner.put_staged(current, after, staged)?;
                     self.landed.changed += 1;
                 }
-                None => self.create(&entry.path, made)?,
+                None => self.create(&entry.path, staged)?,
             }
             self.note_last()?;
         }
         Ok(())
     }
 
-    /// What an entry of the layer asks for; `None` if it is there already.
-    fn wish<'b>(&mut self, entry: &'b Entry) -> Result<Option<Wish<'b>>> {
+    /// The file that an entry of the layer becomes; `None` if the workspace has it already.
+    fn file_to_land<'b>(&mut self, entry: &'b LayerEntry) -> Result<Option<FileToLand<'b>>> {
         let bytes = self.read(entry)?;
         let Some(below) = &entry.below else {
             self.check_not_removed(&entry.path)?;
             let mode = entry.stat.mode;
-            return Ok(Some(Wish { entry, bytes, mode, merged: false, current: None }));
+            return Ok(Some(FileToLand { entry, bytes, mode, is_merged: false, current: None }));
         };
         let current = self.planner.current_as(&entry.path, below, Large::Keep)?;
         let mode = self.mode_of(&current, entry.stat.mode)?;
         if current.is_not_loaded() {
             self.check_untouched(&current)?;
-            return Ok(Some(Wish { entry, bytes, mode, merged: false, current: Some(current) }));
+            let current = Some(current);
+            return Ok(Some(FileToLand { entry, bytes, mode, is_merged: false, current }));
         }
         if mode == current.state.mode && is_same_index(&current, &bytes) {
             return Ok(None);
         }
         let theirs = bytes;
         let bytes = self.merged(&current, theirs.clone())?;
-        let merged = bytes != theirs;
+        let is_merged = bytes != theirs;
         if *current.bytes == bytes && current.state.mode == mode {
-            self.touch(entry, &current);
+            self.touch_if_newer(entry, &current);
             return Ok(None);
         }
-        Ok(Some(Wish { entry, bytes, mode, merged, current: Some(current) }))
+        Ok(Some(FileToLand { entry, bytes, mode, is_merged, current: Some(current) }))
     }
 
-    /// A command that only set a file's time has touched it.
-    fn touch(&mut self, entry: &Entry, current: &Current) {
+    /// Plans a touch if the command only set a file's time.
+    fn touch_if_newer(&mut self, entry: &LayerEntry, current: &Current) {
         if entry.stat.signature.mtime <= current.stat.signature.mtime {
             return;
         }
@@ -404,81 +417,79 @@ impl<'a> Landing<'a> {
         self.landed.changed += 1;
     }
 
-    fn make(&mut self, wishes: Vec<Wish<'_>>) -> Result<()> {
+    fn plan_batch(&mut self, files: Vec<FileToLand<'_>>) -> Result<()> {
         let Planner { workspace, call, effort, .. } = self.planner;
-        let wanted: Vec<_> = wishes.iter().map(|wish| self.wanted(wish)).collect();
-        let made = making::make_all(workspace, &wanted, effort, call)?;
-        drop(wanted);
-        for (wish, made) in wishes.into_iter().zip(made) {
-            match &wish.current {
+        let contents: Vec<_> = files.iter().map(|file| self.content_for(file)).collect();
+        let staged = staging::stage_all(workspace, &contents, effort, call)?;
+        drop(contents);
+        for (file, staged) in files.into_iter().zip(staged) {
+            match &file.current {
                 Some(current) => {
-                    let after = rewritten(current, wish.mode);
-                    self.planner.put_made(current, after, made)?;
+                    let after = with_mode(current, file.mode);
+                    self.planner.put_staged(current, after, staged)?;
                     self.landed.changed += 1;
                 }
-                None => {
-                    self.create(&wish.entry.path, made)?;
-                }
+                None => self.create(&file.entry.path, staged)?,
             }
             self.note_last()?;
         }
         Ok(())
     }
 
-    fn wanted<'b>(&'b self, wish: &'b Wish<'b>) -> Wanted<'b> {
-        let Wish { entry, bytes, current, .. } = wish;
-        let from = Some(&self.layer.disk);
+    fn content_for<'b>(&'b self, file: &'b FileToLand<'b>) -> ContentToStage<'b> {
+        let FileToLand { entry, bytes, current, .. } = file;
+        // Merged bytes are in no layer.
+        let layer = Some(&self.layer.disk).filter(|_| !file.is_merged);
         match current {
             Some(current) => {
-                let wanted = self.planner.wanted(current, bytes, &rewritten(current, wish.mode));
-                // What was merged is in no layer.
-                Wanted { from: from.filter(|_| !wish.merged), ..wanted }
+                let after = with_mode(current, file.mode);
+                ContentToStage { layer, ..self.planner.content_for(current, bytes, &after) }
             }
             None => {
                 let kind = entry.stat.kind.known().unwrap_or(FileKind::File);
                 let mode = Some(entry.stat.mode);
                 let shape = Shape { mode, owner: None, taking: None };
-                Wanted { bytes, base: None, kind, shape, path: entry.path.clone(), from }
+                ContentToStage { bytes, base: None, kind, shape, path: entry.path.clone(), layer }
             }
         }
     }
 
-    fn create(&mut self, path: &WsPath, made: Made) -> Result<()> {
-        let create = |planner: &mut Planner<'a>, _: &Shape| Ok(planner.accept(made));
-        self.planner.create_image(path, FileType::Document, false, create)?;
+    fn create(&mut self, path: &WsPath, staged: StagedContent) -> Result<()> {
+        let add = |planner: &mut Planner<'a>, _: &Shape| Ok(planner.add_content(staged));
+        self.planner.create_image(path, FileType::Document, false, add)?;
         self.landed.created += 1;
         Ok(())
     }
 
-    /// A file that is too large to load: the layer's becomes the kept one, and the tree gets a copy.
-    fn large(&mut self, entry: &Entry) -> Result<()> {
+    /// Plans a file that is too large to load: the layer's file is kept as the version, and the workspace gets a copy.
+    fn plan_large_file(&mut self, entry: &LayerEntry) -> Result<()> {
         let (workspace, path) = (self.planner.workspace, &entry.path);
         let hash = self.hash(entry)?;
         let shape = Shape { mode: Some(entry.stat.mode), owner: None, taking: None };
         let staged = workspace.stage.adopt(&workspace.disk, &self.layer.disk, &shape, path)?;
         staged.flush(path)?;
-        let arrived = Arrived::new(hash, entry.stat.size(), staged);
+        let received = ReceivedFile { hash, size: entry.stat.size(), staged };
         let Some(below) = &entry.below else {
             self.planner.create_image(path, FileType::Document, false, |planner, _| {
-                planner.receive(&arrived, &shape, path)
+                planner.stage_upload(&received, &shape, path)
             })?;
             self.landed.created += 1;
             return self.note_last();
         };
         let current = self.planner.current_as(path, below, Large::Keep)?;
         self.check_untouched(&current)?;
-        if current.content() == Some(hash) && current.state.mode == entry.stat.mode {
+        if is_unchanged(&current, entry, hash) {
             return Ok(());
         }
-        let after = rewritten(&current, entry.stat.mode);
+        let after = with_mode(&current, entry.stat.mode);
         self.planner.put_image(&current, after, |planner, shape| -> Result<Image> {
-            planner.receive(&arrived, shape, path)
+            planner.stage_upload(&received, shape, path)
         })?;
         self.landed.changed += 1;
         self.note_last()
     }
 
-    fn read(&self, entry: &Entry) -> Result<Vec<u8>> {
+    fn read(&self, entry: &LayerEntry) -> Result<Vec<u8>> {
         let disk: &Disk = &self.layer.disk;
         if entry.stat.is(FileKind::Link) {
             return disk.read_link(&entry.path);
@@ -487,12 +498,12 @@ impl<'a> Landing<'a> {
         read_all(&mut file, stat.size(), &entry.path)
     }
 
-    fn hash(&self, entry: &Entry) -> Result<ContentHash> {
+    fn hash(&self, entry: &LayerEntry) -> Result<ContentHash> {
         let (mut file, _) = self.layer.disk.open_listed(&entry.path)?;
         hash_all(&mut file, &entry.path, self.planner.call)
     }
 
-    /// The command's text, with what others changed meanwhile.
+    /// The command's text, merged with changes that were made to the file meanwhile.
     fn merged(&self, current: &Current, bytes: Vec<u8>) -> Result<Vec<u8>> {
         let base = match self.moved_base(current)? {
             None => return Ok(bytes),
@@ -509,37 +520,36 @@ impl<'a> Landing<'a> {
         merged?.map_err(|_| conflict(&current.path))
     }
 
-    /// Whether nobody can have changed a file since the command began: not by the time of its last change.
+    /// Whether the time of a file's last change is before the start of the command.
     fn is_untouched(&self, current: &Current) -> bool {
         current.stat.signature.ctime < self.began.0
     }
 
-    /// What the command may have started from, where it is not what is there now.
+    /// The content that the file had when the command began, if it may have changed since.
     fn moved_base(&self, current: &Current) -> Result<Option<Base>> {
         if self.is_untouched(current) {
             return Ok(None);
         }
         let last = self.last_change(current)?;
-        let known = last.as_ref().and_then(|(_, change)| change.after.as_ref()?.content);
-        if known.is_some() && known == current.content() {
+        let content = last.as_ref().and_then(|(_, change)| change.after.as_ref()?.content);
+        if content.is_some() && content == current.content() {
             return Ok(None);
         }
         let landed = last.is_some_and(|(step, _)| step.verb == Land::VERB);
         if self.seems_older(current, landed) && !self.is_recorded_since(current)? {
             return Ok(None);
         }
-        Ok(Some(known.map_or(Base::Unknown, Base::Known)))
+        Ok(Some(content.map_or(Base::Unknown, Base::Known)))
     }
 
-    /// Whether a file that nobody recorded a change of changed before the command began, although the time
-    /// of its last change does not say so.
+    /// Whether a file without a recorded change last changed before the command began, although its ctime is not older.
     fn seems_older(&self, current: &Current, landed: bool) -> bool {
         let signature = current.stat.signature;
-        // The clock of a file system ticks a few hundred times a second: what changed in the tick in
-        // which the command began changed before.
+        // The clock of a file system ticks a few hundred times a second. A change in the tick in which the command
+        // began happened before it.
         let same_tick = signature.ctime == self.began.0;
-        // What landed shares its file with the layer that it came from. Once that layer is cleared away
-        // the file has a link less, which is a change of it and none of its content.
+        // A landed file is a hard link to the file of its layer. When the layer is removed, the link count and so the
+        // ctime of the file change, but not its content.
         same_tick || landed && signature.mtime <= self.began.0
     }
 
@@ -550,22 +560,22 @@ impl<'a> Landing<'a> {
         Ok(newest.is_some_and(|(step, _)| step.seq > self.began.1))
     }
 
-    /// A fault if somebody changed what the command removed or replaced.
+    /// A fault if a file that the command removed or replaced was changed meanwhile.
     fn check_untouched(&self, current: &Current) -> Result<()> {
-        // A folder is what is in it.
+        // Of a folder, only its entries are checked.
         if current.stat.is(FileKind::Folder) || self.moved_base(current)?.is_none() {
             return Ok(());
         }
         Err(conflict(&current.path))
     }
 
-    /// A fault if somebody removed, while the command ran, what it would bring back.
+    /// A fault if a file that the command changed was removed meanwhile.
     fn check_not_removed(&self, path: &WsPath) -> Result<()> {
         let (Some(above), Some(name)) = (path.parent(), path.name()) else { return Ok(()) };
         if self.is_alone {
             return Ok(());
         }
-        let Some(folder) = self.planner.known_folder(&above)? else { return Ok(()) };
+        let Some(folder) = self.planner.id_at(&above)? else { return Ok(()) };
         let former = self.planner.store().former_child(folder, &name)?;
         match former.is_some_and(|node| node.seq > self.began.1) {
             true => Err(conflict(path)),
@@ -579,34 +589,34 @@ impl<'a> Landing<'a> {
         Ok(changes?.into_iter().next())
     }
 
-    /// What an entry was when the command began, as far as the history has it.
+    /// The state that an entry had when the command began, if the history has it.
     fn base_state(&self, current: &Current) -> Result<Option<FileState>> {
         Ok(self.last_change(current)?.and_then(|(_, change)| change.after))
     }
 
-    /// Notes of the change that was planned last whether it is build output, and of a ref that it changes.
+    /// Notes of the last planned change whether it is of build output, and adjusts its effect if it rewinds a ref.
     fn note_last(&mut self) -> Result<()> {
         let Some(path) = self.planner.effect.paths.last().map(|effect| effect.path.clone()) else {
             return Ok(());
         };
         if let Some(change) = self.planner.draft.changes.last()
-            && self.outputs.holds(&path, false)?
+            && self.build_outputs.contain(&path, false)?
         {
             let file = change.file;
-            self.planner.draft.outputs.insert(file);
+            self.planner.draft.build_outputs.insert(file);
         }
-        let rewound = self.planner.draft.rewound.as_ref();
+        let rewound = self.planner.draft.rewound_refs.as_ref();
         let is_rewound = rewound.is_some_and(|rewound| rewound.contains(&path));
         if let Some(last) = self.planner.effect.paths.last_mut().filter(|_| is_rewound) {
-            // A ref that was packed with others comes to be as a file, and is changed all the same.
+            // A ref that was in `packed-refs` gets a file of its own, but that is a change of the ref.
             last.kind = EffectKind::Modify;
         }
         Ok(())
     }
 }
 
-/// Whether git wrote the index of a repository anew and lists in it what was listed there: commands that
-/// only look do that.
+/// Whether git only refreshed the index of a repository and lists the same files in it, as commands such as `git status`
+/// do.
 fn is_same_index(current: &Current, bytes: &[u8]) -> bool {
     let is_index = current.path.name().is_some_and(|name| name.as_bytes() == b"index");
     is_index
@@ -614,12 +624,11 @@ fn is_same_index(current: &Current, bytes: &[u8]) -> bool {
         && git_index::list_the_same(&current.bytes, bytes)
 }
 
-/// Whether build output is what it was.
-fn is_same(current: &Current, entry: &Entry, made: &Made) -> bool {
-    current.content() == Some(made.hash) && current.state.mode == entry.stat.mode
+fn is_unchanged(current: &Current, entry: &LayerEntry, hash: ContentHash) -> bool {
+    current.content() == Some(hash) && current.state.mode == entry.stat.mode
 }
 
-fn rewritten(current: &Current, mode: u32) -> FileState {
+fn with_mode(current: &Current, mode: u32) -> FileState {
     FileState { mode, ..current.state.clone() }
 }
 

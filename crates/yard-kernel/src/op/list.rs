@@ -1,4 +1,4 @@
-//! list: a folder's entries, as deep as asked for; also what is only on disk (W4).
+//! list: a folder's entries, to the requested depth, including entries that only the disk has (W4).
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
@@ -6,35 +6,35 @@ use std::collections::{HashMap, HashSet};
 use yard_core::op::{Depth, Entry, List, ListOrder, Listing};
 use yard_core::{Call, Effect, EffectKind, FileId, FileKind, FileType, Name, Result, WsPath};
 use yard_disk::{EntryKind, Spot, not_found};
-use yard_search::{Flow, Rules, Visit, Walk, is_tolerable};
+use yard_search::{Flow, Visit, Walk, WalkOptions, is_unreadable};
 use yard_store::Node;
 
+use crate::command_output;
 use crate::planner::not_a_folder;
 use crate::proposal::{Execute, Planned};
-use crate::spilled;
-use crate::virtual_files::Shown;
+use crate::virtual_files::VirtualEntries;
 use crate::workspace::Workspace;
 
 impl Execute for List {
-    fn asked(&self) -> Vec<WsPath> {
+    fn named_paths(&self) -> Vec<WsPath> {
         vec![self.path.clone()]
     }
 
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Listing>> {
-        let (path, shown) = match self.depth {
+        let (path, virtuals) = match self.depth {
             Depth::Own | Depth::Levels(0 | 1) => own_folder_at(workspace, &self.path)?,
             _ => folder_at(workspace, &self.path)?,
         };
-        let mut visits = visits(self, workspace, &path, &shown, call)?;
+        let mut visits = visits(self, workspace, &path, &virtuals, call)?;
         visits.retain(|visit| call.may_list(&visit.path));
         let linked = linked_folders(workspace, &visits)?;
         let is_folder = |visit: &Visit| is_folder(visit) || linked.contains(&visit.path);
-        visits.sort_unstable_by(|a, b| in_order(self.order, is_folder, a, b));
+        visits.sort_unstable_by(|a, b| compare(self.order, is_folder, a, b));
         let total = visits.len();
         let limit = self.limit.unwrap_or(workspace.limits().answer_entries);
         let page: Vec<Visit> = visits.into_iter().skip(self.skip).take(limit).collect();
         let truncated = self.skip + page.len() < total;
-        let mut entries = entries(workspace, page, &shown, call)?;
+        let mut entries = entries(workspace, page, &virtuals, call)?;
         for entry in entries.iter_mut().filter(|entry| linked.contains(&entry.path)) {
             *entry = as_folder(entry.clone());
         }
@@ -46,62 +46,72 @@ impl Execute for List {
     }
 }
 
-/// What an operation that looks at files finds at a path: an entry on disk, a virtual file or the folder of
-/// virtual files, or the output of a command.
-pub(crate) struct Place {
+/// The entry that a reading operation finds at a path: one on disk, a virtual file, their folder, or command output.
+pub(crate) struct ReadTarget {
     pub(crate) path: WsPath,
     pub(crate) is_folder: bool,
-    /// The virtual files that are seen from there.
-    pub(crate) shown: Shown,
+    /// The virtual files that are visible from there.
+    pub(crate) virtuals: VirtualEntries,
 }
 
-/// Finds what is at a path, its links followed.
-pub(crate) fn place_at(workspace: &Workspace, path: &WsPath) -> Result<Place> {
-    place_showing(workspace, path, Workspace::shown_below)
+/// Finds the entry at a path, with links followed.
+pub(crate) fn read_target(workspace: &Workspace, path: &WsPath) -> Result<ReadTarget> {
+    read_target_showing(workspace, path, Workspace::virtual_entries_below)
 }
 
-/// As [`place_at`]; `show` says which virtual files are seen from a folder.
-fn place_showing(
+/// As [`read_target`]; `show` says which virtual files are visible from a folder.
+fn read_target_showing(
     workspace: &Workspace,
     path: &WsPath,
-    show: fn(&Workspace, &WsPath) -> Result<Shown>,
-) -> Result<Place> {
+    show: fn(&Workspace, &WsPath) -> Result<VirtualEntries>,
+) -> Result<ReadTarget> {
     if path.is_command_output() {
-        let is_folder = workspace.spilled(path)?.is(FileKind::Folder);
-        return Ok(Place { path: path.clone(), is_folder, shown: Shown::default() });
+        let is_folder = workspace.stat_command_output(path)?.is(FileKind::Folder);
+        return Ok(ReadTarget {
+            path: path.clone(),
+            is_folder,
+            virtuals: VirtualEntries::default(),
+        });
     }
     if let Some(file) = workspace.virtual_file(path)? {
-        return Ok(Place { path: path.clone(), is_folder: false, shown: Shown::only(file) });
+        return Ok(ReadTarget {
+            path: path.clone(),
+            is_folder: false,
+            virtuals: VirtualEntries::single(file),
+        });
     }
-    let shown = show(workspace, path)?;
-    if shown.are_in(path) {
-        return Ok(Place { path: path.clone(), is_folder: true, shown });
+    let virtuals = show(workspace, path)?;
+    if virtuals.are_in(path) {
+        return Ok(ReadTarget { path: path.clone(), is_folder: true, virtuals });
     }
     let spot = workspace.disk.locate(path, true)?;
-    if let Some(led) = workspace.leads_to_theirs(path, &spot) {
-        return place_showing(workspace, &led, show);
+    if let Some(led) = workspace.virtual_target(path, &spot) {
+        return read_target_showing(workspace, &led, show);
     }
     let (found, stat) = match spot {
         Spot::Present { path, stat } => (path, stat),
         Spot::Missing { .. } | Spot::Blocked { .. } => return Err(not_found(path)),
     };
-    let shown = if found == *path { shown } else { show(workspace, &found)? };
-    Ok(Place { path: found, is_folder: stat.is(FileKind::Folder), shown })
+    let virtuals = if found == *path { virtuals } else { show(workspace, &found)? };
+    Ok(ReadTarget { path: found, is_folder: stat.is(FileKind::Folder), virtuals })
 }
 
-/// The folder that a path means, and the virtual files that are seen from it.
-pub(crate) fn folder_at(workspace: &Workspace, path: &WsPath) -> Result<(WsPath, Shown)> {
-    folder_of(place_at(workspace, path)?)
+/// The folder at a path, and the virtual files that are visible from it.
+pub(crate) fn folder_at(workspace: &Workspace, path: &WsPath) -> Result<(WsPath, VirtualEntries)> {
+    folder_of(read_target(workspace, path)?)
 }
 
-/// As [`folder_at`], for one whose own entries alone are shown.
-pub(crate) fn own_folder_at(workspace: &Workspace, path: &WsPath) -> Result<(WsPath, Shown)> {
-    folder_of(place_showing(workspace, path, Workspace::shown_in)?)
+/// As [`folder_at`], for a listing of only the folder's own entries.
+pub(crate) fn own_folder_at(
+    workspace: &Workspace,
+    path: &WsPath,
+) -> Result<(WsPath, VirtualEntries)> {
+    folder_of(read_target_showing(workspace, path, Workspace::virtual_entries_in)?)
 }
 
-fn folder_of(place: Place) -> Result<(WsPath, Shown)> {
-    let Place { path, is_folder, shown } = place;
-    if is_folder { Ok((path, shown)) } else { Err(not_a_folder(&path)) }
+fn folder_of(place: ReadTarget) -> Result<(WsPath, VirtualEntries)> {
+    let ReadTarget { path, is_folder, virtuals } = place;
+    if is_folder { Ok((path, virtuals)) } else { Err(not_a_folder(&path)) }
 }
 
 fn is_folder(visit: &Visit) -> bool {
@@ -119,7 +129,7 @@ fn linked_folders(workspace: &Workspace, visits: &[Visit]) -> Result<HashSet<WsP
     Ok(linked)
 }
 
-/// A link to a folder, as it is listed: it is still a link, of the folder's type.
+/// The entry of a link to a folder: its kind is link, and its type is folder.
 pub(crate) fn as_folder(entry: Entry) -> Entry {
     Entry { file_type: FileType::Folder, size: None, ..entry }
 }
@@ -132,7 +142,7 @@ impl Workspace {
         }
         match self.disk.locate(&visit.path, true) {
             Ok(Spot::Present { stat, .. }) => Ok(stat.is(FileKind::Folder)),
-            // One that leads to nothing, leaves the workspace or goes where nobody may is listed as a file.
+            // A link that is broken, leaves the workspace or may not be followed is listed as a file.
             Ok(Spot::Missing { .. } | Spot::Blocked { .. }) | Err(_) => Ok(false),
         }
     }
@@ -142,17 +152,17 @@ fn visits(
     list: &List,
     workspace: &Workspace,
     path: &WsPath,
-    shown: &Shown,
+    virtuals: &VirtualEntries,
     call: &Call,
 ) -> Result<Vec<Visit>> {
     let mut visits = match list.depth {
-        Depth::Own | Depth::Levels(0 | 1) => own(workspace, path, shown)?,
-        Depth::Levels(levels) => levels_of(workspace, path, levels, shown, call)?,
+        Depth::Own | Depth::Levels(0 | 1) => own(workspace, path, virtuals)?,
+        Depth::Levels(levels) => levels_of(workspace, path, levels, virtuals, call)?,
         Depth::All => {
             let mut all = Vec::new();
-            let rules = Rules { recursive: true, include_ignored: true };
-            let listing = shown.listing();
-            Walk::new(workspace.disk_of(path), call, rules).showing(&listing).run(
+            let options = WalkOptions { recursive: true, include_ignored: true };
+            let view = virtuals.view();
+            Walk::new(workspace.disk_of(path), call, options).viewing(&view).run(
                 path,
                 &mut |visit| {
                     all.push(visit);
@@ -175,15 +185,19 @@ fn is_hidden(path: &[u8]) -> bool {
 }
 
 /// A folder's own entries.
-pub(crate) fn own(workspace: &Workspace, path: &WsPath, shown: &Shown) -> Result<Vec<Visit>> {
+pub(crate) fn own(
+    workspace: &Workspace,
+    path: &WsPath,
+    virtuals: &VirtualEntries,
+) -> Result<Vec<Visit>> {
     let disk = workspace.disk_of(path);
     let listed = match disk.list(path) {
-        // Their folder need not be on disk.
-        Err(_) if shown.are_in(path) => None,
+        // The folder of virtual files need not be on disk.
+        Err(_) if virtuals.are_in(path) => None,
         listed => Some(listed?),
     };
     let mut visits = Vec::new();
-    for entry in shown.among(path, listed).unwrap_or_default() {
+    for entry in virtuals.merged_with(path, listed).unwrap_or_default() {
         let Ok(below) = path.join_bytes(&entry.name) else { continue };
         let kind = match entry.kind {
             Some(kind) => Some(kind),
@@ -199,10 +213,10 @@ fn levels_of(
     workspace: &Workspace,
     path: &WsPath,
     levels: u32,
-    shown: &Shown,
+    virtuals: &VirtualEntries,
     call: &Call,
 ) -> Result<Vec<Visit>> {
-    let mut all = own(workspace, path, shown)?;
+    let mut all = own(workspace, path, virtuals)?;
     let mut level = 0..all.len();
     for _ in 1..levels {
         let folders: Vec<WsPath> = all[level.clone()]
@@ -216,10 +230,10 @@ fn levels_of(
         level.start = all.len();
         for folder in folders {
             call.check()?;
-            match own(workspace, &folder, shown) {
+            match own(workspace, &folder, virtuals) {
                 Ok(entries) => all.extend(entries),
-                // What vanished or may not be read is not in the answer.
-                Err(fault) if is_tolerable(fault.code()) => {}
+                // A folder that vanished or may not be read is left out.
+                Err(fault) if is_unreadable(fault.code()) => {}
                 Err(fault) => return Err(fault),
             }
         }
@@ -233,13 +247,8 @@ fn is_git(visit: &Visit) -> bool {
     visit.path.name().is_some_and(|name| name.as_bytes() == b".git")
 }
 
-/// The place of an entry in a listing.
-fn in_order(
-    order: ListOrder,
-    is_folder: impl Fn(&Visit) -> bool,
-    a: &Visit,
-    b: &Visit,
-) -> Ordering {
+/// Compares two entries by their place in a listing.
+fn compare(order: ListOrder, is_folder: impl Fn(&Visit) -> bool, a: &Visit, b: &Visit) -> Ordering {
     let folders_first = |a: &Visit, b: &Visit| (!is_folder(a)).cmp(&!is_folder(b));
     match order {
         ListOrder::FoldersFirst => folders_first(a, b).then_with(|| a.path.cmp(&b.path)),
@@ -255,44 +264,44 @@ fn in_order(
     }
 }
 
-/// Folders name by name: a slash is no letter that sorts.
+/// Compares two folders name by name, so that the slash has no place in the order.
 fn by_names(a: Option<&WsPath>, b: Option<&WsPath>) -> Ordering {
     let names = |path: Option<&WsPath>| path.map(|path| path.names().collect::<Vec<_>>());
     names(a).cmp(&names(b))
 }
 
-/// Entries with their metadata; what vanished meanwhile is left out.
+/// Entries with their metadata, without those that vanished meanwhile.
 pub(crate) fn entries(
     workspace: &Workspace,
     visits: Vec<Visit>,
-    shown: &Shown,
+    virtuals: &VirtualEntries,
     call: &Call,
 ) -> Result<Vec<Entry>> {
     let Some(first) = visits.first() else { return Ok(Vec::new()) };
-    // The output of commands is listed on its own, so that all of them are on one disk.
+    // Command output is never in one listing with other entries, so that all entries are on one disk.
     let mut stats = workspace.disk_of(&first.path).stats();
-    let mut lookup = Lookup::new(workspace);
+    let mut lookup = NodeLookup::new(workspace);
     let mut entries = Vec::with_capacity(visits.len());
     for Visit { path, .. } in visits {
         call.check()?;
-        let stat = if shown.holds(&path) { None } else { stats.stat(&path)? };
-        if let Some(entry) = shown.entry(&path, stat.as_ref()) {
+        let stat = if virtuals.contain(&path) { None } else { stats.stat(&path)? };
+        if let Some(entry) = virtuals.entry(&path, stat.as_ref()) {
             entries.push(entry);
             continue;
         }
         let Some(stat) = stat else { continue };
         if path.is_command_output() {
-            entries.push(spilled::entry(path, &stat));
+            entries.push(command_output::entry(path, &stat));
             continue;
         }
-        let known = workspace.judge(lookup.node(&path)?, &path, &stat, None, call)?;
-        entries.push(workspace.entry(path, &stat, &known));
+        let state = workspace.sync_state_of(lookup.node(&path)?, &path, &stat, None, call)?;
+        entries.push(workspace.entry(path, &stat, &state));
     }
     Ok(entries)
 }
 
-/// Looks up many nodes, a folder's children at once when more than a few of them are wanted.
-pub(crate) struct Lookup<'a> {
+/// Looks up many nodes. Once more than a few children of a folder were looked up, it loads all of them at once.
+pub(crate) struct NodeLookup<'a> {
     workspace: &'a Workspace,
     folders: HashMap<WsPath, Option<FileId>>,
     at: Option<Children>,
@@ -300,14 +309,15 @@ pub(crate) struct Lookup<'a> {
 
 struct Children {
     folder: WsPath,
-    asked: usize,
+    lookups: usize,
     all: Option<HashMap<Name, Node>>,
 }
 
-/// More than a page of an answer: loading a large folder costs as much as thousands of single look-ups.
+/// Single look-ups before a folder is loaded, which for a large one costs as much as thousands of them. This is more than
+/// the entries of one page.
 const FEW: usize = 128;
 
-impl<'a> Lookup<'a> {
+impl<'a> NodeLookup<'a> {
     pub(crate) fn new(workspace: &'a Workspace) -> Self {
         Self { workspace, folders: HashMap::new(), at: None }
     }
@@ -318,14 +328,14 @@ impl<'a> Lookup<'a> {
         let Some(parent) = self.folder(&folder)? else { return Ok(None) };
         let store = self.workspace.store();
         if self.at.as_ref().is_none_or(|at| at.folder != folder) {
-            self.at = Some(Children { folder, asked: 0, all: None });
+            self.at = Some(Children { folder, lookups: 0, all: None });
         }
         let Some(at) = &mut self.at else { return Ok(None) };
-        at.asked += 1;
+        at.lookups += 1;
         if let Some(all) = &mut at.all {
             return Ok(all.remove(&name));
         }
-        if at.asked <= FEW {
+        if at.lookups <= FEW {
             return Ok(store.child(parent, &name)?);
         }
         let children = store.children(parent)?;

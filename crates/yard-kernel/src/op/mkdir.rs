@@ -6,13 +6,13 @@ use yard_core::{
 };
 use yard_disk::Spot;
 
-use crate::draft::Records;
+use crate::draft::StepOrigin;
 use crate::planner::{Planner, not_a_folder};
 use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;
 
 impl Execute for Mkdir {
-    fn asked(&self) -> Vec<WsPath> {
+    fn named_paths(&self) -> Vec<WsPath> {
         vec![self.path.clone()]
     }
 
@@ -42,7 +42,7 @@ impl Execute for Mkdir {
         }
         // A folder that exists and is new to the store is adopted, so that its id holds from now on.
         if planner.draft.changes.is_empty() {
-            planner.draft.records = Records::Others;
+            planner.draft.origin = StepOrigin::External;
         }
         planner.propose::<Self>(answer)
     }

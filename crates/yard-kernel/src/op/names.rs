@@ -1,5 +1,5 @@
-//! names: what a folder's entries are called. No entry is looked at, on disk or in the store: a listing that
-//! shows nothing else need not pay for more.
+//! names: the names of a folder's entries. No metadata is read, from the disk or the store, so that a listing that shows
+//! only names is fast.
 
 use yard_core::op::{Named, Names, NamesAnswer};
 use yard_core::{Call, Effect, EffectKind, Result, WsPath};
@@ -9,17 +9,17 @@ use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;
 
 impl Execute for Names {
-    fn asked(&self) -> Vec<WsPath> {
+    fn named_paths(&self) -> Vec<WsPath> {
         vec![self.path.clone()]
     }
 
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<NamesAnswer>> {
-        let (path, shown) = match self.for_tree {
+        let (path, virtuals) = match self.for_tree {
             true => folder_at(workspace, &self.path)?,
             false => own_folder_at(workspace, &self.path)?,
         };
-        let shown = if self.for_tree { shown.hidden(&path) } else { shown };
-        let mut visits = own(workspace, &path, &shown)?;
+        let virtuals = if self.for_tree { virtuals.without_files(&path) } else { virtuals };
+        let mut visits = own(workspace, &path, &virtuals)?;
         visits.retain(|visit| call.may_list(&visit.path));
         visits.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         let total = visits.len();

@@ -1,5 +1,5 @@
-//! patch: any number of files come, go, move and change by one patch, in one step. Where any of its
-//! places is a guess nothing is changed (X3).
+//! patch: one patch creates, deletes, moves and changes any number of files in one step. If the place of one of its hunks is
+//! ambiguous, nothing is changed (X3).
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,10 +12,10 @@ use yard_core::{
 use yard_disk::{EntryStat, Shape, Spot, not_found, read_all};
 
 use crate::load_limits::check_loadable;
-use crate::making::{self, Made, Wanted};
-use crate::op::relocate::carry;
+use crate::op::relocate::move_entry;
 use crate::planner::{Current, Planner, not_a_folder};
 use crate::proposal::{Execute, Planned};
+use crate::staging::{self, ContentToStage, StagedContent};
 use crate::workspace::Workspace;
 use yard_search::parallel;
 
@@ -23,30 +23,30 @@ use yard_search::parallel;
 const EXECUTABLE: u32 = 0o111;
 
 impl Execute for ApplyPatch {
-    const EDITS: bool = true;
+    const IS_EDIT: bool = true;
 
-    fn asked(&self) -> Vec<WsPath> {
+    fn named_paths(&self) -> Vec<WsPath> {
         let named = |path: &Option<String>| WsPath::parse_shown(path.as_deref()?).ok();
         let files = self.patch.files.iter();
         files.flat_map(|file| [named(&file.old_path), named(&file.new_path)]).flatten().collect()
     }
 
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Patched>> {
-        let mut tree = Tree::new(workspace, call);
+        let mut tree = PatchedTree::new(workspace, call);
         let jobs = patch::jobs(&self.patch)?;
         tree.read_all(&jobs)?;
         let changes = call.bounding(workspace.limits().load_bytes, |bounds| {
             parallel::map(&jobs, call, |job| job.apply(|text| tree.bytes(text), bounds))
         })?;
         let mut files = Vec::with_capacity(changes.len());
-        // What goes away makes room for what comes.
+        // Files are deleted first, so that new ones can have their paths.
         for change in changes.iter().filter(|change| change.action == Action::Delete) {
             tree.remove(change)?;
         }
         let contents = tree.contents(&changes)?;
         for (change, content) in changes.iter().zip(contents) {
             call.check()?;
-            files.push(tree.make(change, content)?);
+            files.push(tree.plan_change(change, content)?);
         }
         if tree.planner.draft.changes.is_empty() {
             let message = "the patch changes nothing: what it asks for is there already. Go on, or send other lines";
@@ -55,8 +55,8 @@ impl Execute for ApplyPatch {
         tree.planner.propose::<Self>(Patched { files })
     }
 
-    fn reads(&self) -> Vec<WsPath> {
-        // What only goes or moves is not looked into.
+    fn read_paths(&self) -> Vec<WsPath> {
+        // A file that is only deleted or moved is not read.
         let fitted = self.patch.files.iter().filter(|file| !file.hunks.is_empty());
         let copied = |file: &&patch::FilePatch| file.transfer == Some(Transfer::Copy);
         let read = fitted.chain(self.patch.files.iter().filter(copied));
@@ -65,53 +65,53 @@ impl Execute for ApplyPatch {
     }
 }
 
-/// The files that a patch names, as they are.
-struct Tree<'a> {
+/// The current files that a patch names.
+struct PatchedTree<'a> {
     planner: Planner<'a>,
-    /// By the text of the path, as the patch has it.
-    found: HashMap<String, Current>,
-    /// How the patch names what is at a place: links may lead two names to one.
+    /// By the path as written in the patch.
+    files: HashMap<String, Current>,
+    /// The path as written in the patch for each resolved path: because of links, two may lead to the same file.
     names: HashMap<WsPath, String>,
 }
 
-impl<'a> Tree<'a> {
+impl<'a> PatchedTree<'a> {
     fn new(workspace: &'a Workspace, call: &'a Call) -> Self {
         let planner = Planner::new(workspace, call);
-        Self { planner, found: HashMap::new(), names: HashMap::new() }
+        Self { planner, files: HashMap::new(), names: HashMap::new() }
     }
 
-    /// Notes by which name the patch means a place.
-    fn name(&mut self, place: &WsPath, text: &str) -> Result<()> {
-        let first = self.names.entry(place.clone()).or_insert_with(|| text.to_owned());
+    /// Notes which text of the patch names a path. A fault if two texts name the same path.
+    fn name(&mut self, path: &WsPath, text: &str) -> Result<()> {
+        let first = self.names.entry(path.clone()).or_insert_with(|| text.to_owned());
         if first == text {
             return Ok(());
         }
         let message = format!(
-            "the patch names {place} twice, as {first} and as {text}: links lead there. Nothing \
-             was changed. Name it once, as {place}."
+            "the patch names {path} twice, as {first} and as {text}: links lead there. Nothing \
+             was changed. Name it once, as {path}."
         );
         Err(Fault::new(FaultCode::BadArgument, message).about(Subject::Patch))
     }
 
-    /// Reads every file that the patch starts from, or finds in its way.
+    /// Reads every file that the patch changes, and those at the paths of new files.
     fn read_all(&mut self, jobs: &[Job<'_>]) -> Result<()> {
-        let mut asked = HashSet::new();
+        let mut seen = HashSet::new();
         let reads = jobs.iter().flat_map(Job::reads);
-        let texts: Vec<&str> = reads.filter(|text| asked.insert(*text)).collect();
+        let texts: Vec<&str> = reads.filter(|text| seen.insert(*text)).collect();
         let Planner { workspace, call, .. } = self.planner;
-        let sights = parallel::map(&texts, call, |text| Sight::of(workspace, text))?;
-        for (text, sight) in texts.into_iter().zip(sights) {
-            let Some(Sight { path, stat, bytes }) = sight else { continue };
+        let files = parallel::map(&texts, call, |text| LoadedFile::read(workspace, text))?;
+        for (text, file) in texts.into_iter().zip(files) {
+            let Some(LoadedFile { path, stat, bytes }) = file else { continue };
             self.name(&path, text)?;
             let current = self.planner.current_read(&path, stat, bytes)?;
-            self.found.insert(text.to_owned(), current);
+            self.files.insert(text.to_owned(), current);
         }
         Ok(())
     }
 
-    /// The bytes of a file that was read; none where there is no file.
+    /// The bytes of a file that was read; `None` if there is no file.
     fn bytes(&self, text: &str) -> Result<Option<&Vec<u8>>> {
-        Ok(self.found.get(text).map(|current| &*current.bytes))
+        Ok(self.files.get(text).map(|current| &*current.bytes))
     }
 
     fn remove(&mut self, change: &Change) -> Result<()> {
@@ -121,42 +121,55 @@ impl<'a> Tree<'a> {
         Ok(())
     }
 
-    /// The new contents of files that come and of those that stay in their place, all made at once: most
-    /// patches are nothing else.
-    fn contents(&self, changes: &[Change]) -> Result<Vec<Option<Made>>> {
+    /// Stages the contents of new files and of files that are changed in place, all in parallel: most patches have no
+    /// others.
+    fn contents(&self, changes: &[Change]) -> Result<Vec<Option<StagedContent>>> {
         let Planner { workspace, call, effort, .. } = self.planner;
-        let wanted: Vec<_> = changes.iter().map(|change| self.wanted(change)).collect();
-        let is_wanted: Vec<bool> = wanted.iter().map(Option::is_some).collect();
-        let wanted: Vec<_> = wanted.into_iter().flatten().collect();
-        let mut made = making::make_all(workspace, &wanted, effort, call)?.into_iter();
-        Ok(is_wanted.into_iter().map(|is| is.then(|| made.next()).flatten()).collect())
+        let contents: Vec<_> = changes.iter().map(|change| self.content_for(change)).collect();
+        let has_content: Vec<bool> = contents.iter().map(Option::is_some).collect();
+        let contents: Vec<_> = contents.into_iter().flatten().collect();
+        let mut staged = staging::stage_all(workspace, &contents, effort, call)?.into_iter();
+        Ok(has_content.into_iter().map(|has| has.then(|| staged.next()).flatten()).collect())
     }
 
-    fn wanted<'b>(&'b self, change: &'b Change) -> Option<Wanted<'b>> {
+    fn content_for<'b>(&'b self, change: &'b Change) -> Option<ContentToStage<'b>> {
         let bytes = change.content.as_slice();
         match (change.action, change.transfer) {
             (Action::Add, _) => {
                 let path = parsed(change.new_path.as_deref()?).ok()?;
                 let shape = Shape { mode: self.new_mode(change, None), owner: None, taking: None };
-                Some(Wanted { bytes, base: None, kind: FileKind::File, shape, path, from: None })
+                Some(ContentToStage {
+                    bytes,
+                    base: None,
+                    kind: FileKind::File,
+                    shape,
+                    path,
+                    layer: None,
+                })
             }
             (Action::Update, None) => {
-                let current = self.found.get(change.old_path.as_deref()?)?;
+                let current = self.files.get(change.old_path.as_deref()?)?;
                 let differs = *current.bytes != change.content;
-                differs.then(|| self.planner.wanted(current, bytes, &rewritten(current, change)))
+                differs.then(|| {
+                    self.planner.content_for(current, bytes, &patched_state(current, change))
+                })
             }
             _ => None,
         }
     }
 
-    fn make(&mut self, change: &Change, content: Option<Made>) -> Result<PatchedFile> {
+    fn plan_change(
+        &mut self,
+        change: &Change,
+        content: Option<StagedContent>,
+    ) -> Result<PatchedFile> {
         let mut copied_from = None;
         let (path, moved_from) = match (change.action, change.transfer) {
             (Action::Delete, _) => (self.source(change)?.path, None),
             (Action::Add, _) => (self.create(change, None, content)?, None),
             (Action::Update, Some(Transfer::Copy)) => {
                 let source = self.source(change)?;
-                // A copy shows what it was made of.
+                // A copy reveals the content of its source.
                 let (path, file_type) = (source.path.clone(), source.state.file_type);
                 self.planner.effect.push(EffectKind::Read, path, file_type);
                 copied_from = Some(source.path.clone());
@@ -165,7 +178,7 @@ impl<'a> Tree<'a> {
             (Action::Update, Some(Transfer::Rename)) => {
                 let source = self.source_itself(change)?;
                 let to = self.target(change)?;
-                let moved = carry(&mut self.planner, &source, &to)?;
+                let moved = move_entry(&mut self.planner, &source, &to)?;
                 self.rewrite(&moved, change, content)?;
                 (moved.path, Some(source.path))
             }
@@ -182,13 +195,14 @@ impl<'a> Tree<'a> {
 
     fn source(&self, change: &Change) -> Result<Current> {
         let text = change.old_path.as_deref().unwrap_or_default();
-        self.found.get(text).cloned().ok_or_else(|| match parsed(text) {
+        self.files.get(text).cloned().ok_or_else(|| match parsed(text) {
             Ok(path) => not_found(&path),
             Err(fault) => fault,
         })
     }
 
-    /// As [`Tree::source`], for one that leaves its place: a link would stay behind, leading nowhere.
+    /// As [`PatchedTree::source`], for a file that is moved or deleted. A fault if the path is a link, which would be left
+    /// behind broken.
     fn source_itself(&self, change: &Change) -> Result<Current> {
         let current = self.source(change)?;
         let named = parsed(change.old_path.as_deref().unwrap_or_default())?;
@@ -205,14 +219,14 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Where a file comes to be; the links above it are followed.
+    /// The path of a new or moved file, with the links above it followed.
     fn target(&mut self, change: &Change) -> Result<WsPath> {
         let text = change.new_path.as_deref().unwrap_or_default();
         let named = parsed(text)?;
         let path = match self.planner.workspace.locate_to_change(&named, false)? {
             Spot::Present { path, .. } => return Err(super::write::exists(&path)),
             Spot::Missing { path } => path,
-            // A file that the patch deletes makes room for a folder.
+            // The patch deletes the file that blocks the path.
             Spot::Blocked { by } if self.planner.is_vacated(&by) && named.is_within(&by) => named,
             Spot::Blocked { by } => return Err(not_a_folder(&by)),
         };
@@ -224,7 +238,7 @@ impl<'a> Tree<'a> {
         &mut self,
         change: &Change,
         copied: Option<&Current>,
-        content: Option<Made>,
+        content: Option<StagedContent>,
     ) -> Result<WsPath> {
         let path = self.target(change)?;
         let bytes = change.content.as_slice();
@@ -233,29 +247,36 @@ impl<'a> Tree<'a> {
         let mode = self.new_mode(change, copied);
         self.planner.create_image(&path, file_type, false, |planner, shape| {
             let (base, kind, shape) = (None, FileKind::File, Shape { mode, ..*shape });
-            let wanted = Wanted { bytes, base, kind, shape, path: path.clone(), from: None };
-            let made = content.map_or_else(|| wanted.make(planner.workspace, planner.effort), Ok);
-            Ok(planner.accept(made?))
+            let path = path.clone();
+            let to_stage = ContentToStage { bytes, base, kind, shape, path, layer: None };
+            let stage = || to_stage.stage(planner.workspace, planner.effort);
+            let staged = content.map_or_else(stage, Ok)?;
+            Ok(planner.add_content(staged))
         })?;
         Ok(path)
     }
 
-    /// A new file gets the mode that the process's mask leaves, with git's bits; a copy its source's.
+    /// The mode of a new file: that of the process's umask with git's bits, or for a copy that of its source.
     fn new_mode(&self, change: &Change, copied: Option<&Current>) -> Option<u32> {
         let usual = self.planner.workspace.folder_mode;
-        let asked = change.mode.map(|mode| with_git_mode(usual & 0o666, mode, usual));
-        asked.or_else(|| copied.map(|source| source.state.mode))
+        let from_patch = change.mode.map(|mode| with_git_mode(usual & 0o666, mode, usual));
+        from_patch.or_else(|| copied.map(|source| source.state.mode))
     }
 
-    /// Gives a file the content and the mode that the patch says, if either is another.
-    fn rewrite(&mut self, current: &Current, change: &Change, content: Option<Made>) -> Result<()> {
+    /// Plans the content and the mode that the patch gives to a file, if one of them changes.
+    fn rewrite(
+        &mut self,
+        current: &Current,
+        change: &Change,
+        content: Option<StagedContent>,
+    ) -> Result<()> {
         let (limits, size) = (self.planner.workspace.limits(), change.content.len() as u64);
         check_loadable(size, limits, &current.path)?;
-        let after = rewritten(current, change);
+        let after = patched_state(current, change);
         if let Some(content) = content {
             self.planner.check_replaceable(current)?;
-            self.planner.put_made(current, after, content)?;
-            return self.planner.keep_attributes(current);
+            self.planner.put_staged(current, after, content)?;
+            return self.planner.copy_attributes(current);
         }
         let differs = *current.bytes != change.content;
         if !differs && after == current.state {
@@ -267,16 +288,16 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// A file that was read, before the plan knows of it.
-struct Sight {
+/// A file that was read in parallel, before it is added to the plan.
+struct LoadedFile {
     path: WsPath,
     stat: EntryStat,
     bytes: Vec<u8>,
 }
 
-impl Sight {
-    /// What a path of a patch leads to, if there is anything.
-    fn of(workspace: &Workspace, text: &str) -> Result<Option<Self>> {
+impl LoadedFile {
+    /// Reads the file at a path of a patch, if there is one.
+    fn read(workspace: &Workspace, text: &str) -> Result<Option<Self>> {
         let (path, seen) = match workspace.locate_to_change(&parsed(text)?, true)? {
             Spot::Missing { .. } | Spot::Blocked { .. } => return Ok(None),
             Spot::Present { path, stat } => (path, stat),
@@ -288,15 +309,14 @@ impl Sight {
     }
 }
 
-/// A file as the patch leaves it, but for its content.
-fn rewritten(current: &Current, change: &Change) -> FileState {
+/// The state of a file after the patch, without its content.
+fn patched_state(current: &Current, change: &Change) -> FileState {
     let mode = current.state.mode;
-    let mode = change.mode.map_or(mode, |asked| with_git_mode(mode, asked, mode | mode >> 2));
+    let mode = change.mode.map_or(mode, |git| with_git_mode(mode, git, mode | mode >> 2));
     FileState { mode, ..current.state.clone() }
 }
 
-/// A mode with the bits of a mode of git's: whoever may read may run what is executable, as far as
-/// `allowed` goes.
+/// A mode with the executable bits of a mode of git: those who may read may execute, within `allowed`.
 fn with_git_mode(mode: u32, git: u32, allowed: u32) -> u32 {
     match git & EXECUTABLE {
         0 => mode & !EXECUTABLE,
@@ -304,7 +324,7 @@ fn with_git_mode(mode: u32, git: u32, allowed: u32) -> u32 {
     }
 }
 
-/// A path of a patch. Its dialect wrote it as the workspace shows it.
+/// Parses a path of a patch. The toolset has made it a path of the workspace.
 fn parsed(text: &str) -> Result<WsPath> {
     WsPath::parse_shown(text).map_err(|error| {
         let code = match error {
@@ -320,7 +340,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn git_s_modes_set_and_clear_what_may_be_run() {
+    fn modes_of_git_set_and_clear_the_executable_bits() {
         assert_eq!(with_git_mode(0o644, 0o100_755, 0o755), 0o755);
         assert_eq!(with_git_mode(0o600, 0o100_755, 0o700), 0o700);
         assert_eq!(with_git_mode(0o640, 0o100_755, 0o750), 0o750);

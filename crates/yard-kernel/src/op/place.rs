@@ -1,4 +1,4 @@
-//! place: what was uploaded becomes a file, new or replaced; the folders above it are made.
+//! place: makes an upload a file, new or replaced, and makes the folders above it.
 
 use yard_core::op::{Changed, OnExisting, OnMissingFolder, Place, Write};
 use yard_core::{Call, FileKind, FileType, Result, WsPath};
@@ -7,37 +7,37 @@ use yard_disk::{EntryKind, EntryStat, Spot, is_folder, special};
 use crate::op::{stale, write};
 use crate::planner::{Large, Planner, not_a_folder};
 use crate::proposal::{Execute, Planned};
-use crate::upload::Arrived;
+use crate::upload::ReceivedFile;
 use crate::workspace::Workspace;
 
 impl Execute for Place {
-    fn asked(&self) -> Vec<WsPath> {
+    fn named_paths(&self) -> Vec<WsPath> {
         vec![self.path.clone()]
     }
 
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Changed>> {
-        let arrived = workspace.uploads.find(self.upload)?;
-        if arrived.size <= workspace.limits().load_bytes {
-            return as_write(self, arrived.bytes(&self.path)?).plan(workspace, call);
+        let upload = workspace.uploads.find(self.upload)?;
+        if upload.size <= workspace.limits().load_bytes {
+            return as_write(self, upload.bytes(&self.path)?).plan(workspace, call);
         }
         match workspace.disk.locate(&self.path, true)? {
             Spot::Blocked { by } => Err(not_a_folder(&by)),
-            Spot::Missing { path } => create(self, &arrived, &path, workspace, call),
+            Spot::Missing { path } => create(self, &upload, &path, workspace, call),
             Spot::Present { path, stat } => match stat.kind {
                 EntryKind::Known(FileKind::Folder) => Err(is_folder(&path)),
                 EntryKind::Special(what) => Err(special(&path, what)),
-                EntryKind::Known(_) => replace(self, &arrived, &path, &stat, workspace, call),
+                EntryKind::Known(_) => replace(self, &upload, &path, &stat, workspace, call),
             },
         }
     }
 
-    /// Whether a hash is that of a file is told only to who may read the file.
-    fn reads(&self) -> Vec<WsPath> {
+    // Comparing a hash reveals the content to the caller.
+    fn read_paths(&self) -> Vec<WsPath> {
         self.expected.iter().map(|_| self.path.clone()).collect()
     }
 }
 
-/// What can be loaded is written like any other content, and stored as small as one.
+/// The write that has the same effect, for a content that is small enough to be loaded and compressed.
 fn as_write(place: &Place, content: Vec<u8>) -> Write {
     Write {
         path: place.path.clone(),
@@ -52,7 +52,7 @@ fn as_write(place: &Place, content: Vec<u8>) -> Write {
 
 fn create(
     place: &Place,
-    arrived: &Arrived,
+    upload: &ReceivedFile,
     path: &WsPath,
     workspace: &Workspace,
     call: &Call,
@@ -64,7 +64,7 @@ fn create(
     let file_type = place.file_type.unwrap_or(FileType::Document);
     let (file, version, hash) =
         planner.create_image(path, file_type, false, |planner, shape| {
-            planner.receive(arrived, shape, path)
+            planner.stage_upload(upload, shape, path)
         })?;
     let (path, hash) = (path.clone(), Some(hash));
     let answer = Changed { path, file, version, hash, created: true, unchanged: false };
@@ -73,7 +73,7 @@ fn create(
 
 fn replace(
     place: &Place,
-    arrived: &Arrived,
+    upload: &ReceivedFile,
     path: &WsPath,
     seen: &EntryStat,
     workspace: &Workspace,
@@ -90,8 +90,8 @@ fn replace(
     after.file_type = place.file_type.unwrap_or(after.file_type);
     after.json = false;
     let (version, hash) = planner
-        .put_image(&current, after, |planner, shape| planner.receive(arrived, shape, path))?;
-    planner.keep_attributes(&current)?;
+        .put_image(&current, after, |planner, shape| planner.stage_upload(upload, shape, path))?;
+    planner.copy_attributes(&current)?;
     let file = current.id;
     let (path, hash) = (path.clone(), Some(hash));
     let unchanged = current.content() == hash;

@@ -1,5 +1,5 @@
-//! purge: what a removed file held goes for good. It is no step, because nothing could undo it: it
-//! leaves its audit row, and the history of the file stays.
+//! purge: removes the contents of a removed file for good. It is no step, because nothing could undo it, but it has an audit
+//! row, and the history of the file remains.
 
 use yard_core::op::{Purge, PurgeAnswer};
 use yard_core::{Call, Effect, EffectKind, Fault, FaultCode, FileId, FileKind, Result, Subject};
@@ -7,9 +7,9 @@ use yard_store::{Node, Purged, StoreError};
 
 use crate::applied::flush_to;
 use crate::op::history::find_file;
-use crate::proposal::{Deed, Execute, Planned, Proposal};
+use crate::proposal::{CommitWork, Execute, Planned, Proposal};
 use crate::recovery;
-use crate::signed::Signed;
+use crate::step_metadata::StepMetadata;
 use crate::workspace::Workspace;
 
 /// Most files that the audit row of a purge names.
@@ -34,7 +34,10 @@ impl Execute for Purge {
             contents: purged.contents.len() as u64,
             bytes: purged.bytes,
         });
-        Ok(Planned::Change(Box::new(Proposal { effect, deed: Deed::Purge { files, answer } })))
+        Ok(Planned::Change(Box::new(Proposal {
+            effect,
+            work: CommitWork::Purge { files, answer },
+        })))
     }
 }
 
@@ -46,8 +49,7 @@ fn living(node: &Node) -> Fault {
     Fault::new(FaultCode::Exists, message).about(Subject::Path)
 }
 
-/// A removed entry; of a folder, with everything below it that the same step removed and that has not
-/// come back since.
+/// A removed entry, and for a folder everything below it that the same step removed and that was not restored since.
 fn removed_together(workspace: &Workspace, node: Node, call: &Call) -> Result<Vec<Node>> {
     if node.last.kind != FileKind::Folder {
         return Ok(vec![node]);
@@ -68,35 +70,35 @@ fn removed_together(workspace: &Workspace, node: Node, call: &Call) -> Result<Ve
     Ok(nodes)
 }
 
-/// Makes a purge so; `None` if a file came back since it was planned.
+/// Commits a purge. `None` if a file was restored since the plan.
 ///
-/// Under the workspace's lock: no step is on its way to the disk. The disk is flushed first, so that
-/// no crash of the machine brings a removed file back to be recovered.
-pub(crate) fn land(
+/// It runs under the workspace's lock, so that no step is being projected. The disk is flushed first, so that no power loss
+/// makes recovery need a purged content.
+pub(crate) fn commit_purge(
     workspace: &Workspace,
     files: &[FileId],
-    signed: Signed,
+    metadata: StepMetadata,
     call: &Call,
 ) -> Result<Option<Purged>> {
     let _lock = workspace.locks.acquire(call)?;
-    let head = recovery::settle(workspace, call)?;
-    // What commands wrote holds the same bytes, until it is gone.
+    let head = recovery::recover(workspace, call)?;
+    // Layers of dropped runs may have the same bytes until they are deleted.
     workspace.runs.settle();
     flush_to(workspace, head, call)?;
-    // What commands said may hold what is purged; nobody can tell.
-    workspace.spills.clear()?;
-    let mut entry = signed.audit;
+    // Command output may quote the purged contents.
+    workspace.command_outputs.clear()?;
+    let mut entry = metadata.audit;
     entry.detail = format!("{} ({})", entry.detail, named(files));
     let purged = match workspace.store().purge(files, &entry) {
         Ok(purged) => purged,
         Err(StoreError::Misfit(_) | StoreError::Moved { .. }) => return Ok(None),
         Err(error) => return Err(failed(workspace, files, error)),
     };
-    // Their requests were denied with the purge: what they changed may hold the same bytes.
+    // The purge denied their approvals, and their layers may have the same bytes.
     workspace.drop_waiting_runs()?;
-    workspace.in_parts.release();
+    workspace.range_reads.clear();
     workspace.stage.discard_displaced(files);
-    bury(workspace)?;
+    delete_purged_files(workspace)?;
     Ok(Some(purged))
 }
 
@@ -109,13 +111,13 @@ fn named(files: &[FileId]) -> String {
     }
 }
 
-/// A purge that failed after it happened is not to be taken for one that did not.
+/// The fault of a failed purge. If the purge is recorded all the same, the fault says so.
 fn failed(workspace: &Workspace, files: &[FileId], error: StoreError) -> Fault {
-    let happened = files
+    let is_recorded = files
         .iter()
         .any(|file| matches!(workspace.store().node(*file), Ok(Some(node)) if node.purged));
     let fault = Fault::from(error);
-    if !happened {
+    if !is_recorded {
         return fault;
     }
     let message = format!(
@@ -126,7 +128,7 @@ fn failed(workspace: &Workspace, files: &[FileId], error: StoreError) -> Fault {
 }
 
 /// Removes kept files whose contents were purged. The caller holds the workspace's lock.
-pub(crate) fn bury(workspace: &Workspace) -> Result<()> {
+pub(crate) fn delete_purged_files(workspace: &Workspace) -> Result<()> {
     let pending = workspace.store().pending_deletions()?;
     if pending.is_empty() {
         return Ok(());

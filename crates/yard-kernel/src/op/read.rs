@@ -11,8 +11,8 @@ use yard_core::op::{Read, ReadAnswer};
 use yard_core::{Call, ContentHash, Effect, EffectKind, FaultCode, Result, WsPath};
 use yard_disk::{EntryStat, is_folder, read_all};
 
+use crate::command_output;
 use crate::proposal::{Execute, Planned};
-use crate::spilled;
 use crate::workspace::Workspace;
 
 use part::Part;
@@ -22,7 +22,7 @@ use stream::Stream;
 const WHOLE: u64 = 1 << 20;
 
 impl Execute for Read {
-    fn asked(&self) -> Vec<WsPath> {
+    fn named_paths(&self) -> Vec<WsPath> {
         vec![self.path.clone()]
     }
 
@@ -49,7 +49,7 @@ impl Execute for Read {
         Ok(answer(part, path, stat.size(), stored))
     }
 
-    fn reads(&self) -> Vec<WsPath> {
+    fn read_paths(&self) -> Vec<WsPath> {
         vec![self.path.clone()]
     }
 }
@@ -76,8 +76,8 @@ impl Stored {
         hash: Option<ContentHash>,
         call: &Call,
     ) -> Result<Self> {
-        let known = workspace.known(path, stat, hash, call)?;
-        let (synced, state) = (known.synced, known.node.and_then(|node| node.state));
+        let state = workspace.sync_state(path, stat, hash, call)?;
+        let (synced, state) = (state.synced, state.node.and_then(|node| node.state));
         let json = state.as_ref().is_some_and(|state| state.json);
         let content = state.and_then(|state| state.content);
         Ok(Self { synced, json, content_on_disk: content.filter(|_| synced) })
@@ -132,7 +132,7 @@ fn link_target_elsewhere(
         return Ok(None);
     }
     let spot = workspace.disk.locate(asked, true)?;
-    Ok(workspace.leads_to_theirs(asked, &spot))
+    Ok(workspace.virtual_target(asked, &spot))
 }
 
 /// The answer for a file that is not in the workspace's own folder, and so has no versions.
@@ -155,8 +155,8 @@ fn plan_command_output(
     asked: &WsPath,
     call: &Call,
 ) -> Result<Planned<ReadAnswer>> {
-    let (path, from) = spilled::from_byte(asked);
-    let seen = workspace.spilled(&path)?;
+    let (path, from) = command_output::split_offset(asked);
+    let seen = workspace.stat_command_output(&path)?;
     let (mut file, stat) = workspace.disk_of(&path).open_seen(&path, &seen)?;
     let part = match from {
         0 => read_part(read, &mut file, &stat, &path, call)?,
@@ -174,7 +174,7 @@ fn plan_virtual(
     call: &Call,
 ) -> Result<Option<Planned<ReadAnswer>>> {
     let Some(bytes) = workspace.virtual_text(path, call)? else {
-        return match workspace.shown_below(path)?.are_in(path) {
+        return match workspace.virtual_entries_below(path)?.are_in(path) {
             true => Err(is_folder(path)),
             false => Ok(None),
         };

@@ -1,5 +1,5 @@
-//! move: a file, folder or link goes somewhere else, with its id, its history and everything below it.
-//! A file in its way stays, or gets its content as a new version.
+//! move: moves a file, folder or link, with its id, its history and everything below it. A file at the target is not
+//! replaced, or gets the content of the moved file as a new version.
 
 use yard_core::op::{Move, Moved, OnExisting};
 use yard_core::{
@@ -10,11 +10,11 @@ use yard_disk::{EntryKind, EntryStat, Spot, not_found, special};
 use crate::load_limits::check_loadable;
 use crate::planner::{Current, Large, Planner, join, not_a_folder};
 use crate::proposal::{Execute, Planned};
-use crate::virtual_files::{self, is_their_folder};
+use crate::virtual_files::{self, is_virtual_folder};
 use crate::workspace::Workspace;
 
 impl Execute for Move {
-    fn asked(&self) -> Vec<WsPath> {
+    fn named_paths(&self) -> Vec<WsPath> {
         vec![self.from.clone(), self.to.clone()]
     }
 
@@ -31,14 +31,14 @@ impl Execute for Move {
         }
         check_chats(workspace, &from, &to)?;
         let mut planner = Planner::new(workspace, call);
-        if let Some(found) = workspace.disk.stat(&to)? {
-            let moved = replace(&mut planner, (&from, &stat), (&to, &found))?;
+        if let Some(occupant) = workspace.disk.stat(&to)? {
+            let moved = replace(&mut planner, (&from, &stat), (&to, &occupant))?;
             return planner.propose::<Self>(moved);
         }
         planner.draft.exclusive = stat.is(FileKind::Folder);
         let current = planner.current(&from, Large::Copy)?;
         check_folder(workspace, &to)?;
-        carry(&mut planner, &current, &to)?;
+        move_entry(&mut planner, &current, &to)?;
         planner.propose::<Self>(Moved { from, to, file: current.id })
     }
 }
@@ -47,7 +47,7 @@ fn source(order: &Move, workspace: &Workspace) -> Result<(WsPath, EntryStat)> {
     if order.from.is_root() {
         return Err(super::mkdir::the_root());
     }
-    match workspace.locate_to_take(&order.from)? {
+    match workspace.locate_to_move_away(&order.from)? {
         Spot::Present { path, stat } => match stat.kind {
             EntryKind::Special(what) => Err(special(&path, what)),
             EntryKind::Known(_) => Ok((path, stat)),
@@ -56,7 +56,7 @@ fn source(order: &Move, workspace: &Workspace) -> Result<(WsPath, EntryStat)> {
     }
 }
 
-/// Where it goes: into an existing folder under its own name, or to that very path.
+/// The path of the moved entry: its own name in an existing folder, or exactly the given path.
 fn target(order: &Move, workspace: &Workspace, from: &WsPath) -> Result<WsPath> {
     let name = from.name().ok_or_else(|| not_found(from))?;
     match workspace.locate_to_change(&order.to, true).map_err(about_destination)? {
@@ -76,7 +76,7 @@ fn target(order: &Move, workspace: &Workspace, from: &WsPath) -> Result<WsPath> 
     }
 }
 
-/// The target is a path whose last name is not followed if it is a link: it would be overwritten.
+/// The given path as the target. A link at its end is not followed, because the link itself would be replaced.
 fn exact_target(order: &Move, workspace: &Workspace, from: &WsPath) -> Result<WsPath> {
     let to = match workspace.locate_to_change(&order.to, false).map_err(about_destination)? {
         Spot::Present { path, .. } | Spot::Missing { path } => path,
@@ -85,16 +85,16 @@ fn exact_target(order: &Move, workspace: &Workspace, from: &WsPath) -> Result<Ws
     must_be_free(order, workspace, from, to)
 }
 
-/// Nothing takes the place of the folder of chats while there are any, and no folder brings files to
-/// where only chats may be.
+/// A fault if the folder of chats would be replaced while there are any, or if a moved folder would bring files to paths
+/// that are reserved for chats.
 fn check_chats(workspace: &Workspace, from: &WsPath, to: &WsPath) -> Result<()> {
-    if !is_their_folder(to) {
-        return virtual_files::check_free(to).map_err(about_destination);
+    if !is_virtual_folder(to) {
+        return virtual_files::check_not_reserved(to).map_err(about_destination);
     }
-    workspace.check_no_chats_in(to).map_err(about_destination)?;
+    workspace.check_holds_no_chats(to).map_err(about_destination)?;
     for entry in workspace.disk.list(from).unwrap_or_default() {
         if let Ok(below) = to.join_bytes(&entry.name) {
-            virtual_files::check_free(&below).map_err(about_destination)?;
+            virtual_files::check_not_reserved(&below).map_err(about_destination)?;
         }
     }
     Ok(())
@@ -115,14 +115,15 @@ fn must_be_free(order: &Move, workspace: &Workspace, from: &WsPath, to: WsPath) 
     Err(Fault::new(FaultCode::Exists, message).about(Subject::Destination))
 }
 
-/// A file takes the place of another: that one gets the content as a version, and what moved is gone.
+/// Plans that a file replaces another: that one gets the content as a new version, and the moved file is removed.
 fn replace(
     planner: &mut Planner<'_>,
     (from, seen): (&WsPath, &EntryStat),
-    (to, found): (&WsPath, &EntryStat),
+    (to, occupant): (&WsPath, &EntryStat),
 ) -> Result<Moved> {
     let limits = planner.workspace.limits();
-    for (path, stat, subject) in [(from, seen, Subject::Path), (to, found, Subject::Destination)] {
+    for (path, stat, subject) in [(from, seen, Subject::Path), (to, occupant, Subject::Destination)]
+    {
         if !stat.is(FileKind::File) {
             let message =
                 format!("{path} is no file: only a file can replace a file. Choose another name");
@@ -131,7 +132,7 @@ fn replace(
         check_loadable(stat.size(), limits, path)?;
     }
     let moved = planner.current_as(from, seen, Large::Keep)?;
-    let replaced = planner.current_as(to, found, Large::Keep)?;
+    let replaced = planner.current_as(to, occupant, Large::Keep)?;
     let after = FileState {
         parent: replaced.state.parent,
         name: replaced.state.name.clone(),
@@ -152,9 +153,13 @@ fn nothing_to_do(workspace: &Workspace, call: &Call, at: WsPath) -> Result<Plann
     Ok(Planned::Answer { effect, answer })
 }
 
-/// Plans that an entry goes to a free place, with its id and its history; the folders above that place
-/// are made. What it is then.
-pub(crate) fn carry(planner: &mut Planner<'_>, current: &Current, to: &WsPath) -> Result<Current> {
+/// Plans that an entry is moved to a free path, with its id and its history. The folders above the path are made. Returns
+/// the moved entry.
+pub(crate) fn move_entry(
+    planner: &mut Planner<'_>,
+    current: &Current,
+    to: &WsPath,
+) -> Result<Current> {
     let above = to.parent().ok_or_else(|| not_found(to))?;
     let name = to.name().ok_or_else(|| not_found(to))?;
     let parent = planner.make_folders(&above)?;
@@ -165,7 +170,7 @@ pub(crate) fn carry(planner: &mut Planner<'_>, current: &Current, to: &WsPath) -
     Ok(planner.push_move(current, state, to))
 }
 
-/// A move makes no folders: a mistyped one would be a surprise.
+/// A fault if the target's folder is missing: a move makes no folders, because the path may be mistyped.
 fn check_folder(workspace: &Workspace, to: &WsPath) -> Result<()> {
     let above = to.parent().unwrap_or_else(WsPath::root);
     match workspace.disk.stat(&above)? {
@@ -174,7 +179,7 @@ fn check_folder(workspace: &Workspace, to: &WsPath) -> Result<()> {
     }
 }
 
-/// The destination is below a file, so that its folder is missing.
+/// The fault for a destination below a file.
 fn file_above(path: &WsPath) -> Fault {
     Fault::new(FaultCode::NotFound, not_a_folder(path).message()).about(Subject::Destination)
 }

@@ -1,17 +1,17 @@
-//! remove: a file, a link or a folder goes, and can be restored. A folder goes entry by entry, so that
-//! everything below it is a version first.
+//! remove: removes a file, a link or a folder, which can be restored. A folder is removed entry by entry, so that every file
+//! below it is a version first.
 
 use yard_core::op::{OnFolder, Remove, Removed};
 use yard_core::{Call, Fault, FaultCode, FileKind, Name, Result, Subject, WsPath};
 use yard_disk::{EntryKind, Spot, is_folder, not_found, special};
 
-use crate::draft::Was;
+use crate::draft::ExpectedEntry;
 use crate::planner::{Current, Large, Planner, join};
 use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;
 
 impl Execute for Remove {
-    fn asked(&self) -> Vec<WsPath> {
+    fn named_paths(&self) -> Vec<WsPath> {
         vec![self.path.clone()]
     }
 
@@ -19,7 +19,7 @@ impl Execute for Remove {
         if self.path.is_root() {
             return Err(super::mkdir::the_root());
         }
-        let (path, stat) = match workspace.locate_to_take(&self.path)? {
+        let (path, stat) = match workspace.locate_to_move_away(&self.path)? {
             Spot::Present { path, stat } => (path, stat),
             Spot::Missing { .. } | Spot::Blocked { .. } => return Err(not_found(&self.path)),
         };
@@ -37,34 +37,34 @@ impl Execute for Remove {
             clear(&mut planner, &current, self.on_folder == OnFolder::WithContents)?;
         }
         planner.remove(&current);
-        let went = planner.draft.changes.iter().filter_map(|change| change.from.clone());
-        let paths = went.collect();
-        let answer = Removed { path, file: current.id, was_known: current.known, paths };
+        let removed = planner.draft.changes.iter().filter_map(|change| change.from.clone());
+        let paths = removed.collect();
+        let answer = Removed { path, file: current.id, was_known: current.was_known, paths };
         planner.propose::<Self>(answer)
     }
 }
 
-/// Plans that everything below a folder goes, deepest first. A loop, not a recursion: a tree may be
-/// deeper than a thread's stack.
+/// Plans that everything below a folder is removed, deepest first. This does not recurse, because a tree may be too deep for
+/// the stack of a thread.
 fn clear(planner: &mut Planner<'_>, folder: &Current, recursive: bool) -> Result<()> {
     let mut below = Vec::new();
     let mut ahead = vec![folder.clone()];
     while let Some(folder) = ahead.pop() {
         planner.call.check()?;
-        for current in inside(planner, &folder, recursive)? {
+        for current in entries_of_removed(planner, &folder, recursive)? {
             if current.stat.is(FileKind::Folder) {
                 ahead.push(current.clone());
             }
             below.push(current);
         }
     }
-    // Every folder was found before what is in it.
+    // Folders come before their entries in `below`.
     below.iter().rev().for_each(|current| planner.remove(current));
     Ok(())
 }
 
-/// The entries of one folder that goes.
-pub(crate) fn inside(
+/// The entries of a folder that is removed.
+pub(crate) fn entries_of_removed(
     planner: &mut Planner<'_>,
     folder: &Current,
     recursive: bool,
@@ -77,25 +77,24 @@ pub(crate) fn inside(
         planner.workspace.stage.check_writable(&planner.workspace.disk, &folder.path)?;
     }
     let inode = folder.stat.signature.inode;
-    planner.expect(&folder.path, Was::Holding { inode, names: names.len() });
+    planner.expect(&folder.path, ExpectedEntry::FolderHolding { inode, names: names.len() });
     let mut names: Vec<Vec<u8>> = names.into_iter().map(|entry| entry.name).collect();
     names.sort_unstable();
-    forget_missing(planner, folder, &names)?;
+    adopt_missing(planner, folder, &names)?;
     let mut entries = Vec::with_capacity(names.len());
     for name in names {
         let name =
             Name::new(&name).map_err(|error| unnameable(&folder.path, &error.to_string()))?;
         let current = planner.current(&join(&folder.path, &name)?, Large::Keep)?;
-        // What goes is not written again, so its bytes need not be held.
+        // Nothing is written to the entry, so that its bytes are not needed.
         entries.push(current.without_bytes());
     }
     Ok(entries)
 }
 
-/// Adopts that entries which the store knows below a folder are no longer on disk.
-fn forget_missing(planner: &mut Planner<'_>, folder: &Current, names: &[Vec<u8>]) -> Result<()> {
-    let known = planner.store().children(folder.id)?;
-    for node in known {
+/// Adopts that entries of a folder are no longer on disk.
+fn adopt_missing(planner: &mut Planner<'_>, folder: &Current, names: &[Vec<u8>]) -> Result<()> {
+    for node in planner.store().children(folder.id)? {
         if names.binary_search_by(|name| name.as_slice().cmp(node.last.name.as_bytes())).is_err() {
             let path = join(&folder.path, &node.last.name)?;
             planner.adopt_gone(&node, &path)?;

@@ -1,5 +1,5 @@
-//! restore: a removed entry comes back to where it was, with what was removed along with it; or an old
-//! version of a file becomes its newest.
+//! restore: restores a removed entry at its old path, with what was removed along with it; or makes an old version of a
+//! file its newest.
 
 use yard_core::op::{Restore, Restored};
 use yard_core::{
@@ -55,8 +55,7 @@ fn bring_back(workspace: &Workspace, call: &Call, node: &Node) -> Result<Planned
     planner.propose::<Restore>(answer)
 }
 
-/// Whether somebody deleted an entry without a step that says so. That becomes a step of its own, right
-/// before the one that is planned.
+/// Whether another program deleted an entry. That is adopted as a step of its own, right before the planned one.
 fn is_deleted_by_hand(planner: &mut Planner<'_>, node: &Node) -> Result<bool> {
     let path = planner.store().path_of(node.id)?;
     match path {
@@ -65,17 +64,17 @@ fn is_deleted_by_hand(planner: &mut Planner<'_>, node: &Node) -> Result<bool> {
     }
 }
 
-/// Brings an entry back in that state, with the folders above it that are gone, too; where it is then.
+/// Restores an entry in that state, with the folders above it that are gone. Returns its path.
 fn revive(planner: &mut Planner<'_>, node: &Node, state: &FileState) -> Result<WsPath> {
     revive_above(planner, node.last.parent)?;
-    let path = place(planner, node)?;
+    let path = restored_path(planner, node)?;
     planner.revive(node.id, state, &path)?;
     Ok(path)
 }
 
-/// Where a removed entry was, in folders that exist now or come back with it.
-fn place(planner: &mut Planner<'_>, node: &Node) -> Result<WsPath> {
-    let folder = planner.revived_or_living(node.last.parent)?;
+/// The path at which a removed entry is restored, in folders that exist or are restored too.
+fn restored_path(planner: &mut Planner<'_>, node: &Node) -> Result<WsPath> {
+    let folder = planner.living_path(node.last.parent)?;
     let folder = folder.ok_or_else(|| not_found(&node.path))?;
     let path = crate::planner::join(&folder, &node.last.name)?;
     if planner.workspace.disk.stat(&path)?.is_some() {
@@ -85,7 +84,7 @@ fn place(planner: &mut Planner<'_>, node: &Node) -> Result<WsPath> {
     Ok(path)
 }
 
-/// Brings back the removed folders above an entry.
+/// Restores the removed folders above an entry.
 fn revive_above(planner: &mut Planner<'_>, folder: FileId) -> Result<()> {
     if folder == FileId::ROOT {
         return Ok(());
@@ -94,47 +93,47 @@ fn revive_above(planner: &mut Planner<'_>, folder: FileId) -> Result<()> {
     let node = node.ok_or_else(|| unknown("folder for it"))?;
     revive_above(planner, node.last.parent)?;
     if node.state.is_none() || planner.is_gone(node.id) {
-        let path = place(planner, &node)?;
+        let path = restored_path(planner, &node)?;
         planner.revive(node.id, &node.last, &path)?;
     }
     Ok(())
 }
 
-/// Brings back what went away together with a folder: by one step, or by hand.
+/// Restores entries that were removed together with a folder: by one step, or outside of Toolyard.
 fn revive_below(planner: &mut Planner<'_>, folder: &Node, path: &WsPath) -> Result<()> {
     let gone = match planner.is_gone(folder.id) {
-        true => gone_by_hand(planner),
+        true => deleted_by_hand(planner),
         false => removed_by(planner, folder.seq)?,
     };
-    // A folder was removed after what was in it: backwards it comes first.
+    // A folder was removed after its entries, so that it comes first in reverse order.
     for (file, state, from) in gone.into_iter().rev() {
         let was_at = if planner.is_gone(folder.id) { path } else { &folder.path };
         if file == folder.id || !from.is_within(was_at) {
             continue;
         }
-        // What was purged since does not keep the rest from coming back.
+        // Entries that were purged since are skipped.
         let node = planner.store().node(file)?;
         if node.is_some_and(|node| node.purged) {
             continue;
         }
-        let below = planner.revived_or_living(state.parent)?.unwrap_or_else(|| path.clone());
-        let place = crate::planner::join(&below, &state.name)?;
-        planner.revive(file, &state, &place)?;
+        let below = planner.living_path(state.parent)?.unwrap_or_else(|| path.clone());
+        let path = crate::planner::join(&below, &state.name)?;
+        planner.revive(file, &state, &path)?;
     }
     Ok(())
 }
 
-type Gone = Vec<(FileId, FileState, WsPath)>;
+type RemovedEntries = Vec<(FileId, FileState, WsPath)>;
 
-/// What one step removed, in its order.
-fn removed_by(planner: &Planner<'_>, seq: Seq) -> Result<Gone> {
+/// The entries that a step removed, in its order.
+fn removed_by(planner: &Planner<'_>, seq: Seq) -> Result<RemovedEntries> {
     let changes = planner.store().changes(seq)?;
     let removed = changes.into_iter().filter(|change| change.after.is_none());
     Ok(removed.filter_map(|change| Some((change.file, change.before?, change.from?))).collect())
 }
 
-/// What this plan found to be gone, in the same order.
-fn gone_by_hand(planner: &Planner<'_>) -> Gone {
+/// The entries that this plan found to be no longer on disk, in the same order.
+fn deleted_by_hand(planner: &Planner<'_>) -> RemovedEntries {
     let gone = planner.draft.adopted.iter().filter(|change| change.after.is_none());
     let gone =
         gone.filter_map(|change| Some((change.file, change.before.clone()?, change.from.clone()?)));
@@ -153,7 +152,7 @@ fn to_version(workspace: &Workspace, call: &Call, version: VersionId) -> Result<
     })?;
     let hash = row.state.content.ok_or_else(|| unknown("content of that version"))?;
     if planner.adopt_if_gone(&path)? {
-        return as_version(planner, &row, &version);
+        return restore_as_version(planner, &row, &version);
     }
     let current = planner.current(&path, Large::Keep)?;
     planner.check_replaceable(&current)?;
@@ -168,8 +167,8 @@ fn to_version(workspace: &Workspace, call: &Call, version: VersionId) -> Result<
     planner.propose::<Restore>(answer)
 }
 
-/// Brings back a file that was deleted by hand, with the content of that version.
-fn as_version(
+/// Restores a file that was deleted outside of Toolyard, with the content of that version.
+fn restore_as_version(
     mut planner: Planner<'_>,
     row: &VersionRow,
     version: &VersionId,

@@ -1,22 +1,21 @@
-//! search-code: definitions and text by names and words, the best first.
+//! search-code: definitions and lines of text that match names and words, the best first.
 //!
-//! The index says what fits and where; the lines that an answer shows are read here, from the files as
-//! they are now.
+//! The index says what matches and where. The lines that an answer shows are read here, from the files as they are now.
 
 use std::borrow::Cow;
 
-use yard_code::{Hit, Query, Refresh, SearchScope, What, best_line, text_of};
+use yard_code::{Hit, HitKind, Query, Refresh, SearchScope, best_line, text_of};
 use yard_core::op::{CodeAnswer, CodeMatch, Defined, SearchCode};
 use yard_core::{Call, Effect, EffectKind, Fault, FaultCode, Result, Subject, WsPath};
 use yard_disk::read_all;
-use yard_search::is_passing;
+use yard_search::is_unsearchable;
 
 use crate::op::list::folder_at;
 use crate::proposal::{Execute, Planned};
-use crate::virtual_files::Shown;
+use crate::virtual_files::VirtualEntries;
 use crate::workspace::Workspace;
 
-/// How often a search is tried whose files change while it runs.
+/// How often a search is tried if files change while it runs.
 const ATTEMPTS: usize = 3;
 /// Lines of a definition that are shown.
 const SHOWN_LINES: usize = 6;
@@ -24,72 +23,72 @@ const SHOWN_LINES: usize = 6;
 const SHOWN_CHARACTERS: usize = 200;
 
 impl Execute for SearchCode {
-    fn asked(&self) -> Vec<WsPath> {
+    fn named_paths(&self) -> Vec<WsPath> {
         vec![self.path.clone()]
     }
 
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<CodeAnswer>> {
         let query = Query::parse(&self.query)?;
-        let (folder, shown) = folder_at(workspace, &self.path)?;
+        let (folder, virtuals) = folder_at(workspace, &self.path)?;
         if folder.is_command_output() {
             return Err(not_code(&folder));
         }
         let effect = Effect::one(EffectKind::Read, folder.clone()).with_contents();
-        let search = Search { asked: self, workspace, call, query, folder, shown };
+        let search = Search { operation: self, workspace, call, query, folder, virtuals };
         for _ in 1..ATTEMPTS {
-            if let Some(answer) = search.answer(Moved::Again)? {
+            if let Some(answer) = search.answer(OnChangedFile::Retry)? {
                 return Ok(Planned::Answer { effect, answer });
             }
         }
-        let answer = search.answer(Moved::LeaveOut)?.unwrap_or_default();
+        let answer = search.answer(OnChangedFile::Skip)?.unwrap_or_default();
         Ok(Planned::Answer { effect, answer })
     }
 }
 
-/// What is done about a file that changed between the index and the answer.
+/// What to do about a file that changed after it was indexed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Moved {
-    /// Everything is looked at again.
-    Again,
-    /// Somebody writes to it all the time: it is not in this answer.
-    LeaveOut,
+enum OnChangedFile {
+    /// The whole search is repeated.
+    Retry,
+    /// The file is not in the answer.
+    Skip,
 }
 
 struct Search<'a> {
-    asked: &'a SearchCode,
+    operation: &'a SearchCode,
     workspace: &'a Workspace,
     call: &'a Call,
     query: Query,
     folder: WsPath,
-    shown: Shown,
+    virtuals: VirtualEntries,
 }
 
 impl Search<'_> {
-    /// The answer; `None` if it is to be worked out again.
-    fn answer(&self, moved: Moved) -> Result<Option<CodeAnswer>> {
-        let Self { asked, workspace, call, .. } = self;
-        let listing = self.shown.listing_without();
+    /// The answer; `None` if the search has to be repeated.
+    fn answer(&self, on_changed_file: OnChangedFile) -> Result<Option<CodeAnswer>> {
+        let Self { operation, workspace, call, .. } = self;
+        let view = self.virtuals.view_without_files();
         let (index, disk, folder) = (&workspace.code, &*workspace.disk, &self.folder);
-        Refresh { index, disk, folder, listing: &listing, call }.run()?;
+        Refresh { index, disk, folder, view: &view, call }.run()?;
         let scope = SearchScope {
             folder: &self.folder,
-            language: asked.language,
-            scope: asked.scope,
+            language: operation.language,
+            scope: operation.scope,
             call,
         };
-        let ranked = workspace.code.rank(&self.query, &scope, asked.skip, asked.limit);
+        let ranked = workspace.code.rank(&self.query, &scope, operation.skip, operation.limit);
         let (mut results, mut passed, mut bytes) = (Vec::new(), 0, 0);
         for hit in &ranked.hits {
             call.check()?;
             let Some(text) = self.text(hit)? else {
-                if moved == Moved::Again {
+                if on_changed_file == OnChangedFile::Retry {
                     return Ok(None);
                 }
                 passed += 1;
                 continue;
             };
             passed += 1;
-            let found = shown(hit, &text, &ranked.worth);
+            let found = to_match(hit, &text, &ranked.weights);
             bytes += found.as_ref().map_or(0, |found| found.snippet.len() as u64);
             results.extend(found);
             if bytes > workspace.limits().answer_bytes {
@@ -98,7 +97,7 @@ impl Search<'_> {
         }
         let cut = ranked.more || passed < ranked.hits.len();
         Ok(Some(CodeAnswer {
-            next: cut.then(|| asked.skip.saturating_add(passed)),
+            next: cut.then(|| operation.skip.saturating_add(passed)),
             results,
             files: ranked.files,
             too_large: ranked.too_large,
@@ -108,13 +107,13 @@ impl Search<'_> {
         }))
     }
 
-    /// The text of a result's file; `None` if that is not the one that was indexed.
+    /// The text of a result's file; `None` if the file changed since it was indexed.
     fn text(&self, hit: &Hit) -> Result<Option<String>> {
         let opened = self.workspace.disk.open_listed(&hit.path);
         let (mut file, stat) = match opened {
             Ok(opened) if opened.1.signature == hit.signature => opened,
             Ok(_) => return Ok(None),
-            Err(fault) if is_passing(fault.code()) => return Ok(None),
+            Err(fault) if is_unsearchable(fault.code()) => return Ok(None),
             Err(fault) => return Err(fault),
         };
         let bytes = read_all(&mut file, stat.size(), &hit.path)?;
@@ -122,14 +121,14 @@ impl Search<'_> {
     }
 }
 
-/// A result with its lines; `None` for text of which other results show all that fits.
-fn shown(hit: &Hit, text: &str, worth: &[(String, f64)]) -> Option<CodeMatch> {
-    let (line, end_line, definition) = match &hit.what {
-        What::Text(except) => {
-            let line = best_line(text, worth, except)?;
+/// A result with its lines; `None` if other results show all matching lines of the file.
+fn to_match(hit: &Hit, text: &str, weights: &[(String, f64)]) -> Option<CodeMatch> {
+    let (line, end_line, definition) = match &hit.kind {
+        HitKind::Text(except) => {
+            let line = best_line(text, weights, except)?;
             (line, line, None)
         }
-        What::Definition(definition) => {
+        HitKind::Definition(definition) => {
             let defined = Defined {
                 kind: definition.kind,
                 name: definition.name.to_string(),

@@ -1,30 +1,30 @@
-//! stat: one entry's metadata; its hash and line count only if they are wanted.
+//! stat: one entry's metadata, with its hash and line count only on request.
 
 use yard_core::hash::ContentHasher;
 use yard_core::op::{Stat, StatAnswer};
 use yard_core::{Call, ContentHash, Effect, EffectKind, FileKind, Result, WsPath, lines, text};
 use yard_disk::{EntryKind, Spot, each_piece, not_found, read_all};
 
+use crate::command_output;
 use crate::proposal::{Execute, Planned};
-use crate::spilled;
-use crate::virtual_files::{file_entry, is_their_folder};
+use crate::virtual_files::{file_entry, is_virtual_folder};
 use crate::workspace::Workspace;
 
 /// Larger files are streamed.
 const WHOLE: u64 = 1 << 20;
 
 impl Execute for Stat {
-    fn asked(&self) -> Vec<WsPath> {
+    fn named_paths(&self) -> Vec<WsPath> {
         vec![self.path.clone()]
     }
 
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<StatAnswer>> {
-        if let Some(planned) = plan_elsewhere(self, workspace, &self.path, call)? {
+        if let Some(planned) = plan_virtual(self, workspace, &self.path, call)? {
             return Ok(planned);
         }
         let spot = workspace.disk.locate(&self.path, self.follow)?;
-        if let Some(led) = workspace.leads_to_theirs(&self.path, &spot)
-            && let Some(planned) = plan_elsewhere(self, workspace, &led, call)?
+        if let Some(target) = workspace.virtual_target(&self.path, &spot)
+            && let Some(planned) = plan_virtual(self, workspace, &target, call)?
         {
             return Ok(planned);
         }
@@ -33,61 +33,61 @@ impl Execute for Stat {
             Spot::Missing { .. } | Spot::Blocked { .. } => return Err(not_found(&self.path)),
         };
         let (hash, line_count) = content(self, workspace, &path, &stat, call)?;
-        let known = workspace.known(&path, &stat, hash, call)?;
-        let created = known.node.as_ref().map(|node| node.created_at);
+        let state = workspace.sync_state(&path, &stat, hash, call)?;
+        let created = state.node.as_ref().map(|node| node.created_at);
         let created_at = created.unwrap_or_else(|| stat.created());
-        let effect = looked_at(self, &path);
-        let entry = workspace.entry(path, &stat, &known);
+        let effect = effect_on(self, &path);
+        let entry = workspace.entry(path, &stat, &state);
         let on_disk = Some(stat.on_disk());
         let answer = StatAnswer { entry, created_at, line_count, hash, on_disk };
         Ok(Planned::Answer { effect, answer })
     }
 }
 
-/// A hash and a count of lines say something of what a file holds; the rest is what a listing shows.
-fn looked_at(ask: &Stat, path: &WsPath) -> Effect {
-    let reads = ask.want.hash || ask.want.line_count;
+/// A hash or a line count reveals something about the content, and so counts as reading; other metadata counts as listing.
+fn effect_on(operation: &Stat, path: &WsPath) -> Effect {
+    let reads = operation.want.hash || operation.want.line_count;
     Effect::one(if reads { EffectKind::Read } else { EffectKind::List }, path.clone())
 }
 
-/// The answer for what is not in the workspace's own folder.
-fn plan_elsewhere(
-    ask: &Stat,
+/// The plan for command output and virtual files; `None` for every other path.
+fn plan_virtual(
+    operation: &Stat,
     workspace: &Workspace,
     path: &WsPath,
     call: &Call,
 ) -> Result<Option<Planned<StatAnswer>>> {
-    let effect = looked_at(ask, path);
+    let effect = effect_on(operation, path);
     let answer = match path.is_command_output() {
-        true => Some(spilled_answer(ask, workspace, path, call)?),
-        false => virtual_answer(ask, workspace, path, call)?,
+        true => Some(command_output_answer(operation, workspace, path, call)?),
+        false => virtual_answer(operation, workspace, path, call)?,
     };
     Ok(answer.map(|answer| Planned::Answer { effect, answer }))
 }
 
-/// The answer for what a command said.
-fn spilled_answer(
-    ask: &Stat,
+/// The answer for command output.
+fn command_output_answer(
+    operation: &Stat,
     workspace: &Workspace,
     path: &WsPath,
     call: &Call,
 ) -> Result<StatAnswer> {
-    let stat = workspace.spilled(path)?;
-    let (hash, line_count) = content(ask, workspace, path, &stat, call)?;
+    let stat = workspace.stat_command_output(path)?;
+    let (hash, line_count) = content(operation, workspace, path, &stat, call)?;
     let created_at = stat.created();
-    let entry = spilled::entry(path.clone(), &stat);
+    let entry = command_output::entry(path.clone(), &stat);
     Ok(StatAnswer { entry, created_at, line_count, hash, on_disk: Some(stat.on_disk()) })
 }
 
-/// The answer for what is not on disk: a virtual file, or the folder that only they make.
+/// The answer for a virtual file, or for their folder.
 fn virtual_answer(
-    ask: &Stat,
+    operation: &Stat,
     workspace: &Workspace,
     path: &WsPath,
     call: &Call,
 ) -> Result<Option<StatAnswer>> {
     if let Some(file) = workspace.virtual_file(path)? {
-        let wanted = ask.want.hash || ask.want.line_count;
+        let wanted = operation.want.hash || operation.want.line_count;
         let text = if wanted { workspace.virtual_text(path, call)? } else { None };
         return Ok(Some(StatAnswer {
             entry: file_entry(path, &file),
@@ -97,12 +97,12 @@ fn virtual_answer(
             on_disk: None,
         }));
     }
-    if !is_their_folder(path) {
+    if !is_virtual_folder(path) {
         return Ok(None);
     }
-    let shown = workspace.shown_below(path)?;
-    let entry = shown.entry(path, workspace.disk.stat(path)?.as_ref());
-    let answer = entry.zip(shown.since()).map(|(entry, created_at)| StatAnswer {
+    let virtuals = workspace.virtual_entries_below(path)?;
+    let entry = virtuals.entry(path, workspace.disk.stat(path)?.as_ref());
+    let answer = entry.zip(virtuals.oldest()).map(|(entry, created_at)| StatAnswer {
         entry,
         created_at,
         line_count: None,
@@ -113,14 +113,14 @@ fn virtual_answer(
 }
 
 fn content(
-    ask: &Stat,
+    operation: &Stat,
     workspace: &Workspace,
     path: &WsPath,
     stat: &yard_disk::EntryStat,
     call: &Call,
 ) -> Result<(Option<ContentHash>, Option<u64>)> {
     match stat.kind {
-        EntryKind::Known(FileKind::File) if ask.want.hash || ask.want.line_count => {
+        EntryKind::Known(FileKind::File) if operation.want.hash || operation.want.line_count => {
             let (mut file, stat) = workspace.disk_of(path).open_file(path)?;
             if stat.size() > WHOLE || path.is_command_output() {
                 return streamed(&mut file, path, call);
@@ -128,7 +128,7 @@ fn content(
             let bytes = read_all(&mut file, stat.size(), path)?;
             Ok((Some(ContentHash::of(&bytes)), text_lines(&bytes)))
         }
-        EntryKind::Known(FileKind::Link) if ask.want.hash => {
+        EntryKind::Known(FileKind::Link) if operation.want.hash => {
             let target = workspace.disk.read_link(path)?;
             Ok((Some(ContentHash::of(&target)), None))
         }

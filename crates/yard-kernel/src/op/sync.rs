@@ -1,5 +1,5 @@
-//! Whether the store's newest version is what is on disk (W19). A remembered stat signature tells
-//! without reading; where there is none that can be trusted, the file is read once and remembered.
+//! Compares the store's newest version with the disk (W19). A stored signature decides that without reading the file.
+//! Without one that can be trusted, the file is read once, and its signature is stored.
 
 use yard_core::op::Entry;
 use yard_core::{Call, ContentHash, FileId, FileKind, FileType, Result, WsPath};
@@ -8,43 +8,43 @@ use yard_store::{Node, Remembered};
 
 use crate::workspace::Workspace;
 
-/// What the store says of one entry on disk.
-pub(crate) struct Known {
+/// What the store knows of an entry on disk.
+pub(crate) struct SyncState {
     pub(crate) node: Option<Node>,
+    /// Whether the store's newest version is on disk.
     pub(crate) synced: bool,
 }
 
 impl Workspace {
-    /// What the store knows of the entry at `path`, and whether it agrees with the disk. `hash` is the
-    /// content on disk, if the caller has read it anyway.
-    pub(crate) fn known(
+    /// What the store knows of the entry at `path`. `hash` is the content on disk, if the caller has read it anyway.
+    pub(crate) fn sync_state(
         &self,
         path: &WsPath,
         stat: &EntryStat,
         hash: Option<ContentHash>,
         call: &Call,
-    ) -> Result<Known> {
+    ) -> Result<SyncState> {
         let node = self.store().lookup(path)?;
-        self.judge(node, path, stat, hash, call)
+        self.sync_state_of(node, path, stat, hash, call)
     }
 
-    /// As [`Workspace::known`], with the node looked up already.
-    pub(crate) fn judge(
+    /// As [`Workspace::sync_state`], with the node already looked up.
+    pub(crate) fn sync_state_of(
         &self,
         node: Option<Node>,
         path: &WsPath,
         stat: &EntryStat,
         hash: Option<ContentHash>,
         call: &Call,
-    ) -> Result<Known> {
+    ) -> Result<SyncState> {
         let synced = match &node {
-            Some(node) => self.agrees(node, path, stat, hash, call)?,
+            Some(node) => self.is_synced(node, path, stat, hash, call)?,
             None => path.is_root(),
         };
-        Ok(Known { node, synced })
+        Ok(SyncState { node, synced })
     }
 
-    fn agrees(
+    fn is_synced(
         &self,
         node: &Node,
         path: &WsPath,
@@ -60,14 +60,14 @@ impl Workspace {
             (FileKind::Folder, ..) => Ok(true),
             (_, None, _) => Ok(false),
             (_, Some(content), Some(hash)) => {
-                self.seen_as(node.id, hash, stat, call);
+                self.remember_signature(node.id, hash, stat, call);
                 Ok(content == hash)
             }
             (FileKind::Link, Some(content), None) => {
                 Ok(content == ContentHash::of(&self.disk.read_link(path)?))
             }
             (FileKind::File, Some(content), None) => {
-                if self.content_seen_as(node, stat).is_some() {
+                if self.content_by_signature(node, stat).is_some() {
                     return Ok(true);
                 }
                 if state.size != stat.size() {
@@ -75,23 +75,27 @@ impl Workspace {
                 }
                 let (mut file, stat) = self.disk.open_file(path)?;
                 let hash = hash_all(&mut file, path, call)?;
-                self.seen_as(node.id, hash, &stat, call);
+                self.remember_signature(node.id, hash, &stat, call);
                 Ok(content == hash)
             }
         }
     }
 
-    /// The content that a file is known to hold while it looks like that; `None` if it must be read.
-    pub(crate) fn content_seen_as(&self, node: &Node, stat: &EntryStat) -> Option<ContentHash> {
+    /// The content of a file with this signature, if it is known without reading the file.
+    pub(crate) fn content_by_signature(
+        &self,
+        node: &Node,
+        stat: &EntryStat,
+    ) -> Option<ContentHash> {
         let content = node.state.as_ref().filter(|state| stat.is(state.kind))?.content?;
         let seen = node.signature == Some(stat.signature)
             || self.signatures.remembers(node.id, content, stat.signature);
         seen.then_some(content)
     }
 
-    /// Remembers a signature, if it is old enough that the file cannot have changed again within the
-    /// same tick of the file system's clock.
-    pub(crate) fn seen_as(
+    /// Remembers under which signature a content was read, if the signature is old enough that the file cannot have changed
+    /// again within the same tick of the file system's clock.
+    pub(crate) fn remember_signature(
         &self,
         file: FileId,
         content: ContentHash,
@@ -104,19 +108,19 @@ impl Workspace {
         }
     }
 
-    /// One entry as listings show it.
-    pub(crate) fn entry(&self, path: WsPath, stat: &EntryStat, known: &Known) -> Entry {
+    /// A listing's entry.
+    pub(crate) fn entry(&self, path: WsPath, stat: &EntryStat, state: &SyncState) -> Entry {
         let folder = stat.is(FileKind::Folder);
         let unknown_type = if folder { FileType::Folder } else { FileType::Document };
-        let told = known.node.as_ref().and_then(|node| node.state.as_ref());
+        let recorded = state.node.as_ref().and_then(|node| node.state.as_ref());
         Entry {
             path,
             kind: stat.kind.known(),
-            file_type: told
-                .filter(|state| stat.is(state.kind))
-                .map_or(unknown_type, |state| state.file_type),
-            id: known.node.as_ref().map(|node| node.id),
-            synced: known.synced,
+            file_type: recorded
+                .filter(|recorded| stat.is(recorded.kind))
+                .map_or(unknown_type, |recorded| recorded.file_type),
+            id: state.node.as_ref().map(|node| node.id),
+            synced: state.synced,
             is_virtual: false,
             size: (!folder).then(|| stat.size()),
             updated_at: stat.modified(),

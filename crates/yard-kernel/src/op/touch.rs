@@ -9,7 +9,7 @@ use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;
 
 impl Execute for Touch {
-    fn asked(&self) -> Vec<WsPath> {
+    fn named_paths(&self) -> Vec<WsPath> {
         vec![self.path.clone()]
     }
 

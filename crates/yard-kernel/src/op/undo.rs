@@ -1,10 +1,9 @@
-//! undo: takes one step back, old or new, and keeps everything that came after it.
+//! undo: reverts one step, old or new, without reverting later steps.
 //!
-//! File by file a three-way merge of whole values: base is the file after the step, ours the file now,
-//! theirs the file before the step. Existence, place and mode are values; the content of texts is merged
-//! by lines. Where a later step changed the same value or depends on it, the undo is refused as a whole
-//! and names what is in its way. Build output is in nobody's way: what of it is something else by now, or
-//! is not kept any more, stays as it is.
+//! Each file is merged three ways: base is the file after the step, ours the file now, theirs the file before the step.
+//! Existence, path and mode are merged as whole values, and the content of texts by lines. If a later step changed the same
+//! value or depends on it, the undo is refused as a whole, and the fault names the conflict. Build output never conflicts:
+//! files that changed since, or whose content is no longer stored, stay as they are.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,12 +15,12 @@ use yard_core::{
 use yard_disk::Shape;
 use yard_store::{Change, StepRow};
 
-use crate::draft::Was;
-use crate::image::{image, purged};
+use crate::build_output::{BuildOutputs, IgnoreFiles};
+use crate::draft::ExpectedEntry;
 use crate::op::history::{find_step, together};
-use crate::output::{Ignoring, Outputs};
 use crate::planner::{Current, Large, Planner, join};
 use crate::proposal::{Execute, Planned};
+use crate::stored_content::{image, purged};
 use crate::workspace::Workspace;
 
 impl Execute for Undo {
@@ -34,20 +33,20 @@ impl Execute for Undo {
         let mut undoing = Undoing {
             planner,
             step,
-            places: HashMap::new(),
+            paths: HashMap::new(),
             removed: HashMap::new(),
             vacated: HashSet::new(),
             states: HashMap::new(),
             staying: Vec::new(),
             left: Vec::new(),
-            refused: None,
-            outputs: Outputs::new(workspace, call, Ignoring::ByAnybody),
+            first_conflict: None,
+            build_outputs: BuildOutputs::new(workspace, call, IgnoreFiles::All),
         };
         for change in together(changes).iter().rev() {
             call.check()?;
-            undoing.take_back(change)?;
+            undoing.revert_change(change)?;
         }
-        undoing.must_take_something_back()?;
+        undoing.check_has_effect()?;
         undoing.expect_emptied()?;
         let Undoing { planner, step, left, .. } = undoing;
         let paths = planner.effect.paths.iter().map(|effect| effect.path.clone()).collect();
@@ -59,56 +58,57 @@ impl Execute for Undo {
 struct Undoing<'a> {
     planner: Planner<'a>,
     step: StepRow,
-    /// Where entries are that this undo brings back or moves.
-    places: HashMap<FileId, WsPath>,
-    /// How many entries this undo takes out of a folder, away or elsewhere.
+    /// Paths of entries that this undo restores or moves.
+    paths: HashMap<FileId, WsPath>,
+    /// How many entries this undo removes or moves out of each folder.
     removed: HashMap<WsPath, usize>,
-    /// The places that this undo empties.
+    /// Paths that this undo vacates.
     vacated: HashSet<WsPath>,
-    /// What folders are whose modes this undo sets.
+    /// States of folders whose modes this undo sets.
     states: HashMap<FileId, FileState>,
-    /// Folders that the step made and that hold something else by now: they stay.
+    /// Folders that the step made and that have other entries now: they stay.
     staying: Vec<(Change, WsPath)>,
     /// Build output that stays as it is.
     left: Vec<WsPath>,
-    /// Why the first of it does.
-    refused: Option<Fault>,
-    outputs: Outputs<'a>,
+    /// Why the first of it stays.
+    first_conflict: Option<Fault>,
+    build_outputs: BuildOutputs<'a>,
 }
 
 impl Undoing<'_> {
-    fn take_back(&mut self, change: &Change) -> Result<()> {
+    /// Plans the reversal of one change. If that conflicts and the change is one of build output, the file stays.
+    fn revert_change(&mut self, change: &Change) -> Result<()> {
         let planned = (self.planner.draft.changes.len(), self.planner.effect.paths.len());
-        let Err(fault) = self.take_back_one(change) else { return Ok(()) };
-        let in_the_way = matches!(fault.code(), FaultCode::MergeConflict | FaultCode::NotFound);
-        if !in_the_way || !self.is_output(change)? {
+        let Err(fault) = self.revert_one(change) else { return Ok(()) };
+        let is_conflict = matches!(fault.code(), FaultCode::MergeConflict | FaultCode::NotFound);
+        if !is_conflict || !self.is_build_output(change)? {
             return Err(fault);
         }
         self.planner.draft.changes.truncate(planned.0);
         self.planner.effect.paths.truncate(planned.1);
         self.left.extend(change.to.clone().or_else(|| change.from.clone()));
-        self.refused.get_or_insert(fault);
+        self.first_conflict.get_or_insert(fault);
         Ok(())
     }
 
-    /// Whether a change is one of build output, and of nothing else.
-    fn is_output(&mut self, change: &Change) -> Result<bool> {
+    /// Whether a change is only of build output.
+    fn is_build_output(&mut self, change: &Change) -> Result<bool> {
         let state = change.after.as_ref().or(change.before.as_ref());
         let is_folder = state.is_some_and(|state| state.kind == FileKind::Folder);
         for path in change.from.iter().chain(&change.to) {
-            if !self.outputs.holds(path, is_folder)? {
+            if !self.build_outputs.contain(path, is_folder)? {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    fn take_back_one(&mut self, change: &Change) -> Result<()> {
+    fn revert_one(&mut self, change: &Change) -> Result<()> {
         match (&change.before, &change.after) {
             (Some(before), None) => self.bring_back(change, before),
             (None, Some(after)) => self.remove(change, after),
             (Some(before), Some(after)) if before != after => self.revert(change, before, after),
-            // A touch leaves nothing to take back.
+            // A touch cannot be reverted.
             _ => Ok(()),
         }
     }
@@ -116,7 +116,7 @@ impl Undoing<'_> {
     /// The entry as it is now; `None` if it is gone.
     fn now(&mut self, file: FileId) -> Result<Option<Current>> {
         let store = self.planner.store();
-        let path = match self.places.get(&file) {
+        let path = match self.paths.get(&file) {
             Some(path) => path.clone(),
             None => match store.path_of(file)? {
                 Some(path) => path,
@@ -144,28 +144,32 @@ impl Undoing<'_> {
             }
             return Err(self.conflict(change, &current.path, "it was brought back since"));
         }
-        let path = self.place_of(change, state)?;
+        let path = self.path_for(change, state)?;
         if self.is_vacated(&path) {
-            self.revive_instead(change, state, &path)?;
+            self.revive_at_vacated(change, state, &path)?;
         } else {
-            self.must_be_free(change, &path)?;
+            self.check_free(change, &path)?;
             self.planner.revive(change.file, state, &path)?;
         }
-        self.places.insert(change.file, path);
+        self.paths.insert(change.file, path);
         Ok(())
     }
 
-    /// Whether what is at `path` now goes in this undo: the step put a folder in a file's place, or
-    /// the reverse.
+    /// Whether this undo vacates a path, or a folder above it: the step replaced a file by a folder, or the reverse.
     fn is_vacated(&self, path: &WsPath) -> bool {
         !self.vacated.is_empty()
             && (self.vacated.contains(path)
                 || path.ancestors().iter().any(|above| self.vacated.contains(above)))
     }
 
-    /// Brings an entry back to a place that this undo empties first. What is there is expected and
-    /// checked already, as something that goes.
-    fn revive_instead(&mut self, change: &Change, state: &FileState, path: &WsPath) -> Result<()> {
+    /// Restores an entry at a path that this undo vacates. The entry that is there now is expected already, because it is
+    /// removed.
+    fn revive_at_vacated(
+        &mut self,
+        change: &Change,
+        state: &FileState,
+        path: &WsPath,
+    ) -> Result<()> {
         if state.kind != FileKind::Folder {
             let shape = Shape { mode: Some(state.mode), owner: None, taking: None };
             let staged = match state.content {
@@ -173,7 +177,7 @@ impl Undoing<'_> {
                 None => None,
             };
             if staged.is_none() {
-                self.must_not_be_purged(state.content)?;
+                self.check_not_purged(state.content)?;
             }
             let staged =
                 staged.ok_or_else(|| self.conflict(change, path, "its content was not kept"))?;
@@ -185,9 +189,9 @@ impl Undoing<'_> {
         Ok(())
     }
 
-    /// Where a state puts its entry now.
-    fn place_of(&self, change: &Change, state: &FileState) -> Result<WsPath> {
-        let folder = match self.places.get(&state.parent) {
+    /// The current path for an entry with that state.
+    fn path_for(&self, change: &Change, state: &FileState) -> Result<WsPath> {
+        let folder = match self.paths.get(&state.parent) {
             Some(path) => Some(path.clone()),
             None => self.planner.store().path_of(state.parent)?,
         };
@@ -200,12 +204,12 @@ impl Undoing<'_> {
     }
 
     fn is_folder(&self, id: FileId, path: &WsPath) -> bool {
-        let found = self.planner.workspace.disk.stat(path);
-        self.places.contains_key(&id)
-            || found.is_ok_and(|stat| stat.is_some_and(|stat| stat.is(FileKind::Folder)))
+        let stat = self.planner.workspace.disk.stat(path);
+        self.paths.contains_key(&id)
+            || stat.is_ok_and(|stat| stat.is_some_and(|stat| stat.is(FileKind::Folder)))
     }
 
-    fn must_be_free(&self, change: &Change, path: &WsPath) -> Result<()> {
+    fn check_free(&self, change: &Change, path: &WsPath) -> Result<()> {
         if self.planner.workspace.disk.stat(path)?.is_none() {
             return Ok(());
         }
@@ -213,15 +217,15 @@ impl Undoing<'_> {
     }
 
     fn remove(&mut self, change: &Change, made: &FileState) -> Result<()> {
-        let shown = change.to.clone().unwrap_or_else(WsPath::root);
+        let path = change.to.clone().unwrap_or_else(WsPath::root);
         let Some(current) = self.now(change.file)? else {
             return match self.planner.is_gone(change.file) {
-                // Somebody deleted it by hand, and that is all that this undo would do.
+                // Another program deleted it, which is what this undo would do.
                 true => Ok(()),
-                false => Err(self.conflict(change, &shown, "it was removed since")),
+                false => Err(self.conflict(change, &path, "it was removed since")),
             };
         };
-        if current.stat.is(FileKind::Folder) && self.holds_others(&current)? {
+        if current.stat.is(FileKind::Folder) && self.has_other_entries(&current)? {
             self.staying.push((change.clone(), current.path));
             return Ok(());
         }
@@ -237,7 +241,7 @@ impl Undoing<'_> {
             ));
         }
         if current.stat.is(FileKind::Folder) {
-            self.forget_missing(&current)?;
+            self.adopt_missing(&current)?;
         }
         if let Some(folder) = current.path.parent() {
             *self.removed.entry(folder).or_default() += 1;
@@ -248,26 +252,26 @@ impl Undoing<'_> {
         Ok(())
     }
 
-    /// Whether a folder holds anything that this undo does not take out of it.
-    fn holds_others(&self, folder: &Current) -> Result<bool> {
+    /// Whether a folder has an entry that this undo does not remove from it.
+    fn has_other_entries(&self, folder: &Current) -> Result<bool> {
         let inside = self.planner.workspace.disk.list(&folder.path)?.len();
         Ok(inside != self.removed.get(&folder.path).copied().unwrap_or(0))
     }
 
-    /// A fault where all that the step did was to make folders that have to stay.
-    fn must_take_something_back(&mut self) -> Result<()> {
+    /// A fault if the undo would change nothing, because everything that the step made has to stay.
+    fn check_has_effect(&mut self) -> Result<()> {
         if !self.planner.draft.changes.is_empty() {
             return Ok(());
         }
         if let Some((change, path)) = self.staying.first() {
             return Err(self.conflict(change, path, "there are other files in the folder now"));
         }
-        self.refused.take().map_or(Ok(()), Err)
+        self.first_conflict.take().map_or(Ok(()), Err)
     }
 
-    /// Adopts that entries which the store knows in a folder are no longer on disk: they would stay
-    /// behind as living entries of a folder that is gone.
-    fn forget_missing(&mut self, folder: &Current) -> Result<()> {
+    /// Adopts that entries of a folder are no longer on disk: otherwise they would remain as living entries of a removed
+    /// folder.
+    fn adopt_missing(&mut self, folder: &Current) -> Result<()> {
         for node in self.planner.store().children(folder.id)? {
             let path = join(&folder.path, &node.last.name)?;
             if self.planner.workspace.disk.stat(&path)?.is_none() {
@@ -277,7 +281,7 @@ impl Undoing<'_> {
         Ok(())
     }
 
-    /// Folders that this undo removes hold nothing but what it removes too.
+    /// Expects that folders which this undo removes have no other entries than those that it removes too.
     fn expect_emptied(&mut self) -> Result<()> {
         let folders: Vec<WsPath> = { self.planner.draft.changes.iter() }
             .filter(|change| change.after.is_none())
@@ -290,17 +294,17 @@ impl Undoing<'_> {
             let Some(stat) = self.planner.workspace.disk.stat(&folder)? else { continue };
             let names = self.removed.get(&folder).copied().unwrap_or(0);
             let inode = stat.signature.inode;
-            self.planner.expect(&folder, Was::Holding { inode, names });
+            self.planner.expect(&folder, ExpectedEntry::FolderHolding { inode, names });
         }
         Ok(())
     }
 
     fn revert(&mut self, change: &Change, theirs: &FileState, base: &FileState) -> Result<()> {
-        let shown = change.to.clone().unwrap_or_else(WsPath::root);
+        let path = change.to.clone().unwrap_or_else(WsPath::root);
         let Some(current) = self.now(change.file)? else {
             return Err(match self.planner.is_gone(change.file) {
-                true => self.deleted_by_hand(change, &shown),
-                false => self.conflict(change, &shown, "it was removed since"),
+                true => self.deleted_by_hand(change, &path),
+                false => self.conflict(change, &path, "it was removed since"),
             });
         };
         let current = self.revert_place(change, current, theirs, base)?;
@@ -322,10 +326,10 @@ impl Undoing<'_> {
         if place(&current.state) != place(base) {
             return Err(self.conflict(change, &current.path, "it was moved since"));
         }
-        let to = self.place_of(change, theirs)?;
-        let vacated = self.is_vacated(&to);
-        if !vacated {
-            self.must_be_free(change, &to)?;
+        let to = self.path_for(change, theirs)?;
+        let is_vacated = self.is_vacated(&to);
+        if !is_vacated {
+            self.check_free(change, &to)?;
         }
         if to.is_within(&current.path) {
             return Err(self.conflict(
@@ -334,15 +338,15 @@ impl Undoing<'_> {
                 "the folder that it was in is inside it now",
             ));
         }
-        // A folder that this undo brings back is not there yet.
-        if !self.places.contains_key(&theirs.parent) {
+        // A folder that this undo restores is not on disk yet.
+        if !self.paths.contains_key(&theirs.parent) {
             let parent = to.parent().unwrap_or_else(WsPath::root);
             self.planner.folder(&parent)?;
         }
-        // What is at a vacated place is expected already, as something that goes.
-        if !vacated {
-            self.planner.forget_gone(theirs.parent, &to)?;
-            self.planner.expect(&to, Was::Absent);
+        // The entry at a vacated path is expected already, because it is removed.
+        if !is_vacated {
+            self.planner.adopt_missing(theirs.parent, &to)?;
+            self.planner.expect(&to, ExpectedEntry::Absent);
         }
         self.planner.check_writable_above(&current.path)?;
         self.planner.check_writable_above(&to)?;
@@ -352,12 +356,12 @@ impl Undoing<'_> {
         if let Some(folder) = current.path.parent() {
             *self.removed.entry(folder).or_default() += 1;
         }
-        self.places.insert(current.id, to);
+        self.paths.insert(current.id, to);
         self.vacated.insert(current.path);
         Ok(moved)
     }
 
-    /// Takes back what the step did to content, mode and type.
+    /// Reverts the step's changes of content, mode and type.
     fn revert_content(
         &mut self,
         change: &Change,
@@ -391,7 +395,7 @@ impl Undoing<'_> {
         self.planner.rewrite(current, bytes, after)
     }
 
-    /// The content before the step, if the file shall simply have it again and it is too large to load.
+    /// The content before the step, if the file simply gets it again and it is too large to load.
     fn large_before(
         &self,
         current: &Current,
@@ -404,7 +408,7 @@ impl Undoing<'_> {
         Ok(located.and_then(|located| located.kept).map(|_| hash))
     }
 
-    /// The content that the entry shall have; `None` if it stays.
+    /// The content that the entry gets; `None` if its content does not change.
     fn merged(
         &self,
         change: &Change,
@@ -420,9 +424,9 @@ impl Undoing<'_> {
         if ours == base.content {
             return Ok(Some(theirs_bytes));
         }
-        let collided = |why: &str| self.conflict(change, &current.path, why);
+        let to_fault = |why: &str| self.conflict(change, &current.path, why);
         if current.state.kind != FileKind::File {
-            return Err(collided("it was changed since"));
+            return Err(to_fault("it was changed since"));
         }
         let base_bytes = self.content(change, &current.path, base.content)?;
         let limit = self.planner.workspace.limits().load_bytes;
@@ -432,7 +436,7 @@ impl Undoing<'_> {
         match merged? {
             Ok(bytes) => Ok(Some(bytes)),
             Err(collision) => {
-                Err(collided(&format!("the same lines were changed since: {collision}")))
+                Err(to_fault(&format!("the same lines were changed since: {collision}")))
             }
         }
     }
@@ -448,7 +452,7 @@ impl Undoing<'_> {
             None => None,
         };
         if bytes.is_none() {
-            self.must_not_be_purged(hash)?;
+            self.check_not_purged(hash)?;
         }
         bytes.ok_or_else(|| {
             self.conflict(
@@ -459,8 +463,8 @@ impl Undoing<'_> {
         })
     }
 
-    /// A purged content is no conflict that anybody could resolve.
-    fn must_not_be_purged(&self, hash: Option<ContentHash>) -> Result<()> {
+    /// A fault if a content was purged: unlike a conflict, this cannot be resolved.
+    fn check_not_purged(&self, hash: Option<ContentHash>) -> Result<()> {
         let store = self.planner.store();
         match hash.map(|hash| store.is_purged(&hash)).transpose()? {
             Some(true) => Err(purged().about(Subject::Step)),
@@ -468,7 +472,7 @@ impl Undoing<'_> {
         }
     }
 
-    /// The fault for a file that somebody deleted without a step that could be undone first.
+    /// The fault for a file that another program deleted, so that there is no step that could be undone first.
     fn deleted_by_hand(&self, change: &Change, path: &WsPath) -> Fault {
         let now = self.planner.store().path_of(change.file).ok().flatten();
         let message = format!(
@@ -480,7 +484,7 @@ impl Undoing<'_> {
         Fault::new(FaultCode::MergeConflict, message).about(Subject::Step)
     }
 
-    /// The fault that names what is in the way, and the later step that put it there.
+    /// The fault that names a conflict, and the later step that caused it.
     fn conflict(&self, change: &Change, path: &WsPath, why: &str) -> Fault {
         let later = self.planner.store().file_changes(change.file, None, 64).unwrap_or_default();
         let later = { later.iter() }.rfind(|(step, _)| step.seq > self.step.seq);

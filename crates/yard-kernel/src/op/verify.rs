@@ -203,7 +203,9 @@ impl Check<'_> {
 
     fn node(&mut self, node: Node, path: WsPath) -> Result<()> {
         let synced = match self.workspace.disk.stat(&path)? {
-            Some(stat) => self.workspace.judge(Some(node), &path, &stat, None, self.call)?.synced,
+            Some(stat) => {
+                self.workspace.sync_state_of(Some(node), &path, &stat, None, self.call)?.synced
+            }
             None => false,
         };
         match synced {

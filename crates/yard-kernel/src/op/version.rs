@@ -9,9 +9,9 @@ use yard_core::{
 use yard_disk::read_range;
 use yard_store::{Change, Seq, StepRow, VersionRow};
 
-use crate::image::{is_whole, lost};
 use crate::op::show::{Side, unified};
 use crate::proposal::{Execute, Planned};
+use crate::stored_content::{is_whole, lost};
 use crate::workspace::Workspace;
 
 /// Changes of a file that are read at once while its earlier version is looked for.
@@ -149,7 +149,7 @@ fn part(workspace: &Workspace, hash: &ContentHash, offset: u64, length: u64) -> 
         let file = workspace.stage.open_kept(&kept.name).map_err(|_| lost(workspace, hash))?;
         return read_range(&file, offset, length, &WsPath::root());
     }
-    let bytes = match workspace.in_parts.get(hash) {
+    let bytes = match workspace.range_reads.get(hash) {
         Some(bytes) => bytes,
         None => {
             let bytes = workspace.store().content(hash)?;
@@ -160,9 +160,9 @@ fn part(workspace: &Workspace, hash: &ContentHash, offset: u64, length: u64) -> 
     let end = start.saturating_add(usize::try_from(length).unwrap_or(0)).min(bytes.len());
     let part = bytes[start..end].to_vec();
     if end < bytes.len() && bytes.len() as u64 > FETCH_BYTES {
-        workspace.in_parts.hold(*hash, bytes);
-    } else if workspace.in_parts.get(hash).is_some() {
-        workspace.in_parts.release();
+        workspace.range_reads.insert(*hash, bytes);
+    } else if workspace.range_reads.get(hash).is_some() {
+        workspace.range_reads.clear();
     }
     Ok(part)
 }

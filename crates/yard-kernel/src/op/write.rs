@@ -1,4 +1,4 @@
-//! write: a whole file, new or replaced; the folders above it are made.
+//! write: writes a whole file, new or replaced, and makes the folders above it.
 
 use yard_core::op::{Changed, OnExisting, OnMissingFolder, Write};
 use yard_core::{Call, Fault, FaultCode, FileKind, FileType, Result, Subject, WsPath};
@@ -11,7 +11,7 @@ use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;
 
 impl Execute for Write {
-    fn asked(&self) -> Vec<WsPath> {
+    fn named_paths(&self) -> Vec<WsPath> {
         vec![self.path.clone()]
     }
 
@@ -28,8 +28,8 @@ impl Execute for Write {
         }
     }
 
-    /// Whether a hash is that of a file is told only to who may read the file.
-    fn reads(&self) -> Vec<WsPath> {
+    // Comparing a hash reveals the content to the caller.
+    fn read_paths(&self) -> Vec<WsPath> {
         self.expected.iter().map(|_| self.path.clone()).collect()
     }
 }
@@ -67,7 +67,7 @@ fn check_folder(workspace: &Workspace, path: &WsPath) -> Result<()> {
     Err(Fault::new(FaultCode::NotFound, message).about(Subject::Path))
 }
 
-/// A file is there and shall stay.
+/// The fault for a file that exists and must not be replaced.
 pub(crate) fn exists(path: &WsPath) -> Fault {
     let fault = Fault::new(FaultCode::Exists, format!("File already exists: {path}"));
     fault.about(Subject::Path)

@@ -1,15 +1,14 @@
-//! The folders of a plan: found or made on the way to what it changes, and checked to be writable; and the
-//! places that it empties, where something else may come.
+//! The folders of a plan, which are looked up, made, and checked to be writable; and the paths that the plan vacates.
 
 use yard_core::{EffectKind, FaultCode, FileId, FileKind, FileState, FileType, Result, WsPath};
 use yard_disk::not_found;
 use yard_store::{NewChange, Node};
 
 use super::{Current, Large, Observed, Planner, join, not_a_folder};
-use crate::draft::Was;
+use crate::draft::ExpectedEntry;
 
 impl Planner<'_> {
-    /// The id of a folder that exists on disk; adopted if the store does not know it.
+    /// The id of a folder that exists on disk. It is adopted if the store does not know it.
     pub(crate) fn folder(&mut self, path: &WsPath) -> Result<FileId> {
         let mut id = FileId::ROOT;
         for folder in path.lineage() {
@@ -27,7 +26,7 @@ impl Planner<'_> {
         if !stat.is(FileKind::Folder) {
             return Err(not_a_folder(path));
         }
-        self.expect(path, Was::Folder { inode: stat.signature.inode });
+        self.expect(path, ExpectedEntry::Folder { inode: stat.signature.inode });
         let node = self.store().child(parent, &name)?;
         let id = match node {
             Some(node) if node.last.kind == FileKind::Folder => node.id,
@@ -43,13 +42,13 @@ impl Planner<'_> {
         Ok(id)
     }
 
-    /// The id of a folder, made with those above it where they are missing.
+    /// The id of a folder. It and the folders above it are made if they are missing.
     pub(crate) fn make_folders(&mut self, path: &WsPath) -> Result<FileId> {
         let mut id = FileId::ROOT;
         for folder in path.lineage() {
-            let known = self.folders.contains_key(&folder);
-            let vacated = self.vacated.contains(&folder);
-            id = if known || (!vacated && self.workspace.disk.stat(&folder)?.is_some()) {
+            let is_planned = self.folders.contains_key(&folder);
+            let is_vacated = self.vacated.contains(&folder);
+            id = if is_planned || (!is_vacated && self.workspace.disk.stat(&folder)?.is_some()) {
                 self.folder_in(id, &folder)?
             } else {
                 self.make_folder_in(id, &folder, self.workspace.folder_mode)?
@@ -58,7 +57,7 @@ impl Planner<'_> {
         Ok(id)
     }
 
-    /// Plans a new folder with that mode, in one that is there or planned.
+    /// Plans a new folder with that mode.
     pub(crate) fn make_folder_as(&mut self, path: &WsPath, mode: u32) -> Result<FileId> {
         let parent = self.make_folders(&path.parent().unwrap_or_else(WsPath::root))?;
         self.make_folder_in(parent, path, mode)
@@ -111,24 +110,24 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Expects that nothing is at a path. What is at a vacated place, and below it, is expected already, as
-    /// something that goes.
+    /// Expects that nothing is at a path. Entries at and below a vacated path are expected already, because they are
+    /// removed.
     pub(crate) fn expect_free(&mut self, parent: FileId, path: &WsPath) -> Result<()> {
         if self.is_at_vacated(path) {
             return Ok(());
         }
-        self.forget_gone(parent, path)?;
-        self.expect(path, Was::Absent);
+        self.adopt_missing(parent, path)?;
+        self.expect(path, ExpectedEntry::Absent);
         Ok(())
     }
 
-    /// Whether a path is a place that this plan empties, or below one.
+    /// Whether this plan vacates a path, or a folder above it.
     fn is_at_vacated(&self, path: &WsPath) -> bool {
         !self.vacated.is_empty() && path.lineage().iter().any(|above| self.vacated.contains(above))
     }
 
-    /// Adopts that an entry of the store is no longer on disk.
-    pub(crate) fn forget_gone(&mut self, parent: FileId, path: &WsPath) -> Result<()> {
+    /// Adopts that the store's entry at a path, if there is one, is no longer on disk.
+    pub(crate) fn adopt_missing(&mut self, parent: FileId, path: &WsPath) -> Result<()> {
         let Some(name) = path.name() else { return Ok(()) };
         match self.store().child(parent, &name)? {
             Some(node) => self.adopt_gone(&node, path),
@@ -141,8 +140,8 @@ impl Planner<'_> {
         self.gone.contains(&file)
     }
 
-    /// Adopts that an entry of the store is no longer on disk, with the topmost folder above it that is
-    /// not there either; whether it is gone.
+    /// If an entry of the store is no longer on disk, adopts that, for the topmost missing folder above it. Returns whether
+    /// it is gone.
     pub(crate) fn adopt_if_gone(&mut self, path: &WsPath) -> Result<bool> {
         for path in path.lineage() {
             if self.workspace.disk.stat(&path)?.is_some() {
@@ -156,7 +155,7 @@ impl Planner<'_> {
         Ok(false)
     }
 
-    /// Adopts that `node` and everything below it went away.
+    /// Adopts that `node` and everything below it is gone.
     pub(crate) fn adopt_gone(&mut self, node: &Node, path: &WsPath) -> Result<()> {
         if self.gone.contains(&node.id) {
             return Ok(());
@@ -181,23 +180,23 @@ impl Planner<'_> {
                 version: None,
             });
         }
-        // Every folder was found before what is in it, and goes after it.
+        // Folders come before their entries in `gone`, and have to be removed after them.
         self.draft.adopted.extend(gone.into_iter().rev());
         Ok(())
     }
 
-    /// Plans that a file goes away and makes room for a folder.
+    /// Plans that an entry is removed, so that another one may be made at its path.
     pub(crate) fn vacate(&mut self, current: &Current) {
         self.remove(current);
-        self.leaves(&current.path);
+        self.note_vacated(&current.path);
     }
 
-    /// What is at a path goes away from there: something else may come.
-    pub(crate) fn leaves(&mut self, path: &WsPath) {
+    /// Notes that this plan vacates a path, so that another entry may be made there.
+    pub(crate) fn note_vacated(&mut self, path: &WsPath) {
         self.vacated.insert(path.clone());
     }
 
-    /// Whether this plan has removed the file at that place.
+    /// Whether this plan vacates that path.
     pub(crate) fn is_vacated(&self, path: &WsPath) -> bool {
         self.vacated.contains(path)
     }

@@ -1,16 +1,15 @@
-//! Files that are too large to load. Such a file becomes a version by being kept itself, which happens when
-//! a step takes it out of its place. Of one that stays in its place the store must not say that it is kept,
-//! unless a copy of it is.
+//! Files that are too large to load. If a step displaces such a file, the file itself is kept as the version. If it stays
+//! at its path, the store must not record that it is kept, unless a copy of it is.
 
 use yard_core::{ContentHash, FileId, Result, VersionId, WsPath};
 use yard_disk::{Shape, kept_name};
 use yard_store::Prepared;
 
 use super::{Observed, Planner};
+use crate::build_output;
 use crate::draft::Draft;
-use crate::output;
 
-/// A large file that a plan adopted, to be kept under `name` if the plan takes it out of its place.
+/// A large file that a plan adopted. It is kept under `name` if the plan displaces it.
 pub(super) struct LargeFile {
     pub(super) file: FileId,
     pub(super) hash: ContentHash,
@@ -18,16 +17,16 @@ pub(super) struct LargeFile {
 }
 
 impl Planner<'_> {
-    /// Keeps a copy of a large file as a version, unless the store has that content. The copy is flushed
-    /// before its step is recorded; a file that changed meanwhile fails the step's expectation.
-    pub(super) fn keep_copy(
+    /// Keeps a copy of a large file as a version, unless the store has that content. The copy is flushed before its step is
+    /// recorded. If the file changes meanwhile, the step's expectation is not met.
+    pub(super) fn store_copy(
         &mut self,
         hash: ContentHash,
         path: &WsPath,
         observed: &Observed,
     ) -> Result<ContentHash> {
-        let known = self.store().locate(&hash)?;
-        if known.as_ref().is_some_and(|located| !output::is_evictable(located)) {
+        let located = self.store().locate(&hash)?;
+        if located.as_ref().is_some_and(|located| !build_output::is_evictable(located)) {
             return Ok(hash);
         }
         let (disk, stage) = (&self.workspace.disk, &self.workspace.stage);
@@ -36,12 +35,12 @@ impl Planner<'_> {
         let copy = stage.copy(disk, source, &shape, path)?;
         copy.flush(path)?;
         let file = kept_name::of_copy(&hash, VersionId::new(self.call.world()));
-        self.draft.kept.push(copy.keep_too(&file.name, path)?);
+        self.draft.stored_files.push(copy.keep_too(&file.name, path)?);
         self.draft.contents.push(Prepared::kept(hash, observed.stat.size(), file));
         Ok(hash)
     }
 
-    /// Takes back that large files become versions, for those that this plan leaves in their places.
+    /// Cancels that large files become versions, for those that this plan does not displace.
     pub(super) fn leave_large_files_in_place(&mut self) {
         let large = std::mem::take(&mut self.large);
         let (displaced, staying): (Vec<_>, Vec<_>) =
@@ -50,16 +49,16 @@ impl Planner<'_> {
             let is_left =
                 |content: &Prepared| content.kept_file().is_some_and(|kept| kept.name == name);
             self.draft.contents.retain(|content| !is_left(content));
-            // The same bytes in another file, which is kept, are a version of this one too.
+            // If another file with the same bytes is kept, that is a version of this one too.
             if !displaced.iter().any(|other| other.hash == hash) {
-                self.draft.leave_content(file, hash);
+                self.draft.remove_content(file, hash);
             }
         }
     }
 }
 
 impl Draft {
-    /// Whether one of its changes removes a file, or puts another inode in its place.
+    /// Whether one of its changes removes or replaces a file.
     fn displaces(&self, file: FileId) -> bool {
         let is_replaced = self.staged.contains_key(&file);
         self.changes.iter().filter(|change| change.file == file).any(|change| {
@@ -69,11 +68,11 @@ impl Draft {
         })
     }
 
-    /// Records the file that this draft adopts with that content as one whose content is not known.
-    fn leave_content(&mut self, file: FileId, hash: ContentHash) {
-        let is_its = |change: &&mut yard_store::NewChange| change.file == file;
+    /// Makes a file that this draft adopts with that content one whose content is not recorded.
+    fn remove_content(&mut self, file: FileId, hash: ContentHash) {
+        let is_of_file = |change: &&mut yard_store::NewChange| change.file == file;
         let mut is_adopted = false;
-        for change in self.adopted.iter_mut().filter(is_its) {
+        for change in self.adopted.iter_mut().filter(is_of_file) {
             let after = change.after.as_mut().filter(|after| after.content == Some(hash));
             if let Some(after) = after {
                 (after.content, change.version) = (None, None);
@@ -85,7 +84,7 @@ impl Draft {
             return;
         }
         self.adopted.retain(|change| change.file != file || change.before != change.after);
-        for change in self.changes.iter_mut().filter(is_its) {
+        for change in self.changes.iter_mut().filter(is_of_file) {
             for state in [&mut change.before, &mut change.after].into_iter().flatten() {
                 state.content = state.content.filter(|content| *content != hash);
             }

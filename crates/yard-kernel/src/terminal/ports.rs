@@ -1,5 +1,5 @@
-//! The ports of a terminal's box. Those that its programs listen on are offered to the other commands of its chat
-//! and to the person (`crate::ports`); those of the chat's other terminals are there, too, at the same numbers.
+//! The ports of a terminal's box. Ports that its programs listen on are offered to the other commands of its chat and
+//! to the person (`crate::ports`). Ports of the chat's other terminals are available in the box at the same numbers.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -18,13 +18,13 @@ use yard_sandbox::{BoxNetwork, Hear, Level, ServedSocket};
 
 use super::{NewTerminal, Terminal};
 use crate::box_sockets::BoxSockets;
-use crate::boxed::Boxed;
-use crate::ports::{self, Listing, MOST_PORTS, Offers, TerminalPort};
+use crate::command_box::CommandBox;
+use crate::ports::{self, MOST_PORTS, Offers, PortList, TerminalPort};
 use crate::workspace::Workspace;
 
-/// Requests for ports of one terminal that are answered at a time.
+/// Most requests for the ports of one terminal that are answered at a time.
 const MOST_REQUESTS: usize = 64;
-/// How long a change of the ports of other terminals is waited for. The box's own thread makes it at its next look.
+/// How long to wait until the thread of the box has applied a change of the ports of other terminals.
 const CHANGE_TIME: Duration = Duration::from_secs(2);
 
 /// The ports of the box of a terminal.
@@ -32,21 +32,21 @@ const CHANGE_TIME: Duration = Duration::from_secs(2);
 pub(super) struct BoxPorts(Arc<Shared>);
 
 struct Shared {
-    /// Nothing before the box is being made, and where boxes have no network of their own.
+    /// Unset until the box is made, and where boxes have no network of their own.
     network: OnceLock<BoxNetwork>,
-    /// What the terminal is, in the words of who opened it.
+    /// The description that its opener stored with the terminal.
     note: Vec<u8>,
-    /// What is served out here for as long as the box is there.
+    /// Addresses in the box that this process serves.
     served: Vec<SocketAddr>,
-    /// The ports of other terminals that the box has.
+    /// Ports of other terminals that are available in the box.
     others: Mutex<Vec<TerminalPort>>,
     changes: Mutex<Sender<Change>>,
-    /// The ports that were told to who looked last.
-    told: Mutex<Vec<u16>>,
+    /// The ports that the last update reported.
+    reported: Mutex<Vec<u16>>,
     requests: AtomicUsize,
 }
 
-/// What the box has of other terminals from now on.
+/// A change of the ports of other terminals that are available in the box.
 struct Change {
     removed: Vec<TerminalPort>,
     added: Vec<(TcpListener, TerminalPort)>,
@@ -54,11 +54,11 @@ struct Change {
 }
 
 impl Workspace {
-    /// The ports of a terminal that is about to be opened, and what takes the connections of its box.
+    /// The ports of a terminal that is about to be opened, and what accepts the connections of its box.
     pub(super) fn terminal_ports(
         &self,
         new: &NewTerminal<'_>,
-        boxed: &Boxed,
+        boxed: &CommandBox,
         proxy: &Arc<Proxy>,
     ) -> (BoxPorts, Connecting) {
         let has_network = boxed.sandbox().level() == Level::Full;
@@ -75,22 +75,21 @@ impl Workspace {
             served,
             others: Mutex::new(others),
             changes: Mutex::new(sender),
-            told: Mutex::default(),
+            reported: Mutex::default(),
             requests: AtomicUsize::new(0),
         }));
-        // Without the socket the terminal works, and its ports are its own.
+        // Without this socket the terminal still works, but nothing else can reach its ports.
         let offered = has_network.then(|| ports::offer(&self.port_sockets, new.chat, new.run));
         let offered = offered.and_then(Result::ok);
         let connecting = Connecting { sockets, ports: ports.clone(), offered, changes };
         (ports, connecting)
     }
 
-    /// Gives a terminal the ports that the other terminals of its chat have by now, and takes those away that
-    /// are gone.
+    /// Updates which ports of the chat's other terminals are available in the box of a terminal.
     pub fn share_ports(&self, chat: ChatId, terminal: &Terminal) {
         let mut listing = ports::of_chat(&self.port_sockets, chat);
         listing.ports.retain(|port| port.run != terminal.run());
-        terminal.ports.have(&listing);
+        terminal.ports.set_others(&listing);
     }
 }
 
@@ -102,27 +101,27 @@ impl Terminal {
 }
 
 impl BoxPorts {
-    /// The ports that programs in the box listen on and that were not told yet.
-    pub(super) fn untold(&self) -> Vec<u16> {
-        let (ports, told) = (self.ports(), held(&self.0.told));
-        ports.into_iter().filter(|port| !told.contains(port)).collect()
+    /// Ports that programs in the box listen on and that no update has reported.
+    pub(super) fn unreported(&self) -> Vec<u16> {
+        let (ports, reported) = (self.ports(), lock(&self.0.reported));
+        ports.into_iter().filter(|port| !reported.contains(port)).collect()
     }
 
-    /// The same, which are told now.
-    pub(super) fn tell(&self) -> Vec<u16> {
+    /// Returns the unreported ports and marks them as reported.
+    pub(super) fn report(&self) -> Vec<u16> {
         let ports = self.ports();
-        let told = std::mem::replace(&mut *held(&self.0.told), ports.clone());
-        ports.into_iter().filter(|port| !told.contains(port)).collect()
+        let reported = std::mem::replace(&mut *lock(&self.0.reported), ports.clone());
+        ports.into_iter().filter(|port| !reported.contains(port)).collect()
     }
 
-    /// Gives the box the ports of these other terminals and of no others, but for those that it has of
-    /// terminals which did not answer. A port that a program of this box listens on stays its own.
-    fn have(&self, listing: &Listing) {
+    /// Makes exactly the listed ports of other terminals available in the box, and retains those of terminals that
+    /// did not answer. A port that a program of this box listens on is not replaced.
+    fn set_others(&self, listing: &PortList) {
         let Some(network) = self.0.network.get() else { return };
         let own = self.ports();
         let wanted: Vec<&TerminalPort> =
             listing.ports.iter().filter(|port| !own.contains(&port.port)).collect();
-        let mut others = held(&self.0.others);
+        let mut others = lock(&self.0.others);
         let stays =
             |other: &TerminalPort| wanted.contains(&other) || listing.silent.contains(&other.run);
         let removed: Vec<TerminalPort> =
@@ -143,16 +142,16 @@ impl BoxPorts {
         }
     }
 
-    /// Waits until the thread that watches the box has made a change.
+    /// Hands a change to the thread that runs the box, and waits until that has applied it.
     fn change(&self, removed: Vec<TerminalPort>, added: Vec<(TcpListener, TerminalPort)>) {
         let (done, is_done) = mpsc::channel();
-        // A box that is over needs no change.
-        if held(&self.0.changes).send(Change { removed, added, done }).is_ok() {
+        // Sending fails if the box has ended, and nothing is to be done then.
+        if lock(&self.0.changes).send(Change { removed, added, done }).is_ok() {
             let _ = is_done.recv_timeout(CHANGE_TIME);
         }
     }
 
-    /// Whether another request can be answered. More than that wait to be accepted.
+    /// Whether another request can be answered now. Further connections wait until they are accepted.
     fn has_room(&self) -> bool {
         self.0.requests.load(Ordering::Relaxed) < MOST_REQUESTS
     }
@@ -163,7 +162,7 @@ impl BoxPorts {
         requests.fetch_add(1, Ordering::Relaxed);
         let ports = self.clone();
         let answering = thread::Builder::new().name("terminal-ports".to_owned()).spawn(move || {
-            // Whoever asked sees that there is no answer.
+            // The client sees the closed connection.
             let _ = ports::answer(stream, &ports);
             ports.0.requests.fetch_sub(1, Ordering::Relaxed);
         });
@@ -174,11 +173,11 @@ impl BoxPorts {
 }
 
 impl BoxPorts {
-    /// Where programs in the box listen, and not this process.
+    /// Addresses that programs in the box listen on, without those that this process serves.
     fn own(&self) -> Vec<SocketAddr> {
         let listening = self.0.network.get().map(BoxNetwork::listening);
         let mut listening = listening.and_then(Result::ok).unwrap_or_default();
-        let others = held(&self.0.others);
+        let others = lock(&self.0.others);
         listening.retain(|address| {
             let is_others =
                 || others.iter().any(|other| SocketAddr::from(other.address()) == *address);
@@ -214,8 +213,8 @@ impl Offers for BoxPorts {
     }
 }
 
-/// Takes the connections of a terminal's box, and requests for its ports. What the program says comes by the
-/// terminal itself.
+/// Accepts the connections of a terminal's box, and requests for its ports. The program's output does not come this
+/// way, but by the pseudo terminal.
 pub(super) struct Connecting {
     sockets: BoxSockets,
     ports: BoxPorts,
@@ -224,7 +223,7 @@ pub(super) struct Connecting {
 }
 
 impl Connecting {
-    /// What is served out here from the start.
+    /// The sockets of the box that this process serves from the start.
     pub(super) fn sockets(&self) -> Vec<ServedSocket> {
         self.sockets.wanted()
     }
@@ -236,7 +235,7 @@ impl Hear for Connecting {
     }
 
     fn has_network(&mut self, network: BoxNetwork) {
-        // There is one for each box.
+        // Each box has exactly one network.
         let _ = self.ports.0.network.set(network);
     }
 
@@ -244,10 +243,10 @@ impl Hear for Connecting {
         for Change { removed, added, done } in self.changes.try_iter() {
             removed.iter().for_each(|terminal| self.sockets.remove_terminal(terminal));
             for (listener, terminal) in added {
-                // A socket that cannot be used is closed, and nobody answers there.
+                // If the socket cannot be used, it is closed, and connections to the port are refused.
                 let _ = self.sockets.add_terminal(listener, terminal);
             }
-            // Whoever waited may have gone.
+            // The thread in `change` may have given up waiting.
             let _ = done.send(());
         }
         let mut all = self.sockets.listening();
@@ -274,6 +273,6 @@ impl Hear for Connecting {
     }
 }
 
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

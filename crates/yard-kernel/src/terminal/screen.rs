@@ -1,65 +1,65 @@
-//! What a terminal would show: the words of a program, drawn by an emulator that answers nothing. A
-//! program that asks the terminal something gets no reply, so that nothing it prints can ever be typed.
+//! The screen of a terminal: a program's output, drawn by an emulator. The emulator never answers queries of the
+//! program, so that nothing that a program prints can become its input.
 
 use std::num::NonZeroU16;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use yard_sandbox::Size;
 
-/// A screen as it is at one moment.
+/// The content of a screen at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Screen {
-    /// Its lines, without the white space at their ends and without empty ones at its end.
+    /// Its lines, without trailing white space and trailing empty lines.
     pub text: String,
     /// Where the cursor is: line and column, from 0.
     pub cursor: (u16, u16),
     /// How large it is.
     pub size: Size,
-    /// Whether a program has taken all of it, as editors and pagers do.
+    /// Whether a program uses the alternate screen, as editors and pagers do.
     pub is_full: bool,
 }
 
-/// Draws.
-pub(super) struct Drawing {
+/// Draws output on a screen.
+pub(super) struct ScreenBuffer {
     emulator: vt100::Parser,
     size: Size,
-    /// Something was said since the last look that is more than lines.
+    /// Output since the last [`ScreenBuffer::take_if_drawn`] moved the cursor other than from line to line.
     is_drawn: bool,
-    /// The last byte was a carriage return: what comes next says whether it begins a line.
-    returns: bool,
+    /// The last byte was a carriage return: the next one decides whether that ended a line or moved the cursor.
+    after_return: bool,
 }
 
-impl Drawing {
+impl ScreenBuffer {
     pub(super) fn new(size: Size) -> Self {
-        Self { emulator: emulator_of(size), size, is_drawn: false, returns: false }
+        Self { emulator: emulator_of(size), size, is_drawn: false, after_return: false }
     }
 
-    pub(super) fn take(&mut self, bytes: &[u8]) {
-        self.is_drawn |= self.draws(bytes);
+    pub(super) fn add_output(&mut self, bytes: &[u8]) {
+        self.is_drawn |= self.moves_cursor(bytes);
         let emulator = &mut self.emulator;
-        // A sequence that the emulator cannot bear costs the screen, and nothing else.
+        // If the emulator panics on a sequence, only the content of the screen is lost.
         if catch_unwind(AssertUnwindSafe(|| emulator.process(bytes))).is_err() {
             self.emulator = emulator_of(self.size);
         }
     }
 
-    /// Whether there is more to it than lines of text one after the other.
-    fn draws(&mut self, bytes: &[u8]) -> bool {
-        let mut draws = false;
+    /// Whether these bytes are more than lines of text one after the other.
+    fn moves_cursor(&mut self, bytes: &[u8]) -> bool {
+        let mut moves = false;
         for byte in bytes {
-            draws |=
-                matches!(byte, 0x08 | 0x1b) || (self.returns && !matches!(byte, b'\n' | b'\r'));
-            self.returns = *byte == b'\r';
+            moves |= matches!(byte, 0x08 | 0x1b)
+                || (self.after_return && !matches!(byte, b'\n' | b'\r'));
+            self.after_return = *byte == b'\r';
         }
-        draws
+        moves
     }
 
     pub(super) fn resize(&mut self, size: Size) {
         self.size = size;
         let emulator = &mut self.emulator;
         let (rows, columns) = sides(size);
-        // In between, a column more: the emulator (0.18.1) takes the end of the region that scrolls from the
-        // size before, and so only a second change brings it where it belongs.
+        // The emulator (0.18.1) takes the end of the scrolling region from the size before, so that only a second
+        // change of the size puts it in its place.
         let twice = || {
             emulator.set_size(rows, columns.saturating_add(1));
             emulator.set_size(rows, columns);
@@ -79,8 +79,8 @@ impl Drawing {
         Screen { text, cursor, size: self.size, is_full }
     }
 
-    /// The same, if it shows what the words said since the last look do not.
-    pub(super) fn look(&mut self) -> Option<Screen> {
+    /// The screen, if the output since the last call of this does not show what is on it.
+    pub(super) fn take_if_drawn(&mut self) -> Option<Screen> {
         let is_drawn = std::mem::take(&mut self.is_drawn);
         (is_drawn || self.emulator.screen().alternate_screen()).then(|| self.screen())
     }
@@ -101,36 +101,36 @@ mod tests {
     use super::*;
 
     fn drawn(bytes: &[u8]) -> Option<Screen> {
-        let mut drawing = Drawing::new(Size { rows: 4, columns: 20 });
-        drawing.take(bytes);
-        drawing.look()
+        let mut screen = ScreenBuffer::new(Size { rows: 4, columns: 20 });
+        screen.add_output(bytes);
+        screen.take_if_drawn()
     }
 
     #[test]
-    fn lines_need_no_screen_and_drawings_do() {
+    fn output_that_moves_the_cursor_needs_the_screen() {
         assert_eq!(drawn(b"one\r\ntwo\r\n"), None);
         assert_eq!(drawn(b"one\r"), None);
         assert_eq!(drawn(b" 10%\r 20%\r100%\n").unwrap().text, "100%");
         let screen = drawn(b"\x1b[?1049h\x1b[2;3Hhi").unwrap();
         assert_eq!((screen.text.as_str(), screen.cursor, screen.is_full), ("\n  hi", (1, 4), true));
-        let mut split = Drawing::new(Size::default());
-        split.take(b"one\r");
-        split.take(b"\ntwo\r");
-        assert_eq!(split.look(), None);
-        split.take(b"x");
-        assert!(split.look().is_some());
+        let mut split = ScreenBuffer::new(Size::default());
+        split.add_output(b"one\r");
+        split.add_output(b"\ntwo\r");
+        assert_eq!(split.take_if_drawn(), None);
+        split.add_output(b"x");
+        assert!(split.take_if_drawn().is_some());
     }
 
     #[test]
-    fn all_of_a_larger_screen_scrolls() {
-        let mut drawing = Drawing::new(Size { rows: 2, columns: 9 });
-        drawing.resize(Size { rows: 4, columns: 9 });
-        drawing.take(b"\x1b[Ha\r\nb\r\nc\x1b[H\x1bMnew");
-        assert_eq!(drawing.screen().text, "new\na\nb\nc");
+    fn a_resized_screen_scrolls_as_a_whole() {
+        let mut screen = ScreenBuffer::new(Size { rows: 2, columns: 9 });
+        screen.resize(Size { rows: 4, columns: 9 });
+        screen.add_output(b"\x1b[Ha\r\nb\r\nc\x1b[H\x1bMnew");
+        assert_eq!(screen.screen().text, "new\na\nb\nc");
     }
 
     #[test]
-    fn nothing_that_is_drawn_breaks_it() {
+    fn random_output_never_panics() {
         let mut dice: u64 = 7;
         let mut next = || {
             dice = dice
@@ -152,14 +152,14 @@ mod tests {
             b"r",
             b"L",
         ];
-        let mut drawing = Drawing::new(Size::default());
+        let mut screen = ScreenBuffer::new(Size::default());
         for round in 0..20_000 {
-            drawing.take(parts[next() as usize % parts.len()]);
-            drawing.take(&[next() as u8]);
+            screen.add_output(parts[next() as usize % parts.len()]);
+            screen.add_output(&[next() as u8]);
             if round % 500 == 0 {
                 let side = |number: u32| (number % 70) as u16;
-                drawing.resize(Size { rows: side(next()), columns: side(next()) });
-                drawing.screen();
+                screen.resize(Size { rows: side(next()), columns: side(next()) });
+                screen.screen();
             }
         }
     }

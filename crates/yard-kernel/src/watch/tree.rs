@@ -1,8 +1,7 @@
-//! Which folders are watched: each for itself, so that `.git` costs nothing and no link is followed.
+//! The watched folders. Each is watched on its own, so that `.git` costs nothing and no link is followed.
 //!
-//! Folders are found beneath the root handle. Watching one goes by its path on the host: should a link be
-//! swapped in at that moment, hints about another folder come in; they are looked at beneath the root,
-//! where they lead nowhere.
+//! Folders are listed beneath the root handle, but watched by their host paths. If a link is swapped in at that moment, there
+//! are hints about a folder outside; their paths are checked beneath the root, where nothing has changed.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -11,19 +10,19 @@ use notify::{Config, ErrorKind, RecommendedWatcher, RecursiveMode, Watcher};
 use yard_core::{Call, Fault, FaultCode, FileKind, Result, WsPath};
 use yard_disk::{EntryKind, RawEntry};
 
-use super::ear::{Ear, UNTOLD};
+use super::events::{EventQueue, IGNORED_FOLDER};
 use crate::workspace::Workspace;
 
-pub(super) struct Tree {
+pub(super) struct WatchedTree {
     root: PathBuf,
     watcher: RecommendedWatcher,
 }
 
-impl Tree {
-    pub(super) fn new(ear: Ear) -> Result<Self> {
-        let root = ear.root().to_owned();
+impl WatchedTree {
+    pub(super) fn new(events: EventQueue) -> Result<Self> {
+        let root = events.root().to_owned();
         let config = Config::default().with_follow_symlinks(false);
-        let watcher = RecommendedWatcher::new(ear, config).map_err(|error| {
+        let watcher = RecommendedWatcher::new(events, config).map_err(|error| {
             let message = format!(
                 "changes on disk cannot be watched: {error}. On Linux `sysctl fs.inotify.max_user_instances` bounds how many programs may"
             );
@@ -32,10 +31,9 @@ impl Tree {
         Ok(Self { root, watcher })
     }
 
-    /// Watches a folder and every folder below it, and hands on all that is in them. Each folder is
-    /// listed after it is watched, so that what comes in between is heard or found. What is no folder
-    /// (any more), or may not be read, is passed over.
-    pub(super) fn cover(
+    /// Watches a folder and every folder below it, and calls `found` with all their entries. A folder is listed after it is
+    /// watched, so that no new entry is missed. Entries that are no folders (any more) or may not be read are skipped.
+    pub(super) fn add_all(
         &mut self,
         workspace: &Workspace,
         folder: &WsPath,
@@ -51,7 +49,7 @@ impl Tree {
             self.add(&folder)?;
             for RawEntry { name, kind } in workspace.disk.list(&folder).unwrap_or_default() {
                 let Ok(path) = folder.join_bytes(&name) else { continue };
-                if name == UNTOLD {
+                if name == IGNORED_FOLDER {
                     continue;
                 }
                 if is_folder(workspace, &path, kind) {
@@ -77,7 +75,7 @@ impl Tree {
     }
 }
 
-fn is_folder(workspace: &Workspace, path: &WsPath, told: Option<EntryKind>) -> bool {
-    let kind = told.or_else(|| workspace.disk.stat(path).ok().flatten().map(|stat| stat.kind));
+fn is_folder(workspace: &Workspace, path: &WsPath, listed: Option<EntryKind>) -> bool {
+    let kind = listed.or_else(|| workspace.disk.stat(path).ok().flatten().map(|stat| stat.kind));
     kind == Some(EntryKind::Known(FileKind::Folder))
 }

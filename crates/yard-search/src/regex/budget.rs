@@ -1,18 +1,17 @@
 //! How much work a pattern may cost on the backtracking engine (R9).
 //!
-//! That engine bounds only how often it goes back. What a look-around scans, and rounds of a
-//! repetition that match nothing, go uncounted, so a pattern could still keep it busy for hours.
-//! This reads a parsed pattern and says how often the engine may go back and how long a line may be,
-//! so that the product of all is some tens of seconds for the worst of patterns, and a tenth of one
-//! for those that merely go back too often; it refuses what no budget can hold. It never matches.
+//! That engine bounds only how often it backtracks. It counts neither what a look-around scans nor rounds of a repetition
+//! that match nothing, so that a pattern could still keep it busy for hours. This module computes from a parsed pattern
+//! how often the engine may backtrack and how long a line may be, so that the worst patterns take some tens of seconds,
+//! and those that merely backtrack too often a tenth of one. It refuses patterns that no budget can bound.
 
 use fancy_regex::Expr;
 
 /// The largest product of the counts of repetitions within one another.
 const PRODUCT: usize = 1_000;
-/// How often to go back where each attempt may scan the whole line, and how long that may be.
+/// The budget if each attempt may scan the whole line.
 const SCANNING: Budget = Budget { backtracks: 1_000_000, line_bytes: 32 << 10 };
-/// How often to go back where an attempt looks at a bounded part of the line.
+/// How often to backtrack if an attempt scans only a bounded part of the line.
 const LOCAL_BACKTRACKS: usize = 5_000_000;
 
 /// What one line may cost.
@@ -46,11 +45,11 @@ impl Budget {
 struct Weight {
     /// The largest product of counts.
     product: usize,
-    /// Holds a repetition without an upper count.
+    /// It has a repetition without an upper count.
     unbounded: bool,
-    /// Holds a group that scans without a bound and forgets the ways back, so that none is counted.
+    /// It has a group that scans without a bound and discards its backtracking points, so that none is counted.
     scans: bool,
-    /// Repeats such a group.
+    /// It repeats such a group.
     rescans: bool,
 }
 

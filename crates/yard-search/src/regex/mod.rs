@@ -1,10 +1,9 @@
 //! Regular expressions over lines (R9).
 //!
-//! A line without its terminator (`\n` or `\r\n`) is the subject, whole and alone: `^`, `$` and the
-//! anchors of the text stand at its ends, and a pattern that names a newline is refused because it
-//! could never match. Patterns run on an engine of linear time; those with look-around or
-//! back-references on a backtracking one with a bound on its work. `postgres` writes PostgreSQL's
-//! spelling in Rust's beforehand. Nothing here opens files or knows what a search is for.
+//! The subject of a match is one line without its terminator (`\n` or `\r\n`): `^`, `$` and the anchors of the text match
+//! at its ends, and a pattern that names a newline is refused because it could never match. Patterns run on an engine of
+//! linear time, and those with look-around or back-references on a backtracking engine with a bound on its work.
+//! `postgres` translates PostgreSQL's syntax to Rust's beforehand. Nothing here opens files.
 
 mod budget;
 mod postgres;
@@ -27,24 +26,24 @@ use self::budget::Budget;
 const PATTERN_BYTES: usize = 64 << 10;
 /// How large a compiled pattern may be; `\w{255}` fits.
 const PROGRAM_BYTES: usize = 32 << 20;
-/// How much the linear engine may remember of its states during a search.
+/// How large the linear engine's cache of states may be during a search.
 const CACHE_BYTES: usize = 32 << 20;
-/// How deep groups may nest; rewriting the anchors and the engine's own group add two levels.
+/// How deep groups may nest. Rewriting the anchors and the engine's own group add two levels.
 const NESTING: u32 = 200;
 const REWRITTEN_NESTING: u32 = NESTING + 2;
-/// How much of a wrong part a message shows.
+/// Most characters of a wrong part that a message shows.
 const SHOWN_CHARS: usize = 60;
 
 const NEWLINE: &str = "A pattern is matched line by line and can't hold a newline. Search for the \
                        text of one line.";
 
-/// A compiled pattern. As a [`Matcher`] it drives a `grep_searcher` that is built with
+/// A compiled pattern. As a [`Matcher`], it works with a `grep_searcher` that is built with
 /// `.line_terminator(LineTerminator::crlf())`, whichever engine it needs.
 #[derive(Debug)]
 pub enum LineRegex {
-    /// Linear in the length of the text, whatever the pattern.
+    /// Takes linear time in the length of the text, for every pattern.
     Linear(Linear),
-    /// Look-around or back-references. May give up on a line, with a fault.
+    /// For look-around and back-references. May fail on a line with a fault.
     Backtracking(Backtracking),
 }
 
@@ -55,13 +54,13 @@ pub struct Backtracking {
     budget: Budget,
 }
 
-/// A pattern for the linear engine, twice.
+/// A pattern for the linear engine, compiled twice.
 #[derive(Debug)]
 pub struct Linear {
-    /// Right for a line without its terminator.
+    /// Exact for a line without its terminator.
     exact: RegexMatcher,
-    /// Runs over a buffer of many lines and finds every line that may match: here `$` also matches
-    /// before `\r`, and a class may match the `\r` of a terminator, so each find is checked.
+    /// Finds every line that may match in a buffer of many lines. Here `$` also matches before `\r`, and a class may match
+    /// the `\r` of a terminator, so that each candidate has to be checked.
     loose: RegexMatcher,
 }
 
@@ -88,7 +87,7 @@ pub fn compile(pattern: &str, flavor: RegexFlavor, case_sensitive: bool) -> Resu
 }
 
 impl LineRegex {
-    /// Whether a line matches; it may still have its terminator. A fault is the bound on work.
+    /// Whether a line, with or without its terminator, matches. A fault if that exceeds the bound on work.
     pub fn is_match(&self, line: impl AsRef<[u8]>) -> Result<bool> {
         let line = without_terminator(line.as_ref());
         match self {
@@ -115,7 +114,7 @@ impl Backtracking {
     }
 }
 
-/// Finds lines, not places in them: a match is a whole line.
+/// A match is a whole line, not a position in it.
 impl Matcher for LineRegex {
     type Captures = NoCaptures;
     type Error = Fault;
@@ -143,7 +142,7 @@ impl Matcher for LineRegex {
     }
 }
 
-/// A find as one that is still to be checked. What is found behind the last newline is in no line.
+/// Makes a find a candidate that still has to be checked. A find behind the last newline is in no line.
 fn candidate(lines: &[u8], found: LineMatchKind) -> Option<LineMatchKind> {
     let (LineMatchKind::Confirmed(at) | LineMatchKind::Candidate(at)) = found;
     let behind = at == lines.len() && (lines.is_empty() || lines.ends_with(b"\n"));
@@ -156,11 +155,11 @@ fn without_terminator(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// A pattern in Rust's spelling.
+/// A pattern in Rust's syntax.
 struct Source<'a> {
     pattern: Cow<'a, str>,
     case_sensitive: bool,
-    /// Whether positions in it mean something to the caller.
+    /// Whether it is the caller's own text, so that positions in it mean something to the caller.
     as_written: bool,
 }
 
@@ -180,7 +179,7 @@ impl Source<'_> {
     fn linear(&self, parsed: &ast::WithComments) -> Result<Linear> {
         let mut pattern = Cow::Borrowed(&*self.pattern);
         if !parsed.comments.is_empty() {
-            // The engine puts a parenthesis behind the pattern, which a comment would swallow.
+            // The engine appends a parenthesis to the pattern, which would become part of a comment.
             pattern.to_mut().push('\n');
         }
         let anchors = Anchors::of(&parsed.ast);
@@ -190,8 +189,7 @@ impl Source<'_> {
         Ok(Linear { exact, loose })
     }
 
-    /// Telling the engine that newline ends lines is what lets it look for literals first, and what
-    /// takes newlines out of classes.
+    /// The line terminator lets the engine search for literals first, and removes newlines from classes.
     fn matcher(&self, ast: &Ast, pattern: &str) -> Result<RegexMatcher> {
         RegexMatcherBuilder::new()
             .case_insensitive(!self.case_sensitive)
@@ -206,7 +204,7 @@ impl Source<'_> {
             })
     }
 
-    /// What the engine says names no position, so its front end is asked again.
+    /// The engine's error has no position, so this translates the pattern again to get one.
     fn untranslatable(&self, ast: &Ast, error: &grep_regex::Error) -> Fault {
         match TranslatorBuilder::new().utf8(false).build().translate(&self.pattern, ast) {
             Err(error) => self.fault(error.span(), &error.kind().to_string()),
@@ -242,7 +240,7 @@ impl Source<'_> {
         fault(format!("The pattern is wrong at `{}`: {why}.", shown(&self.pattern[part])))
     }
 
-    /// Why the backtracking engine does not take the pattern.
+    /// The fault for a pattern that the backtracking engine refuses.
     fn refusal(&self, error: &fancy_regex::Error) -> Fault {
         match error {
             fancy_regex::Error::ParseError(at, why) if self.as_written => {
@@ -256,8 +254,7 @@ impl Source<'_> {
     }
 }
 
-/// Only the other engine knows look-around, references by number or name, and groups that do not go
-/// back.
+/// Whether an error is about look-around, back-references or atomic groups, which only the backtracking engine has.
 fn needs_backtracking(error: &ast::Error) -> bool {
     let part = &error.pattern()[error.span().start.offset..];
     match error.kind() {
@@ -268,7 +265,7 @@ fn needs_backtracking(error: &ast::Error) -> bool {
     }
 }
 
-/// The error in words, with what to write for the character itself.
+/// The message for an error, with what to write for the character itself.
 fn explain(kind: &ast::ErrorKind) -> String {
     use ast::ErrorKind::{
         ClassUnclosed, EscapeUnexpectedEof, EscapeUnrecognized, GroupUnclosed, GroupUnopened,
@@ -290,8 +287,7 @@ fn explain(kind: &ast::ErrorKind) -> String {
     format!("{kind}{literal}")
 }
 
-/// Where a pattern anchors, in its bytes. Only these places are rewritten: all else goes to the
-/// engine as it was written.
+/// The positions of a pattern's anchors, in bytes. Only the anchors are rewritten.
 #[derive(Default)]
 struct Anchors {
     starts: Vec<Range<usize>>,
@@ -306,7 +302,7 @@ impl Anchors {
         }
     }
 
-    /// The pattern with its anchors at the ends of the line, whatever its flags make of them.
+    /// The pattern with anchors that match only at the ends of the line, whatever its flags are.
     fn at_ends(&self, pattern: &str, end: &str) -> String {
         let starts = self.starts.iter().map(|place| (place, "(?m-R:^)"));
         let ends = self.ends.iter().map(|place| (place, end));
@@ -387,7 +383,7 @@ fn exhausted(error: &fancy_regex::Error) -> Fault {
     )
 }
 
-/// A fault that shows where in the pattern, as it was written, the mistake is.
+/// A fault that shows where in the caller's pattern the mistake is.
 fn bad_part(pattern: &str, part: Range<usize>, why: &str) -> Fault {
     let character = pattern[..part.start].chars().count() + 1;
     let part = shown(&pattern[part]);
@@ -412,8 +408,8 @@ mod tests {
     use grep_searcher::SearcherBuilder;
     use grep_searcher::sinks::Bytes;
 
-    /// Where this engine and PostgreSQL part, as rows of the table: pattern, flag, subjects, why.
-    /// Each must still differ, so that the list says no more than is so.
+    /// Where this engine and PostgreSQL differ, as rows of the table: pattern, flag, subjects, why. The test fails if one of
+    /// them does not differ any more.
     const DIFFERENCES: &[(&str, &str, &[&str], &str)] = &[
         (r"\bfoo\b", "s", &["foo"], B_IS_BOUNDARY),
         (r"foo\bbar", "s", &["foo%08bar"], B_IS_BOUNDARY),
@@ -504,7 +500,7 @@ mod tests {
             for row in rows {
                 let ours = answer(&regex, &plain(row.subject));
                 different += usize::from(differs(row));
-                // What PostgreSQL refuses may be taken here.
+                // A pattern that PostgreSQL refuses may be accepted here.
                 if row.result != "error" && (ours == row.result) == differs(row) {
                     let Row { pattern, flag, subject, result } = row;
                     wrong.push(format!("{pattern} ({flag}) on {subject}: {result}, here {ours}"));
@@ -595,8 +591,8 @@ mod tests {
         lines
     }
 
-    /// The same, one line at a time: slow and obvious.
-    fn looked_at(regex: &LineRegex, text: &[u8]) -> Vec<u64> {
+    /// The same result as [`searched`], one line at a time: slow and obviously right.
+    fn searched_by_line(regex: &LineRegex, text: &[u8]) -> Vec<u64> {
         let lines = (1..).zip(text.split_inclusive(|byte| *byte == b'\n'));
         lines.filter(|(_, line)| regex.is_match(line).unwrap()).map(|(number, _)| number).collect()
     }
@@ -661,7 +657,7 @@ mod tests {
                 let shown = text.escape_ascii();
                 assert_eq!(
                     searched(&regex, text),
-                    looked_at(&regex, text),
+                    searched_by_line(&regex, text),
                     "`{pattern}` on {shown}"
                 );
             }

@@ -1,9 +1,9 @@
-//! PostgreSQL's regular expressions in Rust's spelling.
+//! Translates PostgreSQL's regular expressions to Rust's syntax.
 //!
-//! Reads PostgreSQL's "advanced" syntax (what `~` and `~*` take) and writes a pattern that means
-//! the same to the engines of this module, so that only one place knows how the two differ. It
-//! never compiles and never matches. What PostgreSQL refuses is refused here, by its position in
-//! the pattern as the caller wrote it; `\p{..}` and `\z`, which only Rust knows, are let through.
+//! The input is PostgreSQL's "advanced" syntax (that of `~` and `~*`), and the output means the same to the engines of this
+//! crate, so that only this module knows how the two differ. It never compiles or matches. A pattern that PostgreSQL
+//! refuses is refused here, with the position in the caller's pattern; `\p{..}` and `\z`, which only Rust has, are
+//! accepted.
 //!
 //! Different on purpose (`DIFFERENCES` in the tests): `\b` is a word boundary (R9), case folds by
 //! Unicode's rules, and the basic and extended POSIX syntaxes, `(?b)` and `(?e)`, are not offered.
@@ -18,27 +18,27 @@ use std::ops::{Range, RangeInclusive};
 /// A part of the pattern that is wrong, and why.
 #[derive(Debug)]
 pub(super) struct Mistake {
-    /// Where, in bytes of the pattern as written.
+    /// The position in bytes of the caller's pattern.
     pub(super) part: Range<usize>,
-    /// Words that tell what to write instead.
+    /// What is wrong, and what to write instead.
     pub(super) why: &'static str,
 }
 
-type Read<T> = Result<T, Mistake>;
+type Parsed<T> = Result<T, Mistake>;
 
-/// A pattern in Rust's spelling.
+/// A pattern in Rust's syntax.
 #[derive(Debug)]
 pub(super) struct Translated {
     pub(super) pattern: String,
-    /// As asked for, unless the pattern's own options say otherwise.
+    /// As the caller wants it, unless the pattern's own options differ.
     pub(super) case_sensitive: bool,
 }
 
-/// The largest count that PostgreSQL takes in `{m,n}`.
+/// The largest count that PostgreSQL accepts in `{m,n}`.
 const MAX_COUNT: u32 = 255;
 
-/// Writes `pattern` in Rust's spelling.
-pub(super) fn translate(pattern: &str, case_sensitive: bool) -> Read<Translated> {
+/// Translates `pattern` to Rust's syntax.
+pub(super) fn translate(pattern: &str, case_sensitive: bool) -> Parsed<Translated> {
     let options = Options::read(pattern, case_sensitive)?;
     let case_sensitive = options.case_sensitive;
     let pattern = if options.literal {
@@ -49,17 +49,17 @@ pub(super) fn translate(pattern: &str, case_sensitive: bool) -> Read<Translated>
     Ok(Translated { pattern, case_sensitive })
 }
 
-/// What a pattern says about itself in front: `***=`, `***:`, `(?i)` and the like.
+/// The options at the start of a pattern: `***=`, `***:`, `(?i)` and the like.
 struct Options {
     case_sensitive: bool,
     expanded: bool,
     literal: bool,
-    /// Where the expression proper begins.
+    /// Where the options end and the expression begins.
     end: usize,
 }
 
 impl Options {
-    fn read(pattern: &str, case_sensitive: bool) -> Read<Self> {
+    fn read(pattern: &str, case_sensitive: bool) -> Parsed<Self> {
         let mut options = Self { case_sensitive, expanded: false, literal: false, end: 0 };
         if pattern.starts_with("***") {
             options.director(pattern)?;
@@ -70,7 +70,7 @@ impl Options {
         Ok(options)
     }
 
-    fn director(&mut self, pattern: &str) -> Read<()> {
+    fn director(&mut self, pattern: &str) -> Parsed<()> {
         match pattern[3..].chars().next() {
             Some('=') => self.literal = true,
             Some(':') => {}
@@ -85,7 +85,7 @@ impl Options {
         Ok(())
     }
 
-    fn letters(&mut self, pattern: &str) -> Read<()> {
+    fn letters(&mut self, pattern: &str) -> Parsed<()> {
         let Some(rest) = pattern[self.end..].strip_prefix("(?") else { return Ok(()) };
         if !rest.starts_with(char::is_alphabetic) {
             return Ok(());
@@ -102,7 +102,7 @@ impl Options {
         mistake(self.end..pattern.len(), "these options are not closed by `)`")
     }
 
-    fn letter(&mut self, letter: char, at: usize) -> Read<()> {
+    fn letter(&mut self, letter: char, at: usize) -> Parsed<()> {
         match letter {
             'c' => self.case_sensitive = true,
             'i' => self.case_sensitive = false,
@@ -130,7 +130,7 @@ impl Options {
     }
 }
 
-/// What stands before a quantifier.
+/// The last thing that was translated: decides whether a quantifier may follow.
 #[derive(Clone, Copy, PartialEq)]
 enum Last {
     /// Nothing, or a constraint, which matches no text.
@@ -152,12 +152,12 @@ enum Group {
     Look,
 }
 
-/// What a backslash and the characters after it stand for.
+/// The meaning of a backslash and the characters after it.
 enum Escape {
     Char(char),
-    /// A class, in Rust's spelling.
+    /// A class, in Rust's syntax.
     Set(String),
-    /// A place without text, in Rust's spelling.
+    /// An assertion, which matches no text, in Rust's syntax.
     Constraint(&'static str),
     Back(u32),
 }
@@ -173,12 +173,11 @@ struct Translator<'a> {
     at: usize,
     out: String,
     open: Vec<Open>,
-    /// How many of them are look-around, within which PostgreSQL captures nothing and refers to
-    /// nothing.
+    /// How many of them are look-around. PostgreSQL allows no captures and back-references in those.
     looks: usize,
     /// How many captures were opened; PostgreSQL reads `\12` by this count.
     captures: u32,
-    /// Those that are closed, which alone may be referred to.
+    /// The captures that are closed: only those may be referred to.
     closed: Vec<u32>,
     last: Last,
     expanded: bool,
@@ -201,7 +200,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    fn run(mut self) -> Read<String> {
+    fn run(mut self) -> Parsed<String> {
         while let Some(c) = self.peek() {
             if self.expanded && self.skip_space(c) {
                 continue;
@@ -217,7 +216,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    fn piece(&mut self, c: char) -> Read<()> {
+    fn piece(&mut self, c: char) -> Parsed<()> {
         match c {
             '(' => self.open_group(),
             ')' => self.close_group(),
@@ -233,7 +232,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// A character that needs no reading ahead.
+    /// Translates a character that needs no lookahead.
     fn plain(&mut self, c: char) {
         match c {
             '|' => {
@@ -260,7 +259,7 @@ impl<'a> Translator<'a> {
 
     // Groups.
 
-    fn open_group(&mut self) -> Read<()> {
+    fn open_group(&mut self) -> Parsed<()> {
         let at = self.at;
         let rest = self.rest();
         if rest.starts_with("(?#") {
@@ -276,7 +275,7 @@ impl<'a> Translator<'a> {
         Ok(())
     }
 
-    fn group_kind(&mut self, rest: &str) -> Read<(&'static str, Group)> {
+    fn group_kind(&mut self, rest: &str) -> Parsed<(&'static str, Group)> {
         for look in ["(?=", "(?!", "(?<=", "(?<!"] {
             if rest.starts_with(look) {
                 return Ok((look, Group::Look));
@@ -299,7 +298,7 @@ impl<'a> Translator<'a> {
         Ok(("(", Group::Capture(self.captures)))
     }
 
-    fn close_group(&mut self) -> Read<()> {
+    fn close_group(&mut self) -> Parsed<()> {
         let Some(open) = self.open.pop() else {
             return mistake(
                 self.at..self.at + 1,
@@ -322,14 +321,14 @@ impl<'a> Translator<'a> {
 
     // Quantifiers.
 
-    fn repeat(&mut self) -> Read<()> {
+    fn repeat(&mut self) -> Parsed<()> {
         let start = self.at;
         self.at += 1;
         self.quantified(start)
     }
 
-    /// `{m}`, `{m,}` or `{m,n}`; the brace and a first digit are known to be there.
-    fn bound(&mut self) -> Read<()> {
+    /// Translates `{m}`, `{m,}` or `{m,n}`. The caller has checked the brace and the first digit.
+    fn bound(&mut self) -> Parsed<()> {
         let start = self.at;
         self.at += 1;
         let least = self.count(start)?;
@@ -348,7 +347,7 @@ impl<'a> Translator<'a> {
         self.quantified(start)
     }
 
-    fn count(&mut self, start: usize) -> Read<u32> {
+    fn count(&mut self, start: usize) -> Parsed<u32> {
         let digits = self.digits(10, usize::MAX);
         self.at += digits.len();
         match digits.parse() {
@@ -360,7 +359,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    fn quantified(&mut self, start: usize) -> Read<()> {
+    fn quantified(&mut self, start: usize) -> Parsed<()> {
         self.eat('?');
         let source = self.source;
         let written = &source[start..self.at];
@@ -383,7 +382,7 @@ impl<'a> Translator<'a> {
 
     // Escapes.
 
-    fn escape_outside(&mut self) -> Read<()> {
+    fn escape_outside(&mut self) -> Parsed<()> {
         let start = self.at;
         match self.escape()? {
             Escape::Char(c) => self.literal(c),
@@ -394,7 +393,7 @@ impl<'a> Translator<'a> {
         Ok(())
     }
 
-    fn back_reference(&mut self, number: u32, start: usize) -> Read<()> {
+    fn back_reference(&mut self, number: u32, start: usize) -> Parsed<()> {
         if self.looks > 0 || !self.closed.contains(&number) {
             return mistake(
                 start..self.at,
@@ -402,13 +401,13 @@ impl<'a> Translator<'a> {
                  and can't stand within look-around",
             );
         }
-        // The group keeps a digit that follows from becoming part of the number.
+        // Without the group, a digit that follows would become part of the number.
         self.atom(&format!("(?:\\{number})"));
         Ok(())
     }
 
     /// Reads an escape, inside or outside of brackets.
-    fn escape(&mut self) -> Read<Escape> {
+    fn escape(&mut self) -> Parsed<Escape> {
         let start = self.at;
         self.at += 1;
         let Some(c) = self.peek() else {
@@ -438,9 +437,9 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// A back-reference, or a character by its octal number: one digit that is not zero, or a
-    /// number that is not larger than the count of groups so far, is a reference.
-    fn number(&mut self, start: usize) -> Read<Escape> {
+    /// A back-reference, or a character by its octal number. It is a reference if it has one digit that is not zero, or if
+    /// the number is not larger than the count of groups so far.
+    fn number(&mut self, start: usize) -> Parsed<Escape> {
         let digits = self.digits(10, usize::MAX);
         if !digits.starts_with('0') {
             let number = digits.parse().unwrap_or(u32::MAX);
@@ -457,7 +456,7 @@ impl<'a> Translator<'a> {
         self.code_point(octal, 8, start)
     }
 
-    fn control(&mut self, start: usize) -> Read<Escape> {
+    fn control(&mut self, start: usize) -> Parsed<Escape> {
         match self.peek() {
             Some(c) => {
                 self.bump(c);
@@ -467,7 +466,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    fn hex(&mut self, start: usize, len: RangeInclusive<usize>) -> Read<Escape> {
+    fn hex(&mut self, start: usize, len: RangeInclusive<usize>) -> Parsed<Escape> {
         let digits = self.digits(16, *len.end());
         self.at += digits.len();
         if digits.len() < *len.start() {
@@ -479,14 +478,14 @@ impl<'a> Translator<'a> {
         self.code_point(digits, 16, start)
     }
 
-    fn code_point(&self, digits: &str, radix: u32, start: usize) -> Read<Escape> {
+    fn code_point(&self, digits: &str, radix: u32, start: usize) -> Parsed<Escape> {
         match u32::from_str_radix(digits, radix).ok().and_then(char::from_u32) {
             Some(c) => Ok(Escape::Char(c)),
             None => mistake(start..self.at, "this is not the number of a character"),
         }
     }
 
-    /// Rust's `\pL` and `\p{...}`, as they stand.
+    /// Rust's `\pL` and `\p{...}`, unchanged.
     fn unicode_class(&mut self, start: usize) -> Escape {
         let rest = self.rest();
         let len = match rest.chars().next() {
@@ -500,7 +499,7 @@ impl<'a> Translator<'a> {
 
     // Brackets.
 
-    fn bracket(&mut self) -> Read<()> {
+    fn bracket(&mut self) -> Parsed<()> {
         let start = self.at;
         if self.eat_str("[[:<:]]") {
             self.constraint(r"\b{start}");
@@ -520,7 +519,7 @@ impl<'a> Translator<'a> {
         Ok(())
     }
 
-    fn bracket_items(&mut self, start: usize) -> Read<()> {
+    fn bracket_items(&mut self, start: usize) -> Parsed<()> {
         let first = self.at;
         loop {
             match self.peek() {
@@ -541,7 +540,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    fn bracket_member(&mut self, c: char, start: usize) -> Read<()> {
+    fn bracket_member(&mut self, c: char, start: usize) -> Parsed<()> {
         let member = self.at;
         let low = match self.bracket_item(c, start)? {
             Item::Char(low) => low,
@@ -567,7 +566,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    fn bracket_item(&mut self, c: char, start: usize) -> Read<Item> {
+    fn bracket_item(&mut self, c: char, start: usize) -> Parsed<Item> {
         if c == '\\' {
             return self.bracket_escape();
         }
@@ -580,12 +579,12 @@ impl<'a> Translator<'a> {
         Ok(Item::Char(c))
     }
 
-    fn bracket_escape(&mut self) -> Read<Item> {
+    fn bracket_escape(&mut self) -> Parsed<Item> {
         let start = self.at;
         match self.escape()? {
             Escape::Char(c) => Ok(Item::Char(c)),
             Escape::Set(set) => Ok(Item::Set(set)),
-            // Where there is no place between characters, it is PostgreSQL's backspace.
+            // Within brackets, `\b` is a backspace.
             Escape::Constraint(_) if self.source[start..].starts_with("\\b") => {
                 Ok(Item::Char('\x08'))
             }
@@ -597,7 +596,7 @@ impl<'a> Translator<'a> {
     }
 
     /// `[.x.]`, `[=x=]` or `[:class:]`, within brackets.
-    fn named_item(&mut self, mark: char, start: usize) -> Read<Item> {
+    fn named_item(&mut self, mark: char, start: usize) -> Parsed<Item> {
         let item = self.at;
         let Some(len) = self.rest()[2..].find(&format!("{mark}]")) else {
             return unclosed_bracket(start);
@@ -624,7 +623,7 @@ impl<'a> Translator<'a> {
         if mark == '.' {
             return Ok(Item::Char(c));
         }
-        // An equivalence class may not be an end of a range, so it is a set of one.
+        // An equivalence class may not be an end of a range, so it is a set of one character.
         let mut set = String::new();
         push_escaped(&mut set, c);
         Ok(Item::Set(set))
@@ -717,10 +716,10 @@ fn push_escaped(out: &mut String, c: char) {
     out.push(c);
 }
 
-fn mistake<T>(part: Range<usize>, why: &'static str) -> Read<T> {
+fn mistake<T>(part: Range<usize>, why: &'static str) -> Parsed<T> {
     Err(Mistake { part, why })
 }
 
-fn unclosed_bracket<T>(start: usize) -> Read<T> {
+fn unclosed_bracket<T>(start: usize) -> Parsed<T> {
     mistake(start..start + 1, "this bracket is not closed; write `\\[` for the character itself")
 }

@@ -17,17 +17,17 @@ impl Collected {
         Self { limit, bytes_left: max_bytes, matches: Vec::new(), truncated: false }
     }
 
-    /// Takes the matches of the next file; breaks once the answer is full and more was found.
+    /// Adds the matches of the next file. Breaks once the answer is full and there are more matches.
     pub(super) fn add(&mut self, file: FileMatches) -> Flow {
-        for found in file.matches {
-            let cost = cost(&found);
+        for matched in file.matches {
+            let cost = cost(&matched);
             let fits = cost <= self.bytes_left || self.matches.is_empty();
             if self.matches.len() >= self.limit || !fits {
                 self.truncated = true;
                 return Flow::Break(());
             }
             self.bytes_left = self.bytes_left.saturating_sub(cost);
-            self.matches.push(found);
+            self.matches.push(matched);
         }
         self.truncated = file.more;
         if self.truncated { Flow::Break(()) } else { Flow::Continue(()) }
@@ -38,7 +38,7 @@ impl Collected {
     }
 }
 
-fn cost(found: &GrepMatch) -> u64 {
-    let around = found.before.iter().chain(&found.after).map(String::len).sum::<usize>();
-    (found.text.len() + around + found.path.relative().len() + 32) as u64
+fn cost(matched: &GrepMatch) -> u64 {
+    let around = matched.before.iter().chain(&matched.after).map(String::len).sum::<usize>();
+    (matched.text.len() + around + matched.path.relative().len() + 32) as u64
 }

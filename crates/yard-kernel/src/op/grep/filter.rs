@@ -1,4 +1,4 @@
-//! Which files a search looks into: everything, globs, or W10's pattern over the whole path.
+//! Which files a search reads: all, those that match globs, or those whose path matches W10's pattern.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -10,17 +10,17 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use yard_core::op::{FindBy, PathFilter};
 use yard_core::{Result, WsPath};
 
-use crate::op::find::{self, Names};
-use crate::virtual_files::names_their_folder;
+use crate::op::find::{self, NamePatterns};
+use crate::virtual_files;
 
-/// Bytes of a path pattern that may be a glob.
+/// Most bytes of a path pattern that is also tried as a glob.
 const LONGEST_GLOB: usize = 4_096;
 
 pub(super) enum Filter {
     All,
-    /// The pattern over the whole path, and the glob that it may also be.
+    /// The pattern for the whole path, and the pattern as a glob, if it may be one.
     Like(RegexMatcher, Option<GlobMatcher>),
-    Globs(Names),
+    Globs(NamePatterns),
 }
 
 impl Filter {
@@ -28,7 +28,7 @@ impl Filter {
         match filter {
             PathFilter::All => Ok(Self::All),
             PathFilter::Globs(globs) => {
-                Ok(Self::Globs(Names::new(&FindBy::Globs(globs.clone()), base)?))
+                Ok(Self::Globs(NamePatterns::new(&FindBy::Globs(globs.clone()), base)?))
             }
             PathFilter::Like(pattern) => {
                 let pattern = pattern.trim();
@@ -58,7 +58,7 @@ impl Filter {
         Ok(Self::Like(regex, glob.transpose()?.map(|glob| glob.compile_matcher())))
     }
 
-    pub(super) fn holds(&self, path: &WsPath) -> bool {
+    pub(super) fn matches(&self, path: &WsPath) -> bool {
         match self {
             Self::All => true,
             Self::Like(pattern, glob) => {
@@ -68,24 +68,24 @@ impl Filter {
                 pattern.is_match(path.to_string().as_bytes()).unwrap_or(false)
                     || glob.as_ref().is_some_and(is_glob)
             }
-            Self::Globs(names) => names.hold_path(path, false),
+            Self::Globs(names) => names.matches_path(path, false),
         }
     }
 }
 
 /// Whether the filter names the folder of virtual files.
-pub(super) fn names_chats(filter: &PathFilter) -> bool {
+pub(super) fn names_virtual_folder(filter: &PathFilter) -> bool {
     match filter {
         PathFilter::All => false,
-        PathFilter::Globs(globs) => find::names_chats(globs),
-        PathFilter::Like(pattern) => names_their_folder(pattern),
+        PathFilter::Globs(globs) => find::name_virtual_folder(globs),
+        PathFilter::Like(pattern) => virtual_files::names_virtual_folder(pattern),
     }
 }
 
-/// The glob that a pattern may also be (W10), relative to the root. A name matches at any depth, and so does
-/// whatever only a glob would have; a path with plain wildcards is anchored, as `like` has it.
+/// The pattern as a glob relative to the root, if it may be one (W10). A name matches at any depth, and so does a pattern
+/// with signs that only globs have. A path with plain wildcards is anchored, as in [`like`].
 fn glob_of(pattern: &str) -> Option<String> {
-    // No path is longer, and making a long glob ready takes seconds.
+    // No path is longer, and compiling a long glob takes seconds.
     if pattern.len() > LONGEST_GLOB {
         return None;
     }
@@ -98,7 +98,7 @@ fn glob_of(pattern: &str) -> Option<String> {
     (is_name || is_glob).then(|| format!("**/{pattern}"))
 }
 
-/// W10 as a regular expression: with `%`, `*` or `?` anchored at both ends, else "contains".
+/// W10's pattern as a regular expression: anchored at both ends if it has `%`, `*` or `?`, else matched anywhere.
 fn like(pattern: &str) -> String {
     let wild = |character: char| matches!(character, '%' | '*' | '?');
     if !pattern.contains(wild) {
@@ -123,9 +123,9 @@ fn like(pattern: &str) -> String {
 mod tests {
     use super::*;
 
-    fn holds(pattern: &str, path: &str) -> bool {
+    fn matches(pattern: &str, path: &str) -> bool {
         let filter = Filter::new(&PathFilter::Like(pattern.to_owned()), &WsPath::root()).unwrap();
-        filter.holds(&WsPath::parse(path).unwrap())
+        filter.matches(&WsPath::parse(path).unwrap())
     }
 
     #[test]
@@ -164,7 +164,7 @@ mod tests {
             ("[ab].txt", "/x/b.txt", true),
             ("[id].tsx", "/pages/[id].tsx", true),
         ] {
-            assert_eq!(holds(pattern, path), expected, "{pattern} on {path}");
+            assert_eq!(matches(pattern, path), expected, "{pattern} on {path}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Searches one file: as text in its own encoding, line by line, keeping only what the answer shows.
+//! Searches one file line by line, as text in its own encoding, and retains only the lines that the answer shows.
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -14,10 +14,10 @@ use yard_core::{Call, Fault, FaultCode, Result, Subject, WsPath};
 use yard_disk::io_fault;
 use yard_search::regex::LineRegex;
 
-use crate::virtual_files::Shown;
+use crate::virtual_files::VirtualEntries;
 use crate::workspace::Workspace;
 
-/// Larger files are streamed through the searcher instead of being held.
+/// Larger files are streamed through the searcher instead of being loaded.
 const WHOLE: u64 = 8 << 20;
 
 /// The matches of one file, and whether there are more than the answer could show.
@@ -33,7 +33,7 @@ pub(super) struct Searcher<'a> {
     grep: &'a Grep,
     regex: &'a LineRegex,
     limit: usize,
-    shown: &'a Shown,
+    virtuals: &'a VirtualEntries,
     lines: LineSearcher,
     buffer: Vec<u8>,
 }
@@ -45,7 +45,7 @@ impl<'a> Searcher<'a> {
         grep: &'a Grep,
         regex: &'a LineRegex,
         limit: usize,
-        shown: &'a Shown,
+        virtuals: &'a VirtualEntries,
     ) -> Self {
         let lines = SearcherBuilder::new()
             .line_number(true)
@@ -55,82 +55,82 @@ impl<'a> Searcher<'a> {
             .binary_detection(BinaryDetection::quit(0))
             .bom_sniffing(true)
             .build();
-        Self { workspace, call, grep, regex, limit, shown, lines, buffer: Vec::new() }
+        Self { workspace, call, grep, regex, limit, virtuals, lines, buffer: Vec::new() }
     }
 
     pub(super) fn file(&mut self, path: &WsPath) -> Result<FileMatches> {
         self.call.check()?;
-        if self.shown.holds(path) {
+        if self.virtuals.contain(path) {
             return self.virtual_file(path);
         }
         if path.is_command_output() {
             return self.command_output(path);
         }
         let (mut file, stat) = self.workspace.disk.open_listed(path)?;
-        let mut taken =
-            Taken::new(self.grep, path, self.limit, self.workspace.limits().match_line_bytes);
+        let mut sink =
+            MatchSink::new(self.grep, path, self.limit, self.workspace.limits().match_line_bytes);
         if stat.size() > WHOLE {
-            let searched = self.lines.search_reader(self.regex, &mut file, &mut taken);
-            return searched.map(|()| taken.finish()).map_err(SearchError::into_fault);
+            let searched = self.lines.search_reader(self.regex, &mut file, &mut sink);
+            return searched.map(|()| sink.finish()).map_err(SearchError::into_fault);
         }
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear();
         let read = (&mut file).take(WHOLE * 2).read_to_end(&mut buffer);
         let searched = read
             .map_err(|error| io_fault(&error, path))
-            .and_then(|_| self.bytes(&buffer, &mut taken));
+            .and_then(|_| self.bytes(&buffer, &mut sink));
         self.buffer = buffer;
         searched?;
-        let mut found = taken.finish();
-        // The full test for text is slow, and so is made only for files that would be shown.
+        let mut found = sink.finish();
+        // The full test whether a file is a text is slow, and so is done only for files with matches.
         if !found.matches.is_empty() && text::detect(&self.buffer).is_err() {
             found = FileMatches::default();
         }
         Ok(found)
     }
 
-    /// Searches the output of a command, which is a text, whatever bytes it holds.
+    /// Searches the output of a command, which counts as text whatever bytes it has.
     fn command_output(&mut self, path: &WsPath) -> Result<FileMatches> {
         let (mut file, _) = self.workspace.disk_of(path).open_listed(path)?;
-        let mut taken =
-            Taken::new(self.grep, path, self.limit, self.workspace.limits().match_line_bytes);
+        let mut sink =
+            MatchSink::new(self.grep, path, self.limit, self.workspace.limits().match_line_bytes);
         self.lines.set_binary_detection(BinaryDetection::none());
-        let searched = self.lines.search_reader(self.regex, &mut file, &mut taken);
-        searched.map(|()| taken.finish()).map_err(SearchError::into_fault)
+        let searched = self.lines.search_reader(self.regex, &mut file, &mut sink);
+        searched.map(|()| sink.finish()).map_err(SearchError::into_fault)
     }
 
-    /// Searches the text of a file that is not on disk. If it was removed meanwhile it has no text.
+    /// Searches the text of a virtual file. If the file was removed meanwhile, its text is empty.
     fn virtual_file(&mut self, path: &WsPath) -> Result<FileMatches> {
         let bytes = self.workspace.virtual_text(path, self.call)?.unwrap_or_default();
-        let mut taken =
-            Taken::new(self.grep, path, self.limit, self.workspace.limits().match_line_bytes);
-        self.bytes(&bytes, &mut taken)?;
-        Ok(taken.finish())
+        let mut sink =
+            MatchSink::new(self.grep, path, self.limit, self.workspace.limits().match_line_bytes);
+        self.bytes(&bytes, &mut sink)?;
+        Ok(sink.finish())
     }
 
-    /// Searches bytes as they are when they are UTF-8, else decoded.
-    fn bytes(&mut self, bytes: &[u8], taken: &mut Taken<'_>) -> Result<()> {
+    /// Searches bytes, after decoding them if they are not UTF-8.
+    fn bytes(&mut self, bytes: &[u8], sink: &mut MatchSink<'_>) -> Result<()> {
         let wide = matches!(text::marked(bytes), Some(Encoding::Utf16Le | Encoding::Utf16Be));
         if !wide && memchr::memchr(0, bytes).is_some() {
             return Ok(());
         }
         if !wide && std::str::from_utf8(bytes).is_ok() {
-            return self.text(&bytes[text::byte_order_mark(bytes).len()..], taken);
+            return self.text(&bytes[text::byte_order_mark(bytes).len()..], sink);
         }
         let Ok(encoding) = text::detect(bytes) else { return Ok(()) };
         let decoded = match encoding {
-            Encoding::Utf8 => return self.text(bytes, taken),
+            Encoding::Utf8 => return self.text(bytes, sink),
             other => text::decode(bytes, other),
         };
-        self.text(decoded.as_bytes(), taken)
+        self.text(decoded.as_bytes(), sink)
     }
 
-    fn text(&mut self, bytes: &[u8], taken: &mut Taken<'_>) -> Result<()> {
-        self.lines.search_slice(self.regex, bytes, taken).map_err(SearchError::into_fault)
+    fn text(&mut self, bytes: &[u8], sink: &mut MatchSink<'_>) -> Result<()> {
+        self.lines.search_slice(self.regex, bytes, sink).map_err(SearchError::into_fault)
     }
 }
 
-/// Why a search broke off.
+/// Why a search failed.
 enum SearchError {
     Io(std::io::Error),
     /// The pattern exceeded its bound on work.
@@ -163,11 +163,11 @@ fn trim(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// Takes matching lines with the lines around each of them.
-struct Taken<'a> {
+/// Collects matching lines with the lines around each of them.
+struct MatchSink<'a> {
     grep: &'a Grep,
     path: &'a WsPath,
-    /// Most matches that are taken: one more than the answer shows, which says that it is cut.
+    /// Most matches that are collected: one more than the answer shows, to tell that it is cut.
     most: usize,
     line_bytes: usize,
     skip_to: u64,
@@ -175,7 +175,7 @@ struct Taken<'a> {
     matches: Vec<GrepMatch>,
 }
 
-impl<'a> Taken<'a> {
+impl<'a> MatchSink<'a> {
     fn new(grep: &'a Grep, path: &'a WsPath, limit: usize, line_bytes: usize) -> Self {
         let skip_to = match &grep.cursor {
             Some(cursor) if cursor.path == *path => cursor.line,
@@ -185,7 +185,7 @@ impl<'a> Taken<'a> {
         Self { grep, path, most, line_bytes, skip_to, recent: VecDeque::new(), matches: Vec::new() }
     }
 
-    /// Takes one line; whether more are wanted.
+    /// Adds one line, and returns whether more are wanted.
     fn line(&mut self, number: u64, bytes: &[u8], matched: bool) -> bool {
         let around = self.grep.before > 0 || self.grep.after > 0;
         let counts = matched && number > self.skip_to;
@@ -195,9 +195,9 @@ impl<'a> Taken<'a> {
         if counts && self.matches.len() >= self.most {
             return false;
         }
-        let text = shown(trim(bytes), self.line_bytes);
+        let text = render_line(trim(bytes), self.line_bytes);
         if self.grep.after > 0 {
-            self.follow(number, &text);
+            self.add_context_after(number, &text);
         }
         if counts {
             let nearest =
@@ -223,8 +223,8 @@ impl<'a> Taken<'a> {
         self.matches.len() < self.most || number < last
     }
 
-    /// Adds a line to the matches that it comes closely after.
-    fn follow(&mut self, number: u64, text: &str) {
+    /// Adds a line to the matches whose following lines include it.
+    fn add_context_after(&mut self, number: u64, text: &str) {
         for found in self.matches.iter_mut().rev() {
             if found.line + (self.grep.after as u64) < number {
                 return;
@@ -242,8 +242,8 @@ impl<'a> Taken<'a> {
     }
 }
 
-/// A line as the answer shows it: decoded, and cut if it is very long, with a note that says so.
-fn shown(line: &[u8], max: usize) -> String {
+/// A line as the answer shows it: decoded, and cut with a note if it is very long.
+fn render_line(line: &[u8], max: usize) -> String {
     if line.len() <= max {
         return String::from_utf8_lossy(line).into_owned();
     }
@@ -251,7 +251,7 @@ fn shown(line: &[u8], max: usize) -> String {
     format!("{} [... {} more bytes]", text.trim_end_matches('\u{fffd}'), line.len() - max)
 }
 
-impl Sink for &mut Taken<'_> {
+impl Sink for &mut MatchSink<'_> {
     type Error = SearchError;
 
     fn matched(

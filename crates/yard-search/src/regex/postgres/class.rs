@@ -1,9 +1,8 @@
-//! What PostgreSQL's classes and its names of characters stand for, in Rust's spelling.
+//! PostgreSQL's character classes and names of characters, in Rust's syntax.
 //!
-//! Data only. The classes are what a PostgreSQL server answers in a UTF-8 database with the locale
-//! `C.UTF-8`, found by asking it for every code point; what differs are characters newer than its C
-//! library. That counts the digits of other scripts as letters, and the spaces at which no line may
-//! break as punctuation.
+//! The classes were found by querying a PostgreSQL server for every code point, in a UTF-8 database with the locale
+//! `C.UTF-8`. They differ for characters that are newer than the server's C library. That library counts the digits of
+//! other scripts as letters, and non-breaking spaces as punctuation.
 
 const ALNUM: &str = r"[\p{Alphabetic}\p{Nd}]";
 const ALPHA: &str = r"[\p{Alphabetic}\p{Nd}--0-9]";
@@ -45,8 +44,7 @@ const NAMED_CHARACTERS: [(u32, &str); 3] = [
     ),
 ];
 
-/// The class of that name. Letters without case are neither upper nor lower, but are both where
-/// case does not count.
+/// The class of that name. Letters without case are neither upper nor lower; if case does not count, they are both.
 pub(super) fn by_name(name: &str, case_sensitive: bool) -> Option<&'static str> {
     Some(match name {
         "upper" | "lower" if !case_sensitive => ALPHA,
@@ -68,12 +66,12 @@ pub(super) fn by_name(name: &str, case_sensitive: bool) -> Option<&'static str> 
     })
 }
 
-/// Every character that `class` does not have.
+/// The class of all characters that are not in `class`.
 pub(super) fn complement(class: &str) -> String {
     format!("[^{class}]")
 }
 
-/// The character that is meant by itself or by its name.
+/// The character of that name, or the name itself if it is a single character.
 pub(super) fn character(name: &str) -> Option<char> {
     let mut chars = name.chars();
     if let (Some(c), None) = (chars.next(), chars.next()) {

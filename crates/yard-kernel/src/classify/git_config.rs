@@ -1,6 +1,5 @@
-//! What the configuration of a repository points to: hooks, files that it includes, programs. Only git can
-//! say what its configuration comes to, so git is asked, in a box that can write nothing. Most
-//! configurations point nowhere, which is seen without asking.
+//! Files that the configuration of a repository refers to: hooks, included files, programs. Git itself evaluates the
+//! configuration, in a read-only box. Most configurations refer to no files, which is found out without git.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -8,42 +7,42 @@ use std::sync::Arc;
 use yard_core::{Call, FileKind, Result, Signature, WsPath, git};
 use yard_disk::Spot;
 
-use super::repository::LARGEST_CONFIG;
-use super::{Scales, small_file};
-use crate::pointers::{Pointed, Seen};
+use super::bare_repository::LARGEST_CONFIG;
+use super::{EffectClassifier, small_file};
+use crate::git_config_cache::{ConfigSignatures, ConfigTargets};
 use crate::workspace::Workspace;
 
-impl Scales<'_> {
-    /// Whether the configuration of a repository around a path points to it.
-    pub(super) fn is_pointed_to(&mut self, path: &WsPath) -> Result<bool> {
+impl EffectClassifier<'_> {
+    /// Whether the configuration of a repository that contains a path refers to the path.
+    pub(super) fn is_config_target(&mut self, path: &WsPath) -> Result<bool> {
         let mut folders = path.ancestors();
         folders.push(WsPath::root());
         folders.dedup();
         for folder in folders {
-            let found = match self.pointers.get(&folder) {
-                Some(found) => found.clone(),
+            let targets = match self.config_targets.get(&folder) {
+                Some(targets) => targets.clone(),
                 None => {
-                    let found = self.workspace.pointed_from(&folder, self.call)?;
-                    self.pointers.insert(folder.clone(), found.clone());
-                    found
+                    let targets = self.workspace.config_targets(&folder, self.call)?;
+                    self.config_targets.insert(folder.clone(), targets.clone());
+                    targets
                 }
             };
-            let is_meant = |pointed: &Arc<Pointed>| {
-                pointed.is_unknown
-                    || pointed.places.iter().any(|place| {
-                        // What holds such a place exchanges it, too.
-                        path.is_within(place) || place.is_within(path) && self.exchanges(path)
+            let includes_path = |targets: &Arc<ConfigTargets>| {
+                targets.is_unknown
+                    || targets.paths.iter().any(|target| {
+                        // Replacing a folder above a target replaces the target, too.
+                        path.is_within(target) || target.is_within(path) && self.is_replaced(path)
                     })
             };
-            if found.as_ref().is_some_and(is_meant) {
+            if targets.as_ref().is_some_and(includes_path) {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    /// Whether something comes, goes or moves at a path, and takes along what is below it.
-    fn exchanges(&self, path: &WsPath) -> bool {
+    /// Whether the entry at a path is replaced, removed or moved, with everything below it.
+    fn is_replaced(&self, path: &WsPath) -> bool {
         let changes = self.leaving.get(path).into_iter().chain(self.arriving.get(path));
         changes.copied().any(|change| {
             let is_link = change.after.as_ref().is_some_and(|after| after.kind == FileKind::Link);
@@ -53,8 +52,9 @@ impl Scales<'_> {
 }
 
 impl Workspace {
-    /// What the repository in a folder points to; `None` if there is none, or it points nowhere.
-    fn pointed_from(&self, folder: &WsPath, call: &Call) -> Result<Option<Arc<Pointed>>> {
+    /// What the configuration of the repository in a folder refers to; `None` if there is no repository, or its configuration
+    /// refers to no files.
+    fn config_targets(&self, folder: &WsPath, call: &Call) -> Result<Option<Arc<ConfigTargets>>> {
         let Ok(repository) = folder.join_bytes(git::FOLDER) else { return Ok(None) };
         let Some(stat) = self.disk.stat(&repository)? else { return Ok(None) };
         let config = match repository.join_bytes(b"config") {
@@ -67,18 +67,18 @@ impl Workspace {
         if is_plain {
             return Ok(None);
         }
-        if let Some((seen, pointed)) = self.pointers.of(&repository)
+        if let Some((seen, targets)) = self.git_configs.get(&repository)
             && seen.iter().all(|(path, signature)| self.signature(path) == *signature)
         {
-            return Ok(Some(pointed));
+            return Ok(Some(targets));
         }
-        let (mut seen, pointed) = self.ask_git(folder, &repository, call);
+        let (mut seen, targets) = self.read_config_with_git(folder, &repository, call);
         seen.push((config.clone(), self.signature(&config)));
-        let pointed = Arc::new(pointed);
-        if !pointed.is_unknown {
-            self.pointers.remember(repository, seen, Arc::clone(&pointed));
+        let targets = Arc::new(targets);
+        if !targets.is_unknown {
+            self.git_configs.insert(repository, seen, Arc::clone(&targets));
         }
-        Ok(Some(pointed))
+        Ok(Some(targets))
     }
 
     fn points_nowhere(&self, repository: &WsPath, name: &[u8]) -> bool {
@@ -97,20 +97,25 @@ impl Workspace {
         self.disk.stat(path).ok().flatten().map(|stat| stat.signature)
     }
 
-    /// Asks git what its configuration says and where each word of it stands.
-    fn ask_git(&self, folder: &WsPath, repository: &WsPath, call: &Call) -> (Seen, Pointed) {
-        let unknown = || (Vec::new(), Pointed { places: Vec::new(), is_unknown: true });
+    /// Lets git list its configuration, with the file of each entry.
+    fn read_config_with_git(
+        &self,
+        folder: &WsPath,
+        repository: &WsPath,
+        call: &Call,
+    ) -> (ConfigSignatures, ConfigTargets) {
+        let unknown = || (Vec::new(), ConfigTargets { paths: Vec::new(), is_unknown: true });
         let Some(text) = self.configuration(folder, call) else { return unknown() };
         let mut seen = Vec::new();
-        let mut pointed = Pointed::default();
-        let mut words = text.split(|byte| *byte == 0);
-        while let (Some(origin), Some(entry)) = (words.next(), words.next()) {
+        let mut targets = ConfigTargets::default();
+        let mut fields = text.split(|byte| *byte == 0);
+        while let (Some(origin), Some(entry)) = (fields.next(), fields.next()) {
             let file = origin.strip_prefix(b"file:").and_then(|path| self.inside(folder, path));
             let above = file.as_ref().and_then(WsPath::parent).unwrap_or_else(WsPath::root);
-            if let Some(file) = file.filter(|file| seen.iter().all(|(met, _)| met != file)) {
-                // What stands outside of git's own folder was included.
+            if let Some(file) = file.filter(|file| seen.iter().all(|(other, _)| other != file)) {
+                // A file outside of git's own folder is an included one.
                 if !file.is_within(repository) {
-                    self.point_to(&mut pointed, file.clone());
+                    self.add_target(&mut targets, file.clone());
                 }
                 let signature = self.signature(&file);
                 seen.push((file, signature));
@@ -123,15 +128,15 @@ impl Workspace {
                 let is_file =
                     || matches!(self.disk.stat(&path), Ok(Some(stat)) if stat.is(FileKind::File));
                 if base != git::Base::Perhaps || is_file() {
-                    self.point_to(&mut pointed, path);
+                    self.add_target(&mut targets, path);
                 }
             }
         }
-        (seen, pointed)
+        (seen, targets)
     }
 
-    /// Adds a place, and the one that it leads to.
-    fn point_to(&self, pointed: &mut Pointed, path: WsPath) {
+    /// Adds a path, and the path that it leads to.
+    fn add_target(&self, targets: &mut ConfigTargets, path: WsPath) {
         if path.is_root() {
             return;
         }
@@ -139,12 +144,12 @@ impl Workspace {
             self.disk.locate(&path, true)
             && real != path
         {
-            pointed.places.push(real);
+            targets.paths.push(real);
         }
-        pointed.places.push(path);
+        targets.paths.push(path);
     }
 
-    /// A path of a configuration as one of the workspace, if it is inside.
+    /// A path in a configuration as a path of the workspace, if it is inside of the workspace.
     fn inside(&self, base: &WsPath, path: &[u8]) -> Option<WsPath> {
         let shown_at = self.boxed.as_ref().and_then(|boxed| boxed.shown_at.as_ref());
         let shown_at = shown_at.map(|path| path.as_os_str().as_encoded_bytes().to_vec());
@@ -157,15 +162,15 @@ impl Workspace {
         resolved(base, path)
     }
 
-    /// What `git config --list` says in a folder; `None` if it cannot be asked.
+    /// The output of `git config --list` in a folder; `None` if git cannot run.
     fn configuration(&self, folder: &WsPath, call: &Call) -> Option<Vec<u8>> {
-        let words =
+        let arguments =
             ["--git-dir", ".git", "config", "--list", "--includes", "--show-origin", "--null"];
-        self.git_says(folder, words.map(OsString::from), call)
+        self.git_output(folder, arguments.map(OsString::from), call)
     }
 }
 
-/// A path below another, `..` resolved; `None` if it climbs out.
+/// A path below another, with `..` resolved; `None` if it leaves the workspace.
 fn resolved(base: &WsPath, path: &[u8]) -> Option<WsPath> {
     let mut at = base.clone();
     for part in path.split(|byte| *byte == b'/') {

@@ -1,4 +1,4 @@
-//! Other names of a place: the same folder under a link. A rule is about a place, whatever it is called.
+//! Aliases of paths: other paths that lead to the same entry by links. A rule applies to an entry under every path.
 
 use std::collections::HashSet;
 
@@ -7,30 +7,31 @@ use yard_disk::Spot;
 
 use crate::workspace::Workspace;
 
-/// Adds to every path of an effect the names that it has below these paths.
+/// Adds to every path of an effect its aliases below these paths.
 pub(super) fn add<'n>(
     workspace: &Workspace,
     effect: &mut Effect,
     names: impl Iterator<Item = &'n WsPath>,
 ) {
-    let mut met = HashSet::new();
-    for name in names.filter(|name| met.insert(*name)) {
-        for real in real_places(workspace, name) {
+    let mut seen = HashSet::new();
+    for name in names.filter(|name| seen.insert(*name)) {
+        for real in resolved_paths(workspace, name) {
             effect.paths.iter_mut().for_each(|one| add_to(one, name, &real));
         }
     }
 }
 
-/// Where a path leads, with and without a link at its end; nothing where it has no link.
-fn real_places(workspace: &Workspace, name: &WsPath) -> Vec<WsPath> {
-    let led = [true, false].map(|follow| match workspace.disk.locate(name, follow) {
+/// The resolved path, with and without following a link at its end. Empty if the path has no link.
+fn resolved_paths(workspace: &Workspace, name: &WsPath) -> Vec<WsPath> {
+    let resolved = [true, false].map(|follow| match workspace.disk.locate(name, follow) {
         Ok(Spot::Present { path, .. } | Spot::Missing { path }) => Some(path),
-        // What leads outside or nowhere is refused by whoever goes there.
+        // An operation that uses a path which leads outside or nowhere is refused.
         Ok(Spot::Blocked { .. }) | Err(_) => None,
     });
-    let mut places: Vec<WsPath> = led.into_iter().flatten().filter(|real| real != name).collect();
-    places.dedup();
-    places
+    let mut paths: Vec<WsPath> =
+        resolved.into_iter().flatten().filter(|real| real != name).collect();
+    paths.dedup();
+    paths
 }
 
 fn add_to(one: &mut PathEffect, name: &WsPath, real: &WsPath) {

@@ -1,6 +1,6 @@
-//! Refs that a command moved: whether the commits that they led to are still part of what they lead to.
-//! Only git knows, so git is asked, in a box on the same layer, before that lands. What it says is kept
-//! with the run; where it says nothing, the ref counts as rewound, which asks a person.
+//! Refs that a command moved. A ref counts as rewound, which a person has to approve, unless its old commit is an ancestor
+//! of its new one. Git checks that in a box on the same layer before the layer lands, and the result is stored with the
+//! run.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -13,17 +13,17 @@ use yard_disk::{Disk, EntryKind, OverlayLayer, RunFolder};
 
 use crate::workspace::Workspace;
 
-/// Where a run keeps the refs that its command rewound.
+/// The file of a run with the refs that its command rewound.
 const REWOUND: &str = "rewound";
-/// Nobody moves more in one command and means each.
+/// Most refs of one command that are checked.
 const MOST: usize = 64;
-/// No ref is longer: a hash in hexadecimal, and a line break.
+/// The longest ref: a hash in hexadecimal, and a line break.
 const LONGEST: u64 = 65;
-/// Of refs in one file, that much is looked at.
+/// How much of `packed-refs` is read.
 const LARGEST_PACKED: u64 = 64 << 20;
 
-/// What in the surroundings of a question could make git see another past.
-pub(crate) const SURROUNDINGS: [(&str, &str); 5] = [
+/// Variables that keep git from reading configuration, grafts or objects from outside of the repository.
+pub(crate) const GIT_VARIABLES: [(&str, &str); 5] = [
     ("GIT_NO_LAZY_FETCH", "1"),
     ("GIT_GRAFT_FILE", "/dev/null"),
     ("GIT_CONFIG_GLOBAL", "/dev/null"),
@@ -31,36 +31,32 @@ pub(crate) const SURROUNDINGS: [(&str, &str); 5] = [
     ("GIT_OPTIONAL_LOCKS", "0"),
 ];
 
-/// A ref that leads elsewhere in the layer than in the workspace.
+/// A ref with another commit in the layer than in the workspace, or a log of a ref that was cut.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Moved {
+pub(crate) struct MovedRef {
     pub(crate) path: WsPath,
     old: String,
-    /// None where it leads to no commit by itself any more, and where what it led to before is cut.
+    /// `None` if the ref names no commit itself any more, and for a log.
     new: Option<String>,
 }
 
-impl Moved {
-    /// What to ask git: it ends with 0 if nothing is left behind. Whatever in the repository could make
-    /// it see another past, or reach for one elsewhere, is switched off.
-    pub(crate) fn question(&self) -> Option<Vec<OsString>> {
+impl MovedRef {
+    /// The command line of git that exits with 0 if no commit is left behind. Features of the repository that could make
+    /// git see another history are switched off.
+    pub(crate) fn ancestor_check(&self) -> Option<Vec<OsString>> {
         let (repository, new) = (git::repository(&self.path)?, self.new.as_ref()?);
         let folder = OsString::from_vec(repository.relative().to_vec());
-        let words = ["git", "--no-replace-objects", "-c", "core.commitGraph=false", "--git-dir"];
-        let mut argv: Vec<_> = words.map(Into::into).to_vec();
+        let options = ["git", "--no-replace-objects", "-c", "core.commitGraph=false", "--git-dir"];
+        let mut argv: Vec<_> = options.map(Into::into).to_vec();
         argv.push(folder);
         argv.extend(["merge-base", "--is-ancestor", &self.old, new].map(Into::into));
         Some(argv)
     }
 }
 
-/// The refs that a layer moves, and the logs of refs that it cuts: those are the only names of what was
-/// stashed, or left behind before. A ref that was symbolic, or that comes or goes, is none of them.
-pub(crate) fn moved(
-    workspace: &Workspace,
-    layer: &OverlayLayer,
-    call: &Call,
-) -> Result<Vec<Moved>> {
+/// The refs that a layer moves, and the logs of refs that it cuts: only such logs name commits that were stashed or left
+/// behind before. Refs that were symbolic, and refs that are new or removed, are not among them.
+fn moved_refs(workspace: &Workspace, layer: &OverlayLayer, call: &Call) -> Result<Vec<MovedRef>> {
     let mut moved = Vec::new();
     let mut ahead = vec![WsPath::root()];
     while let Some(folder) = ahead.pop() {
@@ -77,16 +73,18 @@ pub(crate) fn moved(
                 ahead.push(path);
             } else if stat.is(FileKind::File) && part == Some(Part::Ref) {
                 layer.open_up(&path, &stat)?;
-                let old = leads_to(&workspace.disk, &path).or_else(|| packed(workspace, &path));
-                let new = leads_to(&layer.disk, &path);
+                let old = commit_in(&workspace.disk, &path).or_else(|| packed(workspace, &path));
+                let new = commit_in(&layer.disk, &path);
                 match old {
-                    Some(old) if new.as_ref() != Some(&old) => moved.push(Moved { path, old, new }),
+                    Some(old) if new.as_ref() != Some(&old) => {
+                        moved.push(MovedRef { path, old, new });
+                    }
                     _ => {}
                 }
             } else if stat.is(FileKind::File) && is_log(&path) {
                 layer.open_up(&path, &stat)?;
                 if !grew(workspace, layer, &path) {
-                    moved.push(Moved { path, old: String::new(), new: None });
+                    moved.push(MovedRef { path, old: String::new(), new: None });
                 }
             }
         }
@@ -101,7 +99,7 @@ fn is_log(path: &WsPath) -> bool {
     inside.is_some_and(|inside| inside.starts_with(b"/logs/"))
 }
 
-/// Whether a file has all of what it had, and more at its end.
+/// Whether a file has its old content, and possibly more at its end.
 fn grew(workspace: &Workspace, layer: &OverlayLayer, path: &WsPath) -> bool {
     let Ok((old, _)) = workspace.disk.open_file(path) else { return true };
     let Ok((new, _)) = layer.disk.open_file(path) else { return false };
@@ -121,8 +119,8 @@ fn grew(workspace: &Workspace, layer: &OverlayLayer, path: &WsPath) -> bool {
     }
 }
 
-/// The commit that a ref names itself.
-fn leads_to(disk: &Disk, path: &WsPath) -> Option<String> {
+/// The commit in the file of a ref.
+fn commit_in(disk: &Disk, path: &WsPath) -> Option<String> {
     let (file, _) = disk.open_file(path).ok()?;
     let mut text = String::new();
     file.take(LONGEST + 1).read_to_string(&mut text).ok()?;
@@ -130,7 +128,7 @@ fn leads_to(disk: &Disk, path: &WsPath) -> Option<String> {
     is_hash(hash).then(|| hash.to_owned())
 }
 
-/// The commit that a ref leads to that has no file of its own.
+/// The commit of a ref in `packed-refs`.
 fn packed(workspace: &Workspace, path: &WsPath) -> Option<String> {
     let repository = git::repository(path)?;
     let (file, _) = workspace.disk.open_file(&repository.join_bytes(b"packed-refs").ok()?).ok()?;
@@ -148,8 +146,8 @@ fn is_hash(text: &str) -> bool {
     [40, 64].contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Whether a tool that is not git could lose commits by changing a file of git's: it gives a ref another
-/// value, or writes over a log. Nobody asked git about it.
+/// Whether a change of a file of git by a tool, which git did not check, could lose commits: it changes a ref or overwrites a
+/// log.
 pub(crate) fn may_lose(workspace: &Workspace, path: &WsPath, kind: EffectKind) -> bool {
     let is_ref = matches!(git::part(path), Some(Part::Ref | Part::Refs));
     match kind {
@@ -159,21 +157,21 @@ pub(crate) fn may_lose(workspace: &Workspace, path: &WsPath, kind: EffectKind) -
     }
 }
 
-/// Notes which of the refs that a command moved left commits behind. `asks` puts one question to git.
-pub(crate) fn note_rewound(
+/// Stores which of the refs that a command moved left commits behind. `is_fast_forward` checks a ref with git.
+pub(crate) fn note_rewound_refs(
     workspace: &Workspace,
     folder: &RunFolder,
     call: &Call,
-    mut asks: impl FnMut(&Moved) -> bool,
+    mut is_fast_forward: impl FnMut(&MovedRef) -> bool,
 ) -> Result<()> {
-    let before = moved(workspace, &folder.layer()?, call)?;
+    let before = moved_refs(workspace, &folder.layer()?, call)?;
     if before.is_empty() {
         return Ok(());
     }
-    let forward: Vec<bool> = before.iter().take(MOST).map(&mut asks).collect();
-    // Git was started in a repository that the command may have prepared: what it did to refs counts.
-    let after = moved(workspace, &folder.layer()?, call)?;
-    let is_forward = |moved: &&Moved| {
+    let forward: Vec<bool> = before.iter().take(MOST).map(&mut is_fast_forward).collect();
+    // The command may have prepared the repository so that git itself moved refs during the check.
+    let after = moved_refs(workspace, &folder.layer()?, call)?;
+    let is_forward = |moved: &&MovedRef| {
         before
             .iter()
             .position(|other| other == *moved)
@@ -187,8 +185,8 @@ pub(crate) fn note_rewound(
     folder.keep(REWOUND, &text)
 }
 
-/// The refs that a command left commits behind with.
-pub(crate) fn rewound(folder: &RunFolder) -> Result<HashSet<WsPath>> {
+/// The refs that a command moved so that commits were left behind.
+pub(crate) fn rewound_refs(folder: &RunFolder) -> Result<HashSet<WsPath>> {
     let text = folder.kept(REWOUND)?.unwrap_or_default();
     let paths = text.split(|byte| *byte == 0).filter(|path| !path.is_empty());
     Ok(paths.filter_map(|path| WsPath::from_bytes(path).ok()).collect())

@@ -9,7 +9,7 @@ use yard_sandbox::{Limits, Sandbox};
 
 /// The box of a workspace. A copy is the same one.
 #[derive(Clone)]
-pub struct Boxed {
+pub struct CommandBox {
     sandbox: Arc<LazyLock<Sandbox, Probing>>,
     /// Where the box shows the workspace; its real path if that is not said.
     pub shown_at: Option<PathBuf>,
@@ -47,7 +47,7 @@ impl Default for TerminalLimits {
 
 type Probing = Box<dyn FnOnce() -> Sandbox + Send>;
 
-impl Boxed {
+impl CommandBox {
     /// A box that is tried out when it is first needed.
     pub fn new(probe: impl FnOnce() -> Sandbox + Send + 'static) -> Self {
         let probe: Probing = Box::new(probe);

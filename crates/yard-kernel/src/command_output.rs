@@ -1,35 +1,35 @@
-//! Where agents find the whole of what commands said: `/.toolyard-output/<run>.stdout` and `.stderr`,
-//! for a stream that is longer than what its answer shows. The files lie in the data folder
-//! (`spill.rs` of `yard-disk`); here is what they are called, who may do what to them, and how they are shown.
+//! The paths at which agents read the complete output of commands: `/.toolyard-output/<run>.stdout` and `.stderr`, for a
+//! stream that is longer than what its answer shows. The files are in the data folder (`yard-disk`); this module knows
+//! their names, refuses changes of them, and makes entries of them for listings.
 //!
-//! The name is reserved, whether anything is kept or not: no operation changes anything there, and a real
-//! file or folder of that name in the workspace is shadowed. Nobody comes across them: the folder is in no
-//! listing, walk or search but its own. Nothing here opens a file.
+//! The name is reserved even if no output is stored: no operation changes anything below it, and a real file or folder of
+//! that name in the workspace is shadowed. The folder appears in no listing, walk or search but its own. Nothing here
+//! opens a file.
 
 use yard_core::op::Entry;
 use yard_core::{Fault, FaultCode, FileKind, FileType, Result, Subject, WsPath};
 use yard_disk::EntryStat;
 
-/// The folder that they are in, relative to the root.
+/// The folder of the output files, relative to the root.
 pub(crate) use yard_core::path::OUTPUT_NAME as FOLDER;
 
-/// Stands between a file's name and the byte to begin at.
-const FROM: u8 = b'@';
+/// Separates the name of an output file from the byte to begin at.
+const OFFSET_SIGN: u8 = b'@';
 
-/// `<path>@<byte>` is the same output from that byte on: a line that is longer than an answer can then be
-/// read to its end also by who can only count lines.
-pub(crate) fn from_byte(path: &WsPath) -> (WsPath, u64) {
+/// Splits `<path>@<byte>`, which means the output from that byte on. With it, a caller that can only address lines reads a
+/// line that is longer than an answer.
+pub(crate) fn split_offset(path: &WsPath) -> (WsPath, u64) {
     let cut = || {
         let relative = path.relative();
-        let at = memchr::memrchr(FROM, relative)?;
+        let at = memchr::memrchr(OFFSET_SIGN, relative)?;
         let byte = std::str::from_utf8(&relative[at + 1..]).ok()?.parse().ok()?;
         Some((WsPath::from_bytes(&relative[..at]).ok()?, byte))
     };
     cut().unwrap_or_else(|| (path.clone(), 0))
 }
 
-/// A fault if a path is reserved for kept output: nothing may change there.
-pub(crate) fn check_free(path: &WsPath) -> Result<()> {
+/// A fault if a path is reserved for command output, so that nothing may change there.
+pub(crate) fn check_not_reserved(path: &WsPath) -> Result<()> {
     if !path.is_command_output() {
         return Ok(());
     }
@@ -40,8 +40,8 @@ pub(crate) fn check_free(path: &WsPath) -> Result<()> {
     Err(Fault::new(FaultCode::BadPath, message).about(Subject::Path))
 }
 
-/// Nothing is kept at a path.
-pub(crate) fn not_kept(path: &WsPath) -> Fault {
+/// The fault for a path of command output at which no output is stored.
+pub(crate) fn output_not_found(path: &WsPath) -> Fault {
     let message = format!(
         "File not found: {path}. What a command said is kept only if it is longer than its answer, and only \
          for a while: the oldest goes first. List /{FOLDER} for what there is, or run the command again"
@@ -49,7 +49,7 @@ pub(crate) fn not_kept(path: &WsPath) -> Fault {
     Fault::new(FaultCode::NotFound, message).about(Subject::Path)
 }
 
-/// Kept output as listings show it. There is no version of it that could differ.
+/// A listing's entry for command output. It counts as synced, because it has no versions.
 pub(crate) fn entry(path: WsPath, stat: &EntryStat) -> Entry {
     let is_folder = stat.is(FileKind::Folder);
     Entry {
@@ -83,12 +83,12 @@ mod tests {
             ("/", false),
         ] {
             assert_eq!(path(text).is_command_output(), expected, "{text}");
-            assert_eq!(check_free(&path(text)).is_err(), expected, "{text}");
+            assert_eq!(check_not_reserved(&path(text)).is_err(), expected, "{text}");
         }
     }
 
     #[test]
-    fn x4_a_name_can_say_where_to_begin() {
+    fn x4_a_name_can_have_the_byte_to_begin_at() {
         for (text, expected) in [
             ("/.toolyard-output/a.stdout@12", ("/.toolyard-output/a.stdout", 12)),
             ("/.toolyard-output/a.stdout", ("/.toolyard-output/a.stdout", 0)),
@@ -96,7 +96,7 @@ mod tests {
             ("/.toolyard-output/a@", ("/.toolyard-output/a@", 0)),
             ("/.toolyard-output/a@1/b", ("/.toolyard-output/a@1/b", 0)),
         ] {
-            assert_eq!(from_byte(&path(text)), (path(expected.0), expected.1), "{text}");
+            assert_eq!(split_offset(&path(text)), (path(expected.0), expected.1), "{text}");
         }
     }
 }

@@ -1,17 +1,17 @@
-//! What the steps that may not be on disk say about each file: the staged files that they placed and the
-//! entries that they displaced. It compares identities, and never looks at the disk.
+//! What is recorded of the files of the steps that may not be on disk: the identities of the staged files that they
+//! placed and of the entries that they displaced. Nothing here looks at the disk.
 
 use std::collections::{HashMap, HashSet};
 
 use yard_core::{ContentHash, FileId, FileKind, FileState, WsPath};
 use yard_store::{Change, FileIdentity, Placement, Seq};
 
-/// Whether the machine was started again since the steps happened.
+/// Whether the machine was restarted since the steps happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Boot {
-    /// No: a process may have been killed, but no write was lost.
+    /// The machine kept running: a process may have been killed, but no write was lost.
     Same,
-    /// Yes, or nobody can tell: what was not flushed may be lost.
+    /// The machine was restarted, or may have been: what was not flushed may be lost.
     Another,
 }
 
@@ -23,12 +23,12 @@ struct Placed {
     content: Option<ContentHash>,
 }
 
-/// What a file was right before a step.
+/// The identity of a file right before a step.
 #[derive(Clone, Copy, Debug)]
 struct Past {
     seq: Seq,
     identity: FileIdentity,
-    /// The step removed it or put another inode in its place. Else only its name or its times changed.
+    /// The step removed the file or put another inode in its place. Otherwise only its name or its times changed.
     is_displaced: bool,
 }
 
@@ -37,38 +37,38 @@ struct Past {
 pub(super) struct Newest {
     /// The step.
     pub(super) seq: Seq,
-    /// Which of its changes.
+    /// The index of the change in the step.
     pub(super) change: u64,
-    /// The step was to change the disk: it did not merely record what was there.
+    /// The step changed the disk. Otherwise it only recorded what was there.
     pub(super) places: bool,
     /// The identities that recovery needs were recorded, as far as there are any.
     pub(super) is_identified: bool,
-    /// It makes the entry.
+    /// The step makes the entry.
     makes: bool,
-    /// It, or a step before it, changes the mode of a folder that was there.
+    /// The step, or one before it, changes the mode of an existing folder.
     sets_mode: bool,
 }
 
-/// What is known of all files that these steps touched.
+/// What is recorded of all files that these steps touched.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct RecordedFiles {
     placed: HashMap<FileId, Vec<Placed>>,
     past: HashMap<FileId, Vec<Past>>,
-    /// Files that were removed from a path: another one may have its place by now.
+    /// Files that were removed from a path, where another one may be by now.
     removed_at: HashMap<WsPath, Vec<Past>>,
-    /// Where entries were moved to.
+    /// Paths to which entries were moved.
     moved_to: HashSet<WsPath>,
-    /// Files that were moved away from a path, as they were before that.
+    /// Files that were moved away from a path, with their identities before that.
     moved_from: HashMap<WsPath, Vec<(FileId, Past)>>,
     /// The steps that made an entry or brought it back.
     made: HashMap<FileId, Vec<Seq>>,
-    /// The folders that an entry was in, each with the first step after which it was there.
+    /// The folders that an entry was in, each with the first step after which it was in it.
     parents: HashMap<FileId, Vec<(Seq, FileId)>>,
     newest: HashMap<FileId, Newest>,
 }
 
-impl Known {
-    /// Takes in one change of a step, with its placements.
+impl RecordedFiles {
+    /// Adds one change of a step, with the placements of the step.
     pub(super) fn add(&mut self, seq: Seq, index: u64, change: &Change, all: &[Placement]) {
         let own: Vec<&Placement> =
             all.iter().filter(|placement| placement.change == index).collect();
@@ -90,21 +90,20 @@ impl Known {
             let past = Past { seq, identity, is_displaced: !moves && !stays };
             self.past.entry(change.file).or_default().push(past);
         }
-        self.add_place(seq, change);
-        // The bytes of one whose content is not known are in no history: it never gives way to another.
-        let gives_way = moves && before.is_some_and(|state| state.content.is_some());
+        self.add_parent(seq, change);
+        // A file without a known content must never be replaced, because its bytes are in no history.
+        let may_be_replaced = moves && before.is_some_and(|state| state.content.is_some());
         let past = self.past.get(&change.file);
-        if let (true, Some(from), Some(past)) = (gives_way, &change.from, past) {
+        if let (true, Some(from), Some(past)) = (may_be_replaced, &change.from, past) {
             let all = past.iter().map(|past| (change.file, *past));
             self.moved_from.entry(from.clone()).or_default().extend(all);
         }
         if let (None, Some(from), Some(past)) = (after, &change.from, self.past.get(&change.file)) {
-            // The steps before may be lost too: it may be there as it was before any of them.
+            // The earlier steps may be lost too, so that the file may have its identity before any of them.
             self.removed_at.entry(from.clone()).or_default().extend(past);
         }
         if stays && self.newest.contains_key(&change.file) {
-            // Only its times, or only what the store knows, changed: the step before says what has to be on
-            // disk.
+            // Only the times or the store's record changed: the step before decides what has to be on disk.
             return;
         }
         let is_folder = |state: &FileState| state.kind == FileKind::Folder;
@@ -127,8 +126,8 @@ impl Known {
         );
     }
 
-    /// Takes in which folder an entry is in before and after a change.
-    fn add_place(&mut self, seq: Seq, change: &Change) {
+    /// Adds the folders that an entry is in before and after a change.
+    fn add_parent(&mut self, seq: Seq, change: &Change) {
         let parents = self.parents.entry(change.file).or_default();
         if let (true, Some(before)) = (parents.is_empty(), &change.before) {
             parents.push((0, before.parent));
@@ -147,14 +146,14 @@ impl Known {
         { made }.any(|seq| *seq > from && *seq <= until)
     }
 
-    /// The folder that an entry was in after the step `until`, if one of the steps changed the entry.
+    /// The folder that an entry was in after the step `until`. `None` if none of the steps changed the entry.
     pub(super) fn parent_at(&self, file: FileId, until: Seq) -> Option<FileId> {
         let parents = self.parents.get(&file)?;
         parents.iter().rev().find(|(seq, _)| *seq <= until).map(|(_, parent)| *parent)
     }
 
-    /// Whether an entry is another file than this one, which a step moved away from this path, and untouched
-    /// since: the step's rename was lost.
+    /// Whether an entry is a different file than this one, which a step moved away from this path, untouched since: the
+    /// step's rename was lost.
     pub(super) fn is_moved_from(
         &self,
         path: &WsPath,
@@ -166,23 +165,23 @@ impl Known {
         { moved }.any(|(other, past)| *other != file && is_as_before(&past.identity, found, boot))
     }
 
-    /// The files that these steps touched, each with the newest step that did.
+    /// The files that these steps touched, each with the newest step that touched it.
     pub(super) fn files(&self) -> impl Iterator<Item = (FileId, Newest)> {
         self.newest.iter().map(|(file, newest)| (*file, *newest))
     }
 
-    /// The newest of the steps that changed a file, if one of these did.
+    /// The newest of the steps that changed a file, if one of them did.
     pub(super) fn newest(&self, file: FileId) -> Option<Newest> {
         self.newest.get(&file).copied()
     }
 
-    /// Whether an entry is what a step removed or replaced, untouched since: the step's rename was lost.
+    /// Whether an entry is a file that a step removed or replaced, untouched since: the step's rename was lost.
     pub(super) fn is_displaced(&self, file: FileId, found: &FileIdentity, boot: Boot) -> bool {
         let past = self.past.get(&file).into_iter().flatten();
         { past }.any(|past| past.is_displaced && is_as_before(&past.identity, found, boot))
     }
 
-    /// Whether an entry is what a file was right before one of the steps up to `until`, untouched since.
+    /// Whether an entry is a file as it was right before one of the steps up to `until`, untouched since.
     pub(super) fn is_past(
         &self,
         file: FileId,
@@ -194,12 +193,12 @@ impl Known {
         { past }.any(|past| past.seq <= until && is_as_before(&past.identity, found, boot))
     }
 
-    /// Whether one of the steps moved something to this path, or a folder above it.
+    /// Whether one of the steps moved an entry to this path or to a folder above it.
     pub(super) fn is_moved_to(&self, path: &WsPath) -> bool {
         path.lineage().iter().any(|one| self.moved_to.contains(one))
     }
 
-    /// Whether a step after this one put another inode in the place of a file.
+    /// Whether a step after this one replaced or removed a file.
     pub(super) fn is_replaced_after(&self, file: FileId, seq: Seq) -> bool {
         let past = self.past.get(&file).into_iter().flatten();
         { past }.any(|past| past.is_displaced && past.seq > seq)
@@ -218,24 +217,23 @@ impl Known {
         { past }.any(|past| past.seq <= until && is_as_before(&past.identity, found, boot))
     }
 
-    /// The contents that the files with this identity that steps up to `until` staged were to have. Nobody
-    /// has written into such an entry since it was staged, so if it holds anything else, its bytes were
-    /// lost.
+    /// The contents that steps up to `until` gave to the staged files with this identity. No program has written into
+    /// such a file since it was staged, so that its bytes were lost if it holds anything else.
     pub(super) fn contents_of<'a>(
         &'a self,
         file: FileId,
         found: &'a FileIdentity,
         until: Seq,
     ) -> impl Iterator<Item = Option<ContentHash>> + 'a {
-        let known = self.placed.get(&file).into_iter().flatten();
+        let all = self.placed.get(&file).into_iter().flatten();
         let is_it =
             move |placed: &&Placed| placed.seq <= until && placed.identity.is_unwritten(found);
-        known.filter(is_it).map(|placed| placed.content)
+        all.filter(is_it).map(|placed| placed.content)
     }
 
-    /// Whether one of the steps staged or displaced this very inode and nobody has written into it since.
-    /// Renaming an entry changes its ctime, so that one is not compared.
-    pub(super) fn is_ours(&self, found: &FileIdentity) -> bool {
+    /// Whether one of the steps placed or displaced this very inode, and no program has written into it since. The ctime
+    /// is not compared, because renaming an entry changes it.
+    pub(super) fn is_recorded(&self, found: &FileIdentity) -> bool {
         let placed = self.placed.values().flatten().map(|placed| &placed.identity);
         let past = self.past.values().flatten().map(|past| &past.identity);
         placed.chain(past).any(|identity| identity.is_unwritten(found))
@@ -243,15 +241,15 @@ impl Known {
 }
 
 impl Newest {
-    /// Whether a folder with that mode on disk still has to get the mode that the step gave it.
+    /// Whether a folder still has to get the mode that the step gave it.
     pub(super) fn lacks_mode(&self, is_displaced: bool, is_half_made: bool) -> bool {
         (self.sets_mode && is_displaced) || (self.makes && is_half_made)
     }
 }
 
-/// Whether a file is exactly as it was when a step displaced it. Its size is not compared: what somebody
-/// wrote right before the step may have been lost with the step's own rename. While the machine kept
-/// running, the step itself may have renamed it already.
+/// Whether a file is exactly as it was when a step displaced it. Its size is not compared: bytes that another program
+/// wrote right before the step may have been lost with the step's own rename. If the machine kept running, the step
+/// itself may have renamed the file already.
 pub(super) fn is_as_before(displaced: &FileIdentity, found: &FileIdentity, boot: Boot) -> bool {
     match boot {
         Boot::Same => displaced.is_unwritten(found),
@@ -259,8 +257,8 @@ pub(super) fn is_as_before(displaced: &FileIdentity, found: &FileIdentity, boot:
     }
 }
 
-/// Whether a folder is the one that a step moved or removed, and nobody has touched it since. Entries in it
-/// come and go with other steps, which may be lost too: it may look older, but not newer.
+/// Whether a folder is the one that a step moved or removed, untouched since. Other steps add and remove its entries,
+/// and may be lost too: the folder may look older, but not newer.
 pub(super) fn is_folder_as_before(
     displaced: &FileIdentity,
     found: &FileIdentity,
@@ -278,14 +276,14 @@ mod tests {
     }
 
     #[test]
-    fn after_another_boot_a_displaced_file_is_known_only_by_its_exact_times() {
+    fn after_a_restart_a_displaced_file_is_recognized_only_by_its_exact_times() {
         let displaced = identity(5, 10, 20);
         let found = |inode, mtime, ctime| {
             is_as_before(&displaced, &identity(inode, mtime, ctime), Boot::Another)
         };
         assert!(found(5, 10, 20));
-        assert!(!found(5, 10, 21), "somebody changed its mode or its name");
-        assert!(!found(5, 11, 21), "somebody wrote into it");
+        assert!(!found(5, 10, 21), "its mode or its name was changed");
+        assert!(!found(5, 11, 21), "it was written into");
         assert!(!found(6, 10, 20), "another file");
         let reused = FileIdentity { birth: 2, ..displaced };
         assert!(!is_as_before(&displaced, &reused, Boot::Another), "the inode's number was reused");
@@ -294,39 +292,39 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_is_done_again_looks_only_at_what_steps_up_to_it_knew() {
+    fn a_repeated_step_considers_only_steps_up_to_itself() {
         let file = FileId::ROOT;
         let (first, second) = (identity(5, 10, 20), identity(6, 30, 40));
         let past = |seq, identity| Past { seq, identity, is_displaced: true };
         let placed = |seq, identity| Placed { seq, identity, content: None };
-        let mut known = Known::default();
-        known.past.insert(file, vec![past(2, first), past(4, second)]);
-        known.placed.insert(file, vec![placed(1, first), placed(3, second)]);
-        assert!(known.is_past(file, &first, Boot::Another, 2));
-        assert!(!known.is_past(file, &second, Boot::Another, 2), "step 3 put it there");
-        assert_eq!(known.contents_of(file, &second, 2).count(), 0, "step 3 put it there");
-        assert_eq!(known.contents_of(file, &second, 3).count(), 1);
-        assert!(known.is_replaced_after(file, 2) && !known.is_replaced_after(file, 4));
+        let mut recorded = RecordedFiles::default();
+        recorded.past.insert(file, vec![past(2, first), past(4, second)]);
+        recorded.placed.insert(file, vec![placed(1, first), placed(3, second)]);
+        assert!(recorded.is_past(file, &first, Boot::Another, 2));
+        assert!(!recorded.is_past(file, &second, Boot::Another, 2), "step 3 put it there");
+        assert_eq!(recorded.contents_of(file, &second, 2).count(), 0, "step 3 put it there");
+        assert_eq!(recorded.contents_of(file, &second, 3).count(), 1);
+        assert!(recorded.is_replaced_after(file, 2) && !recorded.is_replaced_after(file, 4));
     }
 
     #[test]
-    fn a_file_that_a_lost_step_moved_away_gives_way_to_another_only() {
+    fn a_file_whose_move_was_lost_is_replaced_only_by_another_file() {
         let (file, other) = (FileId::ROOT, "01a1ec5e-0000-7000-8000-000000000001".parse().unwrap());
         let path = WsPath::parse("/a").unwrap();
         let before = identity(5, 10, 20);
         let past = Past { seq: 2, identity: before, is_displaced: false };
-        let mut known = Known::default();
-        known.moved_from.insert(path.clone(), vec![(file, past)]);
+        let mut recorded = RecordedFiles::default();
+        recorded.moved_from.insert(path.clone(), vec![(file, past)]);
         let is_moved =
-            |path: &WsPath, file, found| known.is_moved_from(path, file, &found, Boot::Another);
+            |path: &WsPath, file, found| recorded.is_moved_from(path, file, &found, Boot::Another);
         assert!(is_moved(&path, other, before));
         assert!(!is_moved(&path, file, before), "it may be back");
-        assert!(!is_moved(&path, other, identity(5, 10, 21)), "somebody touched it");
+        assert!(!is_moved(&path, other, identity(5, 10, 21)), "it was touched");
         assert!(!is_moved(&WsPath::parse("/b").unwrap(), other, before), "another path");
     }
 
     #[test]
-    fn a_folder_may_look_older_after_another_boot_but_not_newer() {
+    fn after_a_restart_a_folder_may_look_older_but_not_newer() {
         let displaced = identity(5, 10, 20);
         let found = |ctime, boot| is_folder_as_before(&displaced, &identity(5, ctime, ctime), boot);
         assert!(found(20, Boot::Another) && found(15, Boot::Another));

@@ -1,5 +1,5 @@
-//! Where one run of a command takes place: the folders and files that its box shows, what is hidden from it, and
-//! what becomes of what it writes. Nothing here starts a process.
+//! The environment of one run of a command: the folders and files that its box shows and hides, and where its writes go.
+//! Nothing here starts a process.
 
 use std::ffi::OsString;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -13,35 +13,35 @@ use yard_disk::{Added, Caches, Home, RunFolder};
 use yard_net::{PROXY_PORT, Reach};
 use yard_sandbox::{Lasting, Layer, Level, Limits, Order, Pty, ServedSocket};
 
-use crate::boxed::Boxed;
+use crate::command_box::CommandBox;
+use crate::command_output;
 use crate::masks::Masks;
 use crate::run_files::IN_PLACE;
-use crate::spilled;
 use crate::workspace::Workspace;
 
-/// What of the root no command sees: what no tool shows either.
-const OURS: [&str; 2] = [RESERVED_NAME, spilled::FOLDER];
-/// Where a box shows the scripts of a command.
+/// Names in the root that no command sees, because no tool shows them either.
+const HIDDEN_NAMES: [&str; 2] = [RESERVED_NAME, command_output::FOLDER];
+/// The folder in which a box shows the scripts of a command.
 const SCRIPTS: &str = "/run/toolyard/";
 
-/// Where programs look for their proxy.
+/// Variables from which programs read the address of their proxy.
 const PROXY_VARIABLES: [&str; 6] =
     ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
-/// What programs reach without it: servers in their own box. Node looks at these variables only if it is told
-/// to.
+/// Variables for addresses that are reached without the proxy: servers in the same box. Node ignores all of these variables
+/// unless `NODE_USE_ENV_PROXY` is set.
 const DIRECT_VARIABLES: [(&str, &str); 3] =
     [("no_proxy", OWN_BOX), ("NO_PROXY", OWN_BOX), ("NODE_USE_ENV_PROXY", "1")];
 const OWN_BOX: &str = "localhost,127.0.0.1,::1";
 
-/// What becomes of what a command writes in the workspace.
+/// Where the writes of a command go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ground {
-    /// It stays in a layer, until that lands.
-    Layer,
-    /// It is written.
-    Place,
-    /// Nothing can be written; where there are layers they do as well.
-    Nothing,
+pub enum WriteMode {
+    /// To a layer over the workspace, which lands later.
+    Overlay,
+    /// To the workspace itself.
+    InPlace,
+    /// Writing fails.
+    ReadOnly,
 }
 
 /// A command to run.
@@ -53,50 +53,50 @@ pub struct Command {
     pub env: Vec<(OsString, OsString)>,
     /// Files that it can read as `/run/toolyard/<name>`.
     pub scripts: Vec<(String, Vec<u8>)>,
-    /// Where it starts.
+    /// The folder in which it starts.
     pub folder: WsPath,
     /// How long it may take.
     pub wall: Duration,
-    /// What it may reach of the web; nothing, without.
+    /// Decides which hosts it may reach; none if this is not set.
     pub reach: Option<Reach>,
 }
 
-/// Why something that a command leaves for the next one will not be there, or soon no more.
+/// Why something that a command stored outside of the workspace will not be there for the next command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NotKept {
-    /// The caches of packages are full: what this command added is forgotten.
+pub enum StorageWarning {
+    /// The package caches are full: what this command added is dropped.
     CachesFull,
-    /// What this command added to them could not be moved there, for this reason.
+    /// What this command added could not be moved to the package caches, for this reason.
     CachesUnusable(String),
-    /// The chat's home is full: a command that adds to it is ended.
+    /// The chat's home is full: a command that writes to it is ended.
     HomeFull,
 }
 
 impl Workspace {
-    /// How much holds a command here; `None` where there is no box at all.
+    /// The confinement of commands here; `None` if there is no box at all.
     pub fn box_level(&self) -> Option<Level> {
         self.boxed.as_ref().map(|boxed| boxed.sandbox().level())
     }
 
-    /// On what commands run here; a fault where none can.
-    pub fn ground(&self) -> Result<Ground> {
+    /// Where the writes of commands go here. A fault if no command can run.
+    pub fn write_mode(&self) -> Result<WriteMode> {
         match self.box_level() {
-            Some(Level::Full) => Ok(Ground::Layer),
-            Some(Level::Walls | Level::Unconfined) => Ok(Ground::Place),
+            Some(Level::Full) => Ok(WriteMode::Overlay),
+            Some(Level::Walls | Level::Unconfined) => Ok(WriteMode::InPlace),
             Some(Level::Refuse) | None => Err(no_box()),
         }
     }
 
-    /// Makes a run's folder ready for a command.
+    /// Prepares the folder of a run for a command.
     pub(crate) fn prepare(
         &self,
         folder: &RunFolder,
-        boxed: &Boxed,
+        boxed: &CommandBox,
         command: &Command,
-        ground: Ground,
+        write_mode: WriteMode,
         chat: Option<ChatId>,
         call: &Call,
-    ) -> Result<Site> {
+    ) -> Result<RunEnvironment> {
         folder.begins_after(self.store().head()?)?;
         self.check_root()?;
         let root = PathBuf::from(OsString::from_vec(self.host_root().to_vec()));
@@ -109,16 +109,15 @@ impl Workspace {
         let home = home.transpose()?;
         let lasting = home.as_ref().map(|home| self.lasting(folder, boxed, home));
         let scratch = if in_box { None } else { Some(folder.scratch(&command.scripts)?) };
-        // Nothing can be hidden without a box. What is not there needs not be; nor does what only has the
-        // name of something that no tool shows.
+        // Without a full box only the reserved folder is hidden, and only if it exists.
         let is_hidden = |name: &&str| {
             in_box || (*name == RESERVED_NAME && self.disk.has_in_root(RESERVED_NAME))
         };
-        let hidden = OURS.iter().filter(|name| is_hidden(name)).map(|name| root.join(name));
-        if ground == Ground::Place {
+        let hidden = HIDDEN_NAMES.iter().filter(|name| is_hidden(name)).map(|name| root.join(name));
+        if write_mode == WriteMode::InPlace {
             folder.keep(IN_PLACE, b"")?;
         }
-        Ok(Site {
+        Ok(RunEnvironment {
             masks,
             handle: self.disk.root_handle()?,
             hidden: hidden.collect(),
@@ -129,13 +128,13 @@ impl Workspace {
             scratch,
             lasting: lasting.transpose()?,
             home,
-            most_cached: boxed.keeping.caches_bytes,
-            ground,
+            cache_limit: boxed.keeping.caches_bytes,
+            write_mode,
         })
     }
 
-    /// What a command leaves for the next one of its chat, whose home this is.
-    fn lasting(&self, folder: &RunFolder, boxed: &Boxed, home: &Home) -> Result<Lasting> {
+    /// The folders that last beyond a run: those of the chat's home, and the package caches.
+    fn lasting(&self, folder: &RunFolder, boxed: &CommandBox, home: &Home) -> Result<Lasting> {
         Ok(Lasting {
             tmp: home.tmp(),
             most_bytes: boxed.keeping.home_bytes,
@@ -145,33 +144,33 @@ impl Workspace {
     }
 }
 
-/// Where a command runs: everything of its order that is not the command's.
-pub(crate) struct Site {
-    /// The workspace's folder, open.
+/// Everything about a run that does not depend on the command itself.
+pub(crate) struct RunEnvironment {
+    /// An open handle of the root.
     handle: OwnedFd,
     pub(crate) root: PathBuf,
     shown_at: PathBuf,
     hidden: Vec<PathBuf>,
-    /// What its caller may not read.
+    /// The files that its caller may not read.
     pub(crate) masks: Masks,
     pub(crate) upper: PathBuf,
     work: PathBuf,
-    /// A folder of its own, with its scripts, where no box could show them in a place of their own.
+    /// A folder of the run with its scripts, if there is no full box that could show them at a path of their own.
     scratch: Option<PathBuf>,
     pub(crate) lasting: Option<Lasting>,
     pub(crate) home: Option<Home>,
-    /// How many bytes the caches of packages may have.
-    most_cached: u64,
-    pub(crate) ground: Ground,
+    /// Most bytes of the package caches.
+    cache_limit: u64,
+    pub(crate) write_mode: WriteMode,
 }
 
-impl Site {
-    /// Keeps what the command added to the caches of packages, now that it is over.
-    pub(crate) fn keep_caches(&self, caches: &Caches) -> Option<NotKept> {
-        match caches.keep(&self.lasting.as_ref()?.caches, self.most_cached) {
+impl RunEnvironment {
+    /// Moves what the command added to the package caches, after it has ended. Returns a warning if it was dropped.
+    pub(crate) fn store_caches(&self, caches: &Caches) -> Option<StorageWarning> {
+        match caches.keep(&self.lasting.as_ref()?.caches, self.cache_limit) {
             Ok(Added::Kept) => None,
-            Ok(Added::NoRoom) => Some(NotKept::CachesFull),
-            Err(fault) => Some(NotKept::CachesUnusable(fault.message().to_owned())),
+            Ok(Added::NoRoom) => Some(StorageWarning::CachesFull),
+            Err(fault) => Some(StorageWarning::CachesUnusable(fault.message().to_owned())),
         }
     }
 
@@ -182,10 +181,10 @@ impl Site {
         sockets: Vec<ServedSocket>,
         terminal: Option<&'a Pty>,
     ) -> Order<'a> {
-        let layer = match self.ground {
-            Ground::Layer => Layer::Overlay { upper: &self.upper, work: &self.work },
-            Ground::Place => Layer::InPlace,
-            Ground::Nothing => Layer::ReadOnly,
+        let layer = match self.write_mode {
+            WriteMode::Overlay => Layer::Overlay { upper: &self.upper, work: &self.work },
+            WriteMode::InPlace => Layer::InPlace,
+            WriteMode::ReadOnly => Layer::ReadOnly,
         };
         let (argv, scripts) = match &self.scratch {
             None => (command.argv.clone(), command.scripts.clone()),
@@ -193,7 +192,7 @@ impl Site {
         };
         Order {
             argv,
-            env: with_way_out(command),
+            env: with_proxy(command),
             stdin: Vec::new(),
             terminal,
             sockets,
@@ -212,39 +211,41 @@ impl Site {
     }
 }
 
-/// The command's own environment, and where its way out is, if it has one. What the command names itself
-/// stays as it is.
-fn with_way_out(command: &Command) -> Vec<(OsString, OsString)> {
+/// The command's variables, with those for its proxy if it has one. A variable that the command sets itself is not
+/// replaced.
+fn with_proxy(command: &Command) -> Vec<(OsString, OsString)> {
     let mut env = command.env.clone();
     if command.reach.is_some() {
         let proxy = format!("http://127.0.0.1:{PROXY_PORT}");
         let is_own = |name: &str| command.env.iter().any(|(own, _)| own == name);
         let proxies = PROXY_VARIABLES.map(|name| (name, proxy.as_str()));
-        let ours = proxies.into_iter().chain(DIRECT_VARIABLES);
+        let added = proxies.into_iter().chain(DIRECT_VARIABLES);
         env.extend(
-            ours.filter(|(name, _)| !is_own(name)).map(|(name, value)| (name.into(), value.into())),
+            added
+                .filter(|(name, _)| !is_own(name))
+                .map(|(name, value)| (name.into(), value.into())),
         );
     }
     env
 }
 
-/// The same words, with scripts named where they are.
+/// The arguments, with paths of scripts replaced by those in the scratch folder.
 fn with_scripts_in(scratch: &Path, argv: &[OsString]) -> Vec<OsString> {
-    let words = argv.iter().map(|word| {
-        let script = word.to_str().and_then(|word| word.strip_prefix(SCRIPTS));
-        script.map_or_else(|| word.clone(), |name| scratch.join(name).into_os_string())
+    let replaced = argv.iter().map(|argument| {
+        let script = argument.to_str().and_then(|argument| argument.strip_prefix(SCRIPTS));
+        script.map_or_else(|| argument.clone(), |name| scratch.join(name).into_os_string())
     });
-    words.collect()
+    replaced.collect()
 }
 
-/// There is no box at all.
+/// The fault if there is no box at all.
 pub(crate) fn no_box() -> Fault {
     let message = "commands cannot be run here, because nothing would hold them. Ask the person to run \
                    `toolyard doctor`, which says what is missing and how to get it";
     Fault::new(FaultCode::Unavailable, message)
 }
 
-/// Files would have to be masked, and cannot be.
+/// The fault if files would have to be masked and cannot be.
 fn not_masked(withheld: &WsPath) -> Fault {
     let message = format!(
         "you may not read {withheld}, and nothing here would keep a command from reading it: files are \
@@ -253,8 +254,8 @@ fn not_masked(withheld: &WsPath) -> Fault {
     Fault::new(FaultCode::Denied, message)
 }
 
-/// Nothing would keep a command from writing.
-pub(crate) fn not_held() -> Fault {
+/// The fault if nothing would prevent a command from writing.
+pub(crate) fn not_read_only() -> Fault {
     let message = "this chat is in plan mode, and nothing here would keep a command from writing: \
                    the operator lets commands run unconfined. Look with the file tools";
     Fault::new(FaultCode::Unavailable, message)

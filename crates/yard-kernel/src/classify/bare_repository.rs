@@ -1,17 +1,17 @@
-//! Folders that git takes for repositories though they are not named `.git`: whoever works in one obeys its
-//! configuration and its hooks.
+//! Bare repositories: folders that git takes for repositories although they are not named `.git`. Git obeys their
+//! configuration and their hooks.
 
 use yard_core::git::{self, Part};
 use yard_core::{EffectKind, FileKind, Name, Result, WsPath};
 use yard_store::NewChange;
 
-use super::{Scales, names_below, small_file};
+use super::{EffectClassifier, names_below, small_file};
 
 /// The largest configuration that is read.
 pub(super) const LARGEST_CONFIG: u64 = 1 << 20;
 
-impl Scales<'_> {
-    /// Whether a change decides what git does in a folder that looks like a repository afterwards.
+impl EffectClassifier<'_> {
+    /// Whether a change affects what git does in a folder that looks like a repository afterwards.
     pub(super) fn decides_in_bare(
         &mut self,
         one: &yard_core::PathEffect,
@@ -35,7 +35,7 @@ impl Scales<'_> {
             let obeyed = part == Part::Obeyed
                 && part.decides(one.kind, is_folder)
                 && !self.is_initial(one.kind, &inside, change);
-            if obeyed || makes && self.completes(&folder, &inside)? {
+            if obeyed || makes && self.completes_repository(&folder, &inside)? {
                 return Ok(true);
             }
         }
@@ -44,29 +44,30 @@ impl Scales<'_> {
 
     /// Whether a folder looks like a repository once the change is made.
     fn looks_like_repository(&mut self, folder: &WsPath) -> Result<bool> {
-        if let Some(known) = self.repositories.get(folder) {
-            return Ok(*known);
+        if let Some(looks_like_one) = self.repositories.get(folder) {
+            return Ok(*looks_like_one);
         }
         let mut has_all = true;
         for name in git::repository_names() {
-            has_all = has_all && self.will_be_there(folder, name)?;
+            has_all = has_all && self.will_exist(folder, name)?;
         }
         self.repositories.insert(folder.clone(), has_all);
         Ok(has_all)
     }
 
-    fn will_be_there(&self, folder: &WsPath, name: &[u8]) -> Result<bool> {
+    /// Whether a folder has an entry of that name once the change is made.
+    fn will_exist(&self, folder: &WsPath, name: &[u8]) -> Result<bool> {
         let Ok(path) = folder.join_bytes(name) else { return Ok(false) };
-        let is_new = self.new_places.iter().any(|place| place.is_within(&path));
+        let is_new = self.new_paths.iter().any(|place| place.is_within(&path));
         Ok(is_new || self.workspace.disk.stat(&path)?.is_some())
     }
 
-    /// Whether this change makes a folder a repository that obeys something already.
-    fn completes(&self, folder: &WsPath, inside: &[Name]) -> Result<bool> {
+    /// Whether this change makes a folder a repository that already has a configuration or hooks.
+    fn completes_repository(&self, folder: &WsPath, inside: &[Name]) -> Result<bool> {
         let disk = &self.workspace.disk;
         let top = inside.first().and_then(|name| folder.join(name).ok());
-        let was_there = top.is_some_and(|path| matches!(disk.stat(&path), Ok(Some(_))));
-        if was_there {
+        let existed = top.is_some_and(|path| matches!(disk.stat(&path), Ok(Some(_))));
+        if existed {
             return Ok(false);
         }
         let join = |name: &[u8]| folder.join_bytes(name).ok();
@@ -75,13 +76,13 @@ impl Scales<'_> {
             let content = small_file(self.workspace, &path, LARGEST_CONFIG);
             content.is_some_and(|content| git::is_initial_config(&content))
         });
-        let leads_on = [&b"commondir"[..], b"config.worktree"]
+        let has_more_config = [&b"commondir"[..], b"config.worktree"]
             .iter()
             .filter_map(|name| join(name))
             .any(|path| matches!(disk.stat(&path), Ok(Some(_))));
         let hooks = join(b"hooks").map(|path| disk.list(&path).unwrap_or_default());
         let is_hook = |name: &[u8]| !name.ends_with(b".sample");
         let has_hooks = hooks.into_iter().flatten().any(|entry| is_hook(&entry.name));
-        Ok(!is_plain || leads_on || has_hooks)
+        Ok(!is_plain || has_more_config || has_hooks)
     }
 }

@@ -1,23 +1,23 @@
-//! Who stands behind a change, as it is written with the step. Nothing here decides who may change what.
+//! What is stored with a step beside its changes. Nothing here decides which caller may change what.
 
 use yard_core::{Author, ChatId, StepId};
 use yard_store::{AuditEntry, NewChange, NewStep, StepSideEffect};
 
-/// Who stands behind a change: the gate's word, written with the step.
+/// What the gate says about a change: it is stored with the step.
 #[derive(Clone, Debug)]
-pub struct Signed {
-    /// Whom history names.
+pub struct StepMetadata {
+    /// The author that the history names.
     pub author: Author,
-    /// The chat that it happens in.
+    /// The chat in which it happens.
     pub chat: Option<ChatId>,
     /// The row in the audit chain.
     pub audit: AuditEntry,
-    /// What else becomes so with the change, or keeps it from happening.
+    /// Records that are written in the same transaction, or conditions under which the step is refused.
     pub side_effects: Vec<StepSideEffect>,
 }
 
-impl Signed {
-    /// The step with these changes that the audit row describes.
+impl StepMetadata {
+    /// Makes the step with these changes.
     pub(crate) fn step(self, id: StepId, changes: Vec<NewChange>) -> NewStep {
         let Self { author, chat, audit, side_effects } = self;
         let (at, verb) = (audit.at, audit.action.clone());
@@ -26,14 +26,18 @@ impl Signed {
     }
 }
 
-/// A step that records what somebody else did.
-pub(crate) fn external_step(id: StepId, changes: Vec<NewChange>, signed: &Signed) -> NewStep {
+/// Makes a step of author `external`, which records changes by other programs.
+pub(crate) fn external_step(
+    id: StepId,
+    changes: Vec<NewChange>,
+    metadata: &StepMetadata,
+) -> NewStep {
     let audit = AuditEntry {
-        at: signed.audit.at,
+        at: metadata.audit.at,
         actor: Author::External.word().to_owned(),
         action: "adopt".to_owned(),
-        detail: format!("found by {}", signed.audit.action),
+        detail: format!("found by {}", metadata.audit.action),
     };
     let (author, side_effects) = (Author::External, Vec::new());
-    Signed { author, chat: None, audit, side_effects }.step(id, changes)
+    StepMetadata { author, chat: None, audit, side_effects }.step(id, changes)
 }

@@ -1,19 +1,18 @@
-//! What tools make again whenever it is needed: build output. It is what ignore files exclude *and* lies
-//! in a folder that is known to hold nothing else. That a file is ignored says nothing by itself: `.env`
-//! is, and nobody makes that again.
+//! Recognizes build output: files that ignore files exclude *and* that are in a folder known to contain nothing else. An
+//! ignored file alone is not enough: `.env` is ignored too, and no tool makes it again.
 //!
-//! Its contents are kept as the files that they are, for as long as there is room: see [`trim`].
+//! The contents of build output are stored as whole files, as long as there is room: see [`trim`].
 
 use std::collections::HashMap;
 
 use yard_core::{Call, Result, RunId, WsPath};
 use yard_disk::kept_name;
-use yard_search::{IGNORE_FILES, Ignores, Rules, Walk};
+use yard_search::{IGNORE_FILES, Ignores, Walk, WalkOptions};
 use yard_store::{Located, Retention};
 
 use crate::workspace::Workspace;
 
-/// Folders that hold what can be made again, where ignore files exclude them.
+/// Names of folders that contain build output if ignore files exclude them.
 const FOLDERS: [&[u8]; 27] = [
     b"target",
     b"node_modules",
@@ -44,18 +43,18 @@ const FOLDERS: [&[u8]; 27] = [
     b".eggs",
 ];
 
-/// Whether a content is held only by a file that may be evicted.
+/// Whether a content is stored only as a file that may be evicted.
 pub(crate) fn is_evictable(located: &Located) -> bool {
     located.kept.as_ref().is_some_and(|file| file.retention == Retention::Evictable)
 }
 
-/// Whether a path is named as build output is; whether it is ignored does not matter.
-pub(crate) fn is_named_so(path: &WsPath) -> bool {
+/// Whether a path has the name of a folder of build output, ignored or not.
+pub(crate) fn has_build_folder(path: &WsPath) -> bool {
     path.names().any(|name| FOLDERS.contains(&name.as_bytes()))
 }
 
-/// Gives up the oldest of what is kept and not in the tree any more, until the rest fits. Where no output
-/// came since the last time there is nothing to look at.
+/// Evicts the oldest stored files that are no longer in the workspace, until the rest fits. Does nothing if no build output
+/// was stored since the last time.
 pub(crate) fn trim(workspace: &Workspace) -> Result<()> {
     if !workspace.stage.take_new_spares() {
         return Ok(());
@@ -71,58 +70,58 @@ pub(crate) fn trim(workspace: &Workspace) -> Result<()> {
     if total <= room {
         return Ok(());
     }
-    // Ids of runs tell their age.
+    // Ids of runs are ordered by time.
     kept.sort_by_key(|(run, ..)| *run);
-    let mut gone = Vec::new();
+    let mut evicted = Vec::new();
     for (_, name, size) in kept {
         if total <= room {
             break;
         }
         if size > 0 {
             total -= size;
-            gone.push(name);
+            evicted.push(name);
         }
     }
-    workspace.stage.remove_kept(&gone)
+    workspace.stage.remove_kept(&evicted)
 }
 
 /// Which ignore files count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ignoring {
+pub(crate) enum IgnoreFiles {
     /// All of them.
-    ByAnybody,
-    /// Those that no agent ever changed: nobody gets leave to destroy by ignoring first.
-    ByPeople,
+    All,
+    /// Those that no agent ever changed: otherwise an agent could make files removable by ignoring them first.
+    WrittenByPeople,
 }
 
-/// Tells build output from files that somebody wrote.
-pub(crate) struct Outputs<'a> {
+/// Finds out whether paths are build output.
+pub(crate) struct BuildOutputs<'a> {
     workspace: &'a Workspace,
-    ignoring: Ignoring,
+    ignore_files: IgnoreFiles,
     walk: Walk<'a>,
-    /// What is known of folders: whether they are build output.
-    known: HashMap<WsPath, bool>,
+    /// Folders that were checked, and whether they are build output.
+    checked: HashMap<WsPath, bool>,
     ignores: HashMap<WsPath, Ignores>,
 }
 
-impl<'a> Outputs<'a> {
-    pub(crate) fn new(workspace: &'a Workspace, call: &'a Call, ignoring: Ignoring) -> Self {
-        let rules = Rules { recursive: true, include_ignored: false };
-        let walk = Walk::new(&workspace.disk, call, rules);
-        Self { workspace, ignoring, walk, known: HashMap::new(), ignores: HashMap::new() }
+impl<'a> BuildOutputs<'a> {
+    pub(crate) fn new(workspace: &'a Workspace, call: &'a Call, ignore_files: IgnoreFiles) -> Self {
+        let options = WalkOptions { recursive: true, include_ignored: false };
+        let walk = Walk::new(&workspace.disk, call, options);
+        Self { workspace, ignore_files, walk, checked: HashMap::new(), ignores: HashMap::new() }
     }
 
-    /// Whether what is at a path is build output.
-    pub(crate) fn holds(&mut self, path: &WsPath, is_folder: bool) -> Result<bool> {
+    /// Whether the entry at a path is build output.
+    pub(crate) fn contain(&mut self, path: &WsPath, is_folder: bool) -> Result<bool> {
         for folder in if is_folder { path.lineage() } else { path.ancestors() } {
-            if let Some(known) = self.known.get(&folder) {
-                if *known {
+            if let Some(is_output) = self.checked.get(&folder) {
+                if *is_output {
                     return Ok(true);
                 }
                 continue;
             }
             let is_output = self.is_output_folder(&folder)?;
-            self.known.insert(folder, is_output);
+            self.checked.insert(folder, is_output);
             if is_output {
                 return Ok(true);
             }
@@ -135,11 +134,11 @@ impl<'a> Outputs<'a> {
         if !FOLDERS.contains(&name.as_bytes()) {
             return Ok(false);
         }
-        self.are_ignored(folder, true)
+        self.is_ignored(folder, true)
     }
 
-    /// Whether ignore files that count exclude what is at a path.
-    pub(crate) fn are_ignored(&mut self, path: &WsPath, is_folder: bool) -> Result<bool> {
+    /// Whether ignore files exclude the entry at a path.
+    pub(crate) fn is_ignored(&mut self, path: &WsPath, is_folder: bool) -> Result<bool> {
         let above = path.parent().unwrap_or_else(WsPath::root);
         if !self.ignores.contains_key(&above) {
             let ignores = self.walk.ignores_in(&above)?;
@@ -150,10 +149,9 @@ impl<'a> Outputs<'a> {
             && !self.is_ignored_by_agents(&above)?)
     }
 
-    /// Whether an agent changed an ignore file that counts for what is in a folder, and only what people
-    /// wrote shall count.
+    /// Whether an agent changed an ignore file that applies to a folder. Always false if all ignore files count.
     fn is_ignored_by_agents(&self, folder: &WsPath) -> Result<bool> {
-        if self.ignoring == Ignoring::ByAnybody {
+        if self.ignore_files == IgnoreFiles::All {
             return Ok(false);
         }
         let store = self.workspace.store();

@@ -1,12 +1,12 @@
-//! What the gate needs to know of a change beside its paths: whose the things are that it touches, how much
-//! of what others wrote it leaves, and whether it decides what programs of others do later. It is found
-//! out in the same way for every operation, so that the same change is judged alike whoever makes it.
+//! Classifies the effects of a proposal for the gate: whether a changed file is the chat's own, how much of what others
+//! wrote the change retains, and whether it decides what programs of others do later. All operations are classified in the
+//! same way, so that the same change gets the same verdict whichever operation makes it.
 //!
-//! Nothing here changes anything, and nothing here judges.
+//! Nothing here changes or judges anything.
 
-mod names;
-mod pointed;
-mod repository;
+mod aliases;
+mod bare_repository;
+mod git_config;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -20,34 +20,34 @@ use yard_core::{
 use yard_disk::{EntryKind, read_all};
 use yard_store::{ByOthers, NewChange};
 
+use crate::build_output::{BuildOutputs, IgnoreFiles};
 use crate::draft::Draft;
-use crate::output::{Ignoring, Outputs};
-use crate::pointers::Pointed;
+use crate::git_config_cache::ConfigTargets;
 use crate::preview;
-use crate::proposal::{Deed, Proposal};
+use crate::proposal::{CommitWork, Proposal};
 use crate::workspace::Workspace;
 
-/// Entries of a folder that moves, up to which each is asked whose it is.
+/// Most entries of a moved folder that are checked for changes by others. A folder with more counts as not own.
 const MOST_MOVED: usize = 1_000;
 impl Workspace {
-    /// Finds out about a proposal what only the kernel can know. `edits` says that the operation names what
-    /// it changes.
-    pub fn weigh<A>(
+    /// Adds to the effects of a proposal what only the kernel can find out. `is_edit` says that the operation names the parts
+    /// of a file that it changes.
+    pub fn classify_effects<A>(
         &self,
         proposal: &mut Proposal<A>,
         whose: &Whose,
-        edits: bool,
+        is_edit: bool,
         call: &Call,
     ) -> Result<()> {
-        let Proposal { effect, deed } = proposal;
-        let Deed::Step { draft, .. } = deed else { return Ok(()) };
-        let mut scales = Scales::new(self, draft, whose, edits, call);
+        let Proposal { effect, work } = proposal;
+        let CommitWork::Step { draft, .. } = work else { return Ok(()) };
+        let mut classifier = EffectClassifier::new(self, draft, whose, is_edit, call);
         for one in effect.paths.iter_mut().filter(|one| one.kind.changes()) {
             call.check()?;
-            scales.weigh(one)?;
+            classifier.classify(one)?;
         }
-        if draft.rewound.is_some() {
-            // A person who is asked sees first what is asked for.
+        if draft.rewound_refs.is_some() {
+            // Approvals list first the effects that need one.
             let is_harmless = |one: &PathEffect| {
                 !one.decides && (one.own || one.edits || one.kind == EffectKind::Create)
             };
@@ -56,51 +56,51 @@ impl Workspace {
         Ok(())
     }
 
-    /// Adds to an effect's paths their other names, by links: what was asked for, and what rules call them.
-    pub fn name_otherwise<'n>(
+    /// Adds to an effect's paths the other paths that lead to them by links, as named by the caller and by rules.
+    pub fn add_path_aliases<'n>(
         &self,
         effect: &mut Effect,
         others: impl Iterator<Item = &'n WsPath>,
     ) {
-        names::add(self, effect, others);
+        aliases::add(self, effect, others);
     }
 
     /// The newest change of a file that was made outside of the caller's chat.
     fn last_by_others(&self, file: FileId, whose: &Whose) -> Result<Option<ByOthers>> {
         let key = (file, whose.chat.map(|chat| chat.to_string()).or(whose.default_of.clone()));
-        let (since, before) = self.others_seen.of(&key).unwrap_or_default();
+        let (since, before) = self.foreign_changes.get(&key).unwrap_or_default();
         let head = self.store().head()?;
         let newer = self.store().last_by_others(file, whose, since)?;
         let found = newer.or(before);
-        self.others_seen.remember(key, (head, found));
+        self.foreign_changes.insert(key, (head, found));
         Ok(found)
     }
 }
 
-/// What is known while one proposal is looked at.
-struct Scales<'a> {
+/// Classifies the effects of one proposal.
+struct EffectClassifier<'a> {
     workspace: &'a Workspace,
     draft: &'a Draft,
     whose: &'a Whose,
-    edits: bool,
+    is_edit: bool,
     call: &'a Call,
-    outputs: Outputs<'a>,
+    build_outputs: BuildOutputs<'a>,
     leaving: HashMap<&'a WsPath, &'a NewChange>,
     arriving: HashMap<&'a WsPath, &'a NewChange>,
-    /// What others had done that nobody had recorded yet.
+    /// Contents of files that other programs changed, which this proposal adopts.
     adopted: HashMap<FileId, Option<ContentHash>>,
-    /// Every path at which something is after the change that was not there before.
-    new_places: HashSet<&'a WsPath>,
+    /// Every path that has an entry after the change and had none before.
+    new_paths: HashSet<&'a WsPath>,
     repositories: HashMap<WsPath, bool>,
-    pointers: HashMap<WsPath, Option<Arc<Pointed>>>,
+    config_targets: HashMap<WsPath, Option<Arc<ConfigTargets>>>,
 }
 
-impl<'a> Scales<'a> {
+impl<'a> EffectClassifier<'a> {
     fn new(
         workspace: &'a Workspace,
         draft: &'a Draft,
         whose: &'a Whose,
-        edits: bool,
+        is_edit: bool,
         call: &'a Call,
     ) -> Self {
         let by = |side: fn(&NewChange) -> Option<&WsPath>| {
@@ -111,33 +111,33 @@ impl<'a> Scales<'a> {
             .adopted
             .iter()
             .map(|change| (change.file, change.after.as_ref().and_then(|after| after.content)));
-        let new_places = draft.changes.iter().filter(|change| change.from != change.to);
+        let new_paths = draft.changes.iter().filter(|change| change.from != change.to);
         Self {
             workspace,
             draft,
             whose,
-            edits,
+            is_edit,
             call,
-            outputs: Outputs::new(workspace, call, Ignoring::ByPeople),
+            build_outputs: BuildOutputs::new(workspace, call, IgnoreFiles::WrittenByPeople),
             leaving: by(|change| change.from.as_ref()),
             arriving: by(|change| change.to.as_ref()),
             adopted: adopted.collect(),
-            new_places: new_places.filter_map(|change| change.to.as_ref()).collect(),
+            new_paths: new_paths.filter_map(|change| change.to.as_ref()).collect(),
             repositories: HashMap::new(),
-            pointers: HashMap::new(),
+            config_targets: HashMap::new(),
         }
     }
 
-    fn weigh(&mut self, one: &mut PathEffect) -> Result<()> {
+    fn classify(&mut self, one: &mut PathEffect) -> Result<()> {
         let change = match one.kind {
             EffectKind::Remove | EffectKind::MoveFrom => self.leaving.get(&one.path),
             _ => self.arriving.get(&one.path),
         };
         let Some(change) = change.copied() else { return Ok(()) };
-        let comes =
+        let is_placed =
             matches!(one.kind, EffectKind::Create | EffectKind::Modify | EffectKind::MoveTo);
         let kind = change.after.as_ref().map(|after| after.kind);
-        one.is_link = comes && kind == Some(FileKind::Link);
+        one.is_link = is_placed && kind == Some(FileKind::Link);
         one.decides = self.decides(one, change)?;
         if one.kind == EffectKind::Create {
             return Ok(());
@@ -148,19 +148,20 @@ impl<'a> Scales<'a> {
         Ok(())
     }
 
-    /// Whether a ref was moved so that commits lost their name.
+    /// Whether a ref was moved so that commits were left behind.
     fn is_rewound(&self, path: &WsPath) -> bool {
-        self.draft.rewound.as_ref().is_some_and(|rewound| rewound.contains(path))
+        self.draft.rewound_refs.as_ref().is_some_and(|rewound| rewound.contains(path))
     }
 
     fn is_own(&mut self, one: &PathEffect, change: &NewChange) -> Result<bool> {
         let before = change.before.as_ref().or(change.after.as_ref());
         let is_folder = before.is_some_and(|state| state.kind == FileKind::Folder);
-        if self.outputs.holds(&one.path, is_folder)? || is_git_at_work(&one.path, one.kind) {
+        if self.build_outputs.contain(&one.path, is_folder)? || is_git_at_work(&one.path, one.kind)
+        {
             return Ok(true);
         }
         if !self.is_own_file(change.file)? {
-            return self.is_made_again(change.file, &one.path, is_folder);
+            return self.is_remade(change.file, &one.path, is_folder);
         }
         let moves = matches!(one.kind, EffectKind::MoveFrom | EffectKind::MoveTo);
         match change.from.as_ref().filter(|_| moves && is_folder) {
@@ -169,7 +170,7 @@ impl<'a> Scales<'a> {
         }
     }
 
-    /// Whether nobody outside of the chat ever changed a file.
+    /// Whether only this chat ever changed a file.
     fn is_own_file(&self, file: FileId) -> Result<bool> {
         if self.adopted.contains_key(&file) {
             return Ok(false);
@@ -177,17 +178,17 @@ impl<'a> Scales<'a> {
         Ok(self.workspace.last_by_others(file, self.whose)?.is_none())
     }
 
-    /// Whether people's ignore files exclude something that only commands made: they make it again.
-    fn is_made_again(&mut self, file: FileId, path: &WsPath, is_folder: bool) -> Result<bool> {
+    /// Whether only commands made a file, and ignore files that people wrote exclude it: commands can make it again.
+    fn is_remade(&mut self, file: FileId, path: &WsPath, is_folder: bool) -> Result<bool> {
         if self.adopted.contains_key(&file) {
             return Ok(false);
         }
         let makers = self.workspace.store().makers(file)?;
         let by_commands = makers.iter().all(|maker| maker.verb == Land::VERB);
-        Ok(!makers.is_empty() && by_commands && self.outputs.are_ignored(path, is_folder)?)
+        Ok(!makers.is_empty() && by_commands && self.build_outputs.is_ignored(path, is_folder)?)
     }
 
-    /// Whether everything in a folder is the chat's own, what nobody recorded included.
+    /// Whether everything in a folder is the chat's own. An entry with a difference to the store is not.
     fn is_own_tree(&self, folder: &WsPath) -> Result<bool> {
         let (store, disk) = (self.workspace.store(), &self.workspace.disk);
         let mut seen = 0;
@@ -200,9 +201,9 @@ impl<'a> Scales<'a> {
                 let node = store.lookup(&path)?;
                 let (Some(node), Some(stat)) = (node, disk.stat(&path)?) else { return Ok(false) };
                 let EntryKind::Known(kind) = stat.kind else { return Ok(false) };
-                let is_known = kind == node.last.kind
+                let is_recorded = kind == node.last.kind
                     && (kind != FileKind::File || stat.size() == node.last.size);
-                if seen > MOST_MOVED || !is_known || !self.is_own_file(node.id)? {
+                if seen > MOST_MOVED || !is_recorded || !self.is_own_file(node.id)? {
                     return Ok(false);
                 }
                 if kind == FileKind::File && !self.has_content(&path, node.last.content)? {
@@ -216,14 +217,14 @@ impl<'a> Scales<'a> {
         Ok(true)
     }
 
-    /// Whether a file on disk is what the history says.
+    /// Whether a file on disk has that content.
     fn has_content(&self, path: &WsPath, content: Option<ContentHash>) -> Result<bool> {
         let (mut file, _) = self.workspace.disk.open_listed(path)?;
         let hash = yard_disk::hash_all(&mut file, path, self.call)?;
         Ok(Some(hash) == content)
     }
 
-    /// Whether enough is left of what others wrote into a file.
+    /// Whether a change retains enough of what others wrote into a file to count as an edit.
     fn is_edit(&self, change: &NewChange) -> Result<bool> {
         let (Some(before), Some(after)) = (&change.before, &change.after) else { return Ok(false) };
         let are_files = before.kind == FileKind::File && after.kind == FileKind::File;
@@ -261,7 +262,7 @@ impl<'a> Scales<'a> {
         let Some(left) = Survival::between(theirs, &new) else { return Ok(false) };
         let was_short = || {
             let now = Survival::between(&old, &new);
-            self.edits && left.was_short() && now.is_some_and(Survival::was_short)
+            self.is_edit && left.was_short() && now.is_some_and(Survival::was_short)
         };
         Ok(left.is_half() || was_short())
     }
@@ -276,7 +277,7 @@ impl<'a> Scales<'a> {
         if self.decides_by_name(one, change, is_folder) || self.decides_in_bare(one, change)? {
             return Ok(true);
         }
-        Ok(!(is_folder && one.kind == EffectKind::Create) && self.is_pointed_to(&one.path)?)
+        Ok(!(is_folder && one.kind == EffectKind::Create) && self.is_config_target(&one.path)?)
     }
 
     fn decides_by_name(&self, one: &PathEffect, change: &NewChange, is_folder: bool) -> bool {
@@ -305,27 +306,27 @@ impl<'a> Scales<'a> {
         if kind != EffectKind::Modify || !is_config || change.from != change.to {
             return false;
         }
-        let most = repository::LARGEST_CONFIG;
+        let most = bare_repository::LARGEST_CONFIG;
         let before = preview::before(self.workspace, self.draft, change, most);
         let after = preview::after(self.workspace, self.draft, change, most);
         before.zip(after).is_some_and(|(before, after)| git::only_adds_upstream(&before, &after))
     }
 
-    /// Whether a new file says nothing but what `git init` says.
+    /// Whether a new file has the content that `git init` writes.
     fn is_initial(&self, kind: EffectKind, inside: &[yard_core::Name], change: &NewChange) -> bool {
         let is_new_file = kind == EffectKind::Create
             && change.after.as_ref().is_some_and(|after| after.kind == FileKind::File);
-        let most = repository::LARGEST_CONFIG;
+        let most = bare_repository::LARGEST_CONFIG;
         let content = || preview::after(self.workspace, self.draft, change, most);
         is_new_file && content().is_some_and(|content| git::is_initial(inside, &content))
     }
 
-    /// Whether a tool that is not git writes a ref or its log: nobody asked git what is lost by it.
+    /// Whether a tool other than git writes a ref or its log, so that git has not checked which commits are lost.
     fn moves_ref(&self, one: &PathEffect) -> Result<bool> {
-        if self.draft.rewound.is_some() || git::part(&one.path).is_none() {
+        if self.draft.rewound_refs.is_some() || git::part(&one.path).is_none() {
             return Ok(false);
         }
-        Ok(crate::refs::may_lose(self.workspace, &one.path, one.kind))
+        Ok(crate::moved_refs::may_lose(self.workspace, &one.path, one.kind))
     }
 }
 
@@ -340,8 +341,8 @@ fn names_below(path: &WsPath, folder: Option<&WsPath>) -> Vec<yard_core::Name> {
     path.names().skip(above).collect()
 }
 
-/// Whether git itself changes such a file whenever it works, without losing anything by it. What goes
-/// away in there is a lock or the note of something that is over; history and refs do not.
+/// Whether git itself makes such a change routinely, without losing history. It removes locks and notes of finished
+/// operations, but no history and no refs.
 fn is_git_at_work(path: &WsPath, kind: EffectKind) -> bool {
     let Some(part) = git::part(path) else { return false };
     match (kind, part) {
@@ -353,7 +354,7 @@ fn is_git_at_work(path: &WsPath, kind: EffectKind) -> bool {
     }
 }
 
-/// The bytes of a small file; `None` if there is none, or it is none.
+/// The bytes of a file; `None` if there is none, or it is larger than `most`.
 fn small_file(workspace: &Workspace, path: &WsPath, most: u64) -> Option<Vec<u8>> {
     let (mut file, stat) = workspace.disk.open_file(path).ok()?;
     if stat.size() > most {

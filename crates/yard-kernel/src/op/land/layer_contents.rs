@@ -1,18 +1,17 @@
-//! What a layer holds, beside what the workspace has by now. Nothing is planned here.
+//! Compares the entries of a layer with the workspace. Nothing is planned here.
 
 use yard_core::{Call, Fault, FaultCode, FileKind, Result, WsPath};
 use yard_disk::{EntryKind, EntryStat, OverlayLayer, SET_ID};
 
 use crate::workspace::Workspace;
 
-/// The mode with which an entry of a layer can land: without the bits that let a file run as its owner or
-/// its group. A file that the command did nothing to keeps them, and so does a folder: no command can set
-/// them, so that it has them from the folder that it was made in, whose group it shares.
+/// The mode with which an entry of a layer lands: without set-id bits. A file that the command did not change keeps them.
+/// So does a folder: no command can set them, so that it inherited them from the folder in which it was made.
 fn landing_mode(stat: &EntryStat, below: Option<&EntryStat>) -> u32 {
     let same_kind = below.filter(|below| below.kind == stat.kind);
     let is_unchanged = |below: &EntryStat| {
-        let looks = |stat: &EntryStat| (stat.mode, stat.size(), stat.signature.mtime);
-        looks(below) == looks(stat)
+        let fields = |stat: &EntryStat| (stat.mode, stat.size(), stat.signature.mtime);
+        fields(below) == fields(stat)
     };
     match stat.is(FileKind::Folder) || same_kind.is_some_and(is_unchanged) {
         true => stat.mode,
@@ -20,35 +19,33 @@ fn landing_mode(stat: &EntryStat, below: Option<&EntryStat>) -> u32 {
     }
 }
 
-/// What a layer holds, beside what the workspace has by now.
+/// The differences between a layer and the workspace.
 #[derive(Default)]
-pub(super) struct Found {
-    /// What is not to be there any more, the uppermost of each.
+pub(super) struct LayerContents {
+    /// Removed entries, without those below a removed folder.
     pub(super) gone: Vec<(WsPath, EntryStat)>,
-    /// New folders, those above before those below, with their modes.
+    /// New folders with their modes, parents first.
     pub(super) folders: Vec<(WsPath, u32)>,
-    /// Folders that stay, with other modes.
+    /// Existing folders with their new modes.
     pub(super) modes: Vec<(WsPath, u32)>,
-    /// Files and links as the layer has them, and what of their kind is there.
-    pub(super) entries: Vec<Entry>,
+    /// New and changed files and links.
+    pub(super) entries: Vec<LayerEntry>,
+    /// Entries that cannot land.
     pub(super) left_out: Vec<WsPath>,
 }
 
-pub(super) struct Entry {
+pub(super) struct LayerEntry {
     pub(super) path: WsPath,
     pub(super) stat: EntryStat,
+    /// The entry of the same kind that the workspace has at this path.
     pub(super) below: Option<EntryStat>,
 }
 
-impl Found {
-    pub(super) fn in_layer(
-        workspace: &Workspace,
-        layer: &OverlayLayer,
-        call: &Call,
-    ) -> Result<Self> {
-        let mut found = Self::default();
-        // With each folder: whether the workspace has one there, and whether that one is hidden whole. A
-        // folder that was made in a hidden one hides what is below it too, and does not say so.
+impl LayerContents {
+    pub(super) fn read(workspace: &Workspace, layer: &OverlayLayer, call: &Call) -> Result<Self> {
+        let mut contents = Self::default();
+        // For each folder: whether the workspace has a folder at that path, and whether the layer hides the entries of
+        // that. A folder in an opaque one hides those entries too, without being marked opaque itself.
         let mut ahead = vec![(WsPath::root(), true, false)];
         while let Some((folder, shows, hidden)) = ahead.pop() {
             call.check()?;
@@ -58,27 +55,27 @@ impl Found {
             let mut below = Vec::new();
             for name in &names {
                 let Ok(path) = folder.join_bytes(name) else {
-                    // No path can name it: the folder that holds it is what can be said.
-                    found.left_out.push(folder.clone());
+                    // No path can have this name, so the folder is reported instead.
+                    contents.left_out.push(folder.clone());
                     continue;
                 };
-                below.extend(found.entry(workspace, layer, path, shows)?);
+                below.extend(contents.add_entry(workspace, layer, path, shows)?);
             }
             let hidden = hidden || layer.is_opaque(&folder)?;
             if shows && hidden {
-                found.hidden(workspace, &folder, &names)?;
+                contents.add_hidden(workspace, &folder, &names)?;
             }
-            // The first one is looked at next.
+            // The first folder is read next.
             ahead.extend(below.into_iter().rev().map(|(path, shows)| (path, shows, hidden)));
         }
-        found.left_out.dedup();
-        found.check_fits(workspace)?;
-        Ok(found)
+        contents.left_out.dedup();
+        contents.check_size(workspace)?;
+        Ok(contents)
     }
 
-    /// A fault if what the command wrote is more than commands may write. By the lengths of the files: one
-    /// that has holes counts whole, because its bytes are hashed and can be asked for.
-    fn check_fits(&self, workspace: &Workspace) -> Result<()> {
+    /// A fault if the command wrote more than commands may write. A sparse file counts with its full length, because its
+    /// bytes are hashed and can be read.
+    fn check_size(&self, workspace: &Workspace) -> Result<()> {
         let sizes = self.entries.iter().map(|entry| entry.stat.size());
         let written = sizes.fold(0_u64, u64::saturating_add);
         let most = workspace.most_written();
@@ -92,8 +89,8 @@ impl Found {
         Err(Fault::new(FaultCode::TooLarge, message))
     }
 
-    /// Notes one entry; if it is a folder, it is to be looked into.
-    fn entry(
+    /// Adds an entry. Returns a folder, with whether the workspace has it too, so that its entries are read.
+    fn add_entry(
         &mut self,
         workspace: &Workspace,
         layer: &OverlayLayer,
@@ -113,19 +110,19 @@ impl Found {
                 }
                 Ok(None)
             }
-            EntryKind::Known(FileKind::Folder) => Ok(Some(self.folder(path, &stat, below))),
+            EntryKind::Known(FileKind::Folder) => Ok(Some(self.add_folder(path, &stat, below))),
             EntryKind::Known(_) => {
                 let same = below.filter(|below| below.kind == stat.kind);
                 if let (None, Some(other)) = (&same, below) {
                     self.gone.push((path.clone(), other));
                 }
-                self.entries.push(Entry { path, stat, below: same });
+                self.entries.push(LayerEntry { path, stat, below: same });
                 Ok(None)
             }
         }
     }
 
-    fn folder(
+    fn add_folder(
         &mut self,
         path: WsPath,
         stat: &EntryStat,
@@ -146,11 +143,16 @@ impl Found {
         }
     }
 
-    /// What a folder of the workspace has that its opaque counterpart does not show.
-    fn hidden(&mut self, workspace: &Workspace, folder: &WsPath, shown: &[Vec<u8>]) -> Result<()> {
+    /// Adds the entries of a folder of the workspace that its opaque counterpart in the layer does not have as removed.
+    fn add_hidden(
+        &mut self,
+        workspace: &Workspace,
+        folder: &WsPath,
+        names: &[Vec<u8>],
+    ) -> Result<()> {
         for entry in workspace.disk.list(folder)? {
             let Ok(path) = folder.join_bytes(&entry.name) else { continue };
-            if shown.binary_search(&entry.name).is_err()
+            if names.binary_search(&entry.name).is_err()
                 && let Some(stat) = workspace.disk.stat(&path)?
             {
                 self.gone.push((path, stat));

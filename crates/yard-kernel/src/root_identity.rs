@@ -1,5 +1,5 @@
-//! Whether a history and a folder belong together. It is asked before anything else when a workspace is
-//! opened: where the answer is no, nothing is recovered and nothing is written until a person decides.
+//! Checks whether a history and a folder belong together. This is the first check when a workspace is opened: if it
+//! fails, nothing is recovered or written until a person decides.
 
 use yard_core::{Call, Fault, FaultCode, Result};
 use yard_disk::{Disk, Locks};
@@ -7,12 +7,11 @@ use yard_store::{Mark, RootIdentity, Seq};
 
 use crate::opening::Opening;
 
-/// How a person goes on.
+/// What a fault tells a person to do.
 const ADOPT: &str = "`toolyard adopt` goes on with the folder as it is now, and keeps the history";
 
-/// A fault if the root is another folder than the one that the history was made for. A history that does
-/// not say yet which folder it belongs to belongs to this one.
-pub(crate) fn check_root(disk: &Disk, opening: &Opening) -> Result<()> {
+/// A fault if the root is not the folder that the history was made for. A history without a recorded root gets this one.
+pub(crate) fn check_root_identity(disk: &Disk, opening: &Opening) -> Result<()> {
     let store = &opening.store;
     let found = disk.root_identity()?;
     match store.root()? {
@@ -30,9 +29,9 @@ pub(crate) fn check_root(disk: &Disk, opening: &Opening) -> Result<()> {
     }
 }
 
-/// A fault if the journal ends before the step that the applied mark names: it was lost, emptied, or
-/// replaced by an older one.
-pub(crate) fn check_mark(applied: Seq, head: Seq) -> Result<()> {
+/// A fault if the history ends before the step that the applied mark names: the history was lost, emptied, or replaced by
+/// an older one.
+pub(crate) fn check_applied_mark(applied: Seq, head: Seq) -> Result<()> {
     if applied <= head {
         return Ok(());
     }
@@ -46,25 +45,25 @@ fn refused(message: String) -> Fault {
     Fault::new(FaultCode::Unavailable, message)
 }
 
-/// A step, under the boot that the machine is in.
+/// The mark of a step, with the machine's current boot id.
 pub(crate) fn mark_of(seq: Seq, call: &Call) -> Mark {
     Mark { seq, boot: call.world().boot_id() }
 }
 
-/// What was wrong when a person adopted a folder.
+/// The mismatches that were found when a person adopted a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Adopted {
+pub struct AdoptReport {
     /// The history was made for another folder.
     pub other_folder: bool,
-    /// The applied mark was at a step that the history does not have.
+    /// By how many steps the applied mark was ahead of the history.
     pub lost_steps: u64,
     /// How many steps the history has.
     pub steps: Seq,
 }
 
-/// Lets a history go on with the folder as it is now: nothing is recovered, and whatever differs is
-/// adopted when it is next touched. The workspace must not be open.
-pub fn adopt(opening: &Opening) -> Result<Adopted> {
+/// Makes a history go on with the folder as it is now: nothing is recovered, and entries that differ are adopted when they
+/// are next touched. The workspace must not be open.
+pub fn adopt(opening: &Opening) -> Result<AdoptReport> {
     let call = Call::new(std::sync::Arc::clone(&opening.world));
     let disk = Disk::open(&opening.root, opening.resolution, None)?;
     let locks = Locks::open(&opening.state_dir)?;
@@ -78,7 +77,7 @@ pub fn adopt(opening: &Opening) -> Result<Adopted> {
     let mark: Mark = mark_of(steps, &call);
     store.set_projected(mark)?;
     locks.set_applied(mark)?;
-    Ok(Adopted {
+    Ok(AdoptReport {
         other_folder: known.is_some_and(|known| !known.can_be(&found)),
         lost_steps: applied.seq.saturating_sub(steps),
         steps,

@@ -1,0 +1,34 @@
+//! Caches the newest change of each file that was made outside of a chat. Nothing here reads the store.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use yard_core::FileId;
+use yard_store::{ByOthers, Seq};
+
+/// A file, and the chat whose changes do not count.
+type Key = (FileId, Option<String>);
+
+/// Most entries of the cache.
+const MOST_CACHED: usize = 4_096;
+
+/// Up to which step a file was checked, and the newest foreign change of it that was found.
+pub(crate) type LastForeignChange = (Seq, Option<ByOthers>);
+
+/// The newest foreign changes of files. A history only grows, so that only steps after the cached one have to be checked.
+#[derive(Debug, Default)]
+pub(crate) struct ForeignChangeCache(Mutex<HashMap<Key, LastForeignChange>>);
+
+impl ForeignChangeCache {
+    pub(crate) fn get(&self, key: &Key) -> Option<LastForeignChange> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(key).copied()
+    }
+
+    pub(crate) fn insert(&self, key: Key, last: LastForeignChange) {
+        let mut cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if cache.len() >= MOST_CACHED {
+            cache.clear();
+        }
+        cache.insert(key, last);
+    }
+}

@@ -1,18 +1,18 @@
-//! What a client of the proxy asks for: the first lines of its request, and nothing after them.
+//! Parses the head of a request to the proxy. The body is never read.
 
 use crate::target::Target;
 
-/// What a client asked for.
-pub(super) struct Asked {
+/// A request to the proxy.
+pub(super) struct ProxyRequest {
     pub(super) target: Target,
-    /// What goes to the host before anything else.
-    pub(super) first: Vec<u8>,
-    /// What the client hears before anything else.
+    /// The first bytes to send to the host.
+    pub(super) first_bytes: Vec<u8>,
+    /// The first bytes to send to the client.
     pub(super) answer: &'static [u8],
 }
 
-/// Reads the first lines: `CONNECT host:port`, or a method with a whole address.
-pub(super) fn asked(head: &[u8]) -> Option<Asked> {
+/// Parses a request to the proxy's own port: `CONNECT host:port`, or a method with a whole address.
+pub(super) fn parse_proxy_request(head: &[u8]) -> Option<ProxyRequest> {
     let head = std::str::from_utf8(head).ok()?;
     let mut lines = head.trim_end().split("\r\n");
     let mut words = lines.next()?.split(' ');
@@ -25,7 +25,7 @@ pub(super) fn asked(head: &[u8]) -> Option<Asked> {
         port.parse::<u16>().ok()?;
         let target = Target::parse(&format!("https://{what}/")).ok()?;
         let answer = b"HTTP/1.1 200 Connection established\r\n\r\n";
-        return Some(Asked { target, first: Vec::new(), answer });
+        return Some(ProxyRequest { target, first_bytes: Vec::new(), answer });
     }
     let target = Target::parse(what).ok().filter(|_| what.starts_with("http://"))?;
     let place = what.strip_prefix("http://")?;
@@ -35,21 +35,20 @@ pub(super) fn asked(head: &[u8]) -> Option<Asked> {
         !name.starts_with("proxy-")
             && !matches!(name.as_str(), "connection" | "keep-alive" | "host")
     };
-    // What was judged is what the host is asked for.
+    // The `Host` line is made from the target that the policy judges; the client's own one is dropped.
     let host = place.split('/').next().unwrap_or_default();
     let mut first = format!("{method} {path} {version}\r\nHost: {host}\r\n");
     let lines: Vec<&str> = lines.filter(is_passed_on).collect();
     lines.iter().for_each(|line| first.push_str(&format!("{line}\r\n")));
-    // A web socket begins as a request for one.
+    // A web socket begins with a request that asks to upgrade the connection.
     let is_upgrade = |line: &&str| line.to_ascii_lowercase().starts_with("upgrade:");
     let connection = if lines.iter().any(is_upgrade) { "Upgrade" } else { "close" };
     first.push_str(&format!("Connection: {connection}\r\n\r\n"));
-    Some(Asked { target, first: first.into_bytes(), answer: b"" })
+    Some(ProxyRequest { target, first_bytes: first.into_bytes(), answer: b"" })
 }
 
-/// Reads the first lines of a request that was sent to port 80 of a host: a method with a path, and the host in a
-/// line of its own.
-pub(super) fn asked_of_host(head: &[u8]) -> Option<Asked> {
+/// Parses a request to port 80 of a host: a method with a path, and a `Host` line.
+pub(super) fn parse_origin_request(head: &[u8]) -> Option<ProxyRequest> {
     let head = std::str::from_utf8(head).ok()?;
     let (first, lines) = head.split_once("\r\n")?;
     let mut words = first.splitn(3, ' ');
@@ -64,7 +63,7 @@ pub(super) fn asked_of_host(head: &[u8]) -> Option<Asked> {
         return None;
     }
     let whole = format!("{method} http://{host}{path} {version}\r\n{lines}");
-    asked(whole.as_bytes()).filter(|asked| asked.target.port() == 80)
+    parse_proxy_request(whole.as_bytes()).filter(|request| request.target.port() == 80)
 }
 
 #[cfg(test)]
@@ -72,20 +71,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_web_socket_is_asked_for() {
+    fn a_request_for_a_web_socket_keeps_its_upgrade() {
         let head =
             "GET http://b.example/x HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
-        let first = String::from_utf8(asked(head.as_bytes()).unwrap().first).unwrap();
+        let request = parse_proxy_request(head.as_bytes()).unwrap();
+        let first = String::from_utf8(request.first_bytes).unwrap();
         let expected = "GET /x HTTP/1.1\r\nHost: b.example\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n";
         assert_eq!(first, expected);
     }
 
     #[test]
     fn a_request_to_port_80_is_for_the_host_that_it_names() {
-        let read = |head: &str| asked_of_host(head.as_bytes());
-        let asked = read("GET /x?y HTTP/1.1\r\nAccept: */*\r\nHost: b.example\r\n\r\n").unwrap();
-        assert_eq!(asked.target.place(), "b.example:80");
-        let first = String::from_utf8(asked.first).unwrap();
+        let read = |head: &str| parse_origin_request(head.as_bytes());
+        let request = read("GET /x?y HTTP/1.1\r\nAccept: */*\r\nHost: b.example\r\n\r\n").unwrap();
+        assert_eq!(request.target.place(), "b.example:80");
+        let first = String::from_utf8(request.first_bytes).unwrap();
         assert_eq!(
             first,
             "GET /x?y HTTP/1.1\r\nHost: b.example\r\nAccept: */*\r\nConnection: close\r\n\r\n"
@@ -105,7 +105,8 @@ mod tests {
 
     #[test]
     fn a6_what_a_client_asks_for_is_read() {
-        let read = |head: &str| asked(head.as_bytes()).map(|asked| asked.target.place());
+        let read =
+            |head: &str| parse_proxy_request(head.as_bytes()).map(|read| read.target.place());
         assert_eq!(
             read("CONNECT a.example:443 HTTP/1.1\r\n\r\n").as_deref(),
             Some("a.example:443")
@@ -126,7 +127,8 @@ mod tests {
         }
         let head = "GET http://b.example:81/x?y HTTP/1.1\r\nHost: b.example:81\r\nProxy-Authorization: s\r\n\
                     Connection: keep-alive\r\n\r\n";
-        let first = String::from_utf8(asked(head.as_bytes()).unwrap().first).unwrap();
+        let request = parse_proxy_request(head.as_bytes()).unwrap();
+        let first = String::from_utf8(request.first_bytes).unwrap();
         assert_eq!(first, "GET /x?y HTTP/1.1\r\nHost: b.example:81\r\nConnection: close\r\n\r\n");
     }
 }

@@ -1,40 +1,40 @@
-//! Answers programs in the box that ask for the address of a name, because they know no proxy: every name is at one
-//! address of the box's loopback device, where the proxy takes their connections and learns from the first
-//! bytes which host they mean. No question goes anywhere.
+//! Answers DNS queries of programs in the box that use no proxy: every name has one address on the box's loopback
+//! device, where the proxy accepts connections and reads from the first bytes which host is meant. No query is
+//! forwarded.
 
 use std::net::Ipv4Addr;
 
-/// Where every name is, in the box.
+/// The address of every name, in the box.
 pub(crate) const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 128, 0, 1);
-/// The longest question, and so the longest answer but for the address in it.
-pub(crate) const MOST_BYTES: usize = 512;
+/// Longest query. An answer is longer only by the address in it.
+pub(crate) const MAX_BYTES: usize = 512;
 
 const HEADER: usize = 12;
-/// The longest name, and the longest part of one.
+/// Longest name, and longest part of a name.
 const NAME_BYTES: usize = 255;
 const LABEL_BYTES: usize = 63;
-/// Seconds for which an answer holds.
-const HOLDS: u32 = 60;
-/// Types and the one class of questions (RFC 1035, 3.2).
+/// How many seconds a program may cache an answer.
+const TTL_SECONDS: u32 = 60;
+/// Types of queries, and their one class (RFC 1035, 3.2).
 const TYPE_A: u16 = 1;
 const TYPE_ANY: u16 = 255;
 const CLASS_INTERNET: u16 = 1;
-/// What came of a question (RFC 1035, 4.1.1).
+/// Response codes (RFC 1035, 4.1.1).
 const NO_ERROR: u8 = 0;
 const NO_SUCH_NAME: u8 = 3;
 const NOT_IMPLEMENTED: u8 = 4;
 
-/// The answer to a question; nothing to what is none.
-pub(crate) fn answer(question: &[u8]) -> Option<Vec<u8>> {
-    let header: &[u8; HEADER] = question.first_chunk()?;
+/// The answer to a query; `None` for bytes that are no query.
+pub(crate) fn answer(query: &[u8]) -> Option<Vec<u8>> {
+    let header: &[u8; HEADER] = query.first_chunk()?;
     let is_answer = header[2] & 0x80 != 0;
     let questions = u16::from_be_bytes([header[4], header[5]]);
-    if is_answer || question.len() > MOST_BYTES || questions != 1 {
+    if is_answer || query.len() > MAX_BYTES || questions != 1 {
         return None;
     }
-    let (labels, end) = name(&question[HEADER..])?;
-    let is_local = is_below_localhost(&question[HEADER..HEADER + end]);
-    let rest = question.get(HEADER + end..)?;
+    let (labels, end) = name(&query[HEADER..])?;
+    let is_local = is_below_localhost(&query[HEADER..HEADER + end]);
+    let rest = query.get(HEADER + end..)?;
     let (kind, class): (&[u8; 2], &[u8; 2]) = (rest.first_chunk()?, rest.get(2..)?.first_chunk()?);
     let (kind, class) = (u16::from_be_bytes(*kind), u16::from_be_bytes(*class));
     let is_query = header[2] & 0x78 == 0;
@@ -45,23 +45,23 @@ pub(crate) fn answer(question: &[u8]) -> Option<Vec<u8>> {
         (true, true) => NO_ERROR,
         (true, false) => NO_SUCH_NAME,
     };
-    // It is an answer to a query that wished for recursion or not, which is available.
+    // Marked as an answer; the query's wish for recursion is repeated, and recursion is available.
     let flags = [header[2] & 0x79 | 0x80, 0x80 | code];
-    let mut answer = Vec::with_capacity(MOST_BYTES);
+    let mut answer = Vec::with_capacity(MAX_BYTES);
     answer.extend([&header[..2], &flags, &[0, 1], &[0, u8::from(has_address)], &[0; 4]].concat());
-    answer.extend(&question[HEADER..HEADER + end + 4]);
+    answer.extend(&query[HEADER..HEADER + end + 4]);
     if has_address {
-        // The name of the question, by where it is.
+        // A pointer to the name in the query.
         answer.extend([0xc0, HEADER as u8]);
         answer.extend([TYPE_A, CLASS_INTERNET].map(u16::to_be_bytes).concat());
-        answer.extend(HOLDS.to_be_bytes());
+        answer.extend(TTL_SECONDS.to_be_bytes());
         answer.extend([0, 4]);
         answer.extend(if is_local { Ipv4Addr::LOCALHOST } else { ADDRESS }.octets());
     }
     Some(answer)
 }
 
-/// Whether a name ends in `localhost` (RFC 6761, 6.3): its programs are in the box.
+/// Whether a name ends in `localhost` (RFC 6761, 6.3), and so means a program of the box.
 fn is_below_localhost(name: &[u8]) -> bool {
     const LAST: &[u8] = b"\x09localhost\0";
     let last = name.len().checked_sub(LAST.len()).map(|at| &name[at..]);

@@ -1,35 +1,35 @@
-//! Which host the client of a TLS connection means: the name in its first message. Nothing is decrypted, and
-//! whoever answers proves to the client that it is that host.
+//! Reads the host that a TLS client names in its first message (the ClientHello). Nothing is decrypted: the host
+//! itself still has to prove to the client who it is.
 
 use std::io;
 
 use rustls::server::Acceptor;
 
 /// Bytes of the first message that are read.
-pub(super) const MOST_BYTES: usize = 32 << 10;
+pub(super) const MAX_BYTES: usize = 32 << 10;
 
-/// What is told to a client whose host may not be reached: a fatal alert, `access_denied`.
+/// The fatal alert `access_denied`, for a client whose host may not be reached.
 pub(super) const ACCESS_DENIED: [u8; 7] = [21, 3, 3, 0, 2, 2, 49];
-/// What is told to a client whose host does not answer: a fatal alert, `internal_error`.
+/// The fatal alert `internal_error`, for a client whose host does not answer.
 pub(super) const INTERNAL_ERROR: [u8; 7] = [21, 3, 3, 0, 2, 2, 80];
 
-/// The first message of a client, piece by piece.
+/// The first message of a client, as it arrives.
 #[derive(Default)]
-pub(super) struct Hello {
+pub(super) struct ClientHello {
     acceptor: Acceptor,
     bytes: Vec<u8>,
 }
 
-impl Hello {
-    /// Takes a piece; the name of the host, once it is there.
-    pub(super) fn take(&mut self, mut piece: &[u8]) -> io::Result<Option<String>> {
+impl ClientHello {
+    /// Adds bytes, and returns the name of the host once the message is complete.
+    pub(super) fn push(&mut self, mut bytes: &[u8]) -> io::Result<Option<String>> {
         let invalid = || io::Error::from(io::ErrorKind::InvalidData);
-        self.bytes.extend(piece);
-        if self.bytes.len() > MOST_BYTES {
+        self.bytes.extend(bytes);
+        if self.bytes.len() > MAX_BYTES {
             return Err(invalid());
         }
-        while !piece.is_empty() {
-            if self.acceptor.read_tls(&mut piece)? == 0 {
+        while !bytes.is_empty() {
+            if self.acceptor.read_tls(&mut bytes)? == 0 {
                 break;
             }
         }
@@ -40,7 +40,7 @@ impl Hello {
         name.map(Some).ok_or_else(invalid)
     }
 
-    /// Everything that was taken.
+    /// All bytes that were added.
     pub(super) fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
@@ -73,11 +73,11 @@ pub(super) mod tests {
     fn the_host_is_read_from_pieces_and_every_byte_is_kept() {
         let bytes = hello_to("files.example");
         for size in [1, 7, 100, bytes.len()] {
-            let mut hello = Hello::default();
+            let mut hello = ClientHello::default();
             let mut name = None;
-            for piece in bytes.chunks(size) {
+            for chunk in bytes.chunks(size) {
                 assert_eq!(name, None, "not before all of it came");
-                name = hello.take(piece).unwrap();
+                name = hello.push(chunk).unwrap();
             }
             assert_eq!(name.as_deref(), Some("files.example"));
             assert_eq!(hello.into_bytes(), bytes);
@@ -86,13 +86,13 @@ pub(super) mod tests {
 
     #[test]
     fn what_names_no_host_is_refused() {
-        let mut hello = Hello::default();
-        assert!(hello.take(&hello_to("192.0.2.1")).is_err(), "an address is no name");
-        assert!(Hello::default().take(b"GET / HTTP/1.1\r\n\r\n").is_err());
-        assert!(Hello::default().take(b"SSH-2.0-OpenSSH_9.6\r\n").is_err());
-        let mut long = Hello::default();
+        let mut hello = ClientHello::default();
+        assert!(hello.push(&hello_to("192.0.2.1")).is_err(), "an address is no name");
+        assert!(ClientHello::default().push(b"GET / HTTP/1.1\r\n\r\n").is_err());
+        assert!(ClientHello::default().push(b"SSH-2.0-OpenSSH_9.6\r\n").is_err());
+        let mut long = ClientHello::default();
         let record = [&[22, 3, 1, 0x40, 0][..], &[0; 0x4000]].concat();
-        let taken: io::Result<Vec<_>> = (0..4).map(|_| long.take(&record)).collect();
+        let taken: io::Result<Vec<_>> = (0..4).map(|_| long.push(&record)).collect();
         assert!(taken.is_err(), "it is bounded");
     }
 }

@@ -117,7 +117,7 @@ impl Reach {
 #[derive(Clone, Debug)]
 pub(super) enum Destination {
     /// To the host that the client names in a request to the proxy (the proxy's own port).
-    AsAsked,
+    Requested,
     /// To the host that the `Host` line of a request names (port 80, for programs that use no proxy).
     HttpHost,
     /// To the host that the first message of TLS names (port 443, for programs that use no proxy).

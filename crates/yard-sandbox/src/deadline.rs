@@ -1,23 +1,23 @@
-//! How long a program is waited for: the sandbox times the processes that it starts.
+//! The time until which a caller waits for a program.
 
 #![allow(clippy::disallowed_methods, reason = "the sandbox times the processes that it starts")]
 
 use std::time::{Duration, Instant};
 
-/// How long somebody waits for a program.
+/// A moment until which a caller waits.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
-    /// `None` is for ever: later than any clock tells.
+    /// `None` if the moment is beyond the range of the clock.
     until: Option<Instant>,
 }
 
 impl Patience {
-    /// As long as this, from now on.
+    /// The moment that is this long from now.
     pub fn of(time: Duration) -> Self {
         Self { until: Instant::now().checked_add(time) }
     }
 
-    /// What is left of it.
+    /// The time that is left.
     pub fn left(&self) -> Duration {
         self.until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()))
     }
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_waits_longer_than_any_clock_tells_waits_for_ever() {
+    fn a_deadline_beyond_the_range_of_the_clock_is_never_reached() {
         assert_eq!(Patience::of(Duration::MAX).left(), Duration::MAX);
         assert_eq!(Patience::of(Duration::ZERO).left(), Duration::ZERO);
     }

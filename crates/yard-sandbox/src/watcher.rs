@@ -1,5 +1,5 @@
-//! A command that runs: its words are handed on as they come, its limits are watched, and it is ended
-//! when one is reached, when the call is cancelled or when the listener has enough.
+//! Watches a running command: it passes on output as it arrives, checks the limits, and stops the command when a limit
+//! is reached, when the call is cancelled or when the listener returns an error.
 
 #![allow(clippy::disallowed_methods, reason = "the sandbox times the processes that it starts")]
 
@@ -17,73 +17,73 @@ use yard_core::Call;
 use super::group::Group;
 use super::network::{Answers, BoxNetwork};
 use super::process::{Helper, Reaped};
-use super::report::{Report, Reports, Trouble};
+use super::report::{Report, Reports, StepError};
 use super::task::{KILL, START, TERMINATE};
 use super::usage;
 use super::{Ended, Exit, Hear, Layer, Limits, Order, Stopped};
 
-/// How often the call and the clock are looked at.
-const TICK: Duration = Duration::from_millis(20);
-/// How often the use of the machine is.
-const LOOK: Duration = Duration::from_millis(100);
-/// As much of a file system stays free for everybody else.
-const KEPT_FREE: u64 = 64 << 20;
-/// What one read of a pipe takes at most, and what a pipe holds.
-const PIECE: usize = 256 << 10;
+/// How often the call and the clock are checked.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// How often the use of memory, processors and disk is checked.
+const USAGE_INTERVAL: Duration = Duration::from_millis(100);
+/// As many bytes of a file system stay free for other programs.
+const RESERVED_BYTES: u64 = 64 << 20;
+/// The size of a pipe, and of one read from it.
+const BUFFER_BYTES: usize = 256 << 10;
 
-/// Should this be dropped early, the socket goes first: the helper then ends the command.
-pub(super) struct Watched<'a> {
+/// A running command. Dropped early, it closes the socket first, and the helper then kills the command.
+pub(super) struct CommandWatcher<'a> {
     socket: Arc<UnixStream>,
     helper: Reaped,
     streams: [Option<OwnedFd>; 2],
     group: Option<Group>,
     limits: Limits,
-    /// What it writes to, but for its home.
+    /// The folders that it writes to, without its home.
     layers: Vec<PathBuf>,
     home: Option<Home>,
-    /// Where what it writes takes room.
+    /// A folder on the file system that it writes to.
     disk: Option<PathBuf>,
     call: &'a Call,
     started: Instant,
     looked: Instant,
     measured: Instant,
-    pause: Duration,
+    disk_interval: Duration,
     reports: Reports,
-    /// Where sockets in the box's network are waited for.
+    /// Passes new sockets to the [`BoxNetwork`] that asked for them.
     answers: Option<Answers>,
     exit: Option<Exit>,
     failure: Option<io::Error>,
     stopped: Option<Stopped>,
-    /// When words are not enough any more.
+    /// When the command is killed, because SIGTERM did not end it.
     kill_at: Option<Instant>,
     killed: bool,
 }
 
-/// A home that lasts, and how much may be in it.
+/// A home that outlives the box, with the limit of its size.
 struct Home {
     folder: PathBuf,
     most: u64,
-    /// How much may be in it anyway: what was there at the first look, if it was full before. A command that
-    /// finds it full can still make room.
-    found: Option<u64>,
+    /// The size that is allowed anyway: the one at the first check, if the home was full before. So a command can
+    /// still remove files from a full home.
+    initial: Option<u64>,
 }
 
 impl Home {
     fn is_overfull(&mut self) -> bool {
-        let now = usage::size(&self.folder);
-        let found = *self.found.get_or_insert(now);
-        now > self.most && now > found
+        let now = usage::disk_bytes(&self.folder);
+        let initial = *self.initial.get_or_insert(now);
+        now > self.most && now > initial
     }
 }
 
-impl<'a> Watched<'a> {
+impl<'a> CommandWatcher<'a> {
     pub(super) fn new(helper: Helper, order: &Order<'_>, call: &'a Call, started: Instant) -> Self {
         let Helper { socket, mut process, group } = helper;
         let (stdout, stderr) = (process.0.stdout.take(), process.0.stderr.take());
         let streams = [stdout.map(OwnedFd::from), stderr.map(OwnedFd::from)];
         for stream in streams.iter().flatten() {
-            // A larger pipe is a matter of speed only; there is a limit for all of a user's together.
-            let _ = rustix::pipe::fcntl_setpipe_size(stream, PIECE);
+            // A larger pipe only saves time; the kernel bounds the pipes of a user together.
+            let _ = rustix::pipe::fcntl_setpipe_size(stream, BUFFER_BYTES);
         }
         let lasting = order.lasting;
         let caches = lasting.iter().flat_map(|lasting| &lasting.caches);
@@ -99,7 +99,7 @@ impl<'a> Watched<'a> {
         let home = lasting.map(|lasting| Home {
             folder: lasting.tmp.clone(),
             most: lasting.most_bytes,
-            found: (!lasting.is_full).then_some(0),
+            initial: (!lasting.is_full).then_some(0),
         });
         Self {
             socket: Arc::new(socket),
@@ -114,7 +114,7 @@ impl<'a> Watched<'a> {
             started,
             looked: started,
             measured: started,
-            pause: LOOK,
+            disk_interval: USAGE_INTERVAL,
             reports: Reports::default(),
             answers: None,
             exit: None,
@@ -125,67 +125,68 @@ impl<'a> Watched<'a> {
         }
     }
 
-    /// Shows the box's own network to who hears the command.
-    pub(super) fn with_network(mut self, heard: &mut dyn Hear) -> io::Result<Self> {
+    /// Passes the box's own network to the listener.
+    pub(super) fn with_network(mut self, listener: &mut dyn Hear) -> io::Result<Self> {
         let (network, answers) = BoxNetwork::of(self.helper.0.id(), &self.socket)?;
         self.answers = Some(answers);
-        heard.has_network(network);
+        listener.has_network(network);
         Ok(self)
     }
 
-    /// Until no process of the command is left.
-    pub(super) fn see_through(mut self, heard: &mut dyn Hear) -> io::Result<Ended> {
-        match heard.starts() {
-            Ok(()) => self.say(START),
+    /// Starts the command and watches it until no process of it is left.
+    pub(super) fn run_to_end(mut self, listener: &mut dyn Hear) -> io::Result<Ended> {
+        match listener.starts() {
+            Ok(()) => self.send(START),
             Err(error) => {
                 self.failure = Some(error);
                 self.kill();
             }
         }
-        let mut piece = vec![0; PIECE];
-        while self.wait(heard, &mut piece, TICK)? {
-            self.look_around();
+        let mut buffer = vec![0; BUFFER_BYTES];
+        while self.wait(listener, &mut buffer, POLL_INTERVAL)? {
+            self.check_limits();
         }
         self.helper.0.wait()?;
-        // Nobody writes any more: what is in the pipes is all.
+        // No process is left to write, so the pipes hold the rest of the output.
         while self.streams.iter().any(Option::is_some) {
-            if !self.hear_ready(heard, &mut piece) {
+            if !self.read_ready_streams(listener, &mut buffer) {
                 break;
             }
         }
-        self.judge()
+        self.into_end()
     }
 
-    /// Waits for something to happen, for as long as a tick; whether the helper is still there.
-    fn wait(&mut self, heard: &mut dyn Hear, piece: &mut [u8], tick: Duration) -> io::Result<bool> {
+    /// Waits for one interval and handles what arrives; returns whether the helper still runs.
+    fn wait(&mut self, listener: &mut dyn Hear, buffer: &mut [u8], tick: Duration) -> io::Result<bool> {
         let mut ready = vec![PollFd::from_borrowed_fd(self.socket.as_fd(), PollFlags::IN)];
         let open = self.streams.iter().flatten();
         ready.extend(open.map(|stream| PollFd::new(stream, PollFlags::IN)));
         let streams = ready.len();
-        let listening = heard.listening().into_iter();
+        let listening = listener.listening().into_iter();
         ready.extend(listening.map(|socket| PollFd::from_borrowed_fd(socket, PollFlags::IN)));
         let timeout = Timespec { tv_sec: 0, tv_nsec: tick.subsec_nanos().into() };
         match poll(&mut ready, Some(&timeout)) {
             Err(rustix::io::Errno::INTR) => return Ok(true),
             other => other?,
         };
-        let told = !ready[0].revents().is_empty();
-        let spoke = ready[1..streams].iter().any(|one| !one.revents().is_empty());
-        let connects = ready[streams..].iter().any(|one| !one.revents().is_empty());
+        let is_ready = |poll: &PollFd<'_>| !poll.revents().is_empty();
+        let has_report = is_ready(&ready[0]);
+        let has_output = ready[1..streams].iter().any(is_ready);
+        let has_connection = ready[streams..].iter().any(is_ready);
         drop(ready);
-        if connects {
-            heard.accept();
+        if has_connection {
+            listener.accept();
         }
-        if spoke {
-            self.hear_ready(heard, piece);
+        if has_output {
+            self.read_ready_streams(listener, buffer);
         }
-        Ok(!told || self.take_reports(heard)?)
+        Ok(!has_report || self.handle_reports(listener)?)
     }
 
-    fn take_reports(&mut self, heard: &mut dyn Hear) -> io::Result<bool> {
-        let (count, mut file) = match self.reports.hear(&self.socket) {
+    fn handle_reports(&mut self, listener: &mut dyn Hear) -> io::Result<bool> {
+        let (count, mut file) = match self.reports.receive(&self.socket) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(true),
-            // A helper that was killed with an order unread.
+            // The helper was killed before it read its whole task.
             Err(error) if error.kind() == io::ErrorKind::ConnectionReset => (0, None),
             other => other?,
         };
@@ -193,29 +194,29 @@ impl<'a> Watched<'a> {
             match report {
                 Report::Ended(exit) => self.exit = Some(exit),
                 Report::Opened => {
-                    if let Some(Err(error)) = file.take().map(|file| heard.opened(file)) {
+                    if let Some(Err(error)) = file.take().map(|file| listener.opened(file)) {
                         self.failure.get_or_insert(error);
                         self.kill();
                     }
                 }
                 Report::NewSocket(errno) => {
                     let made = file.take().ok_or_else(|| io::Error::from_raw_os_error(errno));
-                    // Whoever asked may have gone.
+                    // The network may have been dropped meanwhile.
                     let _ = self.answers.as_ref().map(|answers| answers.send(made));
                 }
                 Report::NotStarted(errno) => {
                     self.failure = Some(io::Error::from_raw_os_error(errno));
                 }
                 Report::Broken(step, errno) => {
-                    self.failure = Some(io::Error::other(Trouble { step, errno }));
+                    self.failure = Some(io::Error::other(StepError { step, errno }));
                 }
             }
         }
         Ok(count > 0)
     }
 
-    /// Hands on what the streams have ready; whether there was anything.
-    fn hear_ready(&mut self, heard: &mut dyn Hear, piece: &mut [u8]) -> bool {
+    /// Passes on the output that the streams have ready; returns whether there was any.
+    fn read_ready_streams(&mut self, listener: &mut dyn Hear, buffer: &mut [u8]) -> bool {
         let mut any = false;
         for number in 0..self.streams.len() {
             let Some(stream) = &self.streams[number] else { continue };
@@ -224,7 +225,7 @@ impl<'a> Watched<'a> {
             if poll(&mut ready, Some(&now)).is_err() || ready[0].revents().is_empty() {
                 continue;
             }
-            let count = match rustix::io::read(stream, &mut *piece) {
+            let count = match rustix::io::read(stream, &mut *buffer) {
                 Ok(count) => count,
                 Err(rustix::io::Errno::INTR) => continue,
                 Err(_) => 0,
@@ -234,11 +235,11 @@ impl<'a> Watched<'a> {
                 self.streams[number] = None;
                 continue;
             }
-            let hear = match number {
-                0 => heard.stdout(&piece[..count]),
-                _ => heard.stderr(&piece[..count]),
+            let passed_on = match number {
+                0 => listener.stdout(&buffer[..count]),
+                _ => listener.stderr(&buffer[..count]),
             };
-            if let Err(error) = hear {
+            if let Err(error) = passed_on {
                 self.failure.get_or_insert(error);
                 self.streams[number] = None;
                 self.kill();
@@ -247,70 +248,70 @@ impl<'a> Watched<'a> {
         any
     }
 
-    fn look_around(&mut self) {
+    fn check_limits(&mut self) {
         let now = Instant::now();
         if self.call.cancel_flag().load(Ordering::Relaxed) {
-            self.ask(Stopped::Cancelled, now);
+            self.terminate(Stopped::Cancelled, now);
         } else if now - self.started >= self.limits.wall || self.call.check().is_err() {
-            self.ask(Stopped::Wall, now);
+            self.terminate(Stopped::Wall, now);
         }
-        if now - self.looked >= LOOK {
+        if now - self.looked >= USAGE_INTERVAL {
             self.looked = now;
-            self.look_at_use();
+            self.check_usage();
         }
-        if now - self.measured >= self.pause {
-            self.look_at_layer();
+        if now - self.measured >= self.disk_interval {
+            self.check_disk();
             self.measured = Instant::now();
-            // A large layer is measured less often: never more than a twentieth of the time.
-            self.pause = LOOK.max((self.measured - now) * 20);
+            // A large layer is measured less often, so that measuring takes at most a twentieth of the time.
+            self.disk_interval = USAGE_INTERVAL.max((self.measured - now) * 20);
         }
         if self.kill_at.is_some_and(|at| now >= at) {
             self.kill();
         }
     }
 
-    fn look_at_use(&mut self) {
+    fn check_usage(&mut self) {
         let group = self.group.as_ref().map(Group::ran_out_of_memory);
         if group == Some(true) {
-            return self.end(Stopped::Memory);
+            return self.stop(Stopped::Memory);
         }
         // The kernel counts the memory and the processes of a group; looking at each one takes long.
         if group.is_some() && self.limits.cpu_seconds.is_none() {
             return;
         }
-        let used = usage::of(self.helper.0.id());
+        let used = usage::measure(self.helper.0.id());
         let cpu = self.limits.cpu_seconds.map(Duration::from_secs);
-        if group.is_none() && usage::is_above(&used, self.limits.memory_bytes) {
-            self.end(Stopped::Memory);
+        if group.is_none() && usage::exceeds_memory(&used, self.limits.memory_bytes) {
+            self.stop(Stopped::Memory);
         } else if cpu.is_some_and(|cpu| used.cpu > cpu) {
-            self.end(Stopped::Cpu);
+            self.stop(Stopped::Cpu);
         } else if used.processes() > self.limits.processes.saturating_add(3) {
-            self.end(Stopped::Processes);
+            self.stop(Stopped::Processes);
         }
     }
 
-    fn look_at_layer(&mut self) {
+    fn check_disk(&mut self) {
         let written = self.limits.written_bytes;
-        if usage::are_larger(&self.layers, written) {
-            self.end(Stopped::Written);
+        if usage::exceed_bytes(&self.layers, written) {
+            self.stop(Stopped::Written);
         } else if self.home.as_mut().is_some_and(Home::is_overfull) {
-            self.end(Stopped::HomeFull);
-        } else if self.disk.as_deref().and_then(usage::free).is_some_and(|free| free < KEPT_FREE) {
-            self.end(Stopped::DiskFull);
+            self.stop(Stopped::HomeFull);
+        } else if self.disk.as_deref().and_then(usage::free_bytes).is_some_and(|free| free < RESERVED_BYTES) {
+            self.stop(Stopped::DiskFull);
         }
     }
 
-    /// Asks first, and ends it after the grace.
-    fn ask(&mut self, why: Stopped, now: Instant) {
+    /// Sends SIGTERM, and has the command killed after the grace period.
+    fn terminate(&mut self, why: Stopped, now: Instant) {
         if self.stopped.is_none() {
             self.stopped = Some(why);
             self.kill_at = Some(now + self.limits.grace);
-            self.say(TERMINATE);
+            self.send(TERMINATE);
         }
     }
 
-    /// Ends it at once: asking would let it go on with what it has too much of.
-    fn end(&mut self, why: Stopped) {
+    /// Kills the command at once: after SIGTERM it could go on to use what it has too much of.
+    fn stop(&mut self, why: Stopped) {
         self.stopped.get_or_insert(why);
         self.kill();
     }
@@ -318,16 +319,16 @@ impl<'a> Watched<'a> {
     fn kill(&mut self) {
         if !self.killed {
             self.killed = true;
-            self.say(KILL);
+            self.send(KILL);
         }
     }
 
-    fn say(&mut self, word: u8) {
-        // A helper that is gone needs no word.
-        let _ = self.socket.as_ref().write_all(&[word]);
+    fn send(&mut self, command: u8) {
+        // The helper may have ended.
+        let _ = self.socket.as_ref().write_all(&[command]);
     }
 
-    fn judge(mut self) -> io::Result<Ended> {
+    fn into_end(mut self) -> io::Result<Ended> {
         if self.group.as_ref().is_some_and(Group::ran_out_of_memory) {
             self.stopped.get_or_insert(Stopped::Memory);
         }

@@ -1,8 +1,8 @@
-//! The helper outside of the box: reads its order, takes hold of what the box shows, leaves root, makes
-//! the namespaces and stays as the parent of the box's first process: it brings up the network while that
-//! one builds the rest, and waits for its end.
+//! The helper process, outside of the box: it reads its task, opens what the box shows, gives up root, makes the
+//! namespaces and becomes the parent of the box's first process. While that process builds the box, the helper brings
+//! up the network; then it waits for the end of the first process.
 //!
-//! It runs before anything in the program started a thread, and reads nothing of the environment.
+//! It runs before the program has started any thread, and reads nothing of the environment.
 
 #![allow(clippy::disallowed_methods, reason = "the sandbox is the one place that starts processes")]
 
@@ -20,25 +20,25 @@ use rustix::thread::UnshareFlags;
 
 use super::mounts::Trees;
 use super::network::{SOCKET_V4, SOCKET_V6};
-use super::report::{At as _, Report, Step, Trouble};
-use super::task::{HOLD, KILL, START, TERMINATE, Task};
-use super::{ServedSocket, capacity, first, group, handles, loopback, syscall, usage};
+use super::report::{At as _, Report, Step, StepError};
+use super::task::{HOLD_NAMESPACE, KILL, START, TERMINATE, Task};
+use super::{ServedSocket, first_process, group, handles, loopback, process_limits, syscall, usage};
 
-/// The user that a box of root's sees itself as.
+/// The user id that the processes of a box see as their own, if the server runs as root.
 const SHOWN_USER: u32 = 1000;
 
 /// Runs the helper: called by `main` before anything else when the first argument is
-/// [`HELPER`](super::HELPER). `word` is the argument after it.
-pub fn inner(word: Option<&str>) -> ExitCode {
-    if word == Some(HOLD) {
-        return hold_owners();
+/// [`HELPER`](super::HELPER). `argument` is the one after it.
+pub fn inner(argument: Option<&str>) -> ExitCode {
+    if argument == Some(HOLD_NAMESPACE) {
+        return hold_owner_namespace();
     }
     let Ok(socket) = take_socket() else { return ExitCode::FAILURE };
     match serve(&socket) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(trouble) => {
-            // A server that is gone needs no report.
-            let _ = Report::Broken(trouble.step, trouble.errno).send(&socket);
+        Err(error) => {
+            // The server may have ended.
+            let _ = Report::Broken(error.step, error.errno).send(&socket);
             ExitCode::FAILURE
         }
     }
@@ -50,32 +50,32 @@ fn take_socket() -> io::Result<UnixStream> {
     Ok(UnixStream::from(socket))
 }
 
-/// Waits in a new user namespace until the server has taken hold of it.
-fn hold_owners() -> ExitCode {
+/// Waits in a new user namespace until the server has opened it.
+fn hold_owner_namespace() -> ExitCode {
     if syscall::unshare(UnshareFlags::NEWUSER).is_err() {
         return ExitCode::FAILURE;
     }
-    let told = rustix::io::write(io::stdout(), b"!");
+    let reported = rustix::io::write(io::stdout(), b"!");
     let _ = io::stdin().read(&mut [0]);
-    if told.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if reported.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn serve(socket: &UnixStream) -> Result<(), Trouble> {
+fn serve(socket: &UnixStream) -> Result<(), StepError> {
     let workspace = handles::receive(socket).at(Step::Order)?;
     let task = Task::read(socket).at(Step::Order)?;
     // From here on the workspace is the current folder. A new mount namespace takes that along, which it
     // does not do with a handle; and no path is looked up again.
     rustix::process::fchdir(&workspace).at(Step::Folders)?;
     drop(workspace);
-    // Sockets are handed out of the box only while fewer files than this are on their way between processes of
-    // its user: other boxes, which may have fewer open, must not keep this one from it.
-    capacity::raise_open_files().at(Step::Limits)?;
-    group::come_in(&task.doors).at(Step::Group)?;
+    // The kernel passes sockets out of the box only while fewer files than this limit are in transit between
+    // processes of its user: other boxes, whose limit may be lower, must not block this one.
+    process_limits::raise_open_files().at(Step::Limits)?;
+    group::join(&task.cgroup_files).at(Step::Group)?;
     rustix::process::setsid().at(Step::Session)?;
-    if task.walls.namespaces { boxed(&task, socket) } else { walled(&task, socket) }
+    if task.walls.namespaces { run_boxed(&task, socket) } else { run_walled(&task, socket) }
 }
 
-fn boxed(task: &Task, socket: &UnixStream) -> Result<(), Trouble> {
+fn run_boxed(task: &Task, socket: &UnixStream) -> Result<(), StepError> {
     let trees = match task.user {
         Some(user) => {
             let trees = Trees::take(task)?;
@@ -97,28 +97,28 @@ fn boxed(task: &Task, socket: &UnixStream) -> Result<(), Trouble> {
     )
     .at(Step::Namespaces)?;
     map_user(task, ours).at(Step::Owners)?;
-    let (words, to_first) =
+    let (control, to_first) =
         rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).at(Step::Fork)?;
     match syscall::fork().at(Step::Fork)? {
         None => {
             drop(to_first);
-            first::in_namespaces(task, trees, socket, words)
+            first_process::run_in_namespaces(task, trees, socket, control)
         }
         Some(first) => {
-            drop((trees, words));
-            // Meanwhile: the command does not start before its word comes by here.
+            drop((trees, control));
+            // While the first process builds the box. The command cannot start before `supervise` forwards START.
             loopback::bring_up().at(Step::Network)?;
             for served in &task.sockets {
-                hand_out(*served, socket).at(Step::Network)?;
+                send_socket(*served, socket).at(Step::Network)?;
             }
             rustix::system::sethostname(b"box").at(Step::Name)?;
-            accompany(first, socket, &to_first).at(Step::Fork)
+            supervise(first, socket, &to_first).at(Step::Fork)
         }
     }
 }
 
-/// Makes a socket in the box's own network, and hands it out: it stays what it is there.
-fn hand_out(served: ServedSocket, socket: &UnixStream) -> io::Result<()> {
+/// Makes a socket in the box's own network and sends it to the server; it stays a socket of that network.
+fn send_socket(served: ServedSocket, socket: &UnixStream) -> io::Result<()> {
     let made = match served {
         ServedSocket::Connections(address) => loopback::listen(address)?,
         ServedSocket::Datagrams(address) => loopback::datagrams(address)?,
@@ -126,28 +126,28 @@ fn hand_out(served: ServedSocket, socket: &UnixStream) -> io::Result<()> {
     Report::Opened.send_with(socket, made.as_fd())
 }
 
-/// Without namespaces nothing ends with its first process: what is left of the command falls to this
-/// one, which outlives the server for as long as it takes to end all of them.
-fn walled(task: &Task, socket: &UnixStream) -> Result<(), Trouble> {
+/// Without namespaces, processes do not end with the first process: this process adopts what the command leaves, and
+/// outlives the server for as long as it takes to end all of it.
+fn run_walled(task: &Task, socket: &UnixStream) -> Result<(), StepError> {
     let me = rustix::process::getpid();
     rustix::process::set_child_subreaper(Some(me)).at(Step::Session)?;
-    let (words, to_first) =
+    let (control, to_first) =
         rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).at(Step::Fork)?;
     match syscall::fork().at(Step::Fork)? {
         None => {
             drop(to_first);
-            first::behind_walls(task, socket, words)
+            first_process::run_behind_walls(task, socket, control)
         }
         Some(first) => {
-            drop(words);
-            let accompanied = accompany(first, socket, &to_first).at(Step::Fork);
+            drop(control);
+            let supervised = supervise(first, socket, &to_first).at(Step::Fork);
             usage::end_descendants(me);
-            accompanied
+            supervised
         }
     }
 }
 
-/// Leaves uid 0 before anything is unshared: the limit on processes does not bind root.
+/// Gives up uid 0 before namespaces are made, because root is not bound by the limit on processes.
 fn leave_root(user: u32) -> io::Result<()> {
     let (uid, gid) = (Uid::from_raw(user), Gid::from_raw(user));
     rustix::thread::set_thread_groups(&[])?;
@@ -158,7 +158,8 @@ fn leave_root(user: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// After the user is changed, which clears it; a parent that died before is seen by the socket.
+/// Makes the kernel kill this process with its parent. Called after the user was changed, which clears the setting. A
+/// parent that ended before has closed the socket.
 fn die_with_parent(socket: &UnixStream) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     let mut ready = [PollFd::new(socket, PollFlags::HUP)];
@@ -179,9 +180,9 @@ fn map_user(task: &Task, (uid, gid): (u32, u32)) -> io::Result<()> {
     fs::write("/proc/self/gid_map", format!("{shown_gid} {gid} 1"))
 }
 
-/// Waits for the end of the first process, and hands on what the server says meanwhile. A server that
-/// is gone means the end.
-fn accompany(first: Pid, socket: &UnixStream, to_first: &OwnedFd) -> io::Result<()> {
+/// Waits for the end of the first process, and forwards what the server sends meanwhile. When the server is gone, the
+/// first process is killed.
+fn supervise(first: Pid, socket: &UnixStream, to_first: &OwnedFd) -> io::Result<()> {
     let handle = rustix::process::pidfd_open(first, PidfdFlags::empty())?;
     let mut listening = true;
     loop {
@@ -201,15 +202,15 @@ fn accompany(first: Pid, socket: &UnixStream, to_first: &OwnedFd) -> io::Result<
             return Ok(());
         }
         if listening && !ready[1].revents().is_empty() {
-            listening = hand_on(handle.as_fd(), socket, to_first)?;
+            listening = forward(handle.as_fd(), socket, to_first)?;
         }
     }
 }
 
-/// Makes a socket in the box's own network and hands it out; whether there may be another word.
-fn answer_with_socket(family: AddressFamily, socket: &UnixStream) -> io::Result<bool> {
+/// Makes a socket in the box's own network and sends it to the server; returns true, as [`forward`] does.
+fn send_new_socket(family: AddressFamily, socket: &UnixStream) -> io::Result<bool> {
     let made = loopback::socket(family);
-    // The kernel may refuse to hand it out while too many files are on their way between processes.
+    // The kernel may refuse to pass it on while too many files are in transit between processes.
     let sent = made.and_then(|made| Report::NewSocket(0).send_with(socket, made.as_fd()));
     if let Err(error) = sent {
         Report::NewSocket(error.raw_os_error().unwrap_or(libc::EIO)).send(socket)?;
@@ -217,18 +218,18 @@ fn answer_with_socket(family: AddressFamily, socket: &UnixStream) -> io::Result<
     Ok(true)
 }
 
-/// Hands one word on; whether there may be another.
-fn hand_on(first: BorrowedFd<'_>, mut socket: &UnixStream, to_first: &OwnedFd) -> io::Result<bool> {
-    let mut word = [0];
-    match socket.read(&mut word) {
-        Ok(1) if matches!(word[0], START | TERMINATE) => {
-            // A first process that is gone needs no word.
-            let _ = rustix::io::write(to_first, &word);
+/// Handles one byte of the server; returns whether further ones may follow.
+fn forward(first: BorrowedFd<'_>, mut socket: &UnixStream, to_first: &OwnedFd) -> io::Result<bool> {
+    let mut byte = [0];
+    match socket.read(&mut byte) {
+        Ok(1) if matches!(byte[0], START | TERMINATE) => {
+            // The first process may have ended.
+            let _ = rustix::io::write(to_first, &byte);
             Ok(true)
         }
-        Ok(1) if word[0] == SOCKET_V4 => answer_with_socket(AddressFamily::INET, socket),
-        Ok(1) if word[0] == SOCKET_V6 => answer_with_socket(AddressFamily::INET6, socket),
-        Ok(1) if word[0] != KILL => Ok(true),
+        Ok(1) if byte[0] == SOCKET_V4 => send_new_socket(AddressFamily::INET, socket),
+        Ok(1) if byte[0] == SOCKET_V6 => send_new_socket(AddressFamily::INET6, socket),
+        Ok(1) if byte[0] != KILL => Ok(true),
         _ => {
             rustix::process::pidfd_send_signal(first, Signal::KILL)?;
             Ok(false)

@@ -1,6 +1,6 @@
-//! Places for mounts in the new root of a box. Some of its folders are written to by agents and outlive the box,
-//! so that anything may be on the way to a place: no link leads out of the new root, and what is no folder gives
-//! way to one.
+//! Makes mount points in the new root of a box. Agents write to some of its folders, and these outlive the box, so
+//! that a path to a mount point may contain anything: no link is followed out of the new root, and an entry that is no
+//! folder is replaced by one.
 
 #![allow(clippy::disallowed_methods, reason = "the sandbox builds its own root")]
 
@@ -15,32 +15,32 @@ use rustix::mount::MoveMountFlags;
 
 /// The folder of the new root that agents write to and that may outlive the box.
 const AGENTS: &str = "tmp";
-/// How often a place is made anew that another box of the same chat takes away meanwhile.
+/// How often a mount point is made again that another box of the same chat removes meanwhile.
 const TRIES: usize = 16;
 
-/// Mounts a folder below the current folder, which is the new root.
-pub(super) fn put(tree: &OwnedFd, at: &Path) -> io::Result<()> {
+/// Mounts a folder at a path below the current folder, which is the new root.
+pub(super) fn mount_at(tree: &OwnedFd, at: &Path) -> io::Result<()> {
     attach(tree, &folder(&here()?, at, Links::on_the_way_to(at))?)
 }
 
-/// Mounts a folder below another one that agents write to.
+/// Mounts a folder at a path below a folder that agents write to.
 pub(super) fn put_in(root: &OwnedFd, tree: &OwnedFd, at: &Path) -> io::Result<()> {
-    attach(tree, &folder(root, at, Links::InTheWay)?)
+    attach(tree, &folder(root, at, Links::Replaced)?)
 }
 
-/// Mounts a file there.
-pub(super) fn put_file(tree: &OwnedFd, at: &Path) -> io::Result<()> {
+/// Mounts a file at a path below the new root.
+pub(super) fn mount_file_at(tree: &OwnedFd, at: &Path) -> io::Result<()> {
     attach(tree, &file(&here()?, at)?)
 }
 
-/// Makes a link there.
+/// Makes a link at a path below the new root.
 pub(super) fn put_link(target: &Path, at: &Path) -> io::Result<()> {
     let (above, name) = above(&here()?, at)?;
     let _ = rustix::fs::unlinkat(&above, name, AtFlags::empty());
     Ok(rustix::fs::symlinkat(target, &above, name)?)
 }
 
-/// What is there, if anything is; a link is not followed.
+/// Opens the entry at a path below the new root, if there is one. A link at the end is not followed.
 pub(super) fn find(at: &Path) -> io::Result<Option<OwnedFd>> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match rustix::fs::openat2(&here()?, at, flags, Mode::empty(), ResolveFlags::IN_ROOT) {
@@ -50,8 +50,8 @@ pub(super) fn find(at: &Path) -> io::Result<Option<OwnedFd>> {
     }
 }
 
-/// What is at a path of a folder, if anything is; no link is followed.
-pub(super) fn find_in(folder: &OwnedFd, at: &Path) -> io::Result<Option<OwnedFd>> {
+/// Opens the entry at a path below a folder, if there is one. No link is followed.
+pub(super) fn open_in(folder: &OwnedFd, at: &Path) -> io::Result<Option<OwnedFd>> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     match rustix::fs::openat2(folder, at, flags, Mode::empty(), beneath) {
@@ -61,23 +61,23 @@ pub(super) fn find_in(folder: &OwnedFd, at: &Path) -> io::Result<Option<OwnedFd>
     }
 }
 
-/// Makes a folder there, with those above it.
+/// Makes a folder at a path below the new root, with those above it.
 pub(super) fn make_folder(at: &Path) -> io::Result<()> {
     folder(&here()?, at, Links::on_the_way_to(at)).map(drop)
 }
 
-/// What becomes of links on the way to a place.
+/// How links in a path are treated.
 #[derive(Clone, Copy)]
 enum Links {
-    /// Those of the system lead somewhere in the new root.
+    /// Links of the system are followed, within the new root.
     Followed,
-    /// Agents made them.
-    InTheWay,
+    /// Links that agents made are replaced by folders.
+    Replaced,
 }
 
 impl Links {
     fn on_the_way_to(at: &Path) -> Self {
-        if at.starts_with(AGENTS) { Self::InTheWay } else { Self::Followed }
+        if at.starts_with(AGENTS) { Self::Replaced } else { Self::Followed }
     }
 }
 
@@ -86,15 +86,15 @@ fn here() -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(".", flags, Mode::empty())?)
 }
 
-/// Mounts something on something else of its kind.
+/// Mounts a tree on an entry of the same kind.
 pub(super) fn attach(tree: &OwnedFd, place: &OwnedFd) -> io::Result<()> {
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
     Ok(rustix::mount::move_mount(tree, "", place, "", flags)?)
 }
 
-/// The folder at a path of `root`, made if it is not there.
+/// The folder at a path below `root`, made if it is missing.
 fn folder(root: &OwnedFd, at: &Path, links: Links) -> io::Result<OwnedFd> {
-    // What lies beside the new root is nobody's but the box's maker's.
+    // No agent can write beside the new root.
     if at.components().next() == Some(Component::ParentDir) {
         fs::create_dir_all(at)?;
         return Ok(rustix::fs::openat(CWD, at, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?);
@@ -112,7 +112,7 @@ fn folder(root: &OwnedFd, at: &Path, links: Links) -> io::Result<OwnedFd> {
 fn child(root: &OwnedFd, above: BorrowedFd<'_>, path: &Path, links: Links) -> io::Result<OwnedFd> {
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     let followed = match links {
-        Links::InTheWay => ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS,
+        Links::Replaced => ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS,
         Links::Followed => ResolveFlags::IN_ROOT,
     };
     for _ in 0..TRIES {
@@ -125,7 +125,7 @@ fn child(root: &OwnedFd, above: BorrowedFd<'_>, path: &Path, links: Links) -> io
             done => return Ok(done?),
         }
         match rustix::fs::mkdirat(above, name, Mode::from_raw_mode(0o755)) {
-            // A link that leads nowhere.
+            // A link whose target does not exist.
             Err(Errno::EXIST) => {
                 let _ = rustix::fs::unlinkat(above, name, AtFlags::empty());
             }
@@ -135,7 +135,7 @@ fn child(root: &OwnedFd, above: BorrowedFd<'_>, path: &Path, links: Links) -> io
     Err(Errno::AGAIN.into())
 }
 
-/// An empty file at a path of `root`, or the one that is there.
+/// The file at a path below `root`, made empty if it is missing.
 fn file(root: &OwnedFd, at: &Path) -> io::Result<OwnedFd> {
     let (above, name) = above(root, at)?;
     for _ in 0..TRIES {

@@ -1,7 +1,7 @@
-//! The second wall: Landlock's rules over files, and its scopes over signals and abstract sockets.
+//! The second wall: Landlock's rules for files, and its scopes for signals and abstract sockets.
 //!
-//! In a box of namespaces everything that is shown may be read, and this wall holds only what may be
-//! written. Without namespaces it is the only wall around files: what is not named cannot be opened.
+//! In a box with namespaces everything that is shown may be read, and this wall only restricts writing. Without
+//! namespaces it is the only wall around files: a path that it does not allow cannot be opened.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,10 +17,10 @@ use super::{CACHES, system};
 
 /// The newest version whose rights were tried with this box.
 const KNOWN: ABI = ABI::V6;
-/// From this version on signals and abstract sockets are held too.
+/// The first version that restricts signals and abstract sockets.
 pub(super) const SCOPES: ABI = ABI::V6;
 
-/// Which version the kernel has, as far as this box knows them.
+/// The version of the kernel, or the newest one that this program knows.
 pub(super) fn version() -> ABI {
     let is_there = |abi: &ABI| {
         let rules = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
@@ -37,7 +37,7 @@ pub(super) fn version() -> ABI {
 /// Puts this process and all that it starts behind the wall.
 pub(super) fn restrict(task: &Task) -> io::Result<()> {
     let errno = match build(task) {
-        // Older kernels hold less of it; one that holds nothing is no wall.
+        // Older kernels enforce less of it; one that enforces nothing is no wall.
         Ok(RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced) => return Ok(()),
         Err(landlock::RulesetError::RestrictSelf(_)) => libc::EPERM,
         _ => libc::ENOSYS,
@@ -69,7 +69,7 @@ fn build(task: &Task) -> Result<RulesetStatus, landlock::RulesetError> {
     Ok(rules.restrict_self()?.ruleset)
 }
 
-/// What is not there needs no rule.
+/// Adds a rule for a path, if it exists.
 fn allow(
     rules: RulesetCreated,
     at: &Path,
@@ -81,7 +81,7 @@ fn allow(
     }
 }
 
-/// Its own terminal, and in a box also those that it makes itself: outside of one, others' would be there.
+/// The command's own terminal, and with namespaces also those that it makes; without, `pts` has other users' ones.
 fn terminals(task: &Task) -> &'static [&'static str] {
     match (task.terminal, task.walls.namespaces) {
         (false, _) => &[],

@@ -1,5 +1,5 @@
-//! The first process of a box: builds what the box shows, raises the walls around itself, starts the
-//! command behind them and reaps whatever it leaves. Its end is the end of every process of the box.
+//! The first process of a box: it builds the box's file system, raises the walls around itself, starts the command
+//! behind them and reaps the processes that the command orphans. Every process of the box ends with it.
 
 #![allow(clippy::disallowed_methods, reason = "the sandbox is the one place that starts processes")]
 
@@ -19,17 +19,17 @@ use rustix::process::{DumpableBehavior, Signal, WaitOptions};
 
 use super::filter::Around;
 use super::mounts::Trees;
-use super::report::{At as _, Report, Step, Trouble};
+use super::report::{At as _, Report, Step, StepError};
 use super::task::{START, Task, WORKSPACE};
-use super::{Exit, capacity, filter, landlocked, mounts, syscall};
+use super::{Exit, filter, landlock_wall, mounts, process_limits, syscall};
 
-/// Runs the command in the namespaces that the parent made.
-pub(super) fn in_namespaces(
+/// Runs the command in the namespaces that the helper made.
+pub(super) fn run_in_namespaces(
     task: &Task,
     trees: Option<Trees>,
     socket: &UnixStream,
-    words: OwnedFd,
-) -> Result<(), Trouble> {
+    control: OwnedFd,
+) -> Result<(), StepError> {
     die_with_parent().at(Step::Session)?;
     let trees = match trees {
         Some(trees) => trees,
@@ -38,64 +38,50 @@ pub(super) fn in_namespaces(
     let built = mounts::build(task, trees)?;
     let start = task.shown_at.join(&task.folder);
     confine(task, if built.hides_sockets { Around::Veils } else { Around::Namespaces })?;
-    // Behind the namespace, whatever is left ends with this process.
-    let exit = run(task, &start, words)?;
-    finish(exit, socket)
+    // The processes that the command leaves end with this one, the first of their namespace.
+    run(task, &start, control)?.send(socket).at(Step::Session)
 }
 
 /// Runs the command behind Landlock and seccomp alone.
-pub(super) fn behind_walls(
+pub(super) fn run_behind_walls(
     task: &Task,
     socket: &UnixStream,
-    words: OwnedFd,
-) -> Result<(), Trouble> {
+    control: OwnedFd,
+) -> Result<(), StepError> {
     die_with_parent().at(Step::Session)?;
     confine(task, Around::Nothing)?;
-    // This process stands in the workspace.
-    let exit = run(task, &Path::new(WORKSPACE).join(&task.folder), words)?;
-    finish(exit, socket)
+    // The workspace is the current folder of this process.
+    run(task, &Path::new(WORKSPACE).join(&task.folder), control)?.send(socket).at(Step::Session)
 }
 
 fn die_with_parent() -> io::Result<()> {
-    // Away from the parent's process group, which `kill 0` of a command would otherwise reach.
+    // Leaves the parent's process group, which `kill 0` of a command would otherwise reach.
     rustix::process::setsid()?;
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     Ok(())
 }
 
-/// Raises every wall around this process, which needs nothing more than to start one other and to wait.
-fn confine(task: &Task, around: Around) -> Result<(), Trouble> {
+/// Raises every wall around this process, which from now on only starts the command and waits.
+fn confine(task: &Task, around: Around) -> Result<(), StepError> {
     let walls = task.walls;
-    capacity::limit(task).at(Step::Limits)?;
-    capacity::drop_capabilities().at(Step::Capabilities)?;
+    process_limits::limit(task).at(Step::Limits)?;
+    process_limits::drop_capabilities().at(Step::Capabilities)?;
     rustix::thread::set_no_new_privs(true).at(Step::Capabilities)?;
     if walls.landlock {
-        landlocked::restrict(task).at(Step::Landlock)?;
+        landlock_wall::restrict(task).at(Step::Landlock)?;
     }
     if walls.seccomp {
         filter::install(around).at(Step::Seccomp)?;
     }
-    // The command has the same user: what is dumpable it could write to through /proc.
+    // The command runs as the same user, and could write to a dumpable process through /proc.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).at(Step::Capabilities)
 }
 
-enum Came {
-    ToAnEnd(Exit),
-    NotStarted(i32),
-}
-
-fn finish(came: Came, socket: &UnixStream) -> Result<(), Trouble> {
-    let report = match came {
-        Came::ToAnEnd(exit) => Report::Ended(exit),
-        Came::NotStarted(errno) => Report::NotStarted(errno),
-    };
-    report.send(socket).at(Step::Session)
-}
-
-fn run(task: &Task, start: &Path, words: OwnedFd) -> Result<Came, Trouble> {
+/// Runs the command to its end, or reports why it could not be started.
+fn run(task: &Task, start: &Path, control: OwnedFd) -> Result<Report, StepError> {
     let stdin = standard_input(&task.stdin).at(Step::Input)?;
     rustix::process::chdir(start).at(Step::Folder)?;
-    wait_for_start(&words);
+    wait_for_start(&control);
     let started = match task.terminal {
         true => start_on_terminal(task),
         false => command(task)
@@ -103,21 +89,21 @@ fn run(task: &Task, start: &Path, words: OwnedFd) -> Result<Came, Trouble> {
     };
     let child = match started {
         Ok(child) => child,
-        Err(error) => return Ok(Came::NotStarted(error.raw_os_error().unwrap_or(libc::EIO))),
+        Err(error) => return Ok(Report::NotStarted(error.raw_os_error().unwrap_or(libc::EIO))),
     };
     let namespaces = task.walls.namespaces;
-    thread::spawn(move || obey(&words, namespaces, child));
-    let exit = reap_until(child).at(Step::Session)?;
-    Ok(Came::ToAnEnd(exit))
+    thread::spawn(move || forward_terminations(&control, namespaces, child));
+    let exit = wait_and_reap(child).at(Step::Session)?;
+    Ok(Report::Ended(exit))
 }
 
-/// Everything is ready by then: the server may still be writing down that the command starts. It has no
-/// other word before this one, and one that is gone has none.
-fn wait_for_start(words: &OwnedFd) {
-    let mut word = [0];
+/// Waits for the server, which may still be recording that the command starts. It sends nothing else before START; if
+/// it has ended, this process ends.
+fn wait_for_start(control: &OwnedFd) {
+    let mut byte = [0];
     loop {
-        match rustix::io::read(words, &mut word) {
-            Ok(1) if word[0] == START => return,
+        match rustix::io::read(control, &mut byte) {
+            Ok(1) if byte[0] == START => return,
             Err(rustix::io::Errno::INTR) => {}
             _ => std::process::exit(1),
         }
@@ -133,22 +119,22 @@ fn command(task: &Task) -> io::Result<Command> {
     Ok(command)
 }
 
-/// Starts the command as the leader of a session of its own, whose terminal is this process's standard
-/// output. Called before this process has threads.
+/// Starts the command as the leader of a new session, whose terminal is this process's standard output. Called
+/// before this process has threads.
 fn start_on_terminal(task: &Task) -> io::Result<u32> {
-    let (told, tells) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+    let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
     match syscall::fork()? {
         None => {
-            drop(told);
-            let errno = become_leader(task).raw_os_error().unwrap_or(libc::EIO);
-            let _ = rustix::io::write(&tells, &errno.to_le_bytes());
+            drop(reader);
+            let errno = exec_as_leader(task).raw_os_error().unwrap_or(libc::EIO);
+            let _ = rustix::io::write(&writer, &errno.to_le_bytes());
             std::process::exit(1)
         }
         Some(leader) => {
-            drop(tells);
+            drop(writer);
             let mut errno = [0; 4];
-            // The pipe closes when the command takes the place of the child.
-            match File::from(told).read_exact(&mut errno) {
+            // The pipe closes when the child executes the command.
+            match File::from(reader).read_exact(&mut errno) {
                 Ok(()) => Err(io::Error::from_raw_os_error(i32::from_le_bytes(errno))),
                 Err(_) => Ok(leader.as_raw_nonzero().get().unsigned_abs()),
             }
@@ -156,18 +142,18 @@ fn start_on_terminal(task: &Task) -> io::Result<u32> {
     }
 }
 
-/// Returns only if the command cannot take this process's place.
-fn become_leader(task: &Task) -> io::Error {
-    let become_it = || -> io::Result<io::Error> {
+/// Replaces this process by the command, as the leader of a session. Returns only if that fails.
+fn exec_as_leader(task: &Task) -> io::Error {
+    let exec = || -> io::Result<io::Error> {
         rustix::process::setsid()?;
         let terminal = io::stdout().as_fd().try_clone_to_owned()?;
         rustix::process::ioctl_tiocsctty(&terminal)?;
         Ok(command(task)?.stdin(Stdio::from(terminal)).exec())
     };
-    become_it().unwrap_or_else(|error| error)
+    exec().unwrap_or_else(|error| error)
 }
 
-/// Looked up here: a program with a path is started without copying this process first.
+/// Looks a program up in `PATH`. The standard library starts a program that has a path without copying this process.
 fn find_program(name: &OsStr, env: &[(OsString, OsString)]) -> io::Result<PathBuf> {
     if name.as_bytes().contains(&b'/') {
         return Ok(PathBuf::from(name));
@@ -180,7 +166,7 @@ fn find_program(name: &OsStr, env: &[(OsString, OsString)]) -> io::Result<PathBu
     candidates.into_iter().find(runs).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))
 }
 
-/// The bytes as a file that nobody else has; nothing, where there are none.
+/// The bytes as a file in memory; `/dev/null` for none.
 fn standard_input(bytes: &[u8]) -> io::Result<Stdio> {
     if bytes.is_empty() {
         return Ok(Stdio::null());
@@ -191,8 +177,8 @@ fn standard_input(bytes: &[u8]) -> io::Result<Stdio> {
     Ok(Stdio::from(file))
 }
 
-/// Waits for the command's end and reaps what it orphaned meanwhile.
-fn reap_until(child: u32) -> io::Result<Exit> {
+/// Waits for the command's end, and reaps the processes that it orphaned.
+fn wait_and_reap(child: u32) -> io::Result<Exit> {
     loop {
         match rustix::process::wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid.as_raw_nonzero().get().unsigned_abs() == child => {
@@ -208,22 +194,22 @@ fn reap_until(child: u32) -> io::Result<Exit> {
     }
 }
 
-/// Hands on the server's word to end. A parent that is gone ends everything.
-fn obey(words: &OwnedFd, namespaces: bool, group: u32) {
-    let mut word = [0];
+/// Ends the command when the server asks for it. When the helper is gone, this process ends, and with it the box.
+fn forward_terminations(control: &OwnedFd, namespaces: bool, group: u32) {
+    let mut byte = [0];
     loop {
-        match rustix::io::read(words, &mut word) {
-            Ok(1) => ask_to_end(namespaces, group),
+        match rustix::io::read(control, &mut byte) {
+            Ok(1) => terminate(namespaces, group),
             Err(rustix::io::Errno::INTR) => {}
             _ => std::process::exit(1),
         }
     }
 }
 
-/// In a namespace "everybody" is the box; outside of one it would be everybody.
-fn ask_to_end(namespaces: bool, group: u32) {
+/// Sends SIGTERM: in a namespace to every process of the box, outside of one to the command's process group.
+fn terminate(namespaces: bool, group: u32) {
     let group = i32::try_from(group).ok().and_then(rustix::process::Pid::from_raw);
-    // Whoever is gone already needs no asking.
+    // The processes may have ended already.
     let _ = match group {
         Some(_) if namespaces => syscall::terminate_all(),
         Some(group) => rustix::process::kill_process_group(group, Signal::TERM).map_err(Into::into),

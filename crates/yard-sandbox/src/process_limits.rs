@@ -1,4 +1,4 @@
-//! What a process of the box may use and do: limits that the kernel keeps, and no capabilities.
+//! The limits of a process of the box that the kernel enforces, and the removal of its capabilities.
 
 #![allow(clippy::disallowed_methods, reason = "the kernel counts processes in a file")]
 
@@ -11,24 +11,24 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use super::task::Task;
 
-/// Sets the limits of each process. What holds for all together is watched from outside.
+/// Sets the limits of each process. The limits for all processes together are watched from outside.
 pub(super) fn limit(task: &Task) -> io::Result<()> {
     if let Some(seconds) = task.cpu_seconds {
-        // The soft limit is told by SIGXCPU; who does not listen is killed a second later.
+        // At the soft limit the kernel sends SIGXCPU; it kills a process that ignores that one second later.
         set(Resource::Cpu, seconds, seconds.saturating_add(1))?;
     }
     set(Resource::Nofile, task.open_files, task.open_files)?;
     set(Resource::Fsize, task.file_bytes, task.file_bytes)?;
     set(Resource::Core, 0, 0)?;
     set(Resource::Msgqueue, 0, 0)?;
-    // The helper, the first process and its listening thread count too. Outside of a namespace the
-    // number is that of all processes of the user, of whom there are no more than there are of all.
+    // The helper, the first process and its second thread count too. Outside of a namespace the limit is for all
+    // processes of the user, of which there are at most as many as of all users.
     let others = if task.walls.namespaces { 0 } else { running() };
     let processes = task.processes.saturating_add(3).saturating_add(others);
     set(Resource::Nproc, processes, processes)
 }
 
-/// Lets this process have as many files open as it may at all.
+/// Raises the limit on open files to the highest value that this process may set.
 pub(super) fn raise_open_files() -> io::Result<()> {
     let now = rustix::process::getrlimit(Resource::Nofile);
     let limit = Rlimit { current: now.maximum, maximum: now.maximum };
@@ -42,7 +42,7 @@ fn running() -> u64 {
     all.unwrap_or(1000)
 }
 
-/// Never above what this process itself was given.
+/// Sets a limit, but never above the hard limit of this process.
 fn set(resource: Resource, soft: u64, hard: u64) -> io::Result<()> {
     let now = rustix::process::getrlimit(resource);
     let hard = now.maximum.map_or(hard, |most| most.min(hard));

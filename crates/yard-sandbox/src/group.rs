@@ -1,9 +1,9 @@
-//! Control groups: memory and number of all processes of a command together, kept by the kernel. Usage
-//! where this user may make groups; where not, `usage` counts.
+//! Control groups, by which the kernel bounds the memory and the number of all processes of a command together. Where
+//! this user may not make groups, `usage` measures instead.
 //!
-//! A group is removed when its command ended. What a killed server left is removed by the next one. On a server
-//! they are in groups inside one another: the server's bounds all its commands together, in it each
-//! workspace's bounds those of the workspace.
+//! A group is removed when its command has ended; the groups of a killed server are removed by the next one. On a
+//! server the groups are nested: the server's group bounds all its commands together, and the group of each workspace
+//! inside of it those of the workspace.
 
 #![allow(clippy::disallowed_methods, reason = "control groups are folders of the kernel's")]
 
@@ -197,11 +197,11 @@ impl Drop for Group {
     }
 }
 
-/// Brings this process, which has one thread, into a group. Whoever is moved by another has to wait until
-/// every processor passed a quiet moment, which takes longer than all the rest of a box; a thread that
-/// moves itself does not. Version 2 moves whole processes only.
+/// Moves this process, which has one thread, into a group. Moving another process waits for an RCU grace period, which
+/// takes longer than all the rest of making a box; a thread that moves itself does not wait. Version 2 moves whole
+/// processes only.
 pub(super) fn join(cgroup_files: &[OsString]) -> io::Result<()> {
-    doors.iter().try_for_each(|door| fs::write(door, "0"))
+    cgroup_files.iter().try_for_each(|file| fs::write(file, "0"))
 }
 
 /// Bounds the memory of all groups in a folder.

@@ -171,11 +171,11 @@ mod tests {
         let bytes = |report: &Report| report.to_bytes(&mut [0; MAX_BYTES]).unwrap().to_vec();
         let bytes: Vec<u8> = sent.iter().flat_map(bytes).collect();
         let mut reports = Reports::default();
-        let mut listener = Vec::new();
+        let mut received = Vec::new();
         for buffer in bytes.chunks(5) {
             reports.push(buffer);
-            listener.extend(std::iter::from_fn(|| reports.next()));
+            received.extend(std::iter::from_fn(|| reports.next()));
         }
-        assert_eq!(listener, sent);
+        assert_eq!(received, sent);
     }
 }

@@ -1,6 +1,5 @@
-//! What commands wrote: one folder a run in the data folder, with the layer that the box put over the
-//! workspace and with what the command said. A layer is read here and never followed into: it was made
-//! by somebody who may mean harm.
+//! The folders of runs in the data folder. Each has the overlay layer that the command wrote to, and its output. An
+//! agent made the layer, so no link in it is followed.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -15,8 +14,8 @@ use rustix::io::Errno;
 use yard_core::{FileKind, Result, RunId, StepId, Timestamp, WsPath};
 use yard_store::Seq;
 
-use crate::beneath::{Disk, Resolution};
-use crate::dropped::Dropped;
+use crate::disk::{Disk, Resolution};
+use crate::removal_queue::Dropped;
 use crate::faults::read_fault;
 use crate::folders::{
     create_file, entries_in, open_existing, open_file, open_folder, unusable, unusable_io,
@@ -25,13 +24,13 @@ use crate::stat::{EntryKind, EntryStat};
 
 const UPPER: &str = "upper";
 const WORK: &str = "work";
-/// What a command has in the place of `/tmp`, where it has none of its own.
+/// The folder in the place of `/tmp`, for a command without a private one.
 const SCRATCH: &str = "scratch";
-/// The step that a run is about to become.
+/// The file with the id of the step that lands the run.
 const LANDS_AS: &str = "lands-as";
-/// Written when a run begins, and never again.
+/// The file that is written once, when a run begins.
 const BEGAN: &str = "began";
-/// Set on a folder that hides everything below it.
+/// The attribute of a folder that hides the lower layer's entries.
 pub(super) const OPAQUE: &str = "user.overlay.opaque";
 
 /// The runs of one workspace.
@@ -50,14 +49,13 @@ pub struct RunFolder {
 impl Runs {
     /// Opens (or makes) the folder of the runs.
     pub fn open(state: &Path) -> Result<Self> {
-        let told = |errno: Errno| unusable(errno);
-        let data = open_folder(rustix::fs::CWD, state.as_os_str()).map_err(told)?;
-        let folder = open_folder(data.as_fd(), "runs").map_err(told)?;
-        let dropped = Dropped::open(&data).map_err(told)?;
+        let data = open_folder(rustix::fs::CWD, state.as_os_str()).map_err(unusable)?;
+        let folder = open_folder(data.as_fd(), "runs").map_err(unusable)?;
+        let dropped = Dropped::open(&data).map_err(unusable)?;
         Ok(Self { folder, path: state.join("runs"), dropped })
     }
 
-    /// A new run. Its layer has the root's mode: the box shows the two as one.
+    /// Makes the folder of a new run. Its layer has the root's mode, because the box shows both as one folder.
     pub fn begin(&self, run: RunId, disk: &Disk) -> Result<RunFolder> {
         let name = run.to_string();
         let made = || {
@@ -75,7 +73,7 @@ impl Runs {
         Ok(RunFolder { folder, path: self.path.join(name) })
     }
 
-    /// A run that is kept.
+    /// The folder of a run, if it exists.
     pub fn find(&self, run: RunId) -> Result<Option<RunFolder>> {
         let name = run.to_string();
         match open_existing(&self.folder, &name) {
@@ -85,7 +83,7 @@ impl Runs {
         }
     }
 
-    /// The runs that are kept, oldest first.
+    /// The runs that have a folder, oldest first.
     pub fn all(&self) -> Result<Vec<RunId>> {
         let names = entries_in(&self.folder).map_err(unusable)?;
         let texts = names.iter().filter_map(|(name, _)| std::str::from_utf8(name).ok());
@@ -94,24 +92,24 @@ impl Runs {
         Ok(runs)
     }
 
-    /// Removes a run: at once for whoever looks for it, from the disk a moment later.
+    /// Removes a run's folder. It cannot be found any more at once, and leaves the disk a moment later.
     pub fn remove(&self, run: RunId) {
         self.dropped.take(&self.folder, &run.to_string());
     }
 
-    /// Where folders go that nobody needs any more.
+    /// The queue that removes folders in the background.
     pub fn dropped(&self) -> &Dropped {
         &self.dropped
     }
 
-    /// Waits until nothing of the runs that were removed is on the disk.
+    /// Waits until all removed runs have left the disk.
     pub fn settle(&self) {
         self.dropped.settle();
     }
 }
 
 impl RunFolder {
-    /// What the command changed, as the upper layer of an overlay.
+    /// The upper layer of the overlay, with the command's changes.
     pub fn upper(&self) -> PathBuf {
         self.path.join(UPPER)
     }
@@ -121,7 +119,7 @@ impl RunFolder {
         self.path.join(WORK)
     }
 
-    /// A new folder for the same, should the layer be laid over the workspace once more.
+    /// Makes another scratch folder, to mount the layer over the workspace once more.
     pub fn another_work(&self) -> Result<PathBuf> {
         for number in 1.. {
             let name = format!("{WORK}-{number}");
@@ -134,7 +132,7 @@ impl RunFolder {
         Err(unusable(Errno::EXIST))
     }
 
-    /// A folder that is the command's own, with files that it can read there.
+    /// Makes the command's own folder, with files for it.
     pub fn scratch(&self, files: &[(String, Vec<u8>)]) -> Result<PathBuf> {
         rustix::fs::mkdirat(&self.folder, SCRATCH, Mode::RWXU).map_err(unusable)?;
         for (name, bytes) in files {
@@ -143,20 +141,20 @@ impl RunFolder {
         Ok(self.path.join(SCRATCH))
     }
 
-    /// Notes that the run begins now, after a step.
+    /// Records that the run begins now, after step `head`.
     pub fn begins_after(&self, head: Seq) -> Result<()> {
         self.keep(BEGAN, head.to_string().as_bytes())
     }
 
-    /// When the run began, by the clock of the file system, and after which step.
+    /// When the run began, by the clock of the file system, and the step before it.
     pub fn began(&self) -> Result<(i64, Seq)> {
         let at = EntryStat::at(&self.folder, BEGAN).map_err(unusable)?.signature.mtime;
         Ok((at, self.parsed(BEGAN)?.unwrap_or(0)))
     }
 
-    /// Notes the step that the run is about to become.
+    /// Records the step that is about to land the run.
     pub fn lands_as(&self, step: StepId) -> Result<()> {
-        // A landing that is planned again becomes another one.
+        // A landing that is planned again has another step.
         match rustix::fs::unlinkat(&self.folder, LANDS_AS, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => {}
             Err(errno) => return Err(unusable(errno)),
@@ -164,39 +162,39 @@ impl RunFolder {
         self.keep(LANDS_AS, step.to_string().as_bytes())
     }
 
-    /// The step that the run was about to become last.
+    /// The step that was recorded last by [`RunFolder::lands_as`].
     pub fn landing_as(&self) -> Result<Option<StepId>> {
         self.parsed(LANDS_AS)
     }
 
-    /// What a small file beside the layer holds, if it is there and can be read.
+    /// The parsed contents of a small file beside the layer, if it exists and parses.
     fn parsed<T: FromStr>(&self, name: &str) -> Result<Option<T>> {
         let text = self.kept(name)?.and_then(|text| String::from_utf8(text).ok());
         Ok(text.and_then(|text| text.parse().ok()))
     }
 
-    /// The layer, as a tree that can be looked at.
+    /// The layer, for reading.
     pub fn layer(&self) -> Result<OverlayLayer> {
         let disk = Disk::open(&self.upper(), Resolution::Auto, None)?;
         Ok(OverlayLayer { disk, opened: RefCell::default() })
     }
 
-    /// Where it is.
+    /// Its path on the host.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The folder itself.
+    /// The handle of the folder.
     pub(super) fn handle(&self) -> &OwnedFd {
         &self.folder
     }
 
-    /// A file beside the layer, to be written.
+    /// Creates a file beside the layer.
     pub(super) fn create(&self, name: &str) -> Result<File> {
         create_file(&self.folder, name, 0o600).map_err(unusable)
     }
 
-    /// A file beside the layer, to be read.
+    /// Opens a file beside the layer for reading, if it exists.
     fn open(&self, name: &str) -> Result<Option<File>> {
         match open_file(&self.folder, name) {
             Ok(file) => Ok(Some(file)),
@@ -210,7 +208,7 @@ impl RunFolder {
         self.create(name)?.write_all(bytes).map_err(|error| unusable_io(&error))
     }
 
-    /// A small file beside the layer.
+    /// Reads a small file beside the layer, if it exists.
     pub fn kept(&self, name: &str) -> Result<Option<Vec<u8>>> {
         let Some(mut file) = self.open(name)? else { return Ok(None) };
         let mut bytes = Vec::new();
@@ -218,7 +216,7 @@ impl RunFolder {
         Ok(Some(bytes))
     }
 
-    /// How old a file beside the layer is, by the clock of the file system.
+    /// The age of a file beside the layer, by the clock of the file system.
     pub fn age(&self, name: &str) -> Result<Option<Duration>> {
         let Some(file) = self.open(name)? else { return Ok(None) };
         let age = file.metadata().and_then(|about| about.modified());
@@ -237,16 +235,16 @@ impl RunFolder {
     }
 }
 
-/// What a command changed, over the workspace.
+/// The overlay layer with a command's changes.
 pub struct OverlayLayer {
     /// Its files.
     pub disk: Disk,
-    /// What the command closed and is open while it is looked at, with its own mode.
+    /// Entries that the command made unreadable and that are readable for now, each with the command's mode.
     opened: RefCell<Vec<(WsPath, u32)>>,
 }
 
 impl OverlayLayer {
-    /// Whether an entry says that what is below it is gone.
+    /// Whether an entry marks that the command removed the workspace's entry of that name.
     pub fn is_whiteout(&self, path: &WsPath) -> Result<bool> {
         let handle = self.disk.open_beneath(path, OFlags::PATH | OFlags::NOFOLLOW);
         let raw = handle.and_then(|handle| rustix::fs::fstat(&handle));
@@ -255,8 +253,7 @@ impl OverlayLayer {
         Ok(is_device && raw.st_rdev == 0)
     }
 
-    /// Makes sure that what a command closed can be read, until this layer is dropped: whoever looks next
-    /// finds it closed again.
+    /// Makes an entry readable, if the command made it unreadable, until this layer is dropped.
     pub fn open_up(&self, path: &WsPath, stat: &EntryStat) -> Result<()> {
         let needed = match stat.kind {
             EntryKind::Known(FileKind::Folder) => 0o700,
@@ -276,16 +273,16 @@ impl OverlayLayer {
         rustix::fs::chmodat(&parent, name.as_bytes(), mode, AtFlags::empty())
     }
 
-    /// Whether a folder hides what is below it.
+    /// Whether a folder hides the entries of the workspace's folder below it.
     pub fn is_opaque(&self, path: &WsPath) -> Result<bool> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;
-        let told = |errno| read_fault(errno, path);
-        let handle = self.disk.open_beneath(path, flags).map_err(told)?;
-        is_opaque(&handle).map_err(told)
+        let to_fault = |errno| read_fault(errno, path);
+        let handle = self.disk.open_beneath(path, flags).map_err(to_fault)?;
+        is_opaque(&handle).map_err(to_fault)
     }
 }
 
-/// Whether a folder of a layer hides what is below it.
+/// Whether a folder of a layer hides the lower layer's entries.
 pub(super) fn is_opaque(folder: &OwnedFd) -> std::result::Result<bool, Errno> {
     let mut value = [0; 8];
     match rustix::fs::fgetxattr(folder, OPAQUE, &mut value[..]) {
@@ -297,9 +294,9 @@ pub(super) fn is_opaque(folder: &OwnedFd) -> std::result::Result<bool, Errno> {
 
 impl Drop for OverlayLayer {
     fn drop(&mut self) {
-        // Those below first: what is above them is about to be closed.
+        // The entries of a folder first, because the folder itself becomes unreadable again.
         for (path, mode) in std::mem::take(self.opened.get_mut()).into_iter().rev() {
-            // What stays open is asked about again, as another change than the one that was shown.
+            // If this fails, the mode is a change that a person did not see, and is asked about again.
             let _ = self.set_mode(&path, mode);
         }
     }

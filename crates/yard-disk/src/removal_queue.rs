@@ -1,7 +1,7 @@
-//! Folders that nobody needs any more: they leave their place at once, and are emptied by a thread that
-//! nobody waits for. To free what a command wrote may take a disk longer than the command took.
+//! Removes folders in the background: a folder is renamed at once, and a thread deletes its contents, because deleting
+//! what a command wrote may take longer than the command took.
 //!
-//! What a crash leaves of them goes at the next opening. Nothing in them is ever read.
+//! What a crash leaves is deleted when the queue is opened next. No file in these folders is read.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -15,8 +15,8 @@ use rustix::io::Errno;
 
 use crate::folders::{entries_in, open_existing, open_folder, rename_new};
 
-/// Where dropped folders go, and the thread that empties them; it lives as long as there is work. A copy is the
-/// same one.
+/// The folder of removed folders, and the thread that empties it, which lives as long as there is work. A clone is the
+/// same queue.
 #[derive(Clone)]
 pub struct Dropped(Arc<Shared>);
 
@@ -33,7 +33,7 @@ struct State {
 }
 
 impl Dropped {
-    /// Takes up what a crash left.
+    /// Opens the queue, and continues with what a crash left.
     pub(super) fn open(data: impl AsFd) -> Result<Self, Errno> {
         let folder = open_folder(data.as_fd(), "dropped")?;
         let left = entries_in(&folder)?.into_iter().map(|(name, _)| name).collect::<Vec<_>>();
@@ -45,9 +45,9 @@ impl Dropped {
         Ok(dropped)
     }
 
-    /// Removes a folder with everything in it. What cannot be removed goes at the next opening.
+    /// Removes a folder with everything in it. What cannot be deleted now is tried again at the next opening.
     pub(super) fn take(&self, from: &OwnedFd, name: &str) {
-        // Two processes may drop the same one: one of them finds it gone.
+        // Two processes may remove the same folder: one of them finds it gone.
         match rename_new(from, name, &self.0.folder, name) {
             Ok(()) => self.begin(vec![name.as_bytes().to_vec()]),
             Err(Errno::NOENT) => {}
@@ -57,7 +57,7 @@ impl Dropped {
         }
     }
 
-    /// The same for a folder whose name says nothing: others of that name may have been dropped.
+    /// The same for a folder whose name is not unique: other folders of that name may be in the queue.
     pub(super) fn take_any(&self, from: &OwnedFd, name: &[u8]) -> Result<(), Errno> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let process = rustix::process::getpid().as_raw_nonzero();
@@ -75,7 +75,7 @@ impl Dropped {
     }
 
     fn begin(&self, names: Vec<Vec<u8>>) {
-        let mut state = self.0.held();
+        let mut state = self.0.lock();
         state.waiting.extend(names);
         if state.running {
             return;
@@ -90,9 +90,9 @@ impl Dropped {
         }
     }
 
-    /// Waits until nothing is left of what was dropped.
+    /// Waits until the queue is empty.
     pub(super) fn settle(&self) {
-        let mut state = self.0.held();
+        let mut state = self.0.lock();
         while state.running {
             state = self.0.idle.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
@@ -106,7 +106,7 @@ impl Drop for Dropped {
 }
 
 impl Shared {
-    fn held(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -116,9 +116,9 @@ impl Shared {
         }
     }
 
-    /// The next one; after the last, whoever waits is told.
+    /// The next name; `None` after the last one, when waiting threads are woken.
     fn next(&self) -> Option<Vec<u8>> {
-        let mut state = self.held();
+        let mut state = self.lock();
         let next = state.waiting.pop();
         if next.is_none() {
             state.running = false;
@@ -135,8 +135,8 @@ fn remove(parent: &OwnedFd, name: &OsStr) -> Result<(), Errno> {
     rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)
 }
 
-/// Removes everything in a folder. A loop, not a recursion: a tree may be deeper than a thread's stack,
-/// and than there are handles; so folders are emptied by bringing what is in them up here.
+/// Removes everything in a folder. A tree may be too deep for the stack of a thread or for the limit on open files, so
+/// this is a loop, which moves the folders inside of a folder up before it removes the folder.
 fn clear(folder: &OwnedFd) -> std::result::Result<(), Errno> {
     let mut next = 0_u64;
     loop {
@@ -150,7 +150,7 @@ fn clear(folder: &OwnedFd) -> std::result::Result<(), Errno> {
                 rustix::fs::unlinkat(folder, name, AtFlags::empty())?;
                 continue;
             }
-            // What the command made unreadable is removed all the same.
+            // The command may have made the folder unreadable.
             let _ = rustix::fs::chmodat(folder, name, Mode::RWXU, AtFlags::empty());
             let inside = open_existing(folder, name)?;
             for (inner, kind) in entries_in(&inside)? {

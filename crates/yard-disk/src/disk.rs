@@ -1,9 +1,8 @@
-//! The workspace's directory: looking at entries, opening, listing and changing them.
+//! The workspace's directory: reads metadata, opens, lists and changes entries.
 //!
-//! Everything happens beneath one directory handle, the workspace's root. A path gets here only as a
-//! [`WsPath`]; links are resolved by [`resolve`] into a path without any, and every later call refuses
-//! to follow a link at all, so that one which is swapped in meanwhile is an error and not an escape.
-//! FIFOs, sockets and devices are looked at and never opened.
+//! Everything happens beneath one directory handle, the workspace's root. Callers pass only [`WsPath`]s; [`resolve`]
+//! resolves links into a path without any, and every later call refuses to follow a link at all, so that a link which
+//! is swapped in meanwhile is an error and not an escape. FIFOs, sockets and devices are never opened.
 
 mod resolve;
 
@@ -27,7 +26,7 @@ use crate::faults::{errno_of, is_folder, not_found, read_fault, special, write_f
 use crate::folders::rename_new;
 use crate::stat::{self, EntryKind, EntryStat};
 
-/// How often a call that raced with a rename is tried again before it is a fault.
+/// How often a call that raced with a rename is repeated before it fails.
 const RACES: usize = 64;
 
 /// The kinds of call that reach the disk, for tests that let one of them fail.
@@ -43,9 +42,9 @@ pub enum DiskCall {
     List,
     /// Making a staged file.
     Stage,
-    /// Bringing a staged file to its place.
+    /// Renaming a staged file to its path.
     Place,
-    /// Taking a file out of its place.
+    /// Renaming a file from its path to the staging folder.
     Displace,
     /// Moving within the root.
     Move,
@@ -55,13 +54,13 @@ pub enum DiskCall {
     RemoveFolder,
     /// Setting times or modes.
     SetMeta,
-    /// Writing the mark that says what was applied.
+    /// Writing the applied mark.
     Mark,
 }
 
-/// Hears of every call before it is made, and may make it fail. Only tests have one.
+/// Is called before every call to the disk, and may make it fail. Only tests have one.
 pub trait Probe: Send + Sync {
-    /// An error here is what the call answers.
+    /// An error becomes the result of the call.
     fn before(&self, call: DiskCall) -> io::Result<()>;
 }
 
@@ -74,11 +73,11 @@ pub enum Resolution {
     ByComponent,
 }
 
-/// One name in a folder, with its kind if the file system told it for free.
+/// One name in a folder, with its kind if the listing has it.
 pub struct RawEntry {
     /// The name.
     pub name: Vec<u8>,
-    /// What it is, if the file system said so.
+    /// Its kind, if the file system lists it.
     pub kind: Option<EntryKind>,
 }
 
@@ -97,20 +96,20 @@ impl Disk {
         resolution: Resolution,
         probe: Option<Arc<dyn Probe>>,
     ) -> Result<Self> {
-        let told = |error: io::Error| {
+        let to_fault = |error: io::Error| {
             let message = format!("the root {} cannot be opened: {error}", root.display());
             Fault::new(FaultCode::NotFound, message).about(Subject::Path)
         };
-        let canonical = root.canonicalize().map_err(told)?;
+        let canonical = root.canonicalize().map_err(to_fault)?;
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let handle = rustix::fs::open(&canonical, flags, Mode::empty())
-            .map_err(|errno| told(errno.into()))?;
+            .map_err(|errno| to_fault(errno.into()))?;
         let by_component = resolution == Resolution::ByComponent || !has_openat2(&handle);
         let host_root = canonical.as_os_str().as_bytes().to_vec();
         Ok(Self { root: handle, host_root, by_component, probe })
     }
 
-    /// Whether a folder of the host lies inside the root.
+    /// Whether a folder of the host is inside of the root.
     pub fn holds(&self, folder: &Path) -> Result<bool> {
         let folder = folder.canonicalize().map_err(|error| {
             let message = format!("the folder {} cannot be used: {error}", folder.display());
@@ -126,8 +125,8 @@ impl Disk {
         })
     }
 
-    /// A fault unless the folder that was opened is still the one at the root's path: whoever works on
-    /// another one by now, or found it replaced, would be told about files that are not there.
+    /// Fails unless the folder that was opened is still the one at the root's path. If it was moved or replaced,
+    /// answers would be about files that are not there.
     pub fn check_in_place(&self) -> Result<()> {
         let path = Path::new(std::ffi::OsStr::from_bytes(&self.host_root));
         let at_path = rustix::fs::lstat(path).map(|stat| (stat.st_dev, stat.st_ino));
@@ -154,7 +153,7 @@ impl Disk {
         }
     }
 
-    /// Metadata of what is at a path that holds no links; `None` if nothing is.
+    /// Metadata of the entry at a path without links, if there is one.
     pub fn stat(&self, path: &WsPath) -> Result<Option<EntryStat>> {
         self.probe(DiskCall::Stat).map_err(|errno| read_fault(errno, path))?;
         match self.open_beneath(path, OFlags::PATH | OFlags::NOFOLLOW) {
@@ -164,13 +163,12 @@ impl Disk {
         }
     }
 
-    /// Which folder the root is.
+    /// The identity of the root folder.
     pub fn root_identity(&self) -> Result<RootIdentity> {
-        let found = stat::root_identity(&self.root);
-        found.map_err(|errno| read_fault(errno, &WsPath::root()))
+        stat::root_identity(&self.root).map_err(|errno| read_fault(errno, &WsPath::root()))
     }
 
-    /// Looks at many entries, folder by folder: the handle of a folder is opened once.
+    /// Reads metadata of many entries, folder by folder: the handle of a folder is opened once.
     pub fn stats(&self) -> Stats<'_> {
         Stats { disk: self, folder: None }
     }
@@ -179,7 +177,7 @@ impl Disk {
         EntryStat::of(handle).map_err(|errno| read_fault(errno, path))
     }
 
-    /// Opens the regular file that a path means, its links followed; with the path without links.
+    /// Opens the regular file at a path, following links; also returns the path without links.
     pub fn open_wherever(&self, path: &WsPath) -> Result<(WsPath, File, EntryStat)> {
         match self.look(path) {
             Ok(stat) if !stat.is(FileKind::Link) => {
@@ -196,26 +194,26 @@ impl Disk {
         }
     }
 
-    /// Opens a regular file for reading, at a path that holds no links.
+    /// Opens a regular file for reading, at a path without links.
     pub fn open_file(&self, path: &WsPath) -> Result<(File, EntryStat)> {
         let stat = self.look(path).map_err(|errno| read_fault(errno, path))?;
         self.open_seen(path, &stat)
     }
 
-    /// Looks at an entry through a handle that cannot read.
+    /// Metadata of an entry, from a handle that cannot read it.
     fn look(&self, path: &WsPath) -> std::result::Result<EntryStat, Errno> {
         self.probe(DiskCall::Open)?;
         let handle = self.open_beneath(path, OFlags::PATH | OFlags::NOFOLLOW)?;
         EntryStat::of(&handle)
     }
 
-    /// Whether the root has an entry of that name, be it one that no path can name.
+    /// Whether the root has an entry of that name, even if no [`WsPath`] can name it.
     pub fn has_in_root(&self, name: &str) -> bool {
         rustix::fs::statat(&self.root, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
 
-    /// Opens what was just seen to be a regular file. What was seen to be something else is never
-    /// opened; what took its place meanwhile does not block, and is looked at again.
+    /// Opens a file whose metadata was just read. An entry that is no regular file is not opened; if another entry
+    /// took its place meanwhile, opening does not block, and its metadata is read again.
     pub fn open_seen(&self, path: &WsPath, seen: &EntryStat) -> Result<(File, EntryStat)> {
         match seen.kind {
             EntryKind::Known(FileKind::File) => {}
@@ -228,13 +226,13 @@ impl Disk {
         Ok(opened)
     }
 
-    /// Opens a file that was just seen, or listed by a walk, as a regular one. Should something else
-    /// have taken its place, nothing blocks and nothing is read.
+    /// Opens a file that a walk just listed as a regular one. If another entry took its place meanwhile, opening does
+    /// not block and nothing is read.
     pub fn open_listed(&self, path: &WsPath) -> Result<(File, EntryStat)> {
-        let told = |errno| read_fault(errno, path);
-        self.probe(DiskCall::Open).map_err(told)?;
+        let to_fault = |errno| read_fault(errno, path);
+        self.probe(DiskCall::Open).map_err(to_fault)?;
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::NONBLOCK;
-        let handle = self.open_beneath(path, flags).map_err(told)?;
+        let handle = self.open_beneath(path, flags).map_err(to_fault)?;
         let stat = self.stat_handle(&handle, path)?;
         match stat.kind {
             EntryKind::Known(FileKind::File) => Ok((File::from(handle), stat)),
@@ -243,7 +241,7 @@ impl Disk {
         }
     }
 
-    /// How an open file looks now.
+    /// The present metadata of an open file.
     pub fn look_again(&self, file: &File, path: &WsPath) -> Result<EntryStat> {
         EntryStat::of(file).map_err(|errno| read_fault(errno, path))
     }
@@ -257,7 +255,7 @@ impl Disk {
         target.map(|target| target.into_bytes()).map_err(|errno| read_fault(errno, path))
     }
 
-    /// The names in a folder, in no order; the reserved one is never among them.
+    /// The names in a folder, in no order, without the reserved one.
     pub fn list(&self, path: &WsPath) -> Result<Vec<RawEntry>> {
         self.probe(DiskCall::List).map_err(|errno| read_fault(errno, path))?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;
@@ -280,7 +278,7 @@ impl Disk {
         Ok(found)
     }
 
-    /// The folder of a path and the name in it, for calls that change an entry.
+    /// A handle of the folder above a path, and the name in it, for calls that change an entry.
     pub(crate) fn parent_of(&self, path: &WsPath) -> std::result::Result<(OwnedFd, Name), Errno> {
         let (Some(parent), Some(name)) = (path.parent(), path.name()) else {
             return Err(Errno::BUSY);
@@ -292,34 +290,34 @@ impl Disk {
 
     /// Makes one folder.
     pub fn make_folder(&self, path: &WsPath, mode: u32) -> Result<()> {
-        let told = |errno| write_fault(errno, path);
-        self.probe(DiskCall::MakeFolder).map_err(told)?;
-        let (parent, name) = self.parent_of(path).map_err(told)?;
-        rustix::fs::mkdirat(&parent, name.as_bytes(), Mode::from_raw_mode(mode)).map_err(told)
+        let to_fault = |errno| write_fault(errno, path);
+        self.probe(DiskCall::MakeFolder).map_err(to_fault)?;
+        let (parent, name) = self.parent_of(path).map_err(to_fault)?;
+        rustix::fs::mkdirat(&parent, name.as_bytes(), Mode::from_raw_mode(mode)).map_err(to_fault)
     }
 
     /// Removes one empty folder.
     pub fn remove_folder(&self, path: &WsPath) -> Result<()> {
-        let told = |errno| write_fault(errno, path);
-        self.probe(DiskCall::RemoveFolder).map_err(told)?;
-        let (parent, name) = self.parent_of(path).map_err(told)?;
-        rustix::fs::unlinkat(&parent, name.as_bytes(), AtFlags::REMOVEDIR).map_err(told)
+        let to_fault = |errno| write_fault(errno, path);
+        self.probe(DiskCall::RemoveFolder).map_err(to_fault)?;
+        let (parent, name) = self.parent_of(path).map_err(to_fault)?;
+        rustix::fs::unlinkat(&parent, name.as_bytes(), AtFlags::REMOVEDIR).map_err(to_fault)
     }
 
-    /// Moves an entry within the root; never onto another.
+    /// Moves an entry within the root, and never replaces another one.
     pub fn rename(&self, from: &WsPath, to: &WsPath) -> Result<()> {
-        let told = |errno| write_fault(errno, to);
-        self.probe(DiskCall::Move).map_err(told)?;
+        let to_fault = |errno| write_fault(errno, to);
+        self.probe(DiskCall::Move).map_err(to_fault)?;
         let (from_parent, from_name) = self.parent_of(from).map_err(|e| write_fault(e, from))?;
-        let (to_parent, to_name) = self.parent_of(to).map_err(told)?;
-        rename_new(&from_parent, from_name.as_bytes(), &to_parent, to_name.as_bytes()).map_err(told)
+        let (to_parent, to_name) = self.parent_of(to).map_err(to_fault)?;
+        rename_new(&from_parent, from_name.as_bytes(), &to_parent, to_name.as_bytes()).map_err(to_fault)
     }
 
-    /// Sets a file's times to now, its modification time to a chosen one where that is allowed.
+    /// Sets a file's times to now, and its modification time to `mtime` where the system allows that.
     pub fn touch(&self, path: &WsPath, mtime: Option<i64>) -> Result<()> {
-        let told = |errno| write_fault(errno, path);
-        self.probe(DiskCall::SetMeta).map_err(told)?;
-        let (parent, name) = self.parent_of(path).map_err(told)?;
+        let to_fault = |errno| write_fault(errno, path);
+        self.probe(DiskCall::SetMeta).map_err(to_fault)?;
+        let (parent, name) = self.parent_of(path).map_err(to_fault)?;
         let now = rustix::fs::Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
         let chosen = mtime.map_or(now, |nanos| rustix::fs::Timespec {
             tv_sec: nanos.div_euclid(1_000_000_000),
@@ -329,45 +327,44 @@ impl Disk {
             let times = rustix::fs::Timestamps { last_access: now, last_modification: time };
             rustix::fs::utimensat(&parent, name.as_bytes(), &times, AtFlags::SYMLINK_NOFOLLOW)
         };
-        // Who may only write into a file may set its times to now, and to nothing else.
+        // A user who may write into a file, but does not own it, may set its times to now only.
         match set(chosen) {
-            Err(Errno::PERM | Errno::ACCESS) => set(now).map_err(told),
-            result => result.map_err(told),
+            Err(Errno::PERM | Errno::ACCESS) => set(now).map_err(to_fault),
+            result => result.map_err(to_fault),
         }
     }
 
     /// Sets a folder's mode bits.
     pub fn set_folder_mode(&self, path: &WsPath, mode: u32) -> Result<()> {
-        let told = |errno| write_fault(errno, path);
-        self.probe(DiskCall::SetMeta).map_err(told)?;
+        let to_fault = |errno| write_fault(errno, path);
+        self.probe(DiskCall::SetMeta).map_err(to_fault)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;
-        let handle = self.open_beneath(path, flags).map_err(told)?;
-        rustix::fs::fchmod(&handle, Mode::from_raw_mode(mode)).map_err(told)
+        let handle = self.open_beneath(path, flags).map_err(to_fault)?;
+        rustix::fs::fchmod(&handle, Mode::from_raw_mode(mode)).map_err(to_fault)
     }
 
-    /// Flushes one file or folder, at a path that holds no links. A link has nothing of its own to flush: its
-    /// folder has it.
+    /// Flushes one file or folder, at a path without links. A link is flushed with its folder.
     pub fn flush_entry(&self, path: &WsPath) -> Result<()> {
-        let told = |errno| write_fault(errno, path);
+        let to_fault = |errno| write_fault(errno, path);
         let Some(stat) = self.stat(path)? else { return Err(not_found(path)) };
         let flags = match stat.kind {
             EntryKind::Known(FileKind::File) => OFlags::RDONLY | OFlags::NONBLOCK,
             EntryKind::Known(FileKind::Folder) => OFlags::RDONLY | OFlags::DIRECTORY,
             EntryKind::Known(FileKind::Link) | EntryKind::Special(_) => return Ok(()),
         };
-        let handle = self.open_beneath(path, flags | OFlags::NOFOLLOW).map_err(told)?;
-        rustix::fs::fsync(&handle).map_err(told)
+        let handle = self.open_beneath(path, flags | OFlags::NOFOLLOW).map_err(to_fault)?;
+        rustix::fs::fsync(&handle).map_err(to_fault)
     }
 
     /// Flushes everything that was written below the root.
     pub fn flush(&self) -> Result<()> {
-        let told = |errno| write_fault(errno, &WsPath::root());
+        let to_fault = |errno| write_fault(errno, &WsPath::root());
         let flags = OFlags::RDONLY | OFlags::DIRECTORY;
-        let handle = self.open_beneath(&WsPath::root(), flags).map_err(told)?;
-        rustix::fs::syncfs(&handle).map_err(told)
+        let handle = self.open_beneath(&WsPath::root(), flags).map_err(to_fault)?;
+        rustix::fs::syncfs(&handle).map_err(to_fault)
     }
 
-    /// Opens what is at a path that holds no links; any link on the way is `ELOOP`.
+    /// Opens the entry at a path without links; a link anywhere in it is `ELOOP`.
     pub(crate) fn open_beneath(
         &self,
         path: &WsPath,
@@ -382,9 +379,8 @@ impl Disk {
         let flags = flags | OFlags::CLOEXEC;
         for _ in 0..RACES {
             match rustix::fs::openat2(&self.root, relative, flags, Mode::empty(), resolve) {
-                // A rename somewhere below made the kernel unsure; it asks to be asked again. An entry
-                // that is exchanged into the staging folder while it is looked up seems to lie outside:
-                // no link was followed, so that is such a rename too.
+                // EAGAIN: a rename below the root happened during the lookup. EXDEV: an entry that is exchanged into
+                // the staging folder during the lookup seems to be outside; no link was followed.
                 Err(Errno::AGAIN | Errno::INTR | Errno::XDEV) => {}
                 done => return done,
             }
@@ -393,7 +389,7 @@ impl Disk {
     }
 }
 
-/// Metadata of many entries; those of one folder in a row cost one call each.
+/// Reads metadata of many entries; entries of the same folder in a row cost one system call each.
 pub struct Stats<'a> {
     disk: &'a Disk,
     folder: Option<(WsPath, OwnedFd)>,

@@ -1,10 +1,10 @@
-//! The whole of what commands said, where that is more than an answer shows: one file a stream, in a
-//! folder of the data folder that is a small tree of its own. What reads it has the same confinement and
-//! the same reader as the workspace, and no path of it can mean a file of the workspace or of another one.
+//! Stores command output that is longer than an answer shows: one file for each stream, in a small tree of its own in
+//! the data folder. It is read with the same confinement and code as the workspace, and no path of it can mean a file
+//! of a workspace.
 //!
-//! While a command runs its output lies with its run, so that a crash leaves nothing of it here. What a
-//! terminal says begins here, so that it can be read meanwhile, and outlives a crash. It is never flushed: it
-//! is worth no wait.
+//! While a command runs, its output is in the folder of its run, so that a crash leaves nothing of it here. The output
+//! of a terminal is written here from its beginning, so that it can be read meanwhile, and outlives a crash. The files
+//! are never flushed.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -19,32 +19,32 @@ use rustix::io::Errno;
 use yard_core::path::OUTPUT_NAME;
 use yard_core::{Fault, FaultCode, Result, RunId, Timestamp, WsPath};
 
-use crate::beneath::{Disk, Resolution};
+use crate::disk::{Disk, Resolution};
 use crate::folders::{
     create_file, entries_in, open_file, open_folder, rename_new, unusable, unusable_io,
 };
-use crate::layer::RunFolder;
+use crate::runs::RunFolder;
 use crate::stat::EntryStat;
 
-/// The folder of the data folder that stands for the root.
+/// The folder of the data folder that is the root of the tree.
 const ROOT: &str = "output";
-/// The folder of the data folder that says of each run what its caller could read.
+/// The folder of the data folder with a note for each run: what its caller could read.
 const NOTES: &str = "output-notes";
-/// As much of a file system stays free for everybody else: twice what ends a command.
-const KEPT_FREE: u64 = 128 << 20;
-/// After so many bytes it is asked again what is free.
-const LOOK: u64 = 8 << 20;
+/// As many bytes of a file system stay free for other programs: twice the limit at which a command is stopped.
+const RESERVED_BYTES: u64 = 128 << 20;
+/// The free space is checked again after so many bytes.
+const CHECK_BYTES: u64 = 8 << 20;
 
-/// How much of what commands say and build is kept, and for how long.
+/// How much output of commands is stored, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keeping {
     /// Bytes of one stream.
     pub stream_bytes: u64,
-    /// Bytes of all streams of a workspace; the oldest go first.
+    /// Bytes of all streams of a workspace; the oldest are removed first.
     pub total_bytes: u64,
-    /// Older ones go too.
+    /// Older streams are removed.
     pub age: Duration,
-    /// Bytes of build output that is not in the tree any more, to be undone to; the oldest goes first.
+    /// Bytes of build output that is not in the tree any more and that an undo can restore; the oldest is removed first.
     pub builds_bytes: u64,
     /// Bytes of a chat's home, with its `/tmp`.
     pub home_bytes: u64,
@@ -66,47 +66,47 @@ impl Default for Keeping {
     }
 }
 
-/// What is kept of the commands of one workspace.
+/// The stored output of the commands of one workspace.
 pub struct Spills {
-    /// Rooted where nothing else is: the one folder in it has the name by which agents know it.
+    /// A tree with only one folder, which has the name by which agents know it.
     disk: Disk,
     folder: OwnedFd,
     notes: OwnedFd,
-    /// The names of those that are being written.
+    /// The names of the files that are being written.
     spared: Arc<Mutex<HashSet<Vec<u8>>>>,
 }
 
-/// A file that is being written, until this is dropped.
-struct Spared {
+/// Exempts a file from the sweep while it is being written, until this is dropped.
+struct SweepExemption {
     all: Arc<Mutex<HashSet<Vec<u8>>>>,
     name: Vec<u8>,
 }
 
-impl Spared {
+impl SweepExemption {
     fn new(all: &Arc<Mutex<HashSet<Vec<u8>>>>, name: Vec<u8>) -> Self {
-        held(all).insert(name.clone());
+        lock(all).insert(name.clone());
         Self { all: Arc::clone(all), name }
     }
 }
 
-impl Drop for Spared {
+impl Drop for SweepExemption {
     fn drop(&mut self) {
-        held(&self.all).remove(&self.name);
+        lock(&self.all).remove(&self.name);
     }
 }
 
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A stream that is kept.
-struct Kept {
+/// The file of a stream.
+struct StoredStream {
     name: Vec<u8>,
     stat: EntryStat,
 }
 
 impl Spills {
-    /// Opens (or makes) the folder of kept output.
+    /// Opens (or makes) the folder of stored output.
     pub fn open(state: &Path, resolution: Resolution) -> Result<Self> {
         let made = || {
             let data = open_folder(rustix::fs::CWD, state.as_os_str())?;
@@ -119,45 +119,45 @@ impl Spills {
         Ok(Self { disk, folder, notes, spared: Arc::default() })
     }
 
-    /// The tree in which a path of kept output is what it is for agents.
+    /// The tree in which the paths of stored output are those that agents know.
     pub fn disk(&self) -> &Disk {
         &self.disk
     }
 
-    /// Notes what the caller of a run could read, for who wants to read what it said.
+    /// Records what the caller of a run could read, to decide later who may read its output.
     pub fn note(&self, run: RunId, note: &str) -> Result<()> {
         let mut file = create_file(&self.notes, run.to_string(), 0o600).map_err(unusable)?;
         file.write_all(note.as_bytes()).map_err(|error| unusable_io(&error))
     }
 
-    /// What was noted of a run.
+    /// What was recorded for a run.
     pub fn noted(&self, run: RunId) -> Option<String> {
         std::io::read_to_string(open_file(&self.notes, run.to_string()).ok()?).ok()
     }
 
-    /// Takes a stream over from its run; where it is then.
+    /// Moves the file of a stream here from the folder of its run; returns its path.
     pub(super) fn take(&self, from: &RunFolder, run: RunId, stream: &str) -> Result<WsPath> {
         let name = name_of(run, stream);
-        rename_new(from.handle(), &whole_name(stream), &self.folder, &name).map_err(unusable)?;
+        rename_new(from.handle(), &full_output_name(stream), &self.folder, &name).map_err(unusable)?;
         self.path_of(run, stream)
     }
 
-    /// Begins a stream that can be read while it is written; `room` bytes of it are kept.
-    /// Nobody sweeps it away until then.
+    /// Begins the file of a stream that can be read while it is written; it gets at most `room` bytes. Until the result
+    /// is dropped, no sweep of this process removes it.
     pub fn begin(&self, run: RunId, stream: &str, room: u64) -> Result<(Spill, WsPath)> {
         let name = name_of(run, stream);
         let file = create_file(&self.folder, &name, 0o600).map_err(unusable)?;
         let mut spill = Spill::new(file, room);
-        spill.spared = Some(Spared::new(&self.spared, name.into_bytes()));
+        spill.spared = Some(SweepExemption::new(&self.spared, name.into_bytes()));
         Ok((spill, self.path_of(run, stream)?))
     }
 
-    /// Takes back a stream that came to nothing.
+    /// Removes the file of a stream that was begun and is not needed.
     pub fn take_back(&self, run: RunId, stream: &str) {
         let _ = self.remove(name_of(run, stream).as_bytes());
     }
 
-    /// Where a stream is kept, if it still is.
+    /// The path of a stream's file, if it still exists.
     pub fn find(&self, run: RunId, stream: &str) -> Option<WsPath> {
         let path = self.path_of(run, stream).ok()?;
         matches!(self.disk.stat(&path), Ok(Some(_))).then_some(path)
@@ -168,8 +168,8 @@ impl Spills {
         output_folder()?.join_bytes(name.as_bytes()).map_err(|_| unusable(Errno::INVAL))
     }
 
-    /// Removes what is too old, and the oldest until the rest is within its bounds; nothing of one run.
-    /// What cannot be removed now goes with the next sweep.
+    /// Removes streams that are too old, and the oldest ones until the rest is within its bounds, but none of the run
+    /// `spared`. A file that cannot be removed now is tried again by the next sweep.
     pub fn sweep(&self, keeping: &Keeping, now: Timestamp, spared: Option<RunId>) {
         let Ok(mut kept) = self.all() else { return };
         kept.sort_unstable_by(|a, b| {
@@ -180,7 +180,7 @@ impl Spills {
         let mut total: u64 = kept.iter().map(|one| one.stat.size()).sum();
         for one in kept {
             let is_spared = spared.as_ref().is_some_and(|name| one.name.starts_with(name))
-                || held(&self.spared).contains(&one.name);
+                || lock(&self.spared).contains(&one.name);
             let is_old = now.as_millis().saturating_sub(one.stat.modified().as_millis()) > age;
             if is_spared || (!is_old && total <= keeping.total_bytes) {
                 continue;
@@ -190,7 +190,7 @@ impl Spills {
         }
     }
 
-    /// Removes everything: nobody can tell whose bytes are in it.
+    /// Removes everything, because the files may contain bytes of any purged content.
     pub fn clear(&self) -> Result<()> {
         for (name, _) in entries_in(&self.folder).map_err(unusable)? {
             self.remove(&name).map_err(unusable)?;
@@ -199,46 +199,46 @@ impl Spills {
     }
 
     fn remove(&self, name: &[u8]) -> std::result::Result<(), Errno> {
-        // Without its note a stream is shown to nobody who may not read everything.
+        // Without its note a stream is shown only to callers who may read everything.
         let run = name.split(|byte| *byte == b'.').next().unwrap_or_default();
         let _ = rustix::fs::unlinkat(&self.notes, run, AtFlags::empty());
         match rustix::fs::unlinkat(&self.folder, name, AtFlags::empty()) {
-            // Another process was first.
+            // Another process may have removed it.
             Err(Errno::NOENT) => Ok(()),
             done => done,
         }
     }
 
-    fn all(&self) -> std::result::Result<Vec<Kept>, Errno> {
+    fn all(&self) -> std::result::Result<Vec<StoredStream>, Errno> {
         let mut kept = Vec::new();
         for (name, _) in entries_in(&self.folder)? {
-            // Another process may remove what is listed here.
+            // Another process may remove a file after it was listed.
             let stat = EntryStat::at(&self.folder, &name[..]);
-            kept.extend(stat.ok().map(|stat| Kept { name, stat }));
+            kept.extend(stat.ok().map(|stat| StoredStream { name, stat }));
         }
         Ok(kept)
     }
 }
 
-/// What a stream's whole is called while its command runs.
-pub(super) fn whole_name(stream: &str) -> String {
+/// The name of a stream's file in the folder of its run.
+pub(super) fn full_output_name(stream: &str) -> String {
     format!("{stream}.whole")
 }
 
-/// A stream on its way into its file. What cannot be written is not there; the caller counts.
+/// The file of a stream, while it is written. After the first write that fails, nothing more is written.
 pub struct Spill {
     file: File,
     room: u64,
     written: u64,
-    /// What is free is asked when so much is written.
-    look_at: u64,
-    /// Nobody sweeps it away meanwhile.
-    spared: Option<Spared>,
+    /// The free space is checked when so many bytes are written.
+    next_check_at: u64,
+    /// Exempts the file from sweeps.
+    spared: Option<SweepExemption>,
 }
 
 impl Spill {
     pub(super) fn new(file: File, room: u64) -> Self {
-        Self { file, room, written: 0, look_at: 0, spared: None }
+        Self { file, room, written: 0, next_check_at: 0, spared: None }
     }
 
     /// Writes the next bytes of the stream, as far as there is room.
@@ -246,7 +246,7 @@ impl Spill {
         let fitting = usize::try_from(self.room).unwrap_or(usize::MAX).min(bytes.len());
         let mut rest = &bytes[..fitting];
         while !rest.is_empty() {
-            if self.is_crowded() {
+            if self.is_disk_full() {
                 self.room = 0;
                 return;
             }
@@ -257,7 +257,7 @@ impl Spill {
                     self.room -= count as u64;
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                // A gap would be worse than an end.
+                // The file must not have a gap.
                 _ => {
                     self.room = 0;
                     return;
@@ -271,19 +271,19 @@ impl Spill {
         self.written
     }
 
-    fn is_crowded(&mut self) -> bool {
-        if self.written < self.look_at {
+    fn is_disk_full(&mut self) -> bool {
+        if self.written < self.next_check_at {
             return false;
         }
-        self.look_at = self.written + LOOK;
+        self.next_check_at = self.written + CHECK_BYTES;
         let about = rustix::fs::fstatvfs(&self.file);
-        // Where nothing is bounded there are no blocks to count.
+        // A file system without a bound reports no blocks.
         let bounded = about.ok().filter(|about| about.f_blocks > 0);
-        bounded.is_some_and(|about| about.f_bavail.saturating_mul(about.f_frsize) < KEPT_FREE)
+        bounded.is_some_and(|about| about.f_bavail.saturating_mul(about.f_frsize) < RESERVED_BYTES)
     }
 }
 
-/// The folder, as agents name it.
+/// The path of the folder, as agents name it.
 pub fn output_folder() -> Result<WsPath> {
     WsPath::root().join_bytes(OUTPUT_NAME.as_bytes()).map_err(|error| {
         Fault::new(FaultCode::BadPath, format!("{OUTPUT_NAME} cannot be a path: {error}"))

@@ -1,6 +1,5 @@
-//! From a path as it was asked for to the path without links that it means (R3), beneath the root and
-//! nowhere else. A link that stays inside is followed, an absolute one into the root too; one that
-//! leaves is a fault, wherever it stands.
+//! Resolves a requested path to a path without links (R3), beneath the root. A link to an entry of the workspace is
+//! followed, also if its target is an absolute path into the root; a link that leads out of the root is a fault.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -13,33 +12,33 @@ use super::{Disk, DiskCall, RACES};
 use crate::faults::read_fault;
 use crate::stat::EntryStat;
 
-/// As many links as the kernel itself follows in one path.
+/// Most links in one path, as in the kernel.
 const MAX_LINKS: usize = 40;
 
-/// What is at a path, its links resolved.
+/// A path after its links were resolved.
 #[derive(Clone, Debug)]
 pub enum Spot {
-    /// Something is there.
+    /// There is an entry at the path.
     Present {
-        /// Where, without links.
+        /// The path without links.
         path: WsPath,
-        /// How it looks.
+        /// Its metadata.
         stat: EntryStat,
     },
-    /// Nothing is there, but it could be made there.
+    /// There is no entry at the path, but one could be made there.
     Missing {
-        /// Where, without links.
+        /// The path without links.
         path: WsPath,
     },
-    /// What should be a folder on the way is something else.
+    /// An entry in the middle of the path is no folder.
     Blocked {
-        /// What is there.
+        /// That entry.
         by: WsPath,
     },
 }
 
 impl Disk {
-    /// Finds what a path means. A link at its end is followed only if `follow` says so.
+    /// Resolves a path. A link at its end is followed only if `follow` is set.
     pub fn locate(&self, path: &WsPath, follow: bool) -> Result<Spot> {
         self.probe(DiskCall::Stat).map_err(|errno| read_fault(errno, path))?;
         match self.open_beneath(path, OFlags::PATH | OFlags::NOFOLLOW) {
@@ -61,15 +60,15 @@ impl Disk {
     fn locate_through_links(&self, path: &WsPath, follow: bool) -> Result<Spot> {
         for _ in 0..RACES {
             match self.walk_links(path, follow) {
-                Err(Trouble::Raced) => {}
-                Err(Trouble::Fault(fault)) => return Err(fault),
+                Err(WalkError::Raced) => {}
+                Err(WalkError::Fault(fault)) => return Err(fault),
                 Ok(spot) => return Ok(spot),
             }
         }
         Err(read_fault(Errno::LOOP, path))
     }
 
-    fn walk_links(&self, path: &WsPath, follow: bool) -> std::result::Result<Spot, Trouble> {
+    fn walk_links(&self, path: &WsPath, follow: bool) -> std::result::Result<Spot, WalkError> {
         let mut walk = Walk::new(self, path);
         let mut links = 0;
         while let Some(part) = walk.ahead.pop_front() {
@@ -97,69 +96,71 @@ impl Disk {
                 return Ok(Spot::Blocked { by: walk.here(&part)? });
             }
         }
-        walk.arrived()
+        walk.end_in_folder()
     }
 }
 
-/// Either a fault, or the tree moved under the walk and it must start again.
-enum Trouble {
+/// A fault, or a concurrent change of the tree, after which the walk must start again.
+enum WalkError {
     Fault(Fault),
     Raced,
 }
 
-impl From<Fault> for Trouble {
+impl From<Fault> for WalkError {
     fn from(fault: Fault) -> Self {
         Self::Fault(fault)
     }
 }
 
-/// A walk from the root, one name at a time, holding a handle on every folder that it is in.
+/// A walk from the root, one name at a time, with a handle of every folder on the way.
 struct Walk<'a> {
     disk: &'a Disk,
-    asked: &'a WsPath,
-    inside: Vec<(Vec<u8>, OwnedFd)>,
+    requested: &'a WsPath,
+    /// The folders from the root to the present one.
+    folders: Vec<(Vec<u8>, OwnedFd)>,
+    /// The parts of the path that are still to be resolved.
     ahead: VecDeque<Vec<u8>>,
 }
 
 impl<'a> Walk<'a> {
-    fn new(disk: &'a Disk, asked: &'a WsPath) -> Self {
-        Self { disk, asked, inside: Vec::new(), ahead: parts(asked.relative()).collect() }
+    fn new(disk: &'a Disk, requested: &'a WsPath) -> Self {
+        Self { disk, requested, folders: Vec::new(), ahead: parts(requested.relative()).collect() }
     }
 
     fn handle(&self) -> BorrowedFd<'_> {
-        self.inside.last().map_or(self.disk.root.as_fd(), |(_, handle)| handle.as_fd())
+        self.folders.last().map_or(self.disk.root.as_fd(), |(_, handle)| handle.as_fd())
     }
 
-    fn look(&self, part: &[u8]) -> std::result::Result<Option<(OwnedFd, EntryStat)>, Trouble> {
+    fn look(&self, part: &[u8]) -> std::result::Result<Option<(OwnedFd, EntryStat)>, WalkError> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match rustix::fs::openat(self.handle(), part, flags, Mode::empty()) {
             Ok(handle) => {
-                let stat = self.disk.stat_handle(&handle, self.asked)?;
+                let stat = self.disk.stat_handle(&handle, self.requested)?;
                 Ok(Some((handle, stat)))
             }
             Err(Errno::NOENT) => Ok(None),
-            Err(Errno::NOTDIR) => Err(Trouble::Raced),
-            Err(errno) => Err(read_fault(errno, self.asked).into()),
+            Err(Errno::NOTDIR) => Err(WalkError::Raced),
+            Err(errno) => Err(read_fault(errno, self.requested).into()),
         }
     }
 
     fn enter(&mut self, part: Vec<u8>, handle: OwnedFd) {
-        self.inside.push((part, handle));
+        self.folders.push((part, handle));
     }
 
     fn climb(&mut self) -> Result<()> {
-        self.inside.pop().map(|_| ()).ok_or_else(|| outside(self.asked))
+        self.folders.pop().map(|_| ()).ok_or_else(|| outside(self.requested))
     }
 
     fn follow(&mut self, link: &OwnedFd) -> Result<()> {
         let target = rustix::fs::readlinkat(link, "", Vec::new())
-            .map_err(|errno| read_fault(errno, self.asked))?
+            .map_err(|errno| read_fault(errno, self.requested))?
             .into_bytes();
         let relative = if target.starts_with(b"/") {
             let rest = target.strip_prefix(self.disk.host_root());
             let rest = rest.filter(|rest| rest.is_empty() || rest.starts_with(b"/"));
-            self.inside.clear();
-            rest.ok_or_else(|| outside(self.asked))?
+            self.folders.clear();
+            rest.ok_or_else(|| outside(self.requested))?
         } else {
             target.as_slice()
         };
@@ -170,26 +171,26 @@ impl<'a> Walk<'a> {
     }
 
     fn here(&self, part: &[u8]) -> Result<WsPath> {
-        let mut names: Vec<&[u8]> = self.inside.iter().map(|(name, _)| name.as_slice()).collect();
+        let mut names: Vec<&[u8]> = self.folders.iter().map(|(name, _)| name.as_slice()).collect();
         names.push(part);
-        WsPath::from_bytes(&names.join(&b'/')).map_err(|error| unusable(error, self.asked))
+        WsPath::from_bytes(&names.join(&b'/')).map_err(|error| unusable(error, self.requested))
     }
 
-    /// Nothing is called `part` here: the rest of the path is only words.
-    fn missing(self, part: Vec<u8>) -> std::result::Result<Spot, Trouble> {
-        let mut names: Vec<Vec<u8>> = self.inside.iter().map(|(name, _)| name.clone()).collect();
+    /// The result if there is no entry `part` in the present folder: the rest of the path is only appended.
+    fn missing(self, part: Vec<u8>) -> std::result::Result<Spot, WalkError> {
+        let mut names: Vec<Vec<u8>> = self.folders.iter().map(|(name, _)| name.clone()).collect();
         names.push(part);
         names.extend(self.ahead.iter().cloned());
         let path = WsPath::from_bytes(&names.join(&b'/'));
-        Ok(Spot::Missing { path: path.map_err(|error| unusable(error, self.asked))? })
+        Ok(Spot::Missing { path: path.map_err(|error| unusable(error, self.requested))? })
     }
 
-    /// The path ended in a folder that the walk is in (after `..`, or at the root).
-    fn arrived(self) -> std::result::Result<Spot, Trouble> {
-        let names: Vec<&[u8]> = self.inside.iter().map(|(name, _)| name.as_slice()).collect();
+    /// The result if the path ends in the present folder (after `..`, or at the root).
+    fn end_in_folder(self) -> std::result::Result<Spot, WalkError> {
+        let names: Vec<&[u8]> = self.folders.iter().map(|(name, _)| name.as_slice()).collect();
         let path =
-            WsPath::from_bytes(&names.join(&b'/')).map_err(|error| unusable(error, self.asked))?;
-        let stat = EntryStat::of(self.handle()).map_err(|errno| read_fault(errno, self.asked))?;
+            WsPath::from_bytes(&names.join(&b'/')).map_err(|error| unusable(error, self.requested))?;
+        let stat = EntryStat::of(self.handle()).map_err(|errno| read_fault(errno, self.requested))?;
         Ok(Spot::Present { path, stat })
     }
 }
@@ -205,16 +206,16 @@ fn outside(path: &WsPath) -> Fault {
     Fault::new(FaultCode::PathOutside, message).about(Subject::Path)
 }
 
-fn unusable(error: PathError, asked: &WsPath) -> Fault {
+fn unusable(error: PathError, requested: &WsPath) -> Fault {
     if error == PathError::Outside {
-        return outside(asked);
+        return outside(requested);
     }
-    Fault::new(FaultCode::BadPath, format!("{asked} goes through a link: {error}"))
+    Fault::new(FaultCode::BadPath, format!("{requested} goes through a link: {error}"))
         .about(Subject::Path)
 }
 
-/// Opens a path that holds no links where the kernel has no `openat2`: one name at a time, each from
-/// the handle of the folder before it, none of them followed.
+/// Opens a path without links where the kernel has no `openat2`: one name at a time, each from the handle of the
+/// folder before it, following no link.
 pub(super) fn open_by_component(
     root: BorrowedFd<'_>,
     path: &WsPath,
@@ -238,7 +239,7 @@ pub(super) fn open_by_component(
     let within = at.as_ref().map_or(root, AsFd::as_fd);
     let opened = rustix::fs::openat(within, name.as_bytes(), flags, Mode::empty());
     match opened {
-        // With O_DIRECTORY the kernel calls a link "not a directory"; here it must be told apart.
+        // With O_DIRECTORY the kernel reports ENOTDIR for a link, too; callers need ELOOP.
         Err(Errno::NOTDIR) => {
             let step = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let handle = rustix::fs::openat(within, name.as_bytes(), step, Mode::empty())?;

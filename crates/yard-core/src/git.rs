@@ -1,5 +1,5 @@
-//! Git's own folder, by names alone: which of its files decide what others do, which hold the past, and
-//! which git rewrites whenever it works. Whoever judges or shows a change in there asks this table.
+//! Git's own folder: by their names, which of its files programs obey, which hold commits, and which git rewrites
+//! whenever it runs. The judgement and the display of changes there use this table.
 
 use crate::{EffectKind, Name, WsPath};
 
@@ -15,15 +15,15 @@ pub enum Part {
     Obeyed,
     /// A branch, a tag or another name for a commit.
     Ref,
-    /// What commits are made of. Nothing in there changes once it is written.
+    /// The objects of commits, which never change once they are written.
     Past,
     /// Many refs in one file: a change may lose any of them.
     Refs,
-    /// The note of something that is under way; over, it goes.
+    /// The state of an operation in progress, which git removes at its end.
     Passing,
-    /// What git writes whenever it works.
+    /// A file that git writes whenever it runs.
     Work,
-    /// Nothing that is known to be harmless.
+    /// Any other file: it may not be harmless.
     Unknown,
 }
 

@@ -4,7 +4,7 @@
 use yard_core::{Fault, FaultCode, Result, RunId, WsPath};
 
 use crate::runs::RunFolder;
-use crate::output_store::{Spill, Spills, whole_name};
+use crate::output_store::{Spill, Spills, full_output_name};
 
 /// Bytes of the beginning and of the end of a stream that an answer may show.
 const HEAD: usize = 24 << 10;

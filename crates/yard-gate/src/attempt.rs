@@ -356,7 +356,7 @@ impl<'a> Attempt<'a> {
         match self.session.withheld(self.origin, self.call)? {
             None => self.plan_and_commit(op, side_effect),
             Some(withheld) => {
-                let call = self.call.clone().reading_as(Some(Arc::new(withheld)));
+                let call = self.call.clone().with_read_access(Some(Arc::new(withheld)));
                 self.during(&call).plan_and_commit(op, side_effect)
             }
         }

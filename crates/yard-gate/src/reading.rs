@@ -82,7 +82,7 @@ impl Reading for Withheld {
         self.list.is_empty() || !(is_hidden(path) || path.ancestors().iter().any(is_hidden))
     }
 
-    fn withheld_places(&self) -> Vec<WsPath> {
+    fn withheld_paths(&self) -> Vec<WsPath> {
         self.read.iter().flat_map(Rule::places).collect()
     }
 

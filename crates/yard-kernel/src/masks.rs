@@ -31,7 +31,7 @@ impl Masks {
     pub(crate) fn find(workspace: &Workspace, call: &Call) -> Result<Self> {
         let mut masks = Self::default();
         let Some(reading) = call.reading() else { return Ok(masks) };
-        let mut places = reading.withheld_places();
+        let mut places = reading.withheld_paths();
         places.sort_unstable();
         places.dedup();
         for named in places {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use yard_core::git::{self, Part};
 use yard_core::op::{Land, Operation as _};
-use yard_core::survival::Survival;
+use yard_core::surviving_lines::SurvivingLines;
 use yard_core::{
     Call, ContentHash, Effect, EffectKind, FileId, FileKind, PathEffect, Result, Whose, WsPath,
 };
@@ -258,10 +258,10 @@ impl<'a> Scales<'a> {
             (false, Some(stored)) => stored,
             (false, None) => return Ok(false),
         };
-        let Some(left) = Survival::between(theirs, &new) else { return Ok(false) };
+        let Some(left) = SurvivingLines::between(theirs, &new) else { return Ok(false) };
         let was_short = || {
-            let now = Survival::between(&old, &new);
-            self.edits && left.was_short() && now.is_some_and(Survival::was_short)
+            let now = SurvivingLines::between(&old, &new);
+            self.edits && left.was_short() && now.is_some_and(SurvivingLines::was_short)
         };
         Ok(left.is_half() || was_short())
     }
@@ -282,8 +282,8 @@ impl<'a> Scales<'a> {
     fn decides_by_name(&self, one: &PathEffect, change: &NewChange, is_folder: bool) -> bool {
         let is_empty_folder = is_folder && one.kind == EffectKind::Create;
         let brings_more = one.is_link || one.with_contents;
-        let is_named = yard_core::deciding::is_named_so(&one.path)
-            || brings_more && yard_core::deciding::may_lie_below(&one.path);
+        let is_named = yard_core::auto_run::is_auto_run(&one.path)
+            || brings_more && yard_core::auto_run::may_contain_auto_run(&one.path);
         if is_named && !is_empty_folder && one.kind != EffectKind::Touch {
             return true;
         }

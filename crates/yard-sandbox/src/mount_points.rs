@@ -24,7 +24,7 @@ pub(super) fn mount_at(tree: &OwnedFd, at: &Path) -> io::Result<()> {
 }
 
 /// Mounts a folder at a path below a folder that agents write to.
-pub(super) fn put_in(root: &OwnedFd, tree: &OwnedFd, at: &Path) -> io::Result<()> {
+pub(super) fn mount_in(root: &OwnedFd, tree: &OwnedFd, at: &Path) -> io::Result<()> {
     attach(tree, &folder(root, at, Links::Replaced)?)
 }
 
@@ -34,14 +34,14 @@ pub(super) fn mount_file_at(tree: &OwnedFd, at: &Path) -> io::Result<()> {
 }
 
 /// Makes a link at a path below the new root.
-pub(super) fn put_link(target: &Path, at: &Path) -> io::Result<()> {
+pub(super) fn link_at(target: &Path, at: &Path) -> io::Result<()> {
     let (above, name) = above(&here()?, at)?;
     let _ = rustix::fs::unlinkat(&above, name, AtFlags::empty());
     Ok(rustix::fs::symlinkat(target, &above, name)?)
 }
 
 /// Opens the entry at a path below the new root, if there is one. A link at the end is not followed.
-pub(super) fn find(at: &Path) -> io::Result<Option<OwnedFd>> {
+pub(super) fn open_entry(at: &Path) -> io::Result<Option<OwnedFd>> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match rustix::fs::openat2(&here()?, at, flags, Mode::empty(), ResolveFlags::IN_ROOT) {
         Ok(found) => Ok(Some(found)),

@@ -52,7 +52,7 @@ impl Runner {
         let started = Instant::now();
         let mut task = self.task(order)?;
         let mut helper = Helper::start(&self.helper, self.groups.as_deref(), order)?;
-        task.cgroup_files = helper.group.as_ref().map(Group::doors).unwrap_or_default();
+        task.cgroup_files = helper.group.as_ref().map(Group::join_files).unwrap_or_default();
         let order_bytes = task.to_bytes()?;
         // A helper that has ended already has reported the reason.
         let _ = handles::send(&helper.socket, order.root)

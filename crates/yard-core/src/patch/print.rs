@@ -1,5 +1,5 @@
-//! A patch in the form in which it was written, such that [`super::parse`] reads the same patch
-//! again. Only the undoing of a copy has no such form: it prints as a deletion without lines.
+//! Prints a patch in its own form, so that [`super::parse`] reads the same patch again. Only the reversal of a copy has
+//! no such form: it is printed as a deletion without lines.
 
 use std::fmt;
 

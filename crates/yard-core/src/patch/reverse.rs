@@ -1,5 +1,4 @@
-//! A unified patch turned around, so that it gives the first tree back. An envelope cannot be: it
-//! does not say what it deletes.
+//! Reverses a unified patch. An envelope cannot be reversed, because it does not say what it deletes.
 
 use super::{Action, FilePatch, Form, Hunk, HunkLine, Patch, PatchError, Sign, Stated, Transfer};
 

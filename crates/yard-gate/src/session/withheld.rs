@@ -33,7 +33,7 @@ impl Session {
     pub(crate) fn reading(&self, origin: Origin<'_>, call: &Call) -> Result<Call> {
         let withheld = self.withheld(origin, call)?;
         let reading = withheld.map(|withheld| Arc::new(withheld) as Arc<dyn Reading>);
-        Ok(call.clone().reading_as(reading))
+        Ok(call.clone().with_read_access(reading))
     }
 
     /// Files that rules withhold from tools and that git tracks all the same, so that its objects hold them.

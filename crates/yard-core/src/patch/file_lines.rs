@@ -1,7 +1,5 @@
-//! The lines of a file as patches see them, and where a run of lines stands among them. Comparing
-//! at one place costs that place; searching builds an index of the lines once a form and file, so
-//! that a thousand hunks in a large file do not read it a thousand times. A search can be stopped.
-//! Changes nothing.
+//! The lines of a file, and the search for runs of lines. A search builds an index of the lines once for each way to
+//! compare them, so that a thousand hunks do not read a large file a thousand times. A search can be stopped.
 
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
@@ -11,19 +9,19 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::rc::Rc;
 
-use super::place::{Missing, Regions};
-use super::runs::Runs;
+use super::place::{PlaceError, Regions};
+use super::suffix_array::SuffixArray;
 use crate::bounds::Steps;
 use crate::{Bounds, lines, text};
 
-/// As many lines as this are compared at places one by one before an index of runs is built.
+/// Up to so many comparisons of lines are made one by one; more build a suffix array.
 const FEW_COMPARED: usize = 1 << 10;
 
-/// The blocks of so many different `@@` lines are kept: if there are more, none of them is very frequent.
-const MOST_BLOCKS: usize = 1 << 12;
+/// The blocks of so many different `@@` lines are cached: if there are more, none of them is very frequent.
+const MAX_BLOCKS: usize = 1 << 12;
 
-/// Places, or why there is no one place.
-type Found = Result<Vec<usize>, Missing>;
+/// The lines where a run begins.
+type Found = Result<Vec<usize>, PlaceError>;
 
 /// How two lines are compared. Line endings are never part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +40,7 @@ impl Fold {
     pub(super) const ALL: [Self; 4] =
         [Self::Exact, Self::Trailing, Self::Surrounding, Self::Punctuation];
 
-    /// What of a line's content is compared.
+    /// The part of a line that is compared.
     pub(super) fn key(self, content: &[u8]) -> Cow<'_, [u8]> {
         // A line that is no UTF-8 is compared by its bytes.
         let text = match self {
@@ -82,21 +80,21 @@ fn plain(text: &str) -> Cow<'_, [u8]> {
     Cow::Owned(plain.trim().as_bytes().to_vec())
 }
 
-/// A file's lines.
-pub(super) struct Page<'a> {
+/// The lines of a file.
+pub(super) struct FileLines<'a> {
     body: &'a [u8],
     /// Where each line begins, and the end of the body.
     starts: Vec<usize>,
-    indexes: [OnceCell<Index>; 4],
-    /// Where the blocks below the lines end, once it was asked for.
+    indexes: [OnceCell<FoldIndex>; 4],
+    /// The end of the block below each line, computed at its first use.
     block_ends: OnceCell<Vec<u32>>,
-    /// The blocks below what some `@@` lines name: many chunks may have the same ones.
+    /// The blocks below the lines that `@@` lines name, cached because many chunks may have the same ones.
     blocks: RefCell<HashMap<Vec<String>, Rc<Vec<Regions>>>>,
     bounds: Bounds<'a>,
 }
 
-/// The lines of a file by what of them is compared.
-struct Index {
+/// An index of the lines of a file by the part of them that is compared.
+struct FoldIndex {
     /// The number of each line: lines that are compared as equal have the same.
     numbers: Vec<u32>,
     /// All lines by number, and then ascending.
@@ -105,18 +103,18 @@ struct Index {
     begins: Vec<u32>,
     by_hash: HashMap<u64, u32>,
     /// Built when lines that occur often are looked for.
-    runs: RefCell<Option<Runs>>,
+    runs: RefCell<Option<SuffixArray>>,
 }
 
 fn hash(key: &[u8]) -> u64 {
-    // Its keys are constants, so that the same file always takes the same way.
+    // The default keys are constants, so that the same file always gives the same hashes.
     let mut hasher = DefaultHasher::new();
     key.hash(&mut hasher);
     hasher.finish()
 }
 
-impl<'a> Page<'a> {
-    pub(super) fn new(body: &'a [u8], bounds: Bounds<'a>) -> Result<Self, Missing> {
+impl<'a> FileLines<'a> {
+    pub(super) fn new(body: &'a [u8], bounds: Bounds<'a>) -> Result<Self, PlaceError> {
         let mut starts = vec![0];
         let (mut at, mut steps) = (0, bounds.steps());
         for line in lines::split(body) {
@@ -134,12 +132,12 @@ impl<'a> Page<'a> {
         self.bounds.steps()
     }
 
-    /// Where the block below a line ends; `find` says it of all lines the first time.
+    /// The end of the block below a line; `find` computes it for all lines at the first call.
     pub(super) fn block_end(
         &self,
         line: usize,
-        find: impl FnOnce() -> Result<Vec<u32>, Missing>,
-    ) -> Result<usize, Missing> {
+        find: impl FnOnce() -> Result<Vec<u32>, PlaceError>,
+    ) -> Result<usize, PlaceError> {
         let ends = match self.block_ends.get() {
             Some(ends) => ends,
             None => {
@@ -150,18 +148,18 @@ impl<'a> Page<'a> {
         Ok(ends.get(line).map_or(self.len(), |end| *end as usize))
     }
 
-    /// The blocks below what `anchors` name; `find` says it the first time.
+    /// The blocks below the lines that `anchors` name; `find` computes them at the first call.
     pub(super) fn blocks_below(
         &self,
         anchors: &[String],
-        find: impl FnOnce() -> Result<Vec<Regions>, Missing>,
-    ) -> Result<Rc<Vec<Regions>>, Missing> {
+        find: impl FnOnce() -> Result<Vec<Regions>, PlaceError>,
+    ) -> Result<Rc<Vec<Regions>>, PlaceError> {
         if let Some(known) = self.blocks.borrow().get(anchors) {
             return Ok(Rc::clone(known));
         }
         let found = Rc::new(find()?);
         let mut blocks = self.blocks.borrow_mut();
-        if blocks.len() == MOST_BLOCKS {
+        if blocks.len() == MAX_BLOCKS {
             blocks.clear();
         }
         blocks.insert(anchors.to_vec(), Rc::clone(&found));
@@ -201,14 +199,14 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Whether `wanted` stands at `at`.
+    /// Whether `wanted` is at line `at`.
     pub(super) fn fits(&self, fold: Fold, wanted: &[&[u8]], at: usize) -> bool {
         let fits =
             |(offset, line): (usize, &&[u8])| fold.key(self.content(at + offset)) == fold.key(line);
         at + wanted.len() <= self.len() && wanted.iter().enumerate().all(fits)
     }
 
-    fn index(&self, fold: Fold) -> Result<&Index, Missing> {
+    fn index(&self, fold: Fold) -> Result<&FoldIndex, PlaceError> {
         let [exact, trailing, surrounding, punctuation] = &self.indexes;
         let cell = match fold {
             Fold::Exact => exact,
@@ -220,21 +218,21 @@ impl<'a> Page<'a> {
             Some(index) => Ok(index),
             None => {
                 let keys = (0..self.len()).map(|line| hash(&fold.key(self.content(line))));
-                let index = Index::new(keys, &mut self.steps())?;
+                let index = FoldIndex::new(keys, &mut self.steps())?;
                 Ok(cell.get_or_init(|| index))
             }
         }
     }
 
-    /// Where `wanted` stands wholly within `region`, ascending; overlaps are places too. It takes
-    /// time in proportion to what is found, once there is an index. `wanted` is not empty.
+    /// Where `wanted` occurs within `region`, ascending, with overlaps. With an index it takes time in proportion to
+    /// the number of places. `wanted` is not empty.
     pub(super) fn places(&self, fold: Fold, wanted: &[&[u8]], region: &Range<usize>) -> Found {
         let last = region.end.min(self.len()).checked_sub(wanted.len());
         let Some(last) = last.filter(|last| *last >= region.start) else { return Ok(Vec::new()) };
         let index = self.index(fold)?;
         let Some(numbers) = index.numbers_of(fold, wanted) else { return Ok(Vec::new()) };
         let found = index.places(&numbers, &(region.start..last + 1), &mut self.steps())?;
-        // One place is where an edit happens: there, equal hashes are not enough.
+        // A single place will be edited, and equal hashes are not enough for that.
         match found.as_slice() {
             [only] if !self.fits(fold, wanted, *only) => Ok(Vec::new()),
             _ => Ok(found),
@@ -247,7 +245,7 @@ impl<'a> Page<'a> {
         fold: Fold,
         line: &[u8],
         region: &Range<usize>,
-    ) -> Result<Option<usize>, Missing> {
+    ) -> Result<Option<usize>, PlaceError> {
         if region.is_empty() {
             return Ok(None);
         }
@@ -266,8 +264,8 @@ struct Rarest<'a> {
     offset: usize,
 }
 
-impl Index {
-    fn new(keys: impl Iterator<Item = u64>, steps: &mut Steps<'_>) -> Result<Self, Missing> {
+impl FoldIndex {
+    fn new(keys: impl Iterator<Item = u64>, steps: &mut Steps<'_>) -> Result<Self, PlaceError> {
         let mut by_hash = HashMap::new();
         let (mut numbers, mut counts) = (Vec::new(), Vec::new());
         for key in keys {
@@ -332,7 +330,7 @@ impl Index {
             return one_by_one(steps);
         }
         let mut runs = self.runs.borrow_mut();
-        let runs = runs.get_or_insert_with(|| Runs::new(&self.sorted, &self.numbers));
+        let runs = runs.get_or_insert_with(|| SuffixArray::new(&self.sorted, &self.numbers));
         runs.deepen(run.len(), steps)?;
         let everywhere = runs.places(&self.numbers, run);
         // A small part of a file may have few of very many places.
@@ -376,10 +374,10 @@ mod tests {
 
     #[test]
     fn lines_without_their_endings() {
-        let page = Page::new(b"a\r\n\r\nb\r", Bounds::NONE).unwrap();
-        let contents: Vec<&[u8]> = (0..page.len()).map(|line| page.content(line)).collect();
+        let file_lines = FileLines::new(b"a\r\n\r\nb\r", Bounds::NONE).unwrap();
+        let contents: Vec<&[u8]> = (0..file_lines.len()).map(|line| file_lines.content(line)).collect();
         assert_eq!(contents, [&b"a"[..], b"", b"b\r"]);
-        assert_eq!(Page::new(b"", Bounds::NONE).unwrap().len(), 0);
+        assert_eq!(FileLines::new(b"", Bounds::NONE).unwrap().len(), 0);
     }
 
     proptest! {
@@ -390,14 +388,14 @@ mod tests {
             (from, to) in (0usize..40, 0usize..45),
         ) {
             let body: String = lines.iter().map(|line| format!("{line}\n")).collect();
-            let page = Page::new(body.as_bytes(), Bounds::NONE).unwrap();
+            let file_lines = FileLines::new(body.as_bytes(), Bounds::NONE).unwrap();
             let wanted: Vec<&[u8]> = wanted.iter().map(|line| line.as_bytes()).collect();
             for fold in Fold::ALL {
-                let end = to.min(page.len());
+                let end = to.min(file_lines.len());
                 let twin: Vec<usize> = (from..end)
-                    .filter(|at| at + wanted.len() <= end && page.fits(fold, &wanted, *at))
+                    .filter(|at| at + wanted.len() <= end && file_lines.fits(fold, &wanted, *at))
                     .collect();
-                prop_assert_eq!(page.places(fold, &wanted, &(from..to)).unwrap(), twin);
+                prop_assert_eq!(file_lines.places(fold, &wanted, &(from..to)).unwrap(), twin);
             }
         }
     }
@@ -405,14 +403,14 @@ mod tests {
     fn runs_of_lines_that_occur_often_are_found_in_their_region() {
         let lines: Vec<usize> = (0..4_000usize).map(|line| line * line % 11 % 2).collect();
         let body: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        let page = Page::new(body.as_bytes(), Bounds::NONE).unwrap();
+        let file_lines = FileLines::new(body.as_bytes(), Bounds::NONE).unwrap();
         let text: Vec<String> = lines[100..140].iter().map(usize::to_string).collect();
         let wanted: Vec<&[u8]> = text.iter().map(|line| line.as_bytes()).collect();
         for region in [0..4_000usize, 90..2_000, 100..140, 101..140] {
             let twin: Vec<usize> = (region.start..region.end.saturating_sub(wanted.len() - 1))
-                .filter(|at| page.fits(Fold::Exact, &wanted, *at))
+                .filter(|at| file_lines.fits(Fold::Exact, &wanted, *at))
                 .collect();
-            assert_eq!(page.places(Fold::Exact, &wanted, &region).unwrap(), twin);
+            assert_eq!(file_lines.places(Fold::Exact, &wanted, &region).unwrap(), twin);
         }
     }
 }

@@ -1,23 +1,23 @@
-//! How many lines of a text are still there after a change. It tells an edit from a replacement, by what
-//! is left and not by the name of a tool. Where lines stand does not matter: a line that moved is there.
+//! Counts the lines of a text that survive a change. The count distinguishes an edit from a replacement, whatever tool
+//! made the change. Positions do not matter: a line that moved survives.
 
 use std::collections::HashMap;
 
 use crate::text;
 
-/// Of a file with no more lines than this, an edit that names what it changes may change them all.
+/// In a file with at most so many lines, an edit may change all of them.
 const FEW_LINES: usize = 10;
 
-/// What is left of a text.
+/// How many lines of a text survive a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Survival {
-    /// Lines of the text before.
+pub struct SurvivingLines {
+    /// Lines of the text before the change.
     pub lines: usize,
-    /// Those of them that are there afterwards, too.
-    pub kept: usize,
+    /// Those of them that are in the text after it.
+    pub surviving: usize,
 }
 
-impl Survival {
+impl SurvivingLines {
     /// Compares two contents; `None` if one of them is no text.
     pub fn between(before: &[u8], after: &[u8]) -> Option<Self> {
         let before = text::decode(before, text::detect(before).ok()?);
@@ -26,23 +26,23 @@ impl Survival {
         for line in after.lines() {
             *left.entry(line).or_default() += 1;
         }
-        let (mut lines, mut kept) = (0, 0);
+        let (mut lines, mut surviving) = (0, 0);
         for line in before.lines() {
             lines += 1;
             if let Some(count) = left.get_mut(line).filter(|count| **count > 0) {
                 *count -= 1;
-                kept += 1;
+                surviving += 1;
             }
         }
-        Some(Self { lines, kept })
+        Some(Self { lines, surviving })
     }
 
-    /// Whether at least half of the lines are still there.
+    /// Whether at least half of the lines survive.
     pub fn is_half(self) -> bool {
-        self.kept >= self.lines - self.kept
+        self.surviving >= self.lines - self.surviving
     }
 
-    /// Whether the text before was so short that an edit of it may be any.
+    /// Whether the text before was so short that an edit may change all of it.
     pub fn was_short(self) -> bool {
         self.lines <= FEW_LINES
     }
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn half_of_the_lines_is_enough_and_less_is_not() {
-        let of = |before: &str, after: &str| Survival::between(before.as_bytes(), after.as_bytes());
+        let of = |before: &str, after: &str| SurvivingLines::between(before.as_bytes(), after.as_bytes());
         let four = "a\nb\nc\nd\n";
         for (after, half) in [
             ("a\nb\nx\ny\n", true),
@@ -72,14 +72,14 @@ mod tests {
 
     #[test]
     fn what_is_no_text_is_never_edited() {
-        assert_eq!(Survival::between(b"a\0b", b"a\0b"), None);
-        assert_eq!(Survival::between(b"text\n", b"a\0b"), None);
+        assert_eq!(SurvivingLines::between(b"a\0b", b"a\0b"), None);
+        assert_eq!(SurvivingLines::between(b"text\n", b"a\0b"), None);
     }
 
     #[test]
     fn ten_lines_are_few() {
         let text = |lines: usize| "line\n".repeat(lines);
-        let of = |lines| Survival::between(text(lines).as_bytes(), b"").unwrap();
+        let of = |lines| SurvivingLines::between(text(lines).as_bytes(), b"").unwrap();
         assert!(of(10).was_short());
         assert!(!of(11).was_short());
     }

@@ -1,21 +1,20 @@
-//! The lines of a file in the order of what follows them (a suffix array): where a run of lines stands is
-//! then found in time that does not grow with how often each of its lines occurs. Lines are numbers here;
-//! equal ones have equal numbers. Changes nothing.
+//! A suffix array of the lines of a file: the places sorted by the lines that follow them. A run of lines is found in
+//! time that does not grow with how often its lines occur. Lines are numbers here; equal lines have equal numbers.
 
 use crate::Result;
 use crate::bounds::Steps;
 
-/// All places of a file, sorted by the lines that begin there.
-pub(super) struct Runs {
+/// All places of a file, sorted by the lines from there on.
+pub(super) struct SuffixArray {
     /// The places.
     order: Vec<u32>,
-    /// By place: places where the same `depth` lines begin have the same number, and numbers are in order.
+    /// The rank of each place: places with the same next `depth` lines have the same rank, and ranks are in order.
     ranks: Vec<u32>,
     /// How many lines from each place on are sorted.
     depth: usize,
 }
 
-impl Runs {
+impl SuffixArray {
     /// `order` are all places by their line; `lines` has the line of each place.
     pub(super) fn new(order: &[u32], lines: &[u32]) -> Self {
         Self { order: order.to_vec(), ranks: lines.to_vec(), depth: 1 }
@@ -104,7 +103,7 @@ mod tests {
                 .iter()
                 .map(|line| known.iter().position(|one| one == line).map(|at| at as u32))
                 .collect();
-            let mut runs = Runs::new(&order, &dense);
+            let mut runs = SuffixArray::new(&order, &dense);
             runs.deepen(wanted.len(), &mut Bounds::NONE.steps()).unwrap();
             let mut found = match dense_wanted {
                 Some(wanted) => runs.places(&dense, &wanted).to_vec(),

@@ -1,12 +1,11 @@
-//! Files that decide what programs of others do later, by names alone: programs run them or obey them by
-//! themselves, without anybody naming them. What a person runs by name (a Makefile, package.json,
-//! conftest.py) is not among them. Git's own files are in [`crate::git`].
+//! Files that programs run or obey by themselves, such as `.envrc` or a workflow, by their names. Files that a person
+//! runs by name (a Makefile, package.json, conftest.py) are not among them. Git's own files are in [`crate::git`].
 
 use crate::{Name, WsPath};
 
-/// Names of such files and folders, at any depth. Of a folder everything in it counts.
+/// Names of such files and folders, at any depth. In such a folder every file counts.
 const ALONE: [&[u8]; 4] = [b".envrc", b".husky", b".devcontainer", b".devcontainer.json"];
-/// The same where they lie in a folder of a certain name.
+/// The same for names in a folder with a certain name.
 const BELOW: [(&[u8], &[u8]); 4] = [
     (b".vscode", b"tasks.json"),
     (b".github", b"workflows"),
@@ -14,18 +13,18 @@ const BELOW: [(&[u8], &[u8]); 4] = [
     (b".cargo", b"config"),
 ];
 
-/// Whether a path is that of such a file or folder, or below such a folder.
-pub fn is_named_so(path: &WsPath) -> bool {
+/// Whether a path is such a file or folder, or inside of such a folder.
+pub fn is_auto_run(path: &WsPath) -> bool {
     let names: Vec<Name> = path.names().collect();
     let alone = names.iter().any(|name| ALONE.contains(&name.as_bytes()));
     let is_pair = |pair: &[Name]| BELOW.contains(&(pair[0].as_bytes(), pair[1].as_bytes()));
     alone || names.windows(2).any(is_pair)
 }
 
-/// Whether such a file may come with a folder that arrives here whole, or be reached through a link here.
-pub fn may_lie_below(path: &WsPath) -> bool {
+/// Whether a folder that is moved to this path, or a link at it, may bring such a file.
+pub fn may_contain_auto_run(path: &WsPath) -> bool {
     let last = path.name();
-    is_named_so(path)
+    is_auto_run(path)
         || last.is_some_and(|name| BELOW.iter().any(|(folder, _)| *folder == name.as_bytes()))
 }
 
@@ -51,7 +50,7 @@ mod tests {
             "/.cargo/config.toml",
             "/crates/a/.cargo/config",
         ] {
-            assert!(is_named_so(&path(text)), "{text}");
+            assert!(is_auto_run(&path(text)), "{text}");
         }
         for text in [
             "/Makefile",
@@ -62,15 +61,15 @@ mod tests {
             "/cargo/config.toml",
             "/docs/envrc",
         ] {
-            assert!(!is_named_so(&path(text)), "{text}");
+            assert!(!is_auto_run(&path(text)), "{text}");
         }
     }
 
     #[test]
     fn a_folder_that_arrives_may_bring_them() {
         for text in ["/.github", "/.vscode", "/.cargo", "/.husky", "/a/.github"] {
-            assert!(may_lie_below(&path(text)), "{text}");
+            assert!(may_contain_auto_run(&path(text)), "{text}");
         }
-        assert!(!may_lie_below(&path("/src")));
+        assert!(!may_contain_auto_run(&path("/src")));
     }
 }

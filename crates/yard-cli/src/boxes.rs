@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use yard_disk::Keeping;
+use yard_disk::RetentionLimits;
 use yard_kernel::{Boxed, TerminalLimits};
-use yard_sandbox::{Limits, Sandbox, SharedMemory, Wish};
+use yard_sandbox::{CommandLimits, Sandbox, SandboxConfig, SharedMemory};
 
 use crate::config::Commands;
 use crate::toolchains::FoundPrograms;
@@ -51,7 +51,7 @@ impl ServerBoxes {
 }
 
 /// The same box, with the limits that the operator configured.
-fn configured(mut boxed: Boxed, limits: Limits, commands: &Commands) -> Boxed {
+fn configured(mut boxed: Boxed, limits: CommandLimits, commands: &Commands) -> Boxed {
     boxed.limits = limits;
     boxed.keeping = keeping(commands);
     boxed.terminals = terminals(commands);
@@ -82,13 +82,13 @@ fn probe(
 ) -> Sandbox {
     // Without the path of this binary no command can run, and the probe says so.
     let helper = std::env::current_exe().unwrap_or_default();
-    let wish = Wish {
+    let wish = SandboxConfig {
         allow_unconfined: commands.allow_unconfined,
         shown: commands.show.clone(),
         programs: find_programs(&user).programs,
         scratch: data.to_owned(),
         all_memory,
-        ..Wish::default()
+        ..SandboxConfig::default()
     };
     Sandbox::probe(helper, wish)
 }
@@ -108,10 +108,10 @@ fn mib(count: u64) -> u64 {
 }
 
 /// How much of what commands say and build is kept.
-pub(crate) fn keeping(commands: &Commands) -> Keeping {
-    let usual = Keeping::default();
+pub(crate) fn keeping(commands: &Commands) -> RetentionLimits {
+    let usual = RetentionLimits::default();
     let days = |count: u64| Duration::from_secs(count.saturating_mul(24 * 3_600));
-    Keeping {
+    RetentionLimits {
         stream_bytes: commands.output_mib.map_or(usual.stream_bytes, mib),
         total_bytes: commands.kept_output_mib.map_or(usual.total_bytes, mib),
         age: commands.kept_output_days.map_or(usual.age, days),
@@ -133,10 +133,10 @@ fn terminals(commands: &Commands) -> TerminalLimits {
 }
 
 /// What a command may use on one person's machine.
-pub(crate) fn limits(commands: &Commands) -> Limits {
-    let usual = Limits::default();
+pub(crate) fn limits(commands: &Commands) -> CommandLimits {
+    let usual = CommandLimits::default();
     let minutes = |count: u64| Duration::from_secs(count.saturating_mul(60));
-    Limits {
+    CommandLimits {
         wall: commands.run_minutes.map_or(usual.wall, minutes),
         cpu_seconds: commands.cpu_seconds.or(usual.cpu_seconds),
         memory_bytes: commands.memory_mib.map_or(usual.memory_bytes, mib),
@@ -149,17 +149,18 @@ pub(crate) fn limits(commands: &Commands) -> Limits {
 }
 
 /// What a command may use on a server: of memory, what its workspace may.
-fn served_limits(commands: &Commands) -> Limits {
+fn served_limits(commands: &Commands) -> CommandLimits {
     let shared = shared_memory(commands);
     let most = shared.workspace_bytes;
     let memory_bytes = commands.memory_mib.map_or(most, mib).min(most);
-    Limits { memory_bytes, shared_memory: Some(shared), ..limits(commands) }
+    CommandLimits { memory_bytes, shared_memory: Some(shared), ..limits(commands) }
 }
 
 /// The memory that a server's commands share: all of them may take what one may on a person's machine, and those
 /// of one workspace half of that, so that none takes the memory of all others.
 fn shared_memory(commands: &Commands) -> SharedMemory {
-    let all_bytes = commands.all_memory_mib.map_or_else(|| Limits::default().memory_bytes, mib);
+    let all_bytes =
+        commands.all_memory_mib.map_or_else(|| CommandLimits::default().memory_bytes, mib);
     let workspace_bytes = commands.workspace_memory_mib.map_or(all_bytes / 2, mib).min(all_bytes);
     SharedMemory { workspace_bytes, all_bytes }
 }

@@ -10,7 +10,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use yard_disk::Keeping;
+use yard_disk::RetentionLimits;
 use yard_disk::kept_name::retention_of;
 use yard_store::Retention;
 
@@ -26,7 +26,7 @@ pub(crate) struct Part {
     /// Which of the files in them count.
     counts: fn(&Path) -> bool,
     /// How many bytes are kept at most, where that is bounded.
-    budget: fn(&Keeping) -> Option<u64>,
+    budget: fn(&RetentionLimits) -> Option<u64>,
     /// Whether it can be made again, so that `--clear` removes it.
     pub(crate) is_remade: bool,
 }
@@ -40,7 +40,7 @@ const fn part(name: &'static str, entries: &'static [&'static str]) -> Part {
 const fn remade(
     name: &'static str,
     entries: &'static [&'static str],
-    budget: fn(&Keeping) -> Option<u64>,
+    budget: fn(&RetentionLimits) -> Option<u64>,
 ) -> Part {
     Part { name, entries, counts: |_| true, budget, is_remade: true }
 }
@@ -118,7 +118,7 @@ fn files_below(mut ahead: Vec<PathBuf>) -> Vec<PathBuf> {
 }
 
 /// What a part may hold at most.
-pub(crate) fn budget(part: &Part, keeping: &Keeping) -> Option<u64> {
+pub(crate) fn budget(part: &Part, keeping: &RetentionLimits) -> Option<u64> {
     (part.budget)(keeping)
 }
 

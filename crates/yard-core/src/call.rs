@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::{Fault, FaultCode, Reading, Result, Timestamp, WsPath};
+use crate::{Fault, FaultCode, ReadAccess, Result, Timestamp, WsPath};
 
 /// Clock, randomness and machine identity. Only the composition root implements it for real.
 pub trait World: Send + Sync {
@@ -37,7 +37,7 @@ pub struct Call {
     deadline: Option<Timestamp>,
     cancelled: Arc<AtomicBool>,
     progress: Option<Arc<dyn Progress>>,
-    reading: Option<Arc<dyn Reading>>,
+    reading: Option<Arc<dyn ReadAccess>>,
 }
 
 impl Call {
@@ -49,13 +49,13 @@ impl Call {
 
     /// The same call, for a caller who may read only some of the files.
     #[must_use]
-    pub fn with_read_access(mut self, reading: Option<Arc<dyn Reading>>) -> Self {
+    pub fn with_read_access(mut self, reading: Option<Arc<dyn ReadAccess>>) -> Self {
         self.reading = reading;
         self
     }
 
     /// What the caller may read, where that is not everything.
-    pub fn reading(&self) -> Option<&dyn Reading> {
+    pub fn reading(&self) -> Option<&dyn ReadAccess> {
         self.reading.as_deref()
     }
 

@@ -150,7 +150,13 @@ impl Style {
 }
 
 /// Adds the hunks; false once one does not fit.
-fn hunks(output: &mut BoundedText, old: &str, new: &str, style: &Style, bounds: Bounds<'_>) -> Result<bool> {
+fn hunks(
+    output: &mut BoundedText,
+    old: &str,
+    new: &str,
+    style: &Style,
+    bounds: Bounds<'_>,
+) -> Result<bool> {
     let mut part = Part { old, new, first: 0 };
     if part.most_lines() > MAX_LINES {
         part = part.trimmed(style.context());

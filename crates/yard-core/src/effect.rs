@@ -99,7 +99,7 @@ impl PathEffect {
 
 /// The chat whose changes count as the caller's own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Whose {
+pub struct ChatScope {
     /// The chat that the call belongs to.
     pub chat: Option<ChatId>,
     /// The actor whose default chat that is: the actor's changes in no chat belong to it, too.

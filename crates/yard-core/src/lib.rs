@@ -3,9 +3,9 @@
 //! An operation is a plain value, a path is always validated, and every kind of failure is a [`FaultCode`]. Nothing in
 //! this crate opens a file, reads a clock, draws a random number or waits: callers pass what it needs (see [`World`]).
 
+pub mod auto_run;
 pub mod bounds;
 pub mod call;
-pub mod auto_run;
 pub mod diff;
 pub mod effect;
 mod fast_map;
@@ -32,7 +32,7 @@ pub mod time;
 
 pub use bounds::Bounds;
 pub use call::{Call, Progress, World};
-pub use effect::{Dial, Effect, EffectKind, PathEffect, Whose};
+pub use effect::{ChatScope, Dial, Effect, EffectKind, PathEffect};
 pub use fast_map::FastMap;
 pub use fault::{Fault, FaultCode, Subject};
 pub use hash::ContentHash;
@@ -42,7 +42,7 @@ pub use id::{
 };
 pub use limits::Limits;
 pub use path::{Name, PathError, WsPath};
-pub use read_access::Reading;
+pub use read_access::ReadAccess;
 pub use role::Role;
 pub use state::{Author, FileKind, FileState, FileType, Signature};
 pub use time::Timestamp;

@@ -9,10 +9,10 @@
 mod anchor;
 mod apply;
 mod check;
+mod file_lines;
 mod freeform;
 mod indent;
 mod names;
-mod file_lines;
 mod place;
 mod print;
 mod reader;
@@ -21,12 +21,12 @@ mod suffix_array;
 mod tree;
 mod unified;
 
-pub use apply::{Applied, Landed, apply, apply_within};
+pub use apply::{Applied, AppliedHunk, apply, apply_within};
 pub use check::check;
 pub use names::diff_label;
 pub use place::Pass;
 pub use reverse::reverse;
-pub use tree::{Change, Job, apply_all, jobs};
+pub use tree::{FileUpdate, Job, apply_all, jobs};
 
 use crate::{Fault, FaultCode};
 
@@ -39,7 +39,7 @@ pub struct Patch {
 
 /// The form in which a section was written. It decides how its hunks are placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum PatchForm {
     /// A unified diff, of git or of GNU diff.
     Unified,
     /// The Begin/End Patch envelope.
@@ -71,7 +71,7 @@ pub enum Transfer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilePatch {
     /// The form in which it was written.
-    pub form: Form,
+    pub form: PatchForm,
     /// The line of the patch, from 1, with which it begins.
     pub line: usize,
     /// What happens.
@@ -199,23 +199,23 @@ pub fn parse(text: &str) -> Result<Patch, PatchError> {
         return Err(PatchError::new(1, ESCAPED_LINE_BREAKS));
     }
     let patch = match form_of(text)? {
-        Form::Unified => unified::parse(text)?,
-        Form::Freeform => freeform::parse(text)?,
+        PatchForm::Unified => unified::parse(text)?,
+        PatchForm::Freeform => freeform::parse(text)?,
     };
     check(&patch)?;
     Ok(patch)
 }
 
 /// The form of a patch, by the first line that only one of the forms has.
-fn form_of(text: &str) -> Result<Form, PatchError> {
+fn form_of(text: &str) -> Result<PatchForm, PatchError> {
     let mut lines = text.lines().enumerate().peekable();
     while let Some((at, line)) = lines.next() {
         let next = lines.peek().map_or("", |(_, next)| next);
         if unified::begins_section(line, next) {
-            return Ok(Form::Unified);
+            return Ok(PatchForm::Unified);
         }
         if freeform::is_header(line) {
-            return Ok(Form::Freeform);
+            return Ok(PatchForm::Freeform);
         }
         if line.starts_with("*** ") && next.starts_with("--- ") {
             let message = "this is a context diff; send a unified one (`diff -u`)";
@@ -225,7 +225,10 @@ fn form_of(text: &str) -> Result<Form, PatchError> {
     match text.lines().position(|line| line.starts_with("@@")) {
         Some(at) => Err(PatchError::new(
             at + 1,
-            format!("a hunk, but no line above it says of which file. {}", sentence(EXPECTED_FORMS)),
+            format!(
+                "a hunk, but no line above it says of which file. {}",
+                sentence(EXPECTED_FORMS)
+            ),
         )),
         None => Err(PatchError::new(1, EXPECTED_FORMS)),
     }

@@ -7,7 +7,7 @@
 use crate::WsPath;
 
 /// The read access of one caller, by the rules of a workspace.
-pub trait Reading: Send + Sync {
+pub trait ReadAccess: Send + Sync {
     /// Whether the contents of the file at this path may be read.
     fn may_read(&self, path: &WsPath) -> bool;
 
@@ -21,7 +21,7 @@ pub trait Reading: Send + Sync {
     fn withholds_all_below(&self, folder: &WsPath) -> bool;
 
     /// This access as a text, which is stored with output that may repeat what the caller could read. Later,
-    /// [`Reading::may_see`] decides who may read that output.
+    /// [`ReadAccess::may_see`] decides who may read that output.
     fn note(&self) -> String;
 
     /// Whether this caller may read everything that the caller of `note` could.

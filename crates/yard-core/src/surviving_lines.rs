@@ -54,7 +54,9 @@ mod tests {
 
     #[test]
     fn half_of_the_lines_is_enough_and_less_is_not() {
-        let of = |before: &str, after: &str| SurvivingLines::between(before.as_bytes(), after.as_bytes());
+        let of = |before: &str, after: &str| {
+            SurvivingLines::between(before.as_bytes(), after.as_bytes())
+        };
         let four = "a\nb\nc\nd\n";
         for (after, half) in [
             ("a\nb\nx\ny\n", true),

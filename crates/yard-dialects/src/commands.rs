@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use yard_core::op::Landed;
 use yard_core::{Fault, FaultCode, FileKind, Subject, WsPath};
-use yard_gate::{Access, Command, Completion, Finished, HostTraffic, NotKept, Said, Stopped};
+use yard_gate::{
+    Access, CapturedOutput, Command, Completion, Finished, HostTraffic, NotKept, StopReason,
+};
 
 use crate::tool::{Context, Stop};
 use crate::{args, hidden_words, limit_words};
@@ -33,7 +35,11 @@ pub(crate) fn look(context: &Context<'_>, command: &Command) -> Result<Finished,
 }
 
 /// All that a command wrote to a stream, up to `most` bytes.
-pub(crate) fn all_said(context: &Context<'_>, said: &Said, most: u64) -> Result<Vec<u8>, Stop> {
+pub(crate) fn all_said(
+    context: &Context<'_>,
+    said: &CapturedOutput,
+    most: u64,
+) -> Result<Vec<u8>, Stop> {
     Ok(context.attempt.whole_output(said, most)?)
 }
 
@@ -106,7 +112,7 @@ pub(crate) struct Told {
 }
 
 /// What a stream said: of much, the beginning and the end, and between them where the whole is.
-pub(crate) fn told(context: &Context<'_>, said: &Said) -> Told {
+pub(crate) fn told(context: &Context<'_>, said: &CapturedOutput) -> Told {
     let left_out = said.left_out();
     let mut text = String::from_utf8_lossy(&said.head).into_owned();
     if left_out > 0 {
@@ -121,7 +127,7 @@ pub(crate) fn told(context: &Context<'_>, said: &Said) -> Told {
 }
 
 /// Where the whole of a stream is, and how to go on.
-fn whole(context: &Context<'_>, said: &Said) -> String {
+fn whole(context: &Context<'_>, said: &CapturedOutput) -> String {
     let Some(whole) = &said.whole else { return String::new() };
     let path = context.shown(&whole.path);
     let what = match whole.bytes == said.total {
@@ -138,7 +144,7 @@ pub(crate) fn code(finished: &Finished) -> i32 {
 
 /// Whether it ran out of time.
 pub(crate) fn is_out_of_time(finished: &Finished) -> bool {
-    finished.ran.ended.stopped == Some(Stopped::Wall)
+    finished.ran.ended.stopped == Some(StopReason::Wall)
 }
 
 /// Why it was ended, and what became of what it changed; `None` if it just ran and changed nothing.

@@ -4,14 +4,14 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use yard_core::op::{self, PatchedFile};
-use yard_core::patch::{self, Action, FilePatch, Form, Landed, Pass, Patch, Transfer};
+use yard_core::patch::{self, Action, AppliedHunk, FilePatch, Pass, Patch, PatchForm, Transfer};
 use yard_core::{Fault, Subject};
 
 use crate::tool::{Context, Stop};
 
 /// What a patch left.
 pub(crate) struct Done {
-    form: Form,
+    form: PatchForm,
     /// File by file.
     pub(crate) files: Vec<PatchedFile>,
 }
@@ -30,7 +30,7 @@ pub(crate) struct Placed {
 /// Does a patch: all of it, or nothing.
 pub(crate) fn apply(context: &Context<'_>, text: &str) -> Result<Done, Stop> {
     let mut patch = patch::parse(text).map_err(|error| Fault::from(error).about(Subject::Patch))?;
-    let form = patch.files.first().map_or(Form::Unified, |file| file.form);
+    let form = patch.files.first().map_or(PatchForm::Unified, |file| file.form);
     place_in_workspace(&mut patch, context)?;
     let files = context.perform(op::ApplyPatch { patch })?.files;
     Ok(Done { form, files })
@@ -69,10 +69,10 @@ impl Done {
     }
 
     /// An envelope states no lines: that a hunk of one was looked for is no news.
-    fn is_news(&self, landed: &Landed) -> bool {
+    fn is_news(&self, landed: &AppliedHunk) -> bool {
         match landed.pass {
             Pass::Stated => false,
-            Pass::Exact => self.form == Form::Unified,
+            Pass::Exact => self.form == PatchForm::Unified,
             _ => true,
         }
     }

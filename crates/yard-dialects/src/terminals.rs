@@ -6,7 +6,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 use yard_core::{Fault, WsPath};
-use yard_gate::{Screen, Stopped, TerminalInfo, TerminalLook, Why};
+use yard_gate::{Screen, StopReason, TerminalInfo, TerminalLook, Why};
 
 use crate::context::paths_in_words;
 use crate::tool::{Context, Stop};
@@ -129,14 +129,14 @@ fn because(context: &Context<'_>, seen: &TerminalLook) -> String {
     let hidden = if glance.echoes { "" } else { "; what is typed is not shown" };
     match glance.why {
         Why::Ended => match glance.end.and_then(|ended| Some((ended.stopped?, ended.took))) {
-            Some((Stopped::Cancelled, _)) if seen.ended.is_some() => {
+            Some((StopReason::Cancelled, _)) if seen.ended.is_some() => {
                 format!("it was ended: {}", seen.ended.as_deref().unwrap_or_default())
             }
             None => "the program ended".to_owned(),
-            Some((Stopped::Cancelled, _)) => {
+            Some((StopReason::Cancelled, _)) => {
                 "it was ended, with everything that it had started".to_owned()
             }
-            Some((Stopped::Wall, _)) => {
+            Some((StopReason::Wall, _)) => {
                 limit_words::end_of_life(context.session().terminals().longest_life())
             }
             Some((why, took)) => {

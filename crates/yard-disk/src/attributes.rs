@@ -29,7 +29,8 @@ impl Disk {
         let to_fault = |errno| write_fault(errno, path);
         let (parent, name) = self.parent_of(path).map_err(to_fault)?;
         let flags = AtFlags::EACCESS | AtFlags::SYMLINK_NOFOLLOW;
-        rustix::fs::accessat(&parent, name.as_bytes(), Access::WRITE_OK, flags).map_err(to_fault)?;
+        rustix::fs::accessat(&parent, name.as_bytes(), Access::WRITE_OK, flags)
+            .map_err(to_fault)?;
         let user = rustix::process::geteuid();
         if user.is_root() || stat.owner.0 == user.as_raw() {
             return Ok(());
@@ -122,7 +123,7 @@ fn not_copied(name: &[u8], errno: Errno, path: &WsPath) -> Fault {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt as _;
     use std::path::Path;
@@ -135,7 +136,7 @@ mod tests {
     const SOMEBODY: u32 = 65_534;
 
     /// Runs `work` in a thread that is an ordinary user, who owns `folder`.
-    fn as_ordinary_user(folder: &Path, work: impl FnOnce() + Send) {
+    pub(crate) fn as_ordinary_user(folder: &Path, work: impl FnOnce() + Send) {
         let user = Uid::from_raw(SOMEBODY);
         if rustix::process::geteuid().is_root() {
             rustix::fs::chown(folder, Some(user), Some(Gid::from_raw(SOMEBODY))).unwrap();

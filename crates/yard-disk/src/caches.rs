@@ -14,10 +14,10 @@ use rustix::io::Errno;
 use yard_core::Result;
 use yard_sandbox::{Cache, CacheLayer};
 
-use crate::removal_queue::Dropped;
 use crate::folders::{entries_in, open_file, open_folder, open_in_data, unusable};
-use crate::runs::{OPAQUE, RunFolder, is_opaque};
 use crate::opened::{Opened, size_of};
+use crate::removal_queue::RemovalQueue;
+use crate::runs::{OPAQUE, RunFolder, is_opaque};
 
 /// The folder of all caches, in the data folder.
 const FOLDER: &str = "caches";
@@ -36,12 +36,12 @@ type DiskResult<T = ()> = std::result::Result<T, Errno>;
 pub struct Caches {
     folder: OwnedFd,
     path: PathBuf,
-    dropped: Dropped,
+    dropped: RemovalQueue,
 }
 
 /// Whether the files that a command added to the caches are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Added {
+pub enum CacheUpdate {
     /// They are stored, if there were any.
     Kept,
     /// They are not, because the caches are full.
@@ -50,7 +50,7 @@ pub enum Added {
 
 impl Caches {
     /// Opens (or makes) the folder of the caches.
-    pub fn open(state: &Path, dropped: &Dropped) -> Result<Self> {
+    pub fn open(state: &Path, dropped: &RemovalQueue) -> Result<Self> {
         let folder = open_in_data(state, FOLDER)?;
         Ok(Self { folder, path: state.join(FOLDER), dropped: dropped.clone() })
     }
@@ -62,7 +62,13 @@ impl Caches {
         std::iter::once(own).chain(others).collect::<DiskResult<_>>().map_err(unusable)
     }
 
-    fn layer(&self, run: &RunFolder, name: &str, at: &Path, persons: &Path) -> DiskResult<CacheLayer> {
+    fn layer(
+        &self,
+        run: &RunFolder,
+        name: &str,
+        at: &Path,
+        persons: &Path,
+    ) -> DiskResult<CacheLayer> {
         open_folder(self.folder.as_fd(), name)?;
         let (upper, work) = (format!("{FOLDER}-{name}"), format!("{FOLDER}-{name}-work"));
         for folder in [&upper, &work] {
@@ -78,11 +84,11 @@ impl Caches {
     }
 
     /// Stores the files that a run added to its layers, if all caches together then have at most `most` bytes.
-    pub fn keep(&self, layers: &[CacheLayer], most: u64) -> Result<Added> {
+    pub fn keep(&self, layers: &[CacheLayer], most: u64) -> Result<CacheUpdate> {
         self.keep_all(layers, most).map_err(unusable)
     }
 
-    fn keep_all(&self, layers: &[CacheLayer], most: u64) -> DiskResult<Added> {
+    fn keep_all(&self, layers: &[CacheLayer], most: u64) -> DiskResult<CacheUpdate> {
         let mut changed = Vec::new();
         for layer in layers {
             let upper = open_folder(rustix::fs::CWD, layer.upper.as_os_str())?;
@@ -91,7 +97,7 @@ impl Caches {
             }
         }
         if changed.is_empty() {
-            return Ok(Added::Kept);
+            return Ok(CacheUpdate::Kept);
         }
         let _lock = self.lock()?;
         let mut size = match self.noted_size() {
@@ -108,7 +114,7 @@ impl Caches {
             self.note_size(size)?;
         }
         if size + added > most {
-            return Ok(Added::NoRoom);
+            return Ok(CacheUpdate::NoRoom);
         }
         // Recorded before anything is moved, so that after a crash the caches are never larger than recorded.
         self.note_size(size + added)?;
@@ -118,7 +124,7 @@ impl Caches {
             let merge = Merge { caches: self, hides: !layer.persons.as_os_str().is_empty() };
             merge.folder(&upper, &under, 0)?;
         }
-        Ok(Added::Kept)
+        Ok(CacheUpdate::Kept)
     }
 
     fn lock(&self) -> DiskResult<OwnedFd> {
@@ -201,7 +207,9 @@ impl Merge<'_> {
         if kind_at(under, name)? != Some(RawType::Directory) {
             return rustix::fs::unlinkat(under, name, AtFlags::empty());
         }
-        let _open = Opened::at(under, name)?;
+        // A folder without write permission cannot be moved to another folder. Its mode is not restored: the queue
+        // deletes it, and needs to write into it.
+        rustix::fs::chmodat(under, name, Mode::RWXU, AtFlags::empty())?;
         self.caches.dropped.take_any(under, name)
     }
 }

@@ -3,8 +3,8 @@
 
 use yard_core::{Fault, FaultCode, Result, RunId, WsPath};
 
+use crate::output_store::{OutputStore, OutputWriter, full_output_name};
 use crate::runs::RunFolder;
-use crate::output_store::{Spill, Spills, full_output_name};
 
 /// Bytes of the beginning and of the end of a stream that an answer may show.
 const HEAD: usize = 24 << 10;
@@ -12,7 +12,7 @@ const TAIL: usize = 40 << 10;
 
 /// The output of a command on one of its streams.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct CapturedOutput {
     /// The beginning; all of it, if it is short.
     pub head: Vec<u8>,
     /// The end, if bytes in between are left out.
@@ -20,19 +20,19 @@ pub struct Said {
     /// The length of the stream.
     pub total: u64,
     /// The file with the stream, if bytes are left out here.
-    pub whole: Option<Whole>,
+    pub whole: Option<OutputFile>,
 }
 
 /// The file of a stream, from its beginning on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Whole {
+pub struct OutputFile {
     /// Its path for tools.
     pub path: WsPath,
     /// The length of the file: that of the stream, or the limit.
     pub bytes: u64,
 }
 
-impl Said {
+impl CapturedOutput {
     /// How many bytes between head and tail are left out.
     pub fn left_out(&self) -> u64 {
         self.total - (self.head.len() + self.tail.len()) as u64
@@ -50,28 +50,33 @@ impl Said {
     }
 
     /// Reads it from the folder of its run.
-    pub fn kept(folder: &RunFolder, stream: &str, run: RunId, spills: &Spills) -> Result<Self> {
+    pub fn kept(
+        folder: &RunFolder,
+        stream: &str,
+        run: RunId,
+        spills: &OutputStore,
+    ) -> Result<Self> {
         let Some(bytes) = folder.kept(stream)? else { return Ok(Self::default()) };
         let (mut output, in_file) = parse(&bytes)
             .ok_or_else(|| Fault::new(FaultCode::Io, "what the command said cannot be read"))?;
         if in_file > 0 {
             // The file may have been removed since.
             let path = spills.find(run, stream);
-            output.whole = path.map(|path| Whole { path, bytes: in_file });
+            output.whole = path.map(|path| OutputFile { path, bytes: in_file });
         }
         Ok(output)
     }
 }
 
-/// Parses what [`Said::keep`] wrote: the output, and how many bytes of the stream are in a file.
-fn parse(bytes: &[u8]) -> Option<(Said, u64)> {
+/// Parses what [`CapturedOutput::keep`] wrote: the output, and how many bytes of the stream are in a file.
+fn parse(bytes: &[u8]) -> Option<(CapturedOutput, u64)> {
     let line = bytes.iter().position(|byte| *byte == b'\n')?;
     let mut numbers = std::str::from_utf8(&bytes[..line]).ok()?.split(' ');
     let (total, head) = (numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?);
     // Older programs wrote no files, and so no third number.
     let in_file = numbers.next().map_or(Some(0), |number| number.parse().ok())?;
     let (head, tail) = bytes[line + 1..].split_at_checked(head)?;
-    let output = Said { head: head.to_vec(), tail: tail.to_vec(), total, whole: None };
+    let output = CapturedOutput { head: head.to_vec(), tail: tail.to_vec(), total, whole: None };
     Some((output, in_file))
 }
 
@@ -87,7 +92,7 @@ pub struct Capture<'a> {
 enum FullOutput {
     /// There is none yet, because all of the stream fits into an answer. It may have this many bytes.
     Pending(u64),
-    File(Spill),
+    File(OutputWriter),
     /// There will be none, because it is not allowed or cannot be made.
     Never,
 }
@@ -124,22 +129,22 @@ impl<'a> Capture<'a> {
         let Ok(file) = self.folder.create(&full_output_name(self.stream)) else {
             return FullOutput::Never;
         };
-        let mut file = Spill::new(file, room);
+        let mut file = OutputWriter::new(file, room);
         file.take(&self.excerpt.head);
         file.take(&self.excerpt.recent);
         FullOutput::File(file)
     }
 
     /// The captured output. Its file is moved to the stored ones.
-    pub fn finish(self, run: RunId, spills: &Spills) -> Said {
+    pub fn finish(self, run: RunId, spills: &OutputStore) -> CapturedOutput {
         let whole = match &self.whole {
             FullOutput::File(file) if file.written() > 0 => {
                 let path = spills.take(self.folder, run, self.stream).ok();
-                path.map(|path| Whole { path, bytes: file.written() })
+                path.map(|path| OutputFile { path, bytes: file.written() })
             }
             _ => None,
         };
-        Said { whole, ..self.excerpt.said() }
+        CapturedOutput { whole, ..self.excerpt.said() }
     }
 }
 
@@ -185,7 +190,7 @@ impl Excerpt {
     }
 
     /// The output that is shown.
-    pub fn said(mut self) -> Said {
+    pub fn said(mut self) -> CapturedOutput {
         let cut = self.recent.len().saturating_sub(TAIL);
         self.recent.drain(..cut);
         joined(self.head, self.recent, self.total)
@@ -193,11 +198,11 @@ impl Excerpt {
 }
 
 /// The output, with head and tail joined if nothing is left out between them.
-fn joined(mut head: Vec<u8>, mut tail: Vec<u8>, total: u64) -> Said {
+fn joined(mut head: Vec<u8>, mut tail: Vec<u8>, total: u64) -> CapturedOutput {
     if (head.len() + tail.len()) as u64 == total {
         head.append(&mut tail);
     }
-    Said { head, tail, total, whole: None }
+    CapturedOutput { head, tail, total, whole: None }
 }
 
 #[cfg(test)]

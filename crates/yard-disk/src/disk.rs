@@ -20,7 +20,7 @@ use yard_core::path::RESERVED_NAME;
 use yard_core::{Fault, FaultCode, FileKind, Name, Result, Subject, WsPath};
 use yard_store::RootIdentity;
 
-pub use resolve::Spot;
+pub use resolve::ResolvedPath;
 
 use crate::faults::{errno_of, is_folder, not_found, read_fault, special, write_fault};
 use crate::folders::rename_new;
@@ -184,10 +184,10 @@ impl Disk {
                 self.open_seen(path, &stat).map(|(file, stat)| (path.clone(), file, stat))
             }
             Ok(_) | Err(Errno::LOOP | Errno::XDEV) => match self.locate(path, true)? {
-                Spot::Present { path, .. } => {
+                ResolvedPath::Present { path, .. } => {
                     self.open_file(&path).map(|(file, stat)| (path, file, stat))
                 }
-                Spot::Missing { .. } | Spot::Blocked { .. } => Err(not_found(path)),
+                ResolvedPath::Missing { .. } | ResolvedPath::Blocked { .. } => Err(not_found(path)),
             },
             Err(Errno::NOTDIR) => Err(not_found(path)),
             Err(errno) => Err(read_fault(errno, path)),
@@ -310,7 +310,8 @@ impl Disk {
         self.probe(DiskCall::Move).map_err(to_fault)?;
         let (from_parent, from_name) = self.parent_of(from).map_err(|e| write_fault(e, from))?;
         let (to_parent, to_name) = self.parent_of(to).map_err(to_fault)?;
-        rename_new(&from_parent, from_name.as_bytes(), &to_parent, to_name.as_bytes()).map_err(to_fault)
+        rename_new(&from_parent, from_name.as_bytes(), &to_parent, to_name.as_bytes())
+            .map_err(to_fault)
     }
 
     /// Sets a file's times to now, and its modification time to `mtime` where the system allows that.

@@ -8,9 +8,9 @@ use rustix::fs::{AtFlags, FileType as RawType, Mode, Timespec, Timestamps};
 use rustix::io::Errno;
 use yard_core::{ChatId, Result, Timestamp};
 
-use crate::removal_queue::Dropped;
 use crate::folders::{entries_in, open_folder, open_in_data, unusable};
 use crate::opened::size_of;
+use crate::removal_queue::RemovalQueue;
 
 /// The folder of all homes, in the data folder.
 const FOLDER: &str = "homes";
@@ -25,7 +25,7 @@ const MAX_UNUSED_SECONDS: i64 = 7 * 24 * 3_600;
 pub struct Homes {
     folder: OwnedFd,
     path: PathBuf,
-    dropped: Dropped,
+    dropped: RemovalQueue,
 }
 
 /// The home of one chat.
@@ -65,7 +65,7 @@ impl Home {
 
 impl Homes {
     /// Opens (or makes) the folder of the homes.
-    pub fn open(state: &Path, dropped: &Dropped) -> Result<Self> {
+    pub fn open(state: &Path, dropped: &RemovalQueue) -> Result<Self> {
         let folder = open_in_data(state, FOLDER)?;
         Ok(Self { folder, path: state.join(FOLDER), dropped: dropped.clone() })
     }
@@ -89,7 +89,8 @@ impl Homes {
     pub fn sweep(&self, now: Timestamp) -> Result<()> {
         for (name, kind) in entries_in(&self.folder).map_err(unusable)? {
             let Ok(name) = String::from_utf8(name) else { continue };
-            if kind == RawType::Directory && self.last_used(&name) + MAX_UNUSED_SECONDS < now.as_millis() / 1_000
+            if kind == RawType::Directory
+                && self.last_used(&name) + MAX_UNUSED_SECONDS < now.as_millis() / 1_000
             {
                 self.dropped.take(&self.folder, &name);
             }

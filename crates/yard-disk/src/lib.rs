@@ -7,37 +7,39 @@
 #![allow(clippy::disallowed_methods, reason = "the crate that opens files")]
 
 mod attributes;
-mod disk;
 mod caches;
 mod capabilities;
 mod capture;
 mod content;
-mod removal_queue;
+mod disk;
 mod faults;
 mod folders;
 mod holes;
 mod homes;
 pub mod kept_name;
-mod runs;
 mod lock;
 mod opened;
-mod processes;
-mod sockets;
 mod output_store;
+mod processes;
+mod removal_queue;
+mod runs;
+mod sockets;
 mod stage;
 mod stat;
 
-pub use disk::{Disk, DiskCall, Probe, RawEntry, Resolution, Spot, Stats};
-pub use caches::{Added, Caches};
-pub use capture::{Capture, Excerpt, Said, Whole};
+pub use caches::{CacheUpdate, Caches};
+pub use capture::{Capture, CapturedOutput, Excerpt, OutputFile};
 pub use content::{each_piece, hash_all, io_fault, is_content, read_all, read_range};
-pub use removal_queue::Dropped;
+pub use disk::{Disk, DiskCall, Probe, RawEntry, Resolution, ResolvedPath, Stats};
 pub use faults::{is_folder, not_found, special, write_fault};
 pub use homes::{Home, Homes};
-pub use runs::{OverlayLayer, RunFolder, Runs};
 pub use lock::{Locks, WorkspaceLock};
+pub use output_store::{OutputStore, OutputWriter, RetentionLimits, output_folder};
 pub use processes::Processes;
+pub use removal_queue::RemovalQueue;
+pub use runs::{OverlayLayer, RunFolder, Runs};
 pub use sockets::{Bound, Sockets};
-pub use output_store::{Keeping, Spill, Spills, output_folder};
-pub use stage::{Displaced, Incoming, NewlyKept, Shape, Stage, Staged, Taking, looks_like};
+pub use stage::{
+    Displaced, Incoming, NewlyKept, Replaces, Stage, Staged, StagedAttributes, looks_like,
+};
 pub use stat::{EntryKind, EntryStat, RACY_NANOS, SET_ID, is_settled};

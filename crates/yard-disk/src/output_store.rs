@@ -37,7 +37,7 @@ const CHECK_BYTES: u64 = 8 << 20;
 
 /// How much output of commands is stored, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Keeping {
+pub struct RetentionLimits {
     /// Bytes of one stream.
     pub stream_bytes: u64,
     /// Bytes of all streams of a workspace; the oldest are removed first.
@@ -52,7 +52,7 @@ pub struct Keeping {
     pub caches_bytes: u64,
 }
 
-impl Default for Keeping {
+impl Default for RetentionLimits {
     fn default() -> Self {
         let days = |count: u64| Duration::from_secs(count * 24 * 3_600);
         Self {
@@ -67,7 +67,7 @@ impl Default for Keeping {
 }
 
 /// The stored output of the commands of one workspace.
-pub struct Spills {
+pub struct OutputStore {
     /// A tree with only one folder, which has the name by which agents know it.
     disk: Disk,
     folder: OwnedFd,
@@ -105,7 +105,7 @@ struct StoredStream {
     stat: EntryStat,
 }
 
-impl Spills {
+impl OutputStore {
     /// Opens (or makes) the folder of stored output.
     pub fn open(state: &Path, resolution: Resolution) -> Result<Self> {
         let made = || {
@@ -138,16 +138,17 @@ impl Spills {
     /// Moves the file of a stream here from the folder of its run; returns its path.
     pub(super) fn take(&self, from: &RunFolder, run: RunId, stream: &str) -> Result<WsPath> {
         let name = name_of(run, stream);
-        rename_new(from.handle(), &full_output_name(stream), &self.folder, &name).map_err(unusable)?;
+        rename_new(from.handle(), &full_output_name(stream), &self.folder, &name)
+            .map_err(unusable)?;
         self.path_of(run, stream)
     }
 
     /// Begins the file of a stream that can be read while it is written; it gets at most `room` bytes. Until the result
     /// is dropped, no sweep of this process removes it.
-    pub fn begin(&self, run: RunId, stream: &str, room: u64) -> Result<(Spill, WsPath)> {
+    pub fn begin(&self, run: RunId, stream: &str, room: u64) -> Result<(OutputWriter, WsPath)> {
         let name = name_of(run, stream);
         let file = create_file(&self.folder, &name, 0o600).map_err(unusable)?;
-        let mut spill = Spill::new(file, room);
+        let mut spill = OutputWriter::new(file, room);
         spill.spared = Some(SweepExemption::new(&self.spared, name.into_bytes()));
         Ok((spill, self.path_of(run, stream)?))
     }
@@ -170,7 +171,7 @@ impl Spills {
 
     /// Removes streams that are too old, and the oldest ones until the rest is within its bounds, but none of the run
     /// `spared`. A file that cannot be removed now is tried again by the next sweep.
-    pub fn sweep(&self, keeping: &Keeping, now: Timestamp, spared: Option<RunId>) {
+    pub fn sweep(&self, keeping: &RetentionLimits, now: Timestamp, spared: Option<RunId>) {
         let Ok(mut kept) = self.all() else { return };
         kept.sort_unstable_by(|a, b| {
             (a.stat.signature.mtime, &a.name).cmp(&(b.stat.signature.mtime, &b.name))
@@ -226,7 +227,7 @@ pub(super) fn full_output_name(stream: &str) -> String {
 }
 
 /// The file of a stream, while it is written. After the first write that fails, nothing more is written.
-pub struct Spill {
+pub struct OutputWriter {
     file: File,
     room: u64,
     written: u64,
@@ -236,7 +237,7 @@ pub struct Spill {
     spared: Option<SweepExemption>,
 }
 
-impl Spill {
+impl OutputWriter {
     pub(super) fn new(file: File, room: u64) -> Self {
         Self { file, room, written: 0, next_check_at: 0, spared: None }
     }
@@ -304,7 +305,7 @@ mod tests {
     #[test]
     fn x4_what_does_not_fit_or_cannot_be_written_ends_there() {
         let memory = rustix::fs::memfd_create("whole", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
-        let mut spill = Spill::new(File::from(memory), 5);
+        let mut spill = OutputWriter::new(File::from(memory), 5);
         for piece in ["", "abc", "", "def", "ghi"] {
             spill.take(piece.as_bytes());
         }
@@ -313,7 +314,7 @@ mod tests {
         spill.file.read_to_string(&mut text).unwrap();
         assert_eq!((spill.written(), text.as_str()), (5, "abcde"));
         let full = File::options().write(true).open("/dev/full").unwrap();
-        let mut spill = Spill::new(full, 5);
+        let mut spill = OutputWriter::new(full, 5);
         spill.take(b"abc");
         assert_eq!((spill.written(), spill.room), (0, 0));
     }

@@ -18,7 +18,7 @@ use crate::folders::{entries_in, open_existing, open_folder, rename_new};
 /// The folder of removed folders, and the thread that empties it, which lives as long as there is work. A clone is the
 /// same queue.
 #[derive(Clone)]
-pub struct Dropped(Arc<Shared>);
+pub struct RemovalQueue(Arc<Shared>);
 
 struct Shared {
     folder: OwnedFd,
@@ -32,7 +32,7 @@ struct State {
     running: bool,
 }
 
-impl Dropped {
+impl RemovalQueue {
     /// Opens the queue, and continues with what a crash left.
     pub(super) fn open(data: impl AsFd) -> Result<Self, Errno> {
         let folder = open_folder(data.as_fd(), "dropped")?;
@@ -99,7 +99,7 @@ impl Dropped {
     }
 }
 
-impl Drop for Dropped {
+impl Drop for RemovalQueue {
     fn drop(&mut self) {
         self.settle();
     }
@@ -130,6 +130,8 @@ impl Shared {
 
 /// Removes a folder with everything in it.
 fn remove(parent: &OwnedFd, name: &OsStr) -> Result<(), Errno> {
+    // A command may have taken away the right to write into the folder, as Go does in its module cache.
+    let _ = rustix::fs::chmodat(parent, name, Mode::RWXU, AtFlags::empty());
     let folder = open_existing(parent, name)?;
     clear(&folder)?;
     rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)
@@ -171,5 +173,37 @@ fn clear(folder: &OwnedFd) -> std::result::Result<(), Errno> {
             }
             rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR)?;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+    use crate::attributes::tests::as_ordinary_user;
+
+    #[test]
+    fn a_folder_without_write_permission_is_removed_with_everything_in_it() {
+        let data = tempfile::tempdir().unwrap();
+        as_ordinary_user(data.path(), || {
+            let handle = open_folder(rustix::fs::CWD, data.path().as_os_str()).unwrap();
+            let queue = RemovalQueue::open(&handle).unwrap();
+            let module = data.path().join("module");
+            fs::create_dir_all(module.join("inside")).unwrap();
+            fs::write(module.join("inside/file"), "x").unwrap();
+            for folder in [module.join("inside"), module.clone()] {
+                fs::set_permissions(folder, Permissions::from_mode(0o555)).unwrap();
+            }
+            // As a crash leaves it: in the folder of the queue, which is opened again.
+            fs::set_permissions(&module, Permissions::from_mode(0o755)).unwrap();
+            fs::rename(&module, data.path().join("dropped/module")).unwrap();
+            let left = data.path().join("dropped/module");
+            fs::set_permissions(&left, Permissions::from_mode(0o555)).unwrap();
+            drop(queue);
+            RemovalQueue::open(&handle).unwrap().settle();
+            assert!(!left.exists());
+        });
     }
 }

@@ -15,11 +15,11 @@ use yard_core::{FileKind, Result, RunId, StepId, Timestamp, WsPath};
 use yard_store::Seq;
 
 use crate::disk::{Disk, Resolution};
-use crate::removal_queue::Dropped;
 use crate::faults::read_fault;
 use crate::folders::{
     create_file, entries_in, open_existing, open_file, open_folder, unusable, unusable_io,
 };
+use crate::removal_queue::RemovalQueue;
 use crate::stat::{EntryKind, EntryStat};
 
 const UPPER: &str = "upper";
@@ -37,7 +37,7 @@ pub(super) const OPAQUE: &str = "user.overlay.opaque";
 pub struct Runs {
     folder: OwnedFd,
     path: PathBuf,
-    dropped: Dropped,
+    dropped: RemovalQueue,
 }
 
 /// The folder of one run.
@@ -51,7 +51,7 @@ impl Runs {
     pub fn open(state: &Path) -> Result<Self> {
         let data = open_folder(rustix::fs::CWD, state.as_os_str()).map_err(unusable)?;
         let folder = open_folder(data.as_fd(), "runs").map_err(unusable)?;
-        let dropped = Dropped::open(&data).map_err(unusable)?;
+        let dropped = RemovalQueue::open(&data).map_err(unusable)?;
         Ok(Self { folder, path: state.join("runs"), dropped })
     }
 
@@ -98,7 +98,7 @@ impl Runs {
     }
 
     /// The queue that removes folders in the background.
-    pub fn dropped(&self) -> &Dropped {
+    pub fn dropped(&self) -> &RemovalQueue {
         &self.dropped
     }
 

@@ -2,9 +2,9 @@
 //! file system, so that a staged file is put in place by one rename: in the data folder if that is on the same file
 //! system, else under the reserved name inside of the root.
 
-mod quarantine;
 mod kept;
 mod placing;
+mod quarantine;
 mod verified;
 
 use std::collections::HashMap;
@@ -63,7 +63,7 @@ pub struct Staged {
 
 /// The file that a staged one is going to replace, and the step that does it.
 #[derive(Clone, Copy, Debug)]
-pub struct Taking {
+pub struct Replaces {
     /// The file.
     pub file: FileId,
     /// The step.
@@ -72,14 +72,14 @@ pub struct Taking {
 
 /// The mode, owner and name of a staged file.
 #[derive(Clone, Copy, Debug)]
-pub struct Shape {
+pub struct StagedAttributes {
     /// Its mode; `None` is the usual mode of a new file.
     pub mode: Option<u32>,
     /// Owner and group of the file that it replaces.
     pub owner: Option<(u32, u32)>,
     /// The file that it replaces, where that is known: the staged file then gets the name under which recovery finds
     /// the displaced file after a crash.
-    pub taking: Option<Taking>,
+    pub taking: Option<Replaces>,
 }
 
 impl Stage {
@@ -161,9 +161,9 @@ impl Stage {
     }
 
     /// The name of a staged file.
-    fn name_for(&self, shape: &Shape) -> String {
+    fn name_for(&self, shape: &StagedAttributes) -> String {
         match shape.taking {
-            Some(Taking { file, step }) => self.swap_name(file, Some(step)),
+            Some(Replaces { file, step }) => self.swap_name(file, Some(step)),
             None => self.fresh_name(),
         }
     }
@@ -198,7 +198,7 @@ impl Stage {
         self: &Arc<Self>,
         disk: &Disk,
         bytes: &[u8],
-        shape: &Shape,
+        shape: &StagedAttributes,
         path: &WsPath,
     ) -> Result<Staged> {
         let to_fault = |errno| stage_fault(errno, path);
@@ -214,7 +214,7 @@ impl Stage {
     fn set_owner_and_mode(
         &self,
         file: &File,
-        shape: &Shape,
+        shape: &StagedAttributes,
     ) -> std::result::Result<EntryStat, Errno> {
         let stat = EntryStat::of(file)?;
         let chown = shape.owner.filter(|owner| *owner != stat.owner);
@@ -278,7 +278,7 @@ impl Stage {
         self: &Arc<Self>,
         disk: &Disk,
         layer: &Disk,
-        shape: &Shape,
+        shape: &StagedAttributes,
         path: &WsPath,
     ) -> Result<Staged> {
         let to_fault = |errno| write_fault(errno, path);
@@ -305,7 +305,7 @@ impl Stage {
         self: &Arc<Self>,
         disk: &Disk,
         source: File,
-        shape: &Shape,
+        shape: &StagedAttributes,
         path: &WsPath,
     ) -> Result<Staged> {
         let to_fault = |errno| write_fault(errno, path);

@@ -19,8 +19,8 @@ use yard_core::{
 };
 use yard_kernel::store_fault;
 use yard_store::{
-    Approval, ApprovalFilter, ApprovalStatus, Decision, Grant, NewDecision, Request, Revision,
-    Scope, StoreError,
+    Approval, ApprovalFilter, ApprovalRequest, ApprovalStatus, Decision, Grant, NewDecision,
+    Revision, Scope, StoreError,
 };
 
 pub(crate) use self::claims::is_expired;
@@ -342,7 +342,7 @@ fn granted(
     if !decision.approves {
         return Ok(None);
     }
-    let Request { toolset, tool, .. } = &approval.request;
+    let ApprovalRequest { toolset, tool, .. } = &approval.request;
     let effect = effect_of(&approval.request);
     let kinds = kinds_meant(asks, &effect);
     if is_edited {
@@ -437,7 +437,7 @@ fn exact_paths(approval: &Approval, effect: &Effect, writing_rule: &str) -> Resu
 }
 
 /// What the door of who asked lets happen.
-fn policy_of(request: &Request) -> Policy {
+fn policy_of(request: &ApprovalRequest) -> Policy {
     match Preset::from_word(&request.preset) {
         Some(Preset::Open) => Policy::Open,
         Some(Preset::Guarded) => Policy::Guarded,

@@ -14,9 +14,9 @@ use std::path::PathBuf;
 
 use yard_core::op::{Land, Landed};
 use yard_core::{ChatId, Effect, EffectKind, Fault, FaultCode, Result, RunId, WsPath};
-use yard_disk::Said;
+use yard_disk::CapturedOutput;
 use yard_kernel::{Command, Ground, Ran, store_fault};
-use yard_sandbox::{Level, Limits as CommandLimits};
+use yard_sandbox::{CommandLimits, Level};
 use yard_store::{Mode, StoreError};
 
 use crate::approvals::started_already;
@@ -198,7 +198,7 @@ impl Attempt<'_> {
     }
 
     /// All that a command wrote to a stream, up to `most` bytes; of what was not kept, its beginning.
-    pub fn whole_output(&self, said: &Said, most: u64) -> Result<Vec<u8>> {
+    pub fn whole_output(&self, said: &CapturedOutput, most: u64) -> Result<Vec<u8>> {
         match said.whole.as_ref().filter(|_| said.left_out() > 0) {
             Some(whole) => self.unjudged_reads().bytes(&whole.path, most.min(whole.bytes)),
             None => Ok(said.head.clone()),

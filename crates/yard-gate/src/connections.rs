@@ -18,9 +18,9 @@ use yard_core::{
     ApprovalId, Call, ChatId, Dial, Effect, EffectKind, Fault, FaultCode, Result, RunId,
 };
 use yard_kernel::{Command, store_fault};
-use yard_net::{ConnectionPolicy, ConnectionVerdict, HostTraffic, Reach, Target};
+use yard_net::{ConnectionPolicy, ConnectionVerdict, HostTraffic, ProxyConfig, Target};
 use yard_sandbox::Level;
-use yard_store::{Approval, ApprovalFilter, ApprovalStatus, Request, StoreError};
+use yard_store::{Approval, ApprovalFilter, ApprovalRequest, ApprovalStatus, StoreError};
 
 use crate::approvals::{
     effect_text, host_asked_for, is_expired, let_through, shown_state, state_of_start,
@@ -108,7 +108,7 @@ impl Session {
 
 impl Attempt<'_> {
     /// What a command may reach, if anything. The session is in a chat by now.
-    pub(crate) fn reach_of(&self, chat: ChatId, command: &Command) -> Option<Reach> {
+    pub(crate) fn reach_of(&self, chat: ChatId, command: &Command) -> Option<ProxyConfig> {
         let (session, origin, open) = (self.session(), self.origin(), self.open());
         let net = open.web.for_commands().filter(|_| session.has_way_out())?;
         let policy = Connections {
@@ -126,7 +126,7 @@ impl Attempt<'_> {
             rings: Arc::default(),
             listening: Mutex::default(),
         };
-        Some(Reach::new(net, Arc::new(policy), open.web.held()))
+        Some(ProxyConfig::new(net, Arc::new(policy), open.web.held()))
     }
 
     /// Notes in the audit chain what a command did with the hosts that it asked for.
@@ -333,7 +333,7 @@ impl Connections {
         desk.reword(id, &tried(reason, *count)).map_err(store_fault)
     }
 
-    fn request(&self, target: &Target, effect: &Effect, reason: &str) -> Request {
+    fn request(&self, target: &Target, effect: &Effect, reason: &str) -> ApprovalRequest {
         let mut args = json!({
             "command": self.command_line, "host": target.host(), "port": target.port(),
         });
@@ -342,7 +342,7 @@ impl Connections {
             args[COVERS] = json!(PUBLIC_HOSTS);
         }
         let state = shown_state(self.attempt().origin(), &args, &state_of_start(effect, ""));
-        Request {
+        ApprovalRequest {
             toolset: self.toolset.clone(),
             tool: self.tool.clone(),
             args: args.to_string(),

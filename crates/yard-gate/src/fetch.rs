@@ -10,7 +10,7 @@ use std::time::Duration;
 use yard_core::op::Operation;
 use yard_core::{Dial, Effect, EffectKind, Fault, FaultCode, Result, RunId};
 use yard_kernel::store_fault;
-use yard_net::{Follow, Method, Page, Request, Response, Shape, Target};
+use yard_net::{Follow, Method, Page, PageFormat, Target, WebRequest, WebResponse};
 use yard_store::{Mode, StoreError};
 
 use crate::approvals::{lost, started_already};
@@ -64,7 +64,7 @@ impl Operation for Reach {
 
 impl Attempt<'_> {
     /// Fetches a page of the web: judged by its host, and asked about where nobody allowed that.
-    pub fn fetch(&self, request: Request, shape: Shape) -> Result<Completion<FetchedPage>> {
+    pub fn fetch(&self, request: WebRequest, shape: PageFormat) -> Result<Completion<FetchedPage>> {
         let call = self.call();
         let (wall, method, begun) = (request.wall, request.method, call.world().elapsed());
         let kind = match method {
@@ -123,9 +123,9 @@ impl Attempt<'_> {
     /// Asks a host, and those that it leads to as far as they are allowed. `dial` says what is done to one.
     fn reach(
         &self,
-        request: Request,
+        request: WebRequest,
         dial: &dyn Fn(&Target) -> Dial,
-    ) -> Result<Completion<Response>> {
+    ) -> Result<Completion<WebResponse>> {
         if self.permitted_run().is_some() {
             return Err(lost());
         }
@@ -146,7 +146,7 @@ impl Attempt<'_> {
         let mut follow = |next: &Target| {
             now = Effect::dialling(dial(next));
             match self.judge(&now)? {
-                Verdict::Ask(_) if !first.leads_home(next) => return Ok(Follow::No),
+                Verdict::Ask(_) if !first.is_trusted_redirect(next) => return Ok(Follow::No),
                 Verdict::Deny(reason) => return Err(Fault::new(FaultCode::Denied, reason)),
                 Verdict::Allow | Verdict::Ask(_) => {}
             }

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
 use yard_core::hash::ContentHash;
-use yard_core::{Effect, EffectKind, Reading, WsPath};
+use yard_core::{Effect, EffectKind, ReadAccess, WsPath};
 use yard_store::{NewTurn, Turn, TurnKind};
 
 use crate::rules::Then;
@@ -67,7 +67,7 @@ impl Withheld {
     }
 }
 
-impl Reading for Withheld {
+impl ReadAccess for Withheld {
     fn may_read(&self, path: &WsPath) -> bool {
         let mut against = self.read.iter().filter(|rule| rule.names(path)).peekable();
         if against.peek().is_none() {
@@ -158,7 +158,7 @@ impl Touched {
 
 /// Whether a caller may see a turn of a transcript: everything that it is about, and if it is about more
 /// than it names, everything that its own caller could read.
-pub(crate) fn may_see(reading: &dyn Reading, turn: &Turn) -> bool {
+pub(crate) fn may_see(reading: &dyn ReadAccess, turn: &Turn) -> bool {
     match turn.kind {
         // What persons decide and say is meant for all readers of the chat.
         TurnKind::Mode | TurnKind::Answer | TurnKind::Decision => return true,
@@ -178,7 +178,7 @@ pub(crate) fn may_see(reading: &dyn Reading, turn: &Turn) -> bool {
 }
 
 /// A turn as such a caller sees it.
-pub(crate) fn as_seen(reading: Option<&dyn Reading>, mut turn: Turn) -> Turn {
+pub(crate) fn as_seen(reading: Option<&dyn ReadAccess>, mut turn: Turn) -> Turn {
     let mut data: Value = serde_json::from_str(&turn.data).unwrap_or_default();
     match reading {
         Some(reading) if !may_see(reading, &turn) => {

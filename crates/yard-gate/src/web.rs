@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use globset::GlobMatcher;
 use yard_core::Result;
-use yard_net::{Net, Request, Response, Target};
+use yard_net::{Net, Target, WebRequest, WebResponse};
 
 use crate::rules::host_matcher;
 
@@ -27,9 +27,9 @@ pub trait SearchProvider: std::fmt::Debug + Send + Sync {
     /// Where it is.
     fn address(&self) -> &Target;
     /// The request for so many results.
-    fn request(&self, query: &str, count: usize, wall: Duration) -> Result<Request>;
+    fn request(&self, query: &str, count: usize, wall: Duration) -> Result<WebRequest>;
     /// The results that a response holds, at most so many.
-    fn hits(&self, response: &Response, count: usize) -> Result<Vec<SearchHit>>;
+    fn hits(&self, response: &WebResponse, count: usize) -> Result<Vec<SearchHit>>;
 }
 
 /// The way to the web, as the operator set it.

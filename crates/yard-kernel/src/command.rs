@@ -13,9 +13,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use yard_core::{Call, ChatId, Fault, FaultCode, Result, RunId, WsPath};
-use yard_disk::{Capture, Keeping, RunFolder, Said};
+use yard_disk::{Capture, CapturedOutput, RetentionLimits, RunFolder};
 use yard_net::{HostTraffic, Proxy};
-use yard_sandbox::{Ended, Exit, Hear, Layer, Level, Limits, Order, Sandbox, Stopped};
+use yard_sandbox::{
+    CommandEnd, CommandLimits, CommandListener, CommandSpec, Exit, Layer, Level, Sandbox,
+    StopReason,
+};
 use yard_store::AuditEntry;
 
 use crate::box_sockets::BoxSockets;
@@ -39,11 +42,11 @@ pub struct Ran {
     /// The run.
     pub run: RunId,
     /// How it ended.
-    pub ended: Ended,
+    pub ended: CommandEnd,
     /// What it said.
-    pub stdout: Said,
+    pub stdout: CapturedOutput,
     /// What it complained of.
-    pub stderr: Said,
+    pub stderr: CapturedOutput,
     /// The hosts that it asked for, and what came of each.
     pub hosts: Vec<HostTraffic>,
     /// How many files of the workspace it could not read, because its caller may not.
@@ -99,7 +102,7 @@ impl Workspace {
         ear: &mut Ear<'_>,
     ) -> Result<End> {
         let boxed = self.boxed.as_ref().ok_or_else(no_box)?;
-        let limits = Limits { wall: command.wall, ..boxed.limits };
+        let limits = CommandLimits { wall: command.wall, ..boxed.limits };
         let sockets = ear.sockets.as_ref().map(BoxSockets::wanted).unwrap_or_default();
         let order = site.order(command, limits, sockets, None);
         let sandbox = boxed.sandbox();
@@ -116,7 +119,7 @@ impl Workspace {
                 let work = asking.check().and_then(|()| folder.another_work());
                 work.is_ok_and(|work| {
                     let layer = Layer::Overlay { upper: &site.upper, work: &work };
-                    let order = Order { layer, lasting: None, ..order.clone() };
+                    let order = CommandSpec { layer, lasting: None, ..order.clone() };
                     is_forward(sandbox, order, moved, &asking)
                 })
             };
@@ -130,9 +133,9 @@ impl Workspace {
     }
 
     /// Whether the home of a command that is over is full, noted for the next one.
-    fn is_home_full(&self, site: &Site, ended: &Ended) -> Result<bool> {
+    fn is_home_full(&self, site: &Site, ended: &CommandEnd) -> Result<bool> {
         let (Some(home), Some(lasting)) = (&site.home, &site.lasting) else { return Ok(false) };
-        let is_full = match ended.stopped == Some(Stopped::HomeFull) {
+        let is_full = match ended.stopped == Some(StopReason::HomeFull) {
             true => true,
             false if home.was_full() => home.size()? > lasting.most_bytes,
             false => return Ok(false),
@@ -180,8 +183,8 @@ impl Workspace {
     }
 
     /// How much of what commands say is kept here.
-    pub(crate) fn keeping(&self) -> Keeping {
-        self.boxed.as_ref().map_or_else(Keeping::default, |boxed| boxed.keeping)
+    pub(crate) fn keeping(&self) -> RetentionLimits {
+        self.boxed.as_ref().map_or_else(RetentionLimits::default, |boxed| boxed.keeping)
     }
 
     /// A run that is over and whose changes are kept.
@@ -189,7 +192,7 @@ impl Workspace {
         let folder = self.runs.find(run)?.ok_or_else(|| interrupted(run))?;
         let ended = folder.kept(ENDED)?.and_then(|text| ended_of(&text));
         let ended = ended.ok_or_else(|| interrupted(run))?;
-        let said = |stream| Said::kept(&folder, stream, run, &self.spills);
+        let said = |stream| CapturedOutput::kept(&folder, stream, run, &self.spills);
         let (stdout, stderr) = (said(STDOUT)?, said(STDERR)?);
         let masked = folder.kept(MASKED)?.and_then(|text| String::from_utf8(text).ok());
         let masked = masked.and_then(|text| text.parse().ok()).unwrap_or(0);
@@ -275,20 +278,20 @@ impl Workspace {
 }
 
 /// Asks git, on the layer of a command that is over, whether a ref was moved forward.
-fn is_forward(sandbox: &Sandbox, over: Order<'_>, moved: &Moved, call: &Call) -> bool {
+fn is_forward(sandbox: &Sandbox, over: CommandSpec<'_>, moved: &Moved, call: &Call) -> bool {
     let Some(argv) = moved.question() else { return false };
     let env = refs::SURROUNDINGS.map(|(name, value)| (name.into(), value.into())).to_vec();
     let wall = Duration::from_millis(QUESTIONS_MILLIS.unsigned_abs());
-    let limits = Limits { wall, ..over.limits };
+    let limits = CommandLimits { wall, ..over.limits };
     let (scripts, folder) = (Vec::new(), PathBuf::new());
-    let order = Order { argv, env, scripts, folder, limits, sockets: Vec::new(), ..over };
+    let order = CommandSpec { argv, env, scripts, folder, limits, sockets: Vec::new(), ..over };
     let ended = sandbox.run(&order, call, &mut Deaf);
     ended.is_ok_and(|ended| ended.exit == Exit::Code(0))
 }
 
 /// How a run ended, before anything of it is kept.
 struct End {
-    ended: Ended,
+    ended: CommandEnd,
     masked: u64,
     not_kept: Vec<NotKept>,
 }
@@ -296,7 +299,7 @@ struct End {
 /// Hears nothing.
 pub(crate) struct Deaf;
 
-impl Hear for Deaf {
+impl CommandListener for Deaf {
     fn stdout(&mut self, _: &[u8]) -> io::Result<()> {
         Ok(())
     }
@@ -330,7 +333,7 @@ impl<'a> Ear<'a> {
     }
 }
 
-impl Hear for Ear<'_> {
+impl CommandListener for Ear<'_> {
     fn starts(&mut self) -> io::Result<()> {
         (self.starts)().map_err(|fault| {
             let words = io::Error::other(fault.message().to_owned());

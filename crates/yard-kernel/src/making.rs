@@ -3,7 +3,7 @@
 
 use rustix::io::Errno;
 use yard_core::{Call, ContentHash, FileKind, Result, RunId, WsPath};
-use yard_disk::{Disk, NewlyKept, Shape, Staged, hash_all, kept_name, write_fault};
+use yard_disk::{Disk, NewlyKept, Staged, StagedAttributes, hash_all, kept_name, write_fault};
 use yard_store::{Base, Effort, Prepared};
 
 use crate::recent;
@@ -16,7 +16,7 @@ pub(crate) struct Wanted<'a> {
     /// The version before it.
     pub(crate) base: Option<Base<'a>>,
     pub(crate) kind: FileKind,
-    pub(crate) shape: Shape,
+    pub(crate) shape: StagedAttributes,
     pub(crate) path: WsPath,
     /// The layer that has it as a file of its own at that path.
     pub(crate) from: Option<&'a Disk>,
@@ -25,7 +25,7 @@ pub(crate) struct Wanted<'a> {
 /// A file of a layer that is build output, and is going to be one of the workspace.
 pub(crate) struct WantedOutput<'a> {
     pub(crate) layer: &'a Disk,
-    pub(crate) shape: Shape,
+    pub(crate) shape: StagedAttributes,
     pub(crate) path: WsPath,
     pub(crate) run: RunId,
 }

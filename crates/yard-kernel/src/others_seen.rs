@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use yard_core::FileId;
-use yard_store::{ByOthers, Seq};
+use yard_store::{OthersChange, Seq};
 
 /// A file, and the chat that is not among the others.
 type Key = (FileId, Option<String>);
@@ -13,7 +13,7 @@ type Key = (FileId, Option<String>);
 const MOST_REMEMBERED: usize = 4_096;
 
 /// What is known of who else changed a file: up to which step it was looked at, and what was found.
-pub(crate) type Looked = (Seq, Option<ByOthers>);
+pub(crate) type Looked = (Seq, Option<OthersChange>);
 
 /// Who else changed files, as far as that was looked at: a history only grows, so that only what is new has
 /// to be looked at again.

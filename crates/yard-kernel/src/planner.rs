@@ -28,7 +28,8 @@ use crate::virtual_files::check_free;
 use crate::workspace::Workspace;
 use large::LargeFile;
 use yard_disk::{
-    EntryKind, EntryStat, Shape, Staged, Taking, hash_all, kept_name, not_found, read_all, special,
+    EntryKind, EntryStat, Replaces, Staged, StagedAttributes, hash_all, kept_name, not_found,
+    read_all, special,
 };
 
 /// Contents that a draft keeps in memory to be known again.
@@ -390,7 +391,7 @@ impl<'a> Planner<'a> {
         path: &WsPath,
         file_type: FileType,
         json: bool,
-        make: impl FnOnce(&mut Self, &Shape) -> Result<Image>,
+        make: impl FnOnce(&mut Self, &StagedAttributes) -> Result<Image>,
     ) -> Result<(FileId, Option<VersionId>, ContentHash)> {
         let above = path.parent().ok_or_else(|| not_found(path))?;
         let name = path.name().ok_or_else(|| not_found(path))?;
@@ -398,7 +399,7 @@ impl<'a> Planner<'a> {
         self.expect_free(parent, path)?;
         self.check_writable_above(path)?;
         let Image { hash, size, staged } =
-            make(self, &Shape { mode: None, owner: None, taking: None })?;
+            make(self, &StagedAttributes { mode: None, owner: None, taking: None })?;
         let after = FileState {
             parent,
             name,
@@ -473,9 +474,9 @@ impl<'a> Planner<'a> {
         Wanted { bytes, base, kind, shape, path: current.path.clone(), from: None }
     }
 
-    pub(crate) fn shape(&self, current: &Current, after: &FileState) -> Shape {
-        let taking = Some(Taking { file: current.id, step: self.draft.id });
-        Shape { mode: Some(after.mode), owner: Some(current.stat.owner), taking }
+    pub(crate) fn shape(&self, current: &Current, after: &FileState) -> StagedAttributes {
+        let taking = Some(Replaces { file: current.id, step: self.draft.id });
+        StagedAttributes { mode: Some(after.mode), owner: Some(current.stat.owner), taking }
     }
 
     /// Plans another state for a file or link that is there, with what was made for it.
@@ -493,7 +494,7 @@ impl<'a> Planner<'a> {
         &mut self,
         current: &Current,
         mut after: FileState,
-        make: impl FnOnce(&mut Self, &Shape) -> Result<Image>,
+        make: impl FnOnce(&mut Self, &StagedAttributes) -> Result<Image>,
     ) -> Result<(Option<VersionId>, ContentHash)> {
         self.check_writable_above(&current.path)?;
         let shape = self.shape(current, &after);
@@ -538,7 +539,7 @@ impl<'a> Planner<'a> {
             }
         }
         if let Some(hash) = state.content {
-            let shape = Shape { mode: Some(state.mode), owner: None, taking: None };
+            let shape = StagedAttributes { mode: Some(state.mode), owner: None, taking: None };
             let staged = image(self.workspace, &hash, state.kind, &shape, path)?;
             let staged = staged.ok_or_else(|| not_kept(self.workspace, &hash, path))?;
             self.draft.staged.insert(file, staged);

@@ -27,7 +27,7 @@ use crate::projection::{is_half_made, make_folder, retire_displaced};
 use crate::workspace::Workspace;
 use known::{Boot, Known, Newest, is_folder_as_before};
 use staying::{Moved, Staying, carried};
-use yard_disk::{EntryStat, Shape, Staged, read_all};
+use yard_disk::{EntryStat, Staged, StagedAttributes, read_all};
 
 /// Paths that a report names; the rest is counted.
 const NAMED_PATHS: usize = 20;
@@ -598,7 +598,7 @@ impl<'a> Recovery<'a> {
     ) -> Result<Provided> {
         let Some(hash) = state.content else { return Ok(Provided::Nothing) };
         let owner = over.map(|stat| stat.owner);
-        let shape = Shape { mode: Some(state.mode), owner, taking: None };
+        let shape = StagedAttributes { mode: Some(state.mode), owner, taking: None };
         let staged = image(self.workspace, &hash, state.kind, &shape, path)?;
         let Some(staged) = staged else { return Ok(Provided::NotFound) };
         let over = over.and_then(|stat| stat.identity);

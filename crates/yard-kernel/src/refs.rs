@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::ffi::OsStringExt as _;
 
-use yard_core::git::{self, Part};
+use yard_core::git::{self, GitFileKind};
 use yard_core::{Call, EffectKind, FileKind, Result, WsPath};
 use yard_disk::{Disk, EntryKind, OverlayLayer, RunFolder};
 
@@ -72,10 +72,10 @@ pub(crate) fn moved(
                 continue;
             }
             let Some(stat) = layer.disk.stat(&path)? else { continue };
-            if stat.is(FileKind::Folder) && part != Some(Part::Past) {
+            if stat.is(FileKind::Folder) && part != Some(GitFileKind::Object) {
                 layer.open_up(&path, &stat)?;
                 ahead.push(path);
-            } else if stat.is(FileKind::File) && part == Some(Part::Ref) {
+            } else if stat.is(FileKind::File) && part == Some(GitFileKind::Ref) {
                 layer.open_up(&path, &stat)?;
                 let old = leads_to(&workspace.disk, &path).or_else(|| packed(workspace, &path));
                 let new = leads_to(&layer.disk, &path);
@@ -151,7 +151,7 @@ fn is_hash(text: &str) -> bool {
 /// Whether a tool that is not git could lose commits by changing a file of git's: it gives a ref another
 /// value, or writes over a log. Nobody asked git about it.
 pub(crate) fn may_lose(workspace: &Workspace, path: &WsPath, kind: EffectKind) -> bool {
-    let is_ref = matches!(git::part(path), Some(Part::Ref | Part::Refs));
+    let is_ref = matches!(git::part(path), Some(GitFileKind::Ref | GitFileKind::Refs));
     match kind {
         EffectKind::Create | EffectKind::MoveTo => is_ref && packed(workspace, path).is_some(),
         EffectKind::Modify | EffectKind::Remove | EffectKind::MoveFrom => is_ref || is_log(path),

@@ -2,7 +2,7 @@
 //! names are reserved for them is in `virtual_files.rs` and `spilled.rs`.
 
 use yard_core::{Call, Fault, FaultCode, FileKind, Result, Subject, WsPath};
-use yard_disk::{Disk, EntryStat, Spot, output_folder};
+use yard_disk::{Disk, EntryStat, ResolvedPath, output_folder};
 
 use crate::spilled::not_kept;
 use crate::virtual_files::{
@@ -59,8 +59,10 @@ impl Workspace {
 
     /// Where a path that is looked at leads, if its links lead to a place of virtual files, or to what
     /// commands said.
-    pub(crate) fn leads_to_theirs(&self, asked: &WsPath, spot: &Spot) -> Option<WsPath> {
-        let (Spot::Present { path, .. } | Spot::Missing { path }) = spot else { return None };
+    pub(crate) fn leads_to_theirs(&self, asked: &WsPath, spot: &ResolvedPath) -> Option<WsPath> {
+        let (ResolvedPath::Present { path, .. } | ResolvedPath::Missing { path }) = spot else {
+            return None;
+        };
         let chats = self.virtual_files.is_some() && (is_reserved(path) || is_their_folder(path));
         let theirs = chats || path.is_command_output();
         (theirs && path != asked).then(|| path.clone())
@@ -68,17 +70,17 @@ impl Workspace {
 
     /// Finds what a path means that is about to change: a fault if that is reserved, as it was asked
     /// for or after its links are resolved.
-    pub(crate) fn locate_to_change(&self, path: &WsPath, follow: bool) -> Result<Spot> {
+    pub(crate) fn locate_to_change(&self, path: &WsPath, follow: bool) -> Result<ResolvedPath> {
         check_free(path)?;
         let spot = self.disk.locate(path, follow)?;
-        if let Spot::Present { path, .. } | Spot::Missing { path } = &spot {
+        if let ResolvedPath::Present { path, .. } | ResolvedPath::Missing { path } = &spot {
             check_free(path)?;
         }
         Ok(spot)
     }
 
     /// As [`Workspace::locate_to_change`], for what is to leave its place; a link at the end is itself.
-    pub(crate) fn locate_to_take(&self, path: &WsPath) -> Result<Spot> {
+    pub(crate) fn locate_to_take(&self, path: &WsPath) -> Result<ResolvedPath> {
         self.check_no_chats_in(path)?;
         self.locate_to_change(path, false)
     }

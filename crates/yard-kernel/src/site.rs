@@ -9,9 +9,11 @@ use std::time::Duration;
 
 use yard_core::path::RESERVED_NAME;
 use yard_core::{Call, ChatId, Fault, FaultCode, Result, WsPath};
-use yard_disk::{Added, Caches, Home, RunFolder};
-use yard_net::{PROXY_PORT, Reach};
-use yard_sandbox::{Lasting, Layer, Level, Limits, Order, Pty, ServedSocket};
+use yard_disk::{CacheUpdate, Caches, Home, RunFolder};
+use yard_net::{PROXY_PORT, ProxyConfig};
+use yard_sandbox::{
+    CommandLimits, CommandSpec, Layer, Level, PersistentFolders, Pty, ServedSocket,
+};
 
 use crate::boxed::Boxed;
 use crate::masks::Masks;
@@ -58,7 +60,7 @@ pub struct Command {
     /// How long it may take.
     pub wall: Duration,
     /// What it may reach of the web; nothing, without.
-    pub reach: Option<Reach>,
+    pub reach: Option<ProxyConfig>,
 }
 
 /// Why something that a command leaves for the next one will not be there, or soon no more.
@@ -135,8 +137,8 @@ impl Workspace {
     }
 
     /// What a command leaves for the next one of its chat, whose home this is.
-    fn lasting(&self, folder: &RunFolder, boxed: &Boxed, home: &Home) -> Result<Lasting> {
-        Ok(Lasting {
+    fn lasting(&self, folder: &RunFolder, boxed: &Boxed, home: &Home) -> Result<PersistentFolders> {
+        Ok(PersistentFolders {
             tmp: home.tmp(),
             most_bytes: boxed.keeping.home_bytes,
             is_full: home.was_full(),
@@ -158,7 +160,7 @@ pub(crate) struct Site {
     work: PathBuf,
     /// A folder of its own, with its scripts, where no box could show them in a place of their own.
     scratch: Option<PathBuf>,
-    pub(crate) lasting: Option<Lasting>,
+    pub(crate) lasting: Option<PersistentFolders>,
     pub(crate) home: Option<Home>,
     /// How many bytes the caches of packages may have.
     most_cached: u64,
@@ -169,8 +171,8 @@ impl Site {
     /// Keeps what the command added to the caches of packages, now that it is over.
     pub(crate) fn keep_caches(&self, caches: &Caches) -> Option<NotKept> {
         match caches.keep(&self.lasting.as_ref()?.caches, self.most_cached) {
-            Ok(Added::Kept) => None,
-            Ok(Added::NoRoom) => Some(NotKept::CachesFull),
+            Ok(CacheUpdate::Kept) => None,
+            Ok(CacheUpdate::NoRoom) => Some(NotKept::CachesFull),
             Err(fault) => Some(NotKept::CachesUnusable(fault.message().to_owned())),
         }
     }
@@ -178,10 +180,10 @@ impl Site {
     pub(crate) fn order<'a>(
         &'a self,
         command: &Command,
-        limits: Limits,
+        limits: CommandLimits,
         sockets: Vec<ServedSocket>,
         terminal: Option<&'a Pty>,
-    ) -> Order<'a> {
+    ) -> CommandSpec<'a> {
         let layer = match self.ground {
             Ground::Layer => Layer::Overlay { upper: &self.upper, work: &self.work },
             Ground::Place => Layer::InPlace,
@@ -191,7 +193,7 @@ impl Site {
             None => (command.argv.clone(), command.scripts.clone()),
             Some(scratch) => (with_scripts_in(scratch, &command.argv), Vec::new()),
         };
-        Order {
+        CommandSpec {
             argv,
             env: with_way_out(command),
             stdin: Vec::new(),

@@ -14,9 +14,11 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use yard_core::{Call, ChatId, Fault, FaultCode, Result, RunId, Timestamp, WsPath};
-use yard_disk::{Caches, Excerpt, RunFolder, Said, Spill, Whole};
+use yard_disk::{Caches, CapturedOutput, Excerpt, OutputFile, OutputWriter, RunFolder};
 use yard_net::{HostTraffic, Proxy};
-use yard_sandbox::{Ended, LONGEST_LINE, Level, Limits, Patience, Pty, Sandbox, Size, Waiting};
+use yard_sandbox::{
+    CommandEnd, CommandLimits, Deadline, ForegroundState, LONGEST_LINE, Level, Pty, Sandbox, Size,
+};
 
 use crate::boxed::Boxed;
 use crate::masks::Masks;
@@ -70,14 +72,14 @@ struct Told {
     drawing: Drawing,
     /// What nobody has seen yet.
     fresh: Excerpt,
-    log: Spill,
+    log: OutputWriter,
     /// Bytes said and typed.
     moved: u64,
     /// Bytes of the line that is being typed.
     unfinished: usize,
     /// Somebody who rests is wanted.
     nudged: bool,
-    end: Option<std::result::Result<Ended, String>>,
+    end: Option<std::result::Result<CommandEnd, String>>,
 }
 
 /// Why a look at a terminal ended.
@@ -99,13 +101,13 @@ pub enum Why {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Glance {
     /// What was said since the last one.
-    pub said: Said,
+    pub said: CapturedOutput,
     /// The screen, where the words alone do not show what is on it.
     pub screen: Option<Screen>,
     /// Why it ended.
     pub why: Why,
     /// How the program ended, if it has.
-    pub end: Option<Ended>,
+    pub end: Option<CommandEnd>,
     /// Whether what is typed is shown: not so for a password.
     pub echoes: bool,
     /// The ports that its programs listen on and did not at the last look.
@@ -120,7 +122,7 @@ pub struct KeptTerminal {
     /// What it is, in the words of who opened it.
     pub note: Vec<u8>,
     /// How it ended; `None` if it was interrupted.
-    pub end: Option<Ended>,
+    pub end: Option<CommandEnd>,
     /// When that became known.
     pub at: Timestamp,
     /// Whether somebody was told.
@@ -196,7 +198,7 @@ impl Workspace {
             changed: Condvar::new(),
             cancel: life.cancel_flag(),
         });
-        let limits = Limits {
+        let limits = CommandLimits {
             wall: new.command.wall,
             grace: GRACE,
             cpu_seconds: boxed.limits.cpu_seconds.map(|most| most.max(new.command.wall.as_secs())),
@@ -252,13 +254,13 @@ struct InBox {
     sandbox: Sandbox,
     caches: Arc<Caches>,
     site: Site,
-    limits: Limits,
+    limits: CommandLimits,
     connecting: Connecting,
     life: Call,
 }
 
 impl Told {
-    fn new(size: Size, log: Spill) -> Self {
+    fn new(size: Size, log: OutputWriter) -> Self {
         let (drawing, fresh) = (Drawing::new(size), Excerpt::default());
         Self { drawing, fresh, log, moved: 0, unfinished: 0, nudged: false, end: None }
     }
@@ -307,7 +309,7 @@ impl Terminal {
     }
 
     /// How its program ended, if it has.
-    pub fn end(&self) -> Option<Ended> {
+    pub fn end(&self) -> Option<CommandEnd> {
         self.told().end.as_ref().and_then(|end| end.as_ref().ok().copied())
     }
 
@@ -371,14 +373,14 @@ impl Terminal {
 
     fn types_line(&self, line: &[u8], before: usize, of: usize, call: &Call) -> Result<()> {
         let mut rest = line;
-        let mut patience = Patience::of(UNTAKEN);
+        let mut patience = Deadline::of(UNTAKEN);
         while !rest.is_empty() {
             call.check()?;
             let count = self.pty.types(rest).map_err(|error| broken(&error))?;
             if count > 0 {
                 self.told().typed(&rest[..count]);
                 rest = &rest[count..];
-                patience = Patience::of(UNTAKEN);
+                patience = Deadline::of(UNTAKEN);
             } else if patience.left().is_zero() || !self.runs() {
                 return Err(untaken(before + line.len() - rest.len(), of));
             } else {
@@ -395,8 +397,9 @@ impl Terminal {
         if length <= LONGEST_LINE {
             return Ok(());
         }
-        let patience = Patience::of(UNTAKEN);
-        let waits = || matches!(self.pty.waiting(), Waiting::Input | Waiting::Briefly);
+        let patience = Deadline::of(UNTAKEN);
+        let waits =
+            || matches!(self.pty.waiting(), ForegroundState::Input | ForegroundState::Briefly);
         while self.runs() && !waits() && !patience.left().is_zero() {
             call.check()?;
             self.ends_within(LONGEST_LOOK);
@@ -415,10 +418,10 @@ impl Terminal {
     /// Waits until the program ends or waits for input, for as long as `time`, and shows what happened
     /// since the last look.
     pub fn watch(&self, time: Duration, call: &Call) -> Result<Glance> {
-        let patience = Patience::of(time);
-        let (mut quiet, mut silent) = (Patience::of(QUIET), Patience::of(QUIET));
+        let patience = Deadline::of(time);
+        let (mut quiet, mut silent) = (Deadline::of(QUIET), Deadline::of(QUIET));
         let (mut pause, mut seen) = (SHORTEST_LOOK, self.moved());
-        let mut briefly: Option<Patience> = None;
+        let mut briefly: Option<Deadline> = None;
         loop {
             call.check()?;
             let left = patience.left();
@@ -426,7 +429,7 @@ impl Terminal {
                 if !self.ports.untold().is_empty() {
                     return self.glance(self.told(), Why::Listening);
                 }
-                silent = Patience::of(QUIET);
+                silent = Deadline::of(QUIET);
             }
             let told = self.told();
             if told.end.is_some() {
@@ -439,20 +442,20 @@ impl Terminal {
             }
             if told.moved != seen {
                 (seen, pause) = (told.moved, SHORTEST_LOOK);
-                (quiet, silent) = (Patience::of(QUIET), Patience::of(QUIET));
+                (quiet, silent) = (Deadline::of(QUIET), Deadline::of(QUIET));
             } else {
                 // While this is held nobody takes anything, so that nothing is between the program and us.
                 match self.pty.waiting() {
-                    Waiting::Input => return self.glance(told, Why::Input),
-                    Waiting::Unseen if quiet.left().is_zero() => {
+                    ForegroundState::Input => return self.glance(told, Why::Input),
+                    ForegroundState::Unseen if quiet.left().is_zero() => {
                         return self.glance(told, Why::Quiet);
                     }
-                    Waiting::Briefly
-                        if briefly.get_or_insert(Patience::of(BRIEFLY)).left().is_zero() =>
+                    ForegroundState::Briefly
+                        if briefly.get_or_insert(Deadline::of(BRIEFLY)).left().is_zero() =>
                     {
                         return self.glance(told, Why::Input);
                     }
-                    Waiting::No | Waiting::Unseen | Waiting::Briefly => {
+                    ForegroundState::No | ForegroundState::Unseen | ForegroundState::Briefly => {
                         pause = (pause * 2).min(LONGEST_LOOK);
                     }
                 }
@@ -474,8 +477,8 @@ impl Terminal {
             let split = fresh.split_character();
             told.fresh.take(&split);
         }
-        let whole = Whole { path: self.log.clone(), bytes: told.log.written() };
-        let said = Said { whole: Some(whole), ..fresh.said() };
+        let whole = OutputFile { path: self.log.clone(), bytes: told.log.written() };
+        let said = CapturedOutput { whole: Some(whole), ..fresh.said() };
         let screen = told.drawing.look();
         let ports = self.ports.tell();
         Ok(Glance { said, screen, why, end, echoes: self.pty.echoes(), ports })
@@ -516,7 +519,7 @@ impl Terminal {
     }
 
     /// Takes what the program says, until the box is gone and everything is taken.
-    fn take_all(&self, running: JoinHandle<std::io::Result<Ended>>, folder: &RunFolder) {
+    fn take_all(&self, running: JoinHandle<std::io::Result<CommandEnd>>, folder: &RunFolder) {
         let mut piece = vec![0; PIECE];
         loop {
             let is_over = running.is_finished();
@@ -537,7 +540,7 @@ impl Terminal {
         self.ends_with(end);
     }
 
-    fn ends_with(&self, end: std::result::Result<Ended, String>) {
+    fn ends_with(&self, end: std::result::Result<CommandEnd, String>) {
         self.told().end.get_or_insert(end);
         self.changed.notify_all();
     }

@@ -11,14 +11,14 @@ mod repository;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use yard_core::git::{self, Part};
+use yard_core::git::{self, GitFileKind};
 use yard_core::op::{Land, Operation as _};
 use yard_core::surviving_lines::SurvivingLines;
 use yard_core::{
-    Call, ContentHash, Effect, EffectKind, FileId, FileKind, PathEffect, Result, Whose, WsPath,
+    Call, ChatScope, ContentHash, Effect, EffectKind, FileId, FileKind, PathEffect, Result, WsPath,
 };
 use yard_disk::{EntryKind, read_all};
-use yard_store::{ByOthers, NewChange};
+use yard_store::{NewChange, OthersChange};
 
 use crate::draft::Draft;
 use crate::output::{Ignoring, Outputs};
@@ -35,7 +35,7 @@ impl Workspace {
     pub fn weigh<A>(
         &self,
         proposal: &mut Proposal<A>,
-        whose: &Whose,
+        whose: &ChatScope,
         edits: bool,
         call: &Call,
     ) -> Result<()> {
@@ -66,7 +66,7 @@ impl Workspace {
     }
 
     /// The newest change of a file that was made outside of the caller's chat.
-    fn last_by_others(&self, file: FileId, whose: &Whose) -> Result<Option<ByOthers>> {
+    fn last_by_others(&self, file: FileId, whose: &ChatScope) -> Result<Option<OthersChange>> {
         let key = (file, whose.chat.map(|chat| chat.to_string()).or(whose.default_of.clone()));
         let (since, before) = self.others_seen.of(&key).unwrap_or_default();
         let head = self.store().head()?;
@@ -81,7 +81,7 @@ impl Workspace {
 struct Scales<'a> {
     workspace: &'a Workspace,
     draft: &'a Draft,
-    whose: &'a Whose,
+    whose: &'a ChatScope,
     edits: bool,
     call: &'a Call,
     outputs: Outputs<'a>,
@@ -99,7 +99,7 @@ impl<'a> Scales<'a> {
     fn new(
         workspace: &'a Workspace,
         draft: &'a Draft,
-        whose: &'a Whose,
+        whose: &'a ChatScope,
         edits: bool,
         call: &'a Call,
     ) -> Self {
@@ -345,10 +345,10 @@ fn names_below(path: &WsPath, folder: Option<&WsPath>) -> Vec<yard_core::Name> {
 fn is_git_at_work(path: &WsPath, kind: EffectKind) -> bool {
     let Some(part) = git::part(path) else { return false };
     match (kind, part) {
-        (_, Part::Folder) => false,
+        (_, GitFileKind::Folder) => false,
         (EffectKind::Create | EffectKind::Touch, _) => true,
-        (EffectKind::Modify, part) => !matches!(part, Part::Past | Part::Refs),
-        (EffectKind::Remove, part) => part == Part::Passing,
+        (EffectKind::Modify, part) => !matches!(part, GitFileKind::Object | GitFileKind::Refs),
+        (EffectKind::Remove, part) => part == GitFileKind::InProgress,
         _ => false,
     }
 }

@@ -109,7 +109,11 @@ impl Meter {
 
     fn count(&self, bytes: usize) -> io::Result<()> {
         self.received.fetch_add(bytes as u64, Ordering::Relaxed);
-        if self.is_full() { Err(io::Error::other("more bytes arrived than allowed")) } else { Ok(()) }
+        if self.is_full() {
+            Err(io::Error::other("more bytes arrived than allowed"))
+        } else {
+            Ok(())
+        }
     }
 }
 

@@ -18,7 +18,7 @@ use ureq::unversioned::transport::{Connector as _, RustlsConnector};
 use yard_core::{Call, Fault, FaultCode, Result};
 
 use crate::address::refusal;
-use crate::dial::{CheckedConnector, Meter, Deadline, NoResolver, run_with_deadline};
+use crate::dial::{CheckedConnector, Deadline, Meter, NoResolver, run_with_deadline};
 use crate::target::Target;
 
 /// Redirects that are followed.
@@ -84,7 +84,7 @@ impl Method {
 
 /// One request to the web.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct WebRequest {
     /// The address.
     pub target: Target,
     /// The method.
@@ -99,7 +99,7 @@ pub struct Request {
 
 /// The response of a web server.
 #[derive(Clone, Debug)]
-pub struct Response {
+pub struct WebResponse {
     /// The address after all redirects.
     pub target: Target,
     /// How many redirects were followed.
@@ -116,7 +116,7 @@ pub struct Response {
     pub is_cut: bool,
 }
 
-impl Response {
+impl WebResponse {
     /// The first header of that name.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
@@ -215,10 +215,10 @@ impl Net {
     /// Sends a request. `follow` decides about each redirect.
     pub fn fetch(
         &self,
-        request: Request,
+        request: WebRequest,
         call: &Call,
         follow: &mut dyn FnMut(&Target) -> Result<Follow>,
-    ) -> Result<Response> {
+    ) -> Result<WebResponse> {
         let deadline = Deadline::new(call, request.wall);
         let mut request = request;
         check_headers(&request.headers)?;
@@ -241,10 +241,11 @@ impl Net {
     }
 
     /// One request, without redirects.
-    fn send_once(&self, request: &Request, deadline: &Deadline) -> Result<Response> {
+    fn send_once(&self, request: &WebRequest, deadline: &Deadline) -> Result<WebResponse> {
         let addresses = self.addresses(&request.target, deadline)?;
         let meter = Meter::new(LINE_BYTES);
-        let connector = CheckedConnector { addresses, deadline: deadline.clone(), meter: Arc::clone(&meter) };
+        let connector =
+            CheckedConnector { addresses, deadline: deadline.clone(), meter: Arc::clone(&meter) };
         let connector = connector.chain(RustlsConnector::default());
         let agent = ureq::Agent::with_parts(self.config(), connector, NoResolver);
         let to_fault = |error: &(dyn std::error::Error + 'static)| {
@@ -255,7 +256,7 @@ impl Net {
         let headers = headers_of(response.headers());
         let (body, is_cut) = read(response.into_body()).map_err(|error| to_fault(&error))?;
         let (target, left) = (request.target.clone(), None);
-        Ok(Response { target, redirects: 0, left, status, headers, body, is_cut })
+        Ok(WebResponse { target, redirects: 0, left, status, headers, body, is_cut })
     }
 
     fn config(&self) -> ureq::config::Config {
@@ -353,7 +354,7 @@ fn check_headers(headers: &[(String, String)]) -> Result<()> {
 
 fn send(
     agent: &ureq::Agent,
-    request: &Request,
+    request: &WebRequest,
 ) -> std::result::Result<http::Response<ureq::Body>, ureq::Error> {
     let mut built =
         http::Request::builder().method(request.method.word()).uri(request.target.as_str());
@@ -382,7 +383,7 @@ fn read(body: ureq::Body) -> io::Result<(Vec<u8>, bool)> {
 }
 
 /// The target of a redirect, if the response is one.
-fn redirect_target(response: &Response) -> Result<Option<Target>> {
+fn redirect_target(response: &WebResponse) -> Result<Option<Target>> {
     let is_redirect = matches!(response.status, 301 | 302 | 303 | 307 | 308);
     match response.header("location").filter(|_| is_redirect) {
         None => Ok(None),
@@ -397,15 +398,16 @@ fn redirect_target(response: &Response) -> Result<Option<Target>> {
 }
 
 /// The request that a redirect asks for, as browsers make it.
-fn redirected_request(request: Request, next: Target, status: u16) -> Request {
-    let mut next = Request { target: next, ..request.clone() };
+fn redirected_request(request: WebRequest, next: Target, status: u16) -> WebRequest {
+    let mut next = WebRequest { target: next, ..request.clone() };
     if status == 303 || matches!(status, 301 | 302) && request.method == Method::Post {
         next.method = Method::Get;
         next.body = None;
         next.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
     }
     if !request.target.is_same_origin(&next.target) {
-        next.headers.retain(|(name, _)| CROSS_ORIGIN_HEADERS.contains(&name.to_ascii_lowercase().as_str()));
+        next.headers
+            .retain(|(name, _)| CROSS_ORIGIN_HEADERS.contains(&name.to_ascii_lowercase().as_str()));
     }
     next
 }

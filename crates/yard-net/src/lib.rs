@@ -15,10 +15,10 @@ mod proxy_sockets;
 mod target;
 
 pub use address::refusal;
-pub use fetch::{Follow, Method, Net, Request, Resolve, Response};
-pub use page::{Page, Shape};
+pub use fetch::{Follow, Method, Net, Resolve, WebRequest, WebResponse};
+pub use page::{Page, PageFormat};
 pub use proxy::{
-    Access, ConnectionPolicy, ConnectionVerdict, HostTraffic, PROXY_PORT, Proxy, Reach, relay,
+    Access, ConnectionPolicy, ConnectionVerdict, HostTraffic, PROXY_PORT, Proxy, ProxyConfig, relay,
 };
-pub use proxy_sockets::WayOut;
+pub use proxy_sockets::ProxySockets;
 pub use target::Target;

@@ -15,7 +15,7 @@ use yard_core::text::{self, NotText};
 use yard_core::{Call, Fault, FaultCode, Result};
 
 use crate::dial::{Deadline, run_with_deadline};
-use crate::fetch::Response;
+use crate::fetch::WebResponse;
 
 /// Bytes of a page in which its charset is looked for.
 const SNIFFED: usize = 1_024;
@@ -28,7 +28,7 @@ static AT_ONCE: AtomicUsize = AtomicUsize::new(0);
 
 /// How HTML is returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum PageFormat {
     /// Its content, as Markdown.
     Markdown,
     /// Its source.
@@ -46,9 +46,9 @@ pub struct Page {
     pub missing: Option<String>,
 }
 
-impl Response {
+impl WebResponse {
     /// The body as text; a fault if it is none.
-    pub fn page(&self, shape: Shape, call: &Call, wall: Duration) -> Result<Page> {
+    pub fn page(&self, shape: PageFormat, call: &Call, wall: Duration) -> Result<Page> {
         let (kind, charset) = content_type(self.header("content-type").unwrap_or_default());
         if is_no_text(&kind) && !self.body.is_empty() {
             return Err(self.no_text_fault(&format!("it says that it is {kind}")));
@@ -57,7 +57,7 @@ impl Response {
         let missing = self.is_cut.then(|| {
             format!("only the first {} bytes were read: the answer is longer", self.body.len())
         });
-        if shape == Shape::Source || !is_html(&kind, &body) {
+        if shape == PageFormat::Source || !is_html(&kind, &body) {
             return Ok(Page { text: body.into_owned(), is_markdown: false, missing });
         }
         let base = self.target.as_str().to_owned();

@@ -96,7 +96,7 @@ pub trait ConnectionPolicy: Send + Sync {
 
 /// Which hosts a command may reach, and how they are dialled.
 #[derive(Clone)]
-pub struct Reach {
+pub struct ProxyConfig {
     net: Net,
     policy: Arc<dyn ConnectionPolicy>,
     hold_time: Duration,
@@ -104,7 +104,7 @@ pub struct Reach {
     forwards: Vec<Target>,
 }
 
-impl Reach {
+impl ProxyConfig {
     /// Hosts that `policy` allows, over `net`. A connection is held for at most `hold_time` while a person is asked.
     pub fn new(net: Net, policy: Arc<dyn ConnectionPolicy>, hold_time: Duration) -> Self {
         let forwards = net.on_loopback().filter(|target| target.port() != PROXY_PORT);
@@ -139,9 +139,9 @@ impl Destination {
     }
 }
 
-impl fmt::Debug for Reach {
+impl fmt::Debug for ProxyConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reach").field("net", &self.net).finish_non_exhaustive()
+        f.debug_struct("ProxyConfig").field("net", &self.net).finish_non_exhaustive()
     }
 }
 
@@ -158,7 +158,7 @@ struct HostState {
 /// The proxy of one command.
 pub struct Proxy {
     /// `None` for a command that reaches no host, and after its end, because the policy may keep other things alive.
-    reach: Mutex<Option<Reach>>,
+    reach: Mutex<Option<ProxyConfig>>,
     /// Cancelled when the command is over.
     call: Call,
     is_over: AtomicBool,
@@ -178,7 +178,7 @@ struct Connections {
 
 impl Proxy {
     /// The proxy of a command. Without `reach` it only relays connections to other boxes ([`Proxy::relay_local`]).
-    pub fn new(reach: Option<Reach>, call: &Call) -> Arc<Self> {
+    pub fn new(reach: Option<ProxyConfig>, call: &Call) -> Arc<Self> {
         Arc::new(Self {
             reach: Mutex::new(reach),
             call: Call::new(call.shared_world()),
@@ -256,7 +256,8 @@ impl Proxy {
         client: TcpStream,
         connect: impl FnOnce() -> io::Result<TcpStream> + Send + 'static,
     ) {
-        ClientConnection::open(self, client, true).run(|connection| connection.relay_to(connect()?));
+        ClientConnection::open(self, client, true)
+            .run(|connection| connection.relay_to(connect()?));
     }
 }
 
@@ -319,7 +320,8 @@ impl ClientConnection {
     /// Serves the connection on a thread of its own. If no thread can be started, it is closed, and the client tries
     /// again.
     fn run(self, serve: impl FnOnce(&Self) -> io::Result<()> + Send + 'static) {
-        let thread = thread::Builder::new().name("toolyard-proxied".to_owned()).stack_size(STACK_BYTES);
+        let thread =
+            thread::Builder::new().name("toolyard-proxied".to_owned()).stack_size(STACK_BYTES);
         // The client sees a failure as a closed connection.
         let _ = thread.spawn(move || serve(&self));
     }
@@ -337,7 +339,9 @@ impl ClientConnection {
         };
         request.first_bytes.extend(rest);
         match self.connect(&request.target)? {
-            DialOutcome::Connected(host, counts) => self.pass(&host, counts, &request.first_bytes, request.answer),
+            DialOutcome::Connected(host, counts) => {
+                self.pass(&host, counts, &request.first_bytes, request.answer)
+            }
             DialOutcome::Refused(why) => self.respond("403 Forbidden", &why),
             DialOutcome::Unreachable(why) => self.respond("502 Bad Gateway", &why),
         }
@@ -360,7 +364,9 @@ impl ClientConnection {
         let target = target.filter(|target| target.port() == TLS_PORT);
         let reached = target.map(|target| self.connect(&target)).transpose()?;
         match reached {
-            Some(DialOutcome::Connected(host, counts)) => self.pass(&host, counts, &hello.into_bytes(), b""),
+            Some(DialOutcome::Connected(host, counts)) => {
+                self.pass(&host, counts, &hello.into_bytes(), b"")
+            }
             Some(DialOutcome::Unreachable(_)) => self.alert(&client_hello::INTERNAL_ERROR),
             Some(DialOutcome::Refused(_)) | None => self.alert(&client_hello::ACCESS_DENIED),
         }
@@ -448,8 +454,13 @@ impl ClientConnection {
     }
 
     /// Asks the policy about a host, and waits while a person is asked. The inner error says why it is refused.
-    fn wait_for_policy(&self, reach: &Reach, target: &Target, place: &str) -> io::Result<Result<(), String>> {
-        let Reach { net, policy, hold_time, .. } = reach;
+    fn wait_for_policy(
+        &self,
+        reach: &ProxyConfig,
+        target: &Target,
+        place: &str,
+    ) -> io::Result<Result<(), String>> {
+        let ProxyConfig { net, policy, hold_time, .. } = reach;
         // No person is asked about a target that is refused anyway.
         let mut verdict = match net.check_named(target) {
             Ok(()) => policy.decide(target),

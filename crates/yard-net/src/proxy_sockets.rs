@@ -16,7 +16,7 @@ const DNS_PORT: u16 = 53;
 const MAX_QUERIES: usize = 64;
 
 /// The proxy of a box that runs, with the sockets that it listens on.
-pub struct WayOut {
+pub struct ProxySockets {
     proxy: Arc<Proxy>,
     listeners: Vec<(TcpListener, Destination)>,
     /// Gets the DNS queries of programs.
@@ -25,19 +25,19 @@ pub struct WayOut {
     expected: VecDeque<Destination>,
 }
 
-impl WayOut {
+impl ProxySockets {
     /// The sockets of this proxy, none of which was handed in yet.
     pub fn new(proxy: Arc<Proxy>) -> Self {
         let expected = VecDeque::from(proxy.destinations());
         Self { proxy, listeners: Vec::new(), dns: None, expected }
     }
 
-    /// The addresses on which the box has to listen: [`WayOut::add_listener`] takes their sockets in this order.
+    /// The addresses on which the box has to listen: [`ProxySockets::add_listener`] takes their sockets in this order.
     pub fn connections_at(&self) -> Vec<SocketAddrV4> {
         self.expected.iter().map(Destination::address).collect()
     }
 
-    /// The address that gets DNS queries ([`WayOut::add_questions`]); `None` without a proxy port, because the
+    /// The address that gets DNS queries ([`ProxySockets::add_questions`]); `None` without a proxy port, because the
     /// answers lead to the proxy.
     pub fn questions_at(&self) -> Option<SocketAddrV4> {
         let mut destinations = self.listeners.iter().map(|(_, to)| to).chain(&self.expected);

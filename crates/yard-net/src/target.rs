@@ -104,7 +104,7 @@ impl Target {
     /// Whether a redirect from this target to the other one stays on the site, so that no further decision is
     /// needed: the same host with or without `www.`, the same port or both default ports, and not from `https` to
     /// `http`.
-    pub fn leads_home(&self, other: &Self) -> bool {
+    pub fn is_trusted_redirect(&self, other: &Self) -> bool {
         let bare = |target: &Self| target.host.trim_start_matches("www.").to_owned();
         let is_default = |target: &Self| target.url.port().is_none();
         let loses_tls = self.url.scheme() == "https" && other.url.scheme() == "http";
@@ -175,7 +175,7 @@ mod tests {
     fn a_redirect_within_the_site_needs_no_other_decision() {
         let leads = |from: &str, to: &str| {
             let from = Target::parse(from).unwrap();
-            from.leads_home(&from.join(to).unwrap())
+            from.is_trusted_redirect(&from.join(to).unwrap())
         };
         assert!(leads("http://a.example/", "https://www.a.example/x"));
         assert!(leads("https://www.a.example/", "https://a.example/"));

@@ -22,7 +22,9 @@ use super::mounts::Trees;
 use super::network::{SOCKET_V4, SOCKET_V6};
 use super::report::{At as _, Report, Step, StepError};
 use super::task::{HOLD_NAMESPACE, KILL, START, TERMINATE, Task};
-use super::{ServedSocket, first_process, group, handles, loopback, process_limits, syscall, usage};
+use super::{
+    ServedSocket, first_process, group, handles, loopback, process_limits, syscall, usage,
+};
 
 /// The user id that the processes of a box see as their own, if the server runs as root.
 const SHOWN_USER: u32 = 1000;

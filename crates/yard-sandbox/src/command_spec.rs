@@ -12,7 +12,7 @@ use super::{Pty, machine, path_bytes};
 
 /// One command to run.
 #[derive(Clone, Debug)]
-pub struct Order<'a> {
+pub struct CommandSpec<'a> {
     /// The program and its arguments; a name without a slash is looked up in `PATH`.
     pub argv: Vec<OsString>,
     /// The environment, over [`default_environment`] and nothing else.
@@ -21,8 +21,8 @@ pub struct Order<'a> {
     pub stdin: Vec<u8>,
     /// The terminal that it runs on and writes to. Then `stdin` is not used, and the listener gets no output.
     pub terminal: Option<&'a Pty>,
-    /// Sockets on the box's own loopback device that the server serves: [`Hear::opened`](super::Hear::opened) gets
-    /// each, in this order.
+    /// Sockets on the box's own loopback device that the server serves. The listener gets each
+    /// ([`CommandListener::opened`](super::CommandListener::opened)), in this order.
     pub sockets: Vec<ServedSocket>,
     /// Small files that the box shows read-only as `/run/toolyard/<name>`. Only at
     /// [`Level::Full`](super::Level::Full).
@@ -41,13 +41,13 @@ pub struct Order<'a> {
     /// A folder of the command's own in the place of `/tmp`, for commands without namespaces.
     pub scratch: Option<&'a Path>,
     /// The folders that the next command finds again. Only at [`Level::Full`](super::Level::Full).
-    pub lasting: Option<&'a Lasting>,
+    pub lasting: Option<&'a PersistentFolders>,
     /// Host folders that the box hides, even inside of a folder that it shows.
     pub hidden: Vec<PathBuf>,
     /// The parts of the workspace that the command may not read. Only at [`Level::Full`](super::Level::Full).
     pub masked: Vec<Mask>,
     /// The resources that the command may use.
-    pub limits: Limits,
+    pub limits: CommandLimits,
 }
 
 /// A socket on the loopback device of a box, made before its command starts.
@@ -61,7 +61,7 @@ pub enum ServedSocket {
 
 /// Folders that a command shares with the commands after it, besides the workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lasting {
+pub struct PersistentFolders {
     /// The folder that the box has as `/tmp`; its home is in it.
     pub tmp: PathBuf,
     /// How many bytes `tmp` may hold.
@@ -143,7 +143,7 @@ pub enum Layer<'a> {
 
 /// The resources that a command may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct CommandLimits {
     /// Time from start to end.
     pub wall: Duration,
     /// Time between SIGTERM and SIGKILL.
@@ -164,7 +164,7 @@ pub struct Limits {
     pub written_bytes: u64,
 }
 
-impl Default for Limits {
+impl Default for CommandLimits {
     /// Limits that fit this machine.
     fn default() -> Self {
         Self {
@@ -182,7 +182,8 @@ impl Default for Limits {
 }
 
 /// Memory that the commands of a server share. It is enforced where control groups can be made
-/// ([`Wish::all_memory`](super::Wish::all_memory), [`Sandbox::of_workspace`](super::Sandbox::of_workspace)).
+/// ([`SandboxConfig::all_memory`](super::SandboxConfig::all_memory),
+/// [`Sandbox::of_workspace`](super::Sandbox::of_workspace)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedMemory {
     /// Bytes for all commands of one workspace together.

@@ -33,7 +33,7 @@ impl Level {
 
 /// The configuration of the sandbox.
 #[derive(Clone, Debug)]
-pub struct Wish {
+pub struct SandboxConfig {
     /// Commands may run unconfined where no wall works.
     pub allow_unconfined: bool,
     /// The lowest level at which commands run.
@@ -50,7 +50,7 @@ pub struct Wish {
     pub walls: Walls,
 }
 
-impl Default for Wish {
+impl Default for SandboxConfig {
     fn default() -> Self {
         Self {
             allow_unconfined: false,

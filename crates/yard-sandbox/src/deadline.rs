@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 /// A moment until which a caller waits.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
+pub struct Deadline {
     /// `None` if the moment is beyond the range of the clock.
     until: Option<Instant>,
 }
 
-impl Patience {
+impl Deadline {
     /// The moment that is this long from now.
     pub fn of(time: Duration) -> Self {
         Self { until: Instant::now().checked_add(time) }
@@ -29,7 +29,7 @@ mod tests {
 
     #[test]
     fn a_deadline_beyond_the_range_of_the_clock_is_never_reached() {
-        assert_eq!(Patience::of(Duration::MAX).left(), Duration::MAX);
-        assert_eq!(Patience::of(Duration::ZERO).left(), Duration::ZERO);
+        assert_eq!(Deadline::of(Duration::MAX).left(), Duration::MAX);
+        assert_eq!(Deadline::of(Duration::ZERO).left(), Duration::ZERO);
     }
 }

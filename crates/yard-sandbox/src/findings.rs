@@ -36,10 +36,7 @@ const PARTS: [(&str, Step, &str); 4] = [
 /// The findings of the trial of a full box.
 pub(super) fn full(tried: &io::Result<()>) -> Vec<Finding> {
     let broken = |error: &io::Error| {
-        error
-            .get_ref()
-            .and_then(|inner| inner.downcast_ref::<StepError>())
-            .map(|error| error.step)
+        error.get_ref().and_then(|inner| inner.downcast_ref::<StepError>()).map(|error| error.step)
     };
     let mut is_explained = false;
     let finding = |(name, last, fine): (&'static str, Step, &str)| {

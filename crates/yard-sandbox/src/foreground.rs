@@ -14,7 +14,7 @@ use super::usage;
 
 /// What the programs in the foreground of a terminal do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waiting {
+pub enum ForegroundState {
     /// One of them sleeps until there is input, and none of them works.
     Input,
     /// The same, with a short timeout, after which it may go on without input.
@@ -27,23 +27,23 @@ pub enum Waiting {
 
 /// `/dev/tty`: for a program in the foreground this is the terminal in question.
 const OWN_TERMINAL: (u32, u32) = (5, 0);
-/// Longest timeout of a wait that counts as [`Waiting::Briefly`].
+/// Longest timeout of a wait that counts as [`ForegroundState::Briefly`].
 const BRIEF: Duration = Duration::from_millis(1_200);
 /// Most files of one `poll` or `select` that are checked.
 const MAX_FILES: u64 = 1_024;
 
 /// What the programs in the foreground of this terminal do.
-pub(super) fn state(master: impl AsFd, slave: impl AsFd) -> Waiting {
-    let Ok(group) = rustix::termios::tcgetpgrp(&master) else { return Waiting::No };
-    let Ok(leader) = rustix::termios::tcgetsid(&master) else { return Waiting::No };
-    let Ok(terminal) = rustix::fs::fstat(slave) else { return Waiting::Unseen };
+pub(super) fn state(master: impl AsFd, slave: impl AsFd) -> ForegroundState {
+    let Ok(group) = rustix::termios::tcgetpgrp(&master) else { return ForegroundState::No };
+    let Ok(leader) = rustix::termios::tcgetsid(&master) else { return ForegroundState::No };
+    let Ok(terminal) = rustix::fs::fstat(slave) else { return ForegroundState::Unseen };
     let number = |pid: rustix::process::Pid| pid.as_raw_nonzero().get().unsigned_abs();
     let session = usage::with_descendants(number(leader));
     let foreground = session.into_iter().filter(|pid| group_of(*pid) == Some(number(group)));
     let (mut waits, mut briefly, mut unseen) = (false, false, false);
     for thread in foreground.flat_map(threads) {
         match thread.state(terminal.st_rdev) {
-            ThreadState::Works => return Waiting::No,
+            ThreadState::Works => return ForegroundState::No,
             ThreadState::AwaitsTerminal => waits = true,
             ThreadState::AwaitsTerminalBriefly => briefly = true,
             ThreadState::AwaitsSomethingElse => {}
@@ -51,10 +51,10 @@ pub(super) fn state(master: impl AsFd, slave: impl AsFd) -> Waiting {
         }
     }
     match (waits, briefly, unseen) {
-        (_, true, _) => Waiting::Briefly,
-        (true, false, _) => Waiting::Input,
-        (false, false, true) => Waiting::Unseen,
-        (false, false, false) => Waiting::No,
+        (_, true, _) => ForegroundState::Briefly,
+        (true, false, _) => ForegroundState::Input,
+        (false, false, true) => ForegroundState::Unseen,
+        (false, false, false) => ForegroundState::No,
     }
 }
 

@@ -13,7 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::Limits;
+use super::CommandLimits;
 use super::group_folders::{of_version_one, of_version_two};
 
 const PREFIX: &str = "toolyard-";
@@ -107,7 +107,7 @@ impl Groups {
         if self.version == Version::Two {
             delegate(&self.homes[0])?;
         }
-        self.make()?.limit(&Limits::default())
+        self.make()?.limit(&CommandLimits::default())
     }
 
     /// Makes an empty group.
@@ -140,7 +140,7 @@ fn numbered(prefix: &str) -> String {
 
 impl Group {
     /// Sets its limits.
-    pub(super) fn limit(&self, limits: &Limits) -> io::Result<()> {
+    pub(super) fn limit(&self, limits: &CommandLimits) -> io::Result<()> {
         let memory = limits.memory_bytes.to_string();
         // The two processes of the helper count too, and the thread that listens.
         let processes = limits.processes.saturating_add(3).to_string();

@@ -40,18 +40,18 @@ mod trees;
 mod usage;
 mod watcher;
 
-pub use handles::{receive as receive_file, send as send_file};
 pub use box_helper::inner;
 pub use command_spec::{
-    CacheLayer, Lasting, Layer, Limits, Mask, MaskKind, Order, ServedSocket, SharedMemory,
-    default_environment,
+    CacheLayer, CommandLimits, CommandSpec, Layer, Mask, MaskKind, PersistentFolders, ServedSocket,
+    SharedMemory, default_environment,
 };
-pub use config::{CACHES, Cache, Level, Programs, Walls, Wish};
-pub use deadline::Patience;
+pub use config::{CACHES, Cache, Level, Programs, SandboxConfig, Walls};
+pub use deadline::Deadline;
 pub use findings::Finding;
-pub use foreground::Waiting;
+pub use foreground::ForegroundState;
+pub use handles::{receive as receive_file, send as send_file};
 pub use network::BoxNetwork;
-pub use outcome::{Ended, Exit, Hear, Stopped};
+pub use outcome::{CommandEnd, CommandListener, Exit, StopReason};
 pub use pty::{LONGEST_LINE, Pty, Size};
 pub use run::empty_scratch;
 pub use sandbox::Sandbox;

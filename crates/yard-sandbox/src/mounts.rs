@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::mount::{MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags};
 
-use super::persistent::PersistentTrees;
 use super::mount_points::{self, mount_at, mount_file_at};
+use super::persistent::PersistentTrees;
 use super::report::{At as _, Step, StepError};
 use super::syscall::{TreeAttributes, mount_setattr};
 use super::task::{Kind, Task, WORKSPACE, shown_path};
@@ -85,7 +85,8 @@ impl Trees {
             folders.extend(open_host_entry(&Path::new("/etc").join(name), None)?);
         }
         for at in system::FOLDERS {
-            folders.extend(open_host_entry(Path::new(at), None)?.map(|shown| shown.veiled(&mounts)));
+            folders
+                .extend(open_host_entry(Path::new(at), None)?.map(|shown| shown.veiled(&mounts)));
         }
         for at in task.shown.iter().map(Path::new) {
             folders.extend(open_host_entry(at, owners)?.map(|shown| shown.veiled(&mounts)));

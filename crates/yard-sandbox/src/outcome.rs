@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::BoxNetwork;
 
 /// Gets the output and the sockets of a command while it runs. An error ends the command, and the run returns it.
-pub trait Hear {
+pub trait CommandListener {
     /// Called once before the command starts. After an error it does not start.
     fn starts(&mut self) -> io::Result<()> {
         Ok(())
@@ -37,16 +37,16 @@ pub trait Hear {
 
 /// How a command ended. No process of it is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct CommandEnd {
     /// How the command's own process ended.
     pub exit: Exit,
     /// Why the sandbox stopped it, if it did.
-    pub stopped: Option<Stopped>,
+    pub stopped: Option<StopReason>,
     /// The time from the request to the end.
     pub took: Duration,
 }
 
-impl Ended {
+impl CommandEnd {
     /// The exit code as a shell shows it: 128 and the signal's number if a signal ended the command.
     pub fn code(&self) -> i32 {
         match self.exit {
@@ -68,7 +68,7 @@ pub enum Exit {
 yard_core::spelled_enum! {
     /// Why the sandbox stopped a command.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum Stopped {
+    pub enum StopReason {
         /// Its wall time, or the call's deadline, was over.
         Wall = "wall",
         /// The call was cancelled.

@@ -19,7 +19,8 @@ use super::run::{Runner, empty_scratch};
 use super::system::BOX_USER;
 use super::task::HOLD_NAMESPACE;
 use super::{
-    Ended, Exit, Finding, HELPER, Hear, Layer, Level, Limits, Order, Wish, findings, landlock_wall,
+    CommandEnd, CommandLimits, CommandListener, CommandSpec, Exit, Finding, HELPER, Layer, Level,
+    SandboxConfig, findings, landlock_wall,
 };
 
 /// The trials that determined the level.
@@ -32,7 +33,7 @@ pub(super) struct Trials {
 
 /// Determines the best level that works. Servers call this at start, so checks that do not affect the level are left
 /// to [`findings`].
-pub(super) fn probe(helper: PathBuf, wish: Wish) -> (Runner, Trials) {
+pub(super) fn probe(helper: PathBuf, wish: SandboxConfig) -> (Runner, Trials) {
     let is_root = rustix::process::geteuid().is_root();
     let (owners, no_owners) = match is_root.then(|| hold_owner_namespace(&helper)).transpose() {
         Ok(owners) => (owners, None),
@@ -80,7 +81,7 @@ pub(super) fn findings(shared: &Runner, trials: &Trials) -> Vec<Finding> {
 }
 
 /// The best level that works, if it is not below the lowest allowed one.
-fn level(wish: &Wish, full: bool, walls: bool) -> Level {
+fn level(wish: &SandboxConfig, full: bool, walls: bool) -> Level {
     let best = match (full, walls) {
         (true, _) => Level::Full,
         (false, true) => Level::Walls,
@@ -215,9 +216,9 @@ fn try_on(
     workspace: &Path,
     layer: Layer<'_>,
     script: &str,
-) -> io::Result<(Ended, Vec<u8>)> {
+) -> io::Result<(CommandEnd, Vec<u8>)> {
     let root = fs::File::open(workspace)?;
-    let order = Order {
+    let order = CommandSpec {
         argv: ["/bin/sh", "-c", script].map(Into::into).to_vec(),
         env: Vec::new(),
         stdin: Vec::new(),
@@ -233,7 +234,7 @@ fn try_on(
         lasting: None,
         hidden: Vec::new(),
         masked: Vec::new(),
-        limits: Limits { wall: Duration::from_secs(10), ..Limits::default() },
+        limits: CommandLimits { wall: Duration::from_secs(10), ..CommandLimits::default() },
     };
     let mut output = Output::default();
     let ended = shared.run(&order, &Call::new(Arc::new(NoWorld)), &mut output)?;
@@ -244,7 +245,7 @@ fn try_on(
 #[derive(Default)]
 struct Output(Vec<u8>);
 
-impl Hear for Output {
+impl CommandListener for Output {
     fn stdout(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.0.extend(bytes.iter().take(4096));
         Ok(())

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use super::group::{Group, Groups};
-use super::{HELPER, Order};
+use super::{CommandSpec, HELPER};
 
 /// The name of the helper's process.
 const NAME: &str = "toolyard";
@@ -38,7 +38,7 @@ impl Helper {
     pub(super) fn start(
         program: &Path,
         groups: Option<&Groups>,
-        order: &Order<'_>,
+        order: &CommandSpec<'_>,
     ) -> io::Result<Self> {
         let (socket, theirs) = UnixStream::pair()?;
         let process = Command::new(program)
@@ -62,7 +62,7 @@ impl Helper {
 }
 
 /// Where a command writes its output.
-fn output_end(order: &Order<'_>) -> io::Result<Stdio> {
+fn output_end(order: &CommandSpec<'_>) -> io::Result<Stdio> {
     Ok(match order.terminal {
         Some(terminal) => Stdio::from(terminal.programs_end()?),
         None => Stdio::piped(),

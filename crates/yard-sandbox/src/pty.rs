@@ -10,8 +10,8 @@ use rustix::io::Errno;
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
+use super::foreground::{self, ForegroundState};
 use super::system::BOX_USER;
-use super::foreground::{self, Waiting};
 
 /// Rows and columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,16 +116,20 @@ impl Pty {
 
     /// What the programs in the foreground do. Polling either end makes the kernel deliver buffered bytes, so that
     /// none is in transit unnoticed.
-    pub fn waiting(&self) -> Waiting {
+    pub fn waiting(&self) -> ForegroundState {
         let has_unread_input = || is_ready(&self.slave, PollFlags::IN, 0);
         let has_unread_output = || is_ready(&self.master, PollFlags::IN, 0);
         if has_unread_input() || has_unread_output() {
-            return Waiting::No;
+            return ForegroundState::No;
         }
         let state = foreground::state(&self.master, &self.slave);
         // A program that read the input meanwhile does not wait, and may have written output.
-        let waits = matches!(state, Waiting::Input | Waiting::Briefly);
-        if waits && (has_unread_input() || has_unread_output()) { Waiting::No } else { state }
+        let waits = matches!(state, ForegroundState::Input | ForegroundState::Briefly);
+        if waits && (has_unread_input() || has_unread_output()) {
+            ForegroundState::No
+        } else {
+            state
+        }
     }
 }
 

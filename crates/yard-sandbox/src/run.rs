@@ -20,7 +20,10 @@ use super::process::Helper;
 use super::system::{self, BOX_USER};
 use super::task::{Kind, Task};
 use super::watcher::CommandWatcher;
-use super::{Ended, Hear, Layer, Level, Order, Programs, Walls, Wish, default_environment};
+use super::{
+    CommandEnd, CommandListener, CommandSpec, Layer, Level, Programs, SandboxConfig, Walls,
+    default_environment,
+};
 
 /// The `TERM` of a command on a terminal.
 const TERMINAL: &str = "xterm-256color";
@@ -28,7 +31,7 @@ const TERMINAL: &str = "xterm-256color";
 /// What all runs of a [`Sandbox`](super::Sandbox) have in common.
 pub(super) struct Runner {
     pub(super) helper: PathBuf,
-    pub(super) wish: Wish,
+    pub(super) wish: SandboxConfig,
     pub(super) level: Level,
     /// The user namespace that maps root to the box's user, if the server is root.
     pub(super) owners: Option<OwnedFd>,
@@ -45,10 +48,10 @@ impl Runner {
 
     pub(super) fn run(
         &self,
-        order: &Order<'_>,
+        order: &CommandSpec<'_>,
         call: &Call,
-        listener: &mut dyn Hear,
-    ) -> io::Result<Ended> {
+        listener: &mut dyn CommandListener,
+    ) -> io::Result<CommandEnd> {
         let started = Instant::now();
         let mut task = self.task(order)?;
         let mut helper = Helper::start(&self.helper, self.groups.as_deref(), order)?;
@@ -79,7 +82,7 @@ impl Runner {
 
     /// The folders that are shown besides the system's: those of the operator, and the person's programs. Programs
     /// inside of the workspace are left out, because the workspace with its masks is shown there.
-    fn shown(&self, order: &Order<'_>, walls: Walls) -> Vec<OsString> {
+    fn shown(&self, order: &CommandSpec<'_>, walls: Walls) -> Vec<OsString> {
         let is_apart = |path: &&PathBuf| {
             let overlaps = |other: &Path| path.starts_with(other) || other.starts_with(path);
             !overlaps(order.workspace) && !self.wish.scratch.starts_with(path)
@@ -88,19 +91,19 @@ impl Runner {
         self.wish.shown.iter().chain(programs.filter(is_apart)).map(OsString::from).collect()
     }
 
-    fn files(&self, order: &Order<'_>, walls: Walls) -> Vec<(OsString, Vec<u8>)> {
+    fn files(&self, order: &CommandSpec<'_>, walls: Walls) -> Vec<(OsString, Vec<u8>)> {
         let programs = self.wish.programs.files.iter().filter(|_| walls.namespaces);
         let all = order.scripts.iter().chain(programs);
         all.map(|(name, body)| (name.into(), body.clone())).collect()
     }
 
-    fn hidden(&self, order: &Order<'_>, walls: Walls) -> Vec<OsString> {
+    fn hidden(&self, order: &CommandSpec<'_>, walls: Walls) -> Vec<OsString> {
         let masked = self.wish.programs.masked.iter().filter(|_| walls.namespaces);
         let masked = masked.flat_map(|pattern| system::matches(pattern));
         order.hidden.iter().cloned().chain(masked).map(OsString::from).collect()
     }
 
-    fn task(&self, order: &Order<'_>) -> io::Result<Task> {
+    fn task(&self, order: &CommandSpec<'_>) -> io::Result<Task> {
         let walls = self.walls()?;
         check(order, walls)?;
         let (kind, upper, work) = match order.layer {
@@ -151,7 +154,11 @@ impl Runner {
 
 /// The default environment, then the variables of the person's programs, then those of the command. Without
 /// namespaces, the command's own folder, or else the workspace, takes the place of /tmp.
-fn environment(order: &Order<'_>, walls: Walls, programs: &Programs) -> Vec<(OsString, OsString)> {
+fn environment(
+    order: &CommandSpec<'_>,
+    walls: Walls,
+    programs: &Programs,
+) -> Vec<(OsString, OsString)> {
     let mut env = default_environment();
     if walls.namespaces {
         env.extend(programs.environment.iter().cloned());
@@ -174,7 +181,7 @@ fn environment(order: &Order<'_>, walls: Walls, programs: &Programs) -> Vec<(OsS
 }
 
 /// Refuses a request whose box would not confine the command.
-fn check(order: &Order<'_>, walls: Walls) -> io::Result<()> {
+fn check(order: &CommandSpec<'_>, walls: Walls) -> io::Result<()> {
     let wrong = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, what.to_owned()));
     let plain = |path: &Path| {
         path.is_absolute() && path.components().all(|part| part != Component::ParentDir)

@@ -12,7 +12,7 @@ use super::probe::{self, Trials};
 use super::report::{Step, StepError};
 use super::run::Runner;
 use super::system;
-use super::{Cache, Ended, Finding, Hear, Level, Order, Wish};
+use super::{Cache, CommandEnd, CommandListener, CommandSpec, Finding, Level, SandboxConfig};
 
 /// Runs commands in boxes. A clone shares everything.
 #[derive(Clone)]
@@ -25,7 +25,7 @@ pub struct Sandbox {
 impl Sandbox {
     /// Finds out what this machine can do, by running boxed commands. `helper` is the path of this program's binary,
     /// which handles [`HELPER`](super::HELPER).
-    pub fn probe(helper: PathBuf, wish: Wish) -> Self {
+    pub fn probe(helper: PathBuf, wish: SandboxConfig) -> Self {
         let (shared, trials) = probe::probe(helper, wish);
         Self { shared: Arc::new(shared), trials: Arc::new(trials), findings: Arc::default() }
     }
@@ -75,7 +75,12 @@ impl Sandbox {
 
     /// Runs a command to its end, on this thread. When it returns, no process of the command is left. An error comes
     /// from the box or from `listener`: the command was not started, or was killed.
-    pub fn run(&self, order: &Order<'_>, call: &Call, listener: &mut dyn Hear) -> io::Result<Ended> {
+    pub fn run(
+        &self,
+        order: &CommandSpec<'_>,
+        call: &Call,
+        listener: &mut dyn CommandListener,
+    ) -> io::Result<CommandEnd> {
         self.shared.run(order, call, listener)
     }
 }

@@ -20,7 +20,7 @@ use super::process::{Helper, Reaped};
 use super::report::{Report, Reports, StepError};
 use super::task::{KILL, START, TERMINATE};
 use super::usage;
-use super::{Ended, Exit, Hear, Layer, Limits, Order, Stopped};
+use super::{CommandEnd, CommandLimits, CommandListener, CommandSpec, Exit, Layer, StopReason};
 
 /// How often the call and the clock are checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -37,7 +37,7 @@ pub(super) struct CommandWatcher<'a> {
     helper: Reaped,
     streams: [Option<OwnedFd>; 2],
     group: Option<Group>,
-    limits: Limits,
+    limits: CommandLimits,
     /// The folders that it writes to, without its home.
     layers: Vec<PathBuf>,
     home: Option<Home>,
@@ -53,7 +53,7 @@ pub(super) struct CommandWatcher<'a> {
     answers: Option<Answers>,
     exit: Option<Exit>,
     failure: Option<io::Error>,
-    stopped: Option<Stopped>,
+    stopped: Option<StopReason>,
     /// When the command is killed, because SIGTERM did not end it.
     kill_at: Option<Instant>,
     killed: bool,
@@ -77,7 +77,12 @@ impl Home {
 }
 
 impl<'a> CommandWatcher<'a> {
-    pub(super) fn new(helper: Helper, order: &Order<'_>, call: &'a Call, started: Instant) -> Self {
+    pub(super) fn new(
+        helper: Helper,
+        order: &CommandSpec<'_>,
+        call: &'a Call,
+        started: Instant,
+    ) -> Self {
         let Helper { socket, mut process, group } = helper;
         let (stdout, stderr) = (process.0.stdout.take(), process.0.stderr.take());
         let streams = [stdout.map(OwnedFd::from), stderr.map(OwnedFd::from)];
@@ -126,7 +131,7 @@ impl<'a> CommandWatcher<'a> {
     }
 
     /// Passes the box's own network to the listener.
-    pub(super) fn with_network(mut self, listener: &mut dyn Hear) -> io::Result<Self> {
+    pub(super) fn with_network(mut self, listener: &mut dyn CommandListener) -> io::Result<Self> {
         let (network, answers) = BoxNetwork::of(self.helper.0.id(), &self.socket)?;
         self.answers = Some(answers);
         listener.has_network(network);
@@ -134,7 +139,10 @@ impl<'a> CommandWatcher<'a> {
     }
 
     /// Starts the command and watches it until no process of it is left.
-    pub(super) fn run_to_end(mut self, listener: &mut dyn Hear) -> io::Result<Ended> {
+    pub(super) fn run_to_end(
+        mut self,
+        listener: &mut dyn CommandListener,
+    ) -> io::Result<CommandEnd> {
         match listener.starts() {
             Ok(()) => self.send(START),
             Err(error) => {
@@ -157,7 +165,12 @@ impl<'a> CommandWatcher<'a> {
     }
 
     /// Waits for one interval and handles what arrives; returns whether the helper still runs.
-    fn wait(&mut self, listener: &mut dyn Hear, buffer: &mut [u8], tick: Duration) -> io::Result<bool> {
+    fn wait(
+        &mut self,
+        listener: &mut dyn CommandListener,
+        buffer: &mut [u8],
+        tick: Duration,
+    ) -> io::Result<bool> {
         let mut ready = vec![PollFd::from_borrowed_fd(self.socket.as_fd(), PollFlags::IN)];
         let open = self.streams.iter().flatten();
         ready.extend(open.map(|stream| PollFd::new(stream, PollFlags::IN)));
@@ -183,7 +196,7 @@ impl<'a> CommandWatcher<'a> {
         Ok(!has_report || self.handle_reports(listener)?)
     }
 
-    fn handle_reports(&mut self, listener: &mut dyn Hear) -> io::Result<bool> {
+    fn handle_reports(&mut self, listener: &mut dyn CommandListener) -> io::Result<bool> {
         let (count, mut file) = match self.reports.receive(&self.socket) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(true),
             // The helper was killed before it read its whole task.
@@ -216,7 +229,11 @@ impl<'a> CommandWatcher<'a> {
     }
 
     /// Passes on the output that the streams have ready; returns whether there was any.
-    fn read_ready_streams(&mut self, listener: &mut dyn Hear, buffer: &mut [u8]) -> bool {
+    fn read_ready_streams(
+        &mut self,
+        listener: &mut dyn CommandListener,
+        buffer: &mut [u8],
+    ) -> bool {
         let mut any = false;
         for number in 0..self.streams.len() {
             let Some(stream) = &self.streams[number] else { continue };
@@ -251,9 +268,9 @@ impl<'a> CommandWatcher<'a> {
     fn check_limits(&mut self) {
         let now = Instant::now();
         if self.call.cancel_flag().load(Ordering::Relaxed) {
-            self.terminate(Stopped::Cancelled, now);
+            self.terminate(StopReason::Cancelled, now);
         } else if now - self.started >= self.limits.wall || self.call.check().is_err() {
-            self.terminate(Stopped::Wall, now);
+            self.terminate(StopReason::Wall, now);
         }
         if now - self.looked >= USAGE_INTERVAL {
             self.looked = now;
@@ -273,7 +290,7 @@ impl<'a> CommandWatcher<'a> {
     fn check_usage(&mut self) {
         let group = self.group.as_ref().map(Group::ran_out_of_memory);
         if group == Some(true) {
-            return self.stop(Stopped::Memory);
+            return self.stop(StopReason::Memory);
         }
         // The kernel counts the memory and the processes of a group; looking at each one takes long.
         if group.is_some() && self.limits.cpu_seconds.is_none() {
@@ -282,27 +299,32 @@ impl<'a> CommandWatcher<'a> {
         let used = usage::measure(self.helper.0.id());
         let cpu = self.limits.cpu_seconds.map(Duration::from_secs);
         if group.is_none() && usage::exceeds_memory(&used, self.limits.memory_bytes) {
-            self.stop(Stopped::Memory);
+            self.stop(StopReason::Memory);
         } else if cpu.is_some_and(|cpu| used.cpu > cpu) {
-            self.stop(Stopped::Cpu);
+            self.stop(StopReason::Cpu);
         } else if used.processes() > self.limits.processes.saturating_add(3) {
-            self.stop(Stopped::Processes);
+            self.stop(StopReason::Processes);
         }
     }
 
     fn check_disk(&mut self) {
         let written = self.limits.written_bytes;
         if usage::exceed_bytes(&self.layers, written) {
-            self.stop(Stopped::Written);
+            self.stop(StopReason::Written);
         } else if self.home.as_mut().is_some_and(Home::is_overfull) {
-            self.stop(Stopped::HomeFull);
-        } else if self.disk.as_deref().and_then(usage::free_bytes).is_some_and(|free| free < RESERVED_BYTES) {
-            self.stop(Stopped::DiskFull);
+            self.stop(StopReason::HomeFull);
+        } else if self
+            .disk
+            .as_deref()
+            .and_then(usage::free_bytes)
+            .is_some_and(|free| free < RESERVED_BYTES)
+        {
+            self.stop(StopReason::DiskFull);
         }
     }
 
     /// Sends SIGTERM, and has the command killed after the grace period.
-    fn terminate(&mut self, why: Stopped, now: Instant) {
+    fn terminate(&mut self, why: StopReason, now: Instant) {
         if self.stopped.is_none() {
             self.stopped = Some(why);
             self.kill_at = Some(now + self.limits.grace);
@@ -311,7 +333,7 @@ impl<'a> CommandWatcher<'a> {
     }
 
     /// Kills the command at once: after SIGTERM it could go on to use what it has too much of.
-    fn stop(&mut self, why: Stopped) {
+    fn stop(&mut self, why: StopReason) {
         self.stopped.get_or_insert(why);
         self.kill();
     }
@@ -328,9 +350,9 @@ impl<'a> CommandWatcher<'a> {
         let _ = self.socket.as_ref().write_all(&[command]);
     }
 
-    fn into_end(mut self) -> io::Result<Ended> {
+    fn into_end(mut self) -> io::Result<CommandEnd> {
         if self.group.as_ref().is_some_and(Group::ran_out_of_memory) {
-            self.stopped.get_or_insert(Stopped::Memory);
+            self.stopped.get_or_insert(StopReason::Memory);
         }
         if let Some(failure) = self.failure {
             return Err(failure);
@@ -341,8 +363,8 @@ impl<'a> CommandWatcher<'a> {
             None => return Err(io::Error::other("the box ended without a word")),
         };
         if exit == Exit::Signal(libc::SIGXCPU) {
-            self.stopped.get_or_insert(Stopped::Cpu);
+            self.stopped.get_or_insert(StopReason::Cpu);
         }
-        Ok(Ended { exit, stopped: self.stopped, took: self.started.elapsed() })
+        Ok(CommandEnd { exit, stopped: self.stopped, took: self.started.elapsed() })
     }
 }

@@ -7,7 +7,7 @@ use crate::{AuditEntry, NewTurn, Result};
 
 /// What a person is shown: a call, and exactly what it would do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct ApprovalRequest {
     /// The dialect of the tool.
     pub toolset: String,
     /// The tool.
@@ -44,7 +44,7 @@ pub struct NewApproval {
     /// The process that asks: where the answer is a terminal, only this process can serve it.
     pub asked_in: Option<ProcessId>,
     /// For what.
-    pub request: Request,
+    pub request: ApprovalRequest,
 }
 
 yard_core::spelled_enum! {
@@ -141,7 +141,7 @@ pub struct Approval {
     /// When.
     pub at: Timestamp,
     /// For what, as it was last shown.
-    pub request: Request,
+    pub request: ApprovalRequest,
     /// How far it has come.
     pub status: ApprovalStatus,
     /// The process that asked.
@@ -215,7 +215,7 @@ pub trait ApprovalStore: Send + Sync {
     fn renew(
         &self,
         id: ApprovalId,
-        request: &Request,
+        request: &ApprovalRequest,
         turn: &NewTurn,
         audit: &AuditEntry,
     ) -> Result<()>;

@@ -128,8 +128,8 @@ pub trait ChatStore: Send + Sync {
     /// there is no such chat.
     fn rename_chat(&self, id: ChatId, title: &str, header: &str, audit: &AuditEntry) -> Result<()>;
 
-    /// Removes a chat with its turns, questions, requests and what was allowed in it; a misfit if there is no
-    /// such chat, or something of it still waits or is about to be executed.
+    /// Removes a chat with its turns, questions, requests and permissions; a misfit if there is no such chat, if one of
+    /// its questions or requests still waits for a person, or if one of its requests is about to be executed.
     fn remove_chat(&self, id: ChatId, audit: &AuditEntry) -> Result<()>;
 
     /// A chat by its id.

@@ -222,9 +222,9 @@ pub struct Maker {
     pub verb: String,
 }
 
-/// A change of a file that was not made in a given chat.
+/// A change of a file that was made outside of a given chat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ByOthers {
+pub struct OthersChange {
     /// The step.
     pub seq: Seq,
     /// The content that it left, as far as the store has it.
@@ -253,27 +253,27 @@ pub struct VersionRow {
 
 /// Where a content is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Located {
+pub struct ContentLocation {
     /// Its length in bytes.
     pub size: u64,
     /// The file in the kernel's folder that holds it, where the store does not.
     pub kept: Option<KeptFile>,
 }
 
-/// What reading a content back found.
+/// The result of reading a content back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ContentCheck {
-    /// It is what its name says.
+    /// Its bytes have the hash that is its name.
     Whole,
-    /// A file in the kernel's folder holds it: the kernel has to look.
+    /// A file in the kernel's folder has the bytes, and the kernel has to check it.
     Kept(KeptFile),
-    /// It is not, and why.
+    /// It is damaged, for this reason.
     Damaged(String),
 }
 
 /// A content that was seen on disk under a signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remembered {
+pub struct SeenContent {
     /// The file.
     pub file: FileId,
     /// The content that was seen; ignored if it is no longer the file's.

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use yard_core::{ApprovalId, ChatId, ContentHash, ProcessId, QuestionId, RunId, World};
 use yard_store::{
-    ApprovalFilter, ApprovalStatus, AuditEntry, Batch, Chat, Decision, EVENT_PATHS, Event, Given,
-    Grant, Mode, NewApproval, NewChat, NewDecision, NewQuestion, NewTurn, QuestionFilter, Request,
-    Scope, StepSideEffect, Store, StoreError, TerminalState, TurnKind, Via, WorkspaceRecords,
+    ApprovalFilter, ApprovalRequest, ApprovalStatus, AuditEntry, Batch, Chat, Decision,
+    EVENT_PATHS, Event, Grant, Mode, NewApproval, NewChat, NewDecision, NewQuestion, NewTurn,
+    QuestionAnswer, QuestionFilter, Scope, StepSideEffect, Store, StoreError, TerminalState,
+    TurnKind, Via, WorkspaceRecords,
 };
 
 use crate::scribe::path;
@@ -33,6 +34,7 @@ pub const CASES: &[Case] = &[
     ("turns are read in pages, all or of one kind", turns),
     ("a question is answered once", answers),
     ("questions are read in pages, by status, asker and chat", questions),
+    ("a chat with a question that waits is not removed", removal_with_a_question),
     ("a step and its side effect happen together or not at all", side_effects),
     ("steps and events are one sequence", events),
     ("an event names some of many paths", many_paths),
@@ -107,7 +109,7 @@ fn ask(sides: &Sides, world: &FakeWorld, chat: ChatId, by: &str) -> QuestionId {
 
 fn answer(sides: &Sides, world: &FakeWorld, id: QuestionId) -> Result<(), StoreError> {
     let (answers, by) = ("{}".to_owned(), "person:local".to_owned());
-    let given = Given { answers, by, via: Via::Button, at: world.now() };
+    let given = QuestionAnswer { answers, by, via: Via::Button, at: world.now() };
     let turn = turn(world, TurnKind::Answer, "answered\n");
     sides.desk.answer(id, &given, &turn, &audit(world, "answer"))?;
     assert_eq!(sides.desk.question(id)?.unwrap().given, Some(given));
@@ -141,6 +143,18 @@ fn chats(sides: &Sides, world: &FakeWorld) {
     };
     assert_eq!(page(None, 2), [made[2].id, made[1].id]);
     assert_eq!(page(Some(made[1].id), 2), [made[0].id]);
+}
+
+fn removal_with_a_question(sides: &Sides, world: &FakeWorld) {
+    let desk = &sides.desk;
+    let chat = make(sides, world, "one").id;
+    let question = ask(sides, world, chat, "agent:local");
+    let removed = desk.remove_chat(chat, &audit(world, "remove chat"));
+    assert!(matches!(removed, Err(StoreError::Misfit(_))), "{removed:?}");
+    assert!(desk.chat(chat).unwrap().is_some() && desk.question(question).unwrap().is_some());
+    answer(sides, world, question).unwrap();
+    desk.remove_chat(chat, &audit(world, "remove chat")).unwrap();
+    assert!(desk.chat(chat).unwrap().is_none() && desk.question(question).unwrap().is_none());
 }
 
 fn default_chats(sides: &Sides, world: &FakeWorld) {
@@ -257,8 +271,8 @@ fn request(sides: &Sides, world: &FakeWorld, chat: ChatId, by: &str) -> Approval
     asked.id
 }
 
-fn asked_for(what: &str) -> Request {
-    Request {
+fn asked_for(what: &str) -> ApprovalRequest {
+    ApprovalRequest {
         preset: "guarded".to_owned(),
         root: Some("app".to_owned()),
         run: None,
@@ -341,7 +355,7 @@ fn approvals(sides: &Sides, world: &FakeWorld) {
     let before = sides.desk.approval(denied).unwrap().unwrap().request;
     sides.desk.reword(denied, "for another reason").unwrap();
     let reworded = sides.desk.approval(denied).unwrap().unwrap().request;
-    assert_eq!(reworded, Request { reason: "for another reason".to_owned(), ..before });
+    assert_eq!(reworded, ApprovalRequest { reason: "for another reason".to_owned(), ..before });
     decide(sides, world, denied, false, None).unwrap();
     sides.desk.reword(denied, "too late").unwrap();
     assert_eq!(sides.desk.approval(denied).unwrap().unwrap().request, reworded);

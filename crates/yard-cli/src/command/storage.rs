@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use yard_core::FaultCode;
-use yard_disk::Keeping;
+use yard_disk::RetentionLimits;
 
 use crate::boxes;
 use crate::config::Config;
@@ -56,7 +56,7 @@ impl Options {
     }
 }
 
-fn to_json(measured: &[Measured], keeping: &Keeping) -> Value {
+fn to_json(measured: &[Measured], keeping: &RetentionLimits) -> Value {
     let workspace = |one: &Measured| {
         let parts = PARTS.iter().zip(&one.bytes);
         let parts: Map<String, Value> =
@@ -70,7 +70,7 @@ fn to_json(measured: &[Measured], keeping: &Keeping) -> Value {
     json!({"workspaces": workspaces, "budgets": budgets})
 }
 
-fn to_text(measured: &[Measured], keeping: &Keeping, terminal: Terminal) -> String {
+fn to_text(measured: &[Measured], keeping: &RetentionLimits, terminal: Terminal) -> String {
     if measured.is_empty() {
         return "nothing is kept\n".to_owned();
     }

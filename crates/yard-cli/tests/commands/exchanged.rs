@@ -10,7 +10,7 @@ use std::thread;
 
 use serde_json::json;
 use yard_kernel::{Boxed, Ground};
-use yard_sandbox::{Sandbox, Walls, Wish};
+use yard_sandbox::{Sandbox, SandboxConfig, Walls};
 use yard_testkit::{Folders, Plan, Yard};
 
 use crate::ground::{plan, shell_as, times};
@@ -38,7 +38,7 @@ fn is_untouched(outside: &Path) -> bool {
 fn walled() -> Plan {
     let helper = PathBuf::from(env!("CARGO_BIN_EXE_toolyard"));
     let walls = Walls { namespaces: false, ..Walls::default() };
-    let wish = Wish { walls, ..Wish::default() };
+    let wish = SandboxConfig { walls, ..SandboxConfig::default() };
     Plan { boxed: Some(Boxed::new(move || Sandbox::probe(helper, wish))), ..Plan::default() }
 }
 

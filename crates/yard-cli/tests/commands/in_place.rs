@@ -10,7 +10,7 @@ use yard_core::Author;
 use yard_core::op::Undo;
 use yard_gate::ApprovalStatus;
 use yard_kernel::Boxed;
-use yard_sandbox::{Level, Sandbox, Walls, Wish};
+use yard_sandbox::{Level, Sandbox, SandboxConfig, Walls};
 use yard_testkit::{Folders, Plan, Yard};
 
 use crate::ground::{asked, decide, differences, guarded, newest, picture, shell, shell_as};
@@ -18,7 +18,7 @@ use crate::ground::{asked, decide, differences, guarded, newest, picture, shell,
 fn plan() -> Plan {
     let helper = PathBuf::from(env!("CARGO_BIN_EXE_toolyard"));
     let walls = Walls { namespaces: false, ..Walls::default() };
-    let wish = Wish { walls, ..Wish::default() };
+    let wish = SandboxConfig { walls, ..SandboxConfig::default() };
     Plan { boxed: Some(Boxed::new(move || Sandbox::probe(helper, wish))), ..Plan::default() }
 }
 

@@ -1,6 +1,6 @@
 //! Changing files and folders: write, touch, mkdir, edit, patch, move, remove.
 
-use crate::patch::{Action, Landed, Patch};
+use crate::patch::{Action, AppliedHunk, Patch};
 use crate::replace::EditAction;
 use crate::{ContentHash, FileId, FileType, VersionId, WsPath};
 
@@ -103,7 +103,7 @@ pub struct PatchedFile {
     /// Bytes that it holds now; 0 for one that went away.
     pub size: u64,
     /// Where its hunks landed, and what was needed to find each place.
-    pub hunks: Vec<Landed>,
+    pub hunks: Vec<AppliedHunk>,
 }
 
 /// What a write, touch, mkdir or edit left.

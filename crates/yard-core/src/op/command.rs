@@ -9,7 +9,7 @@ pub struct Land {
     pub run: RunId,
     /// The chat that it belongs to: what that chat made is its own.
     pub chat: Option<ChatId>,
-    /// Whose default chat that is, if it is somebody's: what they made in none is of that chat too.
+    /// The actor whose default chat that is: what the actor made in no chat belongs to it, too.
     pub default_of: Option<String>,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{Author, ContentHash, FileId, FileKind, StepId, Timestamp, VersionId, WsPath};
 
-/// Whose history is asked for.
+/// The files whose history is listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HistoryOf {
     /// Every step.

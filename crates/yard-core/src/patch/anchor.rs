@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use super::file_lines::Fold;
-use super::place::{Area, PlaceError, Pass, Regions, Search, HunkPlace};
+use super::place::{Area, HunkPlace, Pass, PlaceError, Regions, Search};
 use super::{HunkLine, Sign};
 
 impl Search<'_, '_> {

@@ -15,10 +15,10 @@ use crate::replace::diagnosis::{self, Wording};
 use crate::text::{Encoding, LineEnding, NotText, Text, byte_order_mark, ending_of};
 use crate::{Bounds, Fault, FaultCode, Result, Subject};
 
-use super::indent::Shift;
 use super::file_lines::FileLines;
-use super::place::{PlaceError, Pass, Progress, HunkPlace, find_place, stated_start};
-use super::{Action, FilePatch, Form, Hunk, Sign, Transfer};
+use super::indent::Shift;
+use super::place::{HunkPlace, Pass, PlaceError, Progress, find_place, stated_start};
+use super::{Action, FilePatch, Hunk, PatchForm, Sign, Transfer};
 
 /// Most line numbers that a message names when a hunk occurs in several places.
 const MAX_PLACES: usize = 100;
@@ -29,12 +29,12 @@ pub struct Applied {
     /// The new content; empty for a deleted file.
     pub content: Vec<u8>,
     /// Where each hunk was applied, in order.
-    pub hunks: Vec<Landed>,
+    pub hunks: Vec<AppliedHunk>,
 }
 
 /// Where a hunk was applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Landed {
+pub struct AppliedHunk {
     /// The line of the old file, from 1, at which its lines begin; for lines that are only added, the line before them.
     pub line: u64,
     /// What had to be ignored to find the place.
@@ -70,13 +70,13 @@ fn added(file: &FilePatch) -> Applied {
             content.pop();
         }
     }
-    let landed = Landed { line: 1, pass: Pass::Stated };
+    let landed = AppliedHunk { line: 1, pass: Pass::Stated };
     Applied { content: content.into_bytes(), hunks: vec![landed; file.hunks.len()] }
 }
 
 /// A unified diff names all that it deletes, so that nothing else is lost.
 fn deleted(bytes: &[u8], file: &FilePatch, bounds: Bounds<'_>) -> Result<Applied> {
-    if file.form == Form::Freeform {
+    if file.form == PatchForm::Freeform {
         return Ok(Applied { content: Vec::new(), hunks: Vec::new() });
     }
     let applied = updated(bytes, file, bounds)?;
@@ -145,17 +145,23 @@ fn patched_after_bom(bytes: &[u8], file: &FilePatch, bounds: Bounds<'_>) -> Resu
 /// Applies the hunks to a body whose `\n` is one byte.
 fn patched(body: &[u8], file: &FilePatch, bounds: Bounds<'_>) -> Result<Applied> {
     let file_lines = FileLines::new(body, bounds).map_err(stopped)?;
-    let mut output =
-        Output { file_lines: &file_lines, bytes: Vec::with_capacity(body.len()), ending: OnceCell::new() };
+    let mut output = Output {
+        file_lines: &file_lines,
+        bytes: Vec::with_capacity(body.len()),
+        ending: OnceCell::new(),
+    };
     let mut progress = Progress::default();
     let mut hunks = Vec::with_capacity(file.hunks.len());
     for (number, hunk) in file.hunks.iter().enumerate() {
         bounds.check()?;
         bounds.check_size(output.bytes.len())?;
-        let place = find_place(&file_lines, file.form, hunk, progress).map_err(|missing| match missing {
-            PlaceError::Stopped(fault) => fault,
-            missing => Unplaced { file_lines: &file_lines, file, number, missing }.fault(),
-        })?;
+        let place =
+            find_place(&file_lines, file.form, hunk, progress).map_err(
+                |missing| match missing {
+                    PlaceError::Stopped(fault) => fault,
+                    missing => Unplaced { file_lines: &file_lines, file, number, missing }.fault(),
+                },
+            )?;
         output.copy(progress.cursor..place.start);
         progress.cursor = output.write(hunk, &place);
         progress.drift = drift(hunk, &place);
@@ -180,10 +186,10 @@ fn drift(hunk: &Hunk, place: &HunkPlace) -> isize {
     stated_start(hunk).map_or(0, |stated| signed(first) - signed(stated))
 }
 
-fn landed(hunk: &Hunk, place: &HunkPlace) -> Landed {
+fn landed(hunk: &Hunk, place: &HunkPlace) -> AppliedHunk {
     let only_adds = hunk.old_lines().next().is_none();
     let line = if only_adds { place.start } else { place.start + 1 };
-    Landed { line: line as u64, pass: place.pass }
+    AppliedHunk { line: line as u64, pass: place.pass }
 }
 
 /// The new body, as far as it is written.
@@ -330,8 +336,8 @@ impl Unplaced<'_, '_> {
 
     fn subject(&self) -> String {
         let noun = match self.file.form {
-            Form::Unified => "hunk",
-            Form::Freeform => "chunk",
+            PatchForm::Unified => "hunk",
+            PatchForm::Freeform => "chunk",
         };
         format!("{noun} {} (line {} of the patch)", self.number + 1, self.hunk().line)
     }
@@ -390,8 +396,8 @@ impl Unplaced<'_, '_> {
     fn several(&self, subject: &str, lines: &[usize], pass: Pass) -> String {
         let how = if pass == Pass::Exact { String::new() } else { format!(" ({pass})") };
         let advice = match self.file.form {
-            Form::Unified => "or make the line number of its `@@` line right",
-            Form::Freeform => "or an `@@` line of the class or function around it",
+            PatchForm::Unified => "or make the line number of its `@@` line right",
+            PatchForm::Freeform => "or an `@@` line of the class or function around it",
         };
         format!(
             "{subject} stands {}{how}; it must stand in one place only. Add more of the lines \

@@ -375,7 +375,8 @@ mod tests {
     #[test]
     fn lines_without_their_endings() {
         let file_lines = FileLines::new(b"a\r\n\r\nb\r", Bounds::NONE).unwrap();
-        let contents: Vec<&[u8]> = (0..file_lines.len()).map(|line| file_lines.content(line)).collect();
+        let contents: Vec<&[u8]> =
+            (0..file_lines.len()).map(|line| file_lines.content(line)).collect();
         assert_eq!(contents, [&b"a"[..], b"", b"b\r"]);
         assert_eq!(FileLines::new(b"", Bounds::NONE).unwrap().len(), 0);
     }

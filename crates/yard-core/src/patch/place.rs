@@ -5,8 +5,8 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::file_lines::{Fold, FileLines};
-use super::{Form, Hunk, HunkLine, Sign};
+use super::file_lines::{FileLines, Fold};
+use super::{Hunk, HunkLine, PatchForm, Sign};
 use crate::Fault;
 
 /// Context lines at each end of a unified hunk that may be left out as the last resort.
@@ -111,15 +111,15 @@ pub(super) struct Progress {
 /// Finds the place of a hunk.
 pub(super) fn find_place(
     file_lines: &FileLines<'_>,
-    form: Form,
+    form: PatchForm,
     hunk: &Hunk,
     progress: Progress,
 ) -> Result<HunkPlace, PlaceError> {
     let search = Search { file_lines, hunk, progress };
     let found = match form {
-        Form::Unified if hunk.stated.is_some() => search.unified(),
-        Form::Unified => search.unnumbered(),
-        Form::Freeform => search.freeform(),
+        PatchForm::Unified if hunk.stated.is_some() => search.unified(),
+        PatchForm::Unified => search.unnumbered(),
+        PatchForm::Freeform => search.freeform(),
     };
     found.map_err(|missing| match missing {
         PlaceError::Nowhere => search.elsewhere().unwrap_or_else(|stopped| stopped),
@@ -219,7 +219,9 @@ impl<'a> Search<'a, '_> {
             let trusted = self.progress.drift == 0
                 && (rest.start..=rest.end).contains(&stated)
                 && (!self.ends_the_file() || stated == rest.end);
-            return trusted.then(|| self.place_at(stated, Pass::Stated)).ok_or(PlaceError::Unanchored);
+            return trusted
+                .then(|| self.place_at(stated, Pass::Stated))
+                .ok_or(PlaceError::Unanchored);
         }
         if let Some(start) = self.at_stated_line(&wanted, stated)? {
             return Ok(self.place_at(start, Pass::Stated));
@@ -300,7 +302,12 @@ impl<'a> Search<'a, '_> {
         }
     }
 
-    fn places(&self, fold: Fold, wanted: &[&[u8]], area: Area<'_>) -> Result<Vec<usize>, PlaceError> {
+    fn places(
+        &self,
+        fold: Fold,
+        wanted: &[&[u8]],
+        area: Area<'_>,
+    ) -> Result<Vec<usize>, PlaceError> {
         if self.ends_the_file() {
             let start = self.file_lines.len().checked_sub(wanted.len());
             let holds =
@@ -369,7 +376,9 @@ impl<'a> Search<'a, '_> {
         let after = self.file_lines.places(Fold::Punctuation, &wanted, &self.rest())?;
         match after.first() {
             Some(place) if self.ends_the_file() => return Ok(PlaceError::NotAtEnd(*place)),
-            Some(place) if !self.hunk.anchors.is_empty() => return Ok(PlaceError::NotBelow(*place)),
+            Some(place) if !self.hunk.anchors.is_empty() => {
+                return Ok(PlaceError::NotBelow(*place));
+            }
             _ => {}
         }
         let reach = (self.progress.cursor + wanted.len()).saturating_sub(1);

@@ -6,14 +6,14 @@ use std::collections::HashMap;
 
 use crate::{Bounds, Fault, FaultCode, Result, Subject};
 
-use super::{Action, FilePatch, Landed, Patch, Transfer, apply_within, check};
+use super::{Action, AppliedHunk, FilePatch, Patch, Transfer, apply_within, check};
 
 /// Most bytes that all sections of one file together may go over.
 const MAX_BYTES_OF_WORK: usize = 2 << 30;
 
 /// The new state of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct FileUpdate {
     /// What happens to the file.
     pub action: Action,
     /// The path before; none for an added file.
@@ -28,7 +28,7 @@ pub struct Change {
     pub content: Vec<u8>,
     /// Where its hunks were applied, in the order of the patch. If a file has several sections, the line of a hunk is one
     /// of the text that the sections before it left.
-    pub hunks: Vec<Landed>,
+    pub hunks: Vec<AppliedHunk>,
 }
 
 /// All that a patch does to one file. The jobs of a patch are independent.
@@ -44,7 +44,7 @@ pub struct Job<'a> {
 pub fn apply_all<B: Borrow<Vec<u8>>>(
     patch: &Patch,
     mut read: impl FnMut(&str) -> Result<Option<B>>,
-) -> Result<Vec<Change>> {
+) -> Result<Vec<FileUpdate>> {
     jobs(patch)?.iter().map(|job| job.apply(&mut read, Bounds::NONE)).collect()
 }
 
@@ -86,7 +86,7 @@ impl<'a> Job<'a> {
         &self,
         mut read: impl FnMut(&str) -> Result<Option<B>>,
         bounds: Bounds<'_>,
-    ) -> Result<Change> {
+    ) -> Result<FileUpdate> {
         let mut change = self.begin(&mut read, bounds)?;
         let mut work = 0;
         for file in &self.more {
@@ -105,7 +105,7 @@ impl<'a> Job<'a> {
         &self,
         read: &mut impl FnMut(&str) -> Result<Option<B>>,
         bounds: Bounds<'_>,
-    ) -> Result<Change> {
+    ) -> Result<FileUpdate> {
         let file = self.first;
         if let Some(path) = self.makes_at()
             && read(path)?.is_some()
@@ -119,7 +119,7 @@ impl<'a> Job<'a> {
             }
             None => apply_within(&[], file, bounds)?,
         };
-        Ok(Change {
+        Ok(FileUpdate {
             action: file.action,
             old_path: file.old_path.clone(),
             new_path: file.new_path.clone(),

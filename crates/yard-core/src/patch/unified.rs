@@ -4,7 +4,9 @@
 
 use super::names::{self, Named};
 use super::reader::Reader;
-use super::{Action, FilePatch, Form, Hunk, HunkLine, Patch, PatchError, Sign, Stated, Transfer};
+use super::{
+    Action, FilePatch, Hunk, HunkLine, Patch, PatchError, PatchForm, Sign, Stated, Transfer,
+};
 
 type Result<T> = std::result::Result<T, PatchError>;
 
@@ -163,7 +165,7 @@ fn one_path(old: &str, new: &str, line: usize) -> Result<Paths> {
 
 fn empty_section() -> FilePatch {
     FilePatch {
-        form: Form::Unified,
+        form: PatchForm::Unified,
         line: 0,
         action: Action::Update,
         old_path: None,

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use yard_core::{Fault, FaultCode};
-use yard_gate::{Completion, FetchedPage, Method, Request, Shape, Target};
+use yard_gate::{Completion, FetchedPage, Method, PageFormat, Target, WebRequest};
 
 use crate::tool::{Context, Hints, Stop, Tool, Work};
 
@@ -92,8 +92,8 @@ impl Tool for WebFetch {
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let (offset, url) = (args.offset, args.url.clone());
         let shape = match args.format {
-            Format::Markdown => Shape::Markdown,
-            Format::Html => Shape::Source,
+            Format::Markdown => PageFormat::Markdown,
+            Format::Html => PageFormat::Source,
         };
         let request = request(args, context)?;
         match context.attempt.fetch(request, shape) {
@@ -104,12 +104,12 @@ impl Tool for WebFetch {
     }
 }
 
-fn request(args: Args, context: &Context<'_>) -> Result<Request, Stop> {
+fn request(args: Args, context: &Context<'_>) -> Result<WebRequest, Stop> {
     if args.method == Asked::Get && args.body.is_some() {
         return Err(Stop::argument("body", "a GET sends none; send it with `method: \"POST\"`"));
     }
     let target = Target::parse(&args.url);
-    Ok(Request {
+    Ok(WebRequest {
         target: target.map_err(|fault| Stop::argument("url", fault.message()))?,
         method: match args.method {
             Asked::Get => Method::Get,

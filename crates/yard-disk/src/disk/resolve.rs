@@ -17,7 +17,7 @@ const MAX_LINKS: usize = 40;
 
 /// A path after its links were resolved.
 #[derive(Clone, Debug)]
-pub enum Spot {
+pub enum ResolvedPath {
     /// There is an entry at the path.
     Present {
         /// The path without links.
@@ -39,7 +39,7 @@ pub enum Spot {
 
 impl Disk {
     /// Resolves a path. A link at its end is followed only if `follow` is set.
-    pub fn locate(&self, path: &WsPath, follow: bool) -> Result<Spot> {
+    pub fn locate(&self, path: &WsPath, follow: bool) -> Result<ResolvedPath> {
         self.probe(DiskCall::Stat).map_err(|errno| read_fault(errno, path))?;
         match self.open_beneath(path, OFlags::PATH | OFlags::NOFOLLOW) {
             Ok(handle) => {
@@ -47,9 +47,9 @@ impl Disk {
                 if follow && stat.is(FileKind::Link) {
                     return self.locate_through_links(path, follow);
                 }
-                Ok(Spot::Present { path: path.clone(), stat })
+                Ok(ResolvedPath::Present { path: path.clone(), stat })
             }
-            Err(Errno::NOENT) => Ok(Spot::Missing { path: path.clone() }),
+            Err(Errno::NOENT) => Ok(ResolvedPath::Missing { path: path.clone() }),
             Err(Errno::LOOP | Errno::NOTDIR | Errno::XDEV) => {
                 self.locate_through_links(path, follow)
             }
@@ -57,7 +57,7 @@ impl Disk {
         }
     }
 
-    fn locate_through_links(&self, path: &WsPath, follow: bool) -> Result<Spot> {
+    fn locate_through_links(&self, path: &WsPath, follow: bool) -> Result<ResolvedPath> {
         for _ in 0..RACES {
             match self.walk_links(path, follow) {
                 Err(WalkError::Raced) => {}
@@ -68,7 +68,11 @@ impl Disk {
         Err(read_fault(Errno::LOOP, path))
     }
 
-    fn walk_links(&self, path: &WsPath, follow: bool) -> std::result::Result<Spot, WalkError> {
+    fn walk_links(
+        &self,
+        path: &WsPath,
+        follow: bool,
+    ) -> std::result::Result<ResolvedPath, WalkError> {
         let mut walk = Walk::new(self, path);
         let mut links = 0;
         while let Some(part) = walk.ahead.pop_front() {
@@ -89,11 +93,11 @@ impl Disk {
                 }
                 walk.follow(&handle)?;
             } else if last {
-                return Ok(Spot::Present { path: walk.here(&part)?, stat });
+                return Ok(ResolvedPath::Present { path: walk.here(&part)?, stat });
             } else if stat.is(FileKind::Folder) {
                 walk.enter(part, handle);
             } else {
-                return Ok(Spot::Blocked { by: walk.here(&part)? });
+                return Ok(ResolvedPath::Blocked { by: walk.here(&part)? });
             }
         }
         walk.end_in_folder()
@@ -177,21 +181,22 @@ impl<'a> Walk<'a> {
     }
 
     /// The result if there is no entry `part` in the present folder: the rest of the path is only appended.
-    fn missing(self, part: Vec<u8>) -> std::result::Result<Spot, WalkError> {
+    fn missing(self, part: Vec<u8>) -> std::result::Result<ResolvedPath, WalkError> {
         let mut names: Vec<Vec<u8>> = self.folders.iter().map(|(name, _)| name.clone()).collect();
         names.push(part);
         names.extend(self.ahead.iter().cloned());
         let path = WsPath::from_bytes(&names.join(&b'/'));
-        Ok(Spot::Missing { path: path.map_err(|error| unusable(error, self.requested))? })
+        Ok(ResolvedPath::Missing { path: path.map_err(|error| unusable(error, self.requested))? })
     }
 
     /// The result if the path ends in the present folder (after `..`, or at the root).
-    fn end_in_folder(self) -> std::result::Result<Spot, WalkError> {
+    fn end_in_folder(self) -> std::result::Result<ResolvedPath, WalkError> {
         let names: Vec<&[u8]> = self.folders.iter().map(|(name, _)| name.as_slice()).collect();
-        let path =
-            WsPath::from_bytes(&names.join(&b'/')).map_err(|error| unusable(error, self.requested))?;
-        let stat = EntryStat::of(self.handle()).map_err(|errno| read_fault(errno, self.requested))?;
-        Ok(Spot::Present { path, stat })
+        let path = WsPath::from_bytes(&names.join(&b'/'))
+            .map_err(|error| unusable(error, self.requested))?;
+        let stat =
+            EntryStat::of(self.handle()).map_err(|errno| read_fault(errno, self.requested))?;
+        Ok(ResolvedPath::Present { path, stat })
     }
 }
 

@@ -9,7 +9,7 @@ use rustix::fs::AtFlags;
 use rustix::io::Errno;
 use yard_core::{Result, WsPath};
 
-use super::{Displaced, Shape, Stage, Staged};
+use super::{Displaced, Stage, Staged, StagedAttributes};
 use crate::disk::Disk;
 use crate::faults::write_fault;
 use crate::folders::{names_in, open_existing, open_file};
@@ -81,7 +81,7 @@ impl Stage {
         self: &Arc<Self>,
         disk: &Disk,
         name: &str,
-        shape: &Shape,
+        shape: &StagedAttributes,
         path: &WsPath,
     ) -> Result<Staged> {
         let source = self.open_kept(name).map_err(|errno| write_fault(errno, path))?;

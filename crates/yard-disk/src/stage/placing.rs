@@ -9,8 +9,8 @@ use yard_core::{Call, ContentHash, FileId, FileKind, Result, StepId, WsPath};
 use yard_store::Signature;
 
 use super::{Stage, Staged};
-use crate::disk::{Disk, DiskCall};
 use crate::content::{hash_all, read_all};
+use crate::disk::{Disk, DiskCall};
 use crate::faults::{is_folder, special, write_fault};
 use crate::folders::{exchange, open_file, rename_new};
 use crate::stat::{EntryKind, EntryStat};
@@ -85,7 +85,8 @@ impl Stage {
         let name = name.as_bytes();
         if !staged.name.ends_with(SWAPPED) {
             let swap = self.swap_name(file, None);
-            rustix::fs::renameat(&self.folder, &staged.name, &self.folder, &swap).map_err(to_fault)?;
+            rustix::fs::renameat(&self.folder, &staged.name, &self.folder, &swap)
+                .map_err(to_fault)?;
             staged.name = swap;
         }
         match exchange(&self.folder, &staged.name, &parent, name) {

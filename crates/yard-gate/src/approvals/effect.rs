@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use yard_core::{ContentHash, Dial, Effect, EffectKind, FileType, PathEffect, WsPath};
-use yard_store::{Approval, Request};
+use yard_store::{Approval, ApprovalRequest};
 
 /// Effects that a request names one by one.
 const MOST_EFFECTS: usize = 5_000;
@@ -67,7 +67,7 @@ impl StoredEffect {
         }
     }
 
-    fn read(request: &Request) -> Self {
+    fn read(request: &ApprovalRequest) -> Self {
         let none = Self { paths: Vec::new(), more: 0, dials: Vec::new() };
         serde_json::from_str(&request.effect).unwrap_or(none)
     }
@@ -110,7 +110,7 @@ pub(crate) fn state_of_start(effect: &Effect, summary: &str) -> ContentHash {
 }
 
 /// The effect that a request keeps.
-pub(super) fn effect_of(request: &Request) -> Effect {
+pub(super) fn effect_of(request: &ApprovalRequest) -> Effect {
     let stored = StoredEffect::read(request);
     Effect {
         paths: stored.paths.into_iter().filter_map(StoredPath::into_effect).collect(),
@@ -119,7 +119,7 @@ pub(super) fn effect_of(request: &Request) -> Effect {
 }
 
 /// Whether a request keeps more paths than it names.
-pub(super) fn has_more_paths(request: &Request) -> bool {
+pub(super) fn has_more_paths(request: &ApprovalRequest) -> bool {
     StoredEffect::read(request).more > 0
 }
 
@@ -156,7 +156,7 @@ pub fn is_for_host(approval: &Approval) -> bool {
 }
 
 /// The host and the port that a request is about, if it is about a command's connection.
-pub(crate) fn host_asked_for(request: &Request) -> Option<(String, u16)> {
+pub(crate) fn host_asked_for(request: &ApprovalRequest) -> Option<(String, u16)> {
     let dials = effect_of(request).dials;
     let dial = dials.into_iter().find(|dial| dial.kind == EffectKind::Connect)?;
     Some((dial.host, dial.port))

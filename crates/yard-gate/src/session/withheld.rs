@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use yard_core::{Call, EffectKind, Reading, Result, WsPath};
+use yard_core::{Call, EffectKind, ReadAccess, Result, WsPath};
 use yard_store::NewTurn;
 
 use super::Session;
@@ -32,7 +32,7 @@ impl Session {
     /// The same call, which knows what its caller may not read.
     pub(crate) fn reading(&self, origin: Origin<'_>, call: &Call) -> Result<Call> {
         let withheld = self.withheld(origin, call)?;
-        let reading = withheld.map(|withheld| Arc::new(withheld) as Arc<dyn Reading>);
+        let reading = withheld.map(|withheld| Arc::new(withheld) as Arc<dyn ReadAccess>);
         Ok(call.clone().with_read_access(reading))
     }
 

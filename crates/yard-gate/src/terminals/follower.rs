@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use yard_core::Call;
 use yard_kernel::Ground;
-use yard_sandbox::Patience;
+use yard_sandbox::Deadline;
 
 use crate::open::{OpenTerminal, held};
 use crate::{Asks, Attempt, Origin, Session};
@@ -62,15 +62,15 @@ impl Follower {
     pub(super) fn follow(&self) {
         let _settling = Settling(&self.terminal);
         let terminal = &self.terminal.terminal;
-        let (mut moved, mut recorded, mut idle) = (0, 0, Patience::of(self.idle));
-        let (mut rest, mut silent) = (Patience::of(Duration::ZERO), Patience::of(SILENT));
+        let (mut moved, mut recorded, mut idle) = (0, 0, Deadline::of(self.idle));
+        let (mut rest, mut silent) = (Deadline::of(Duration::ZERO), Deadline::of(SILENT));
         loop {
             let nudged = terminal.rests(REST);
             if !terminal.runs() {
                 break;
             }
             if moved != terminal.moved() {
-                (moved, idle) = (terminal.moved(), Patience::of(self.idle));
+                (moved, idle) = (terminal.moved(), Deadline::of(self.idle));
             } else if idle.left().is_zero() {
                 terminal.stop();
             }
@@ -82,8 +82,8 @@ impl Follower {
                 let begun = self.now();
                 self.record();
                 let cost = self.now().saturating_sub(begun).clamp(0, LONGEST_COST);
-                rest = Patience::of(Duration::from_millis(cost.unsigned_abs()) * SHARE);
-                silent = Patience::of(SILENT);
+                rest = Deadline::of(Duration::from_millis(cost.unsigned_abs()) * SHARE);
+                silent = Deadline::of(SILENT);
             }
         }
         let (one, open) = (&self.terminal, self.session.open());

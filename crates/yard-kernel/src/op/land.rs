@@ -14,7 +14,9 @@ use yard_core::{
     Call, ContentHash, Effect, EffectKind, Fault, FaultCode, FileId, FileKind, FileState, FileType,
     Result, Subject, WsPath, git, git_index, merge,
 };
-use yard_disk::{Disk, EntryKind, EntryStat, OverlayLayer, RunFolder, Shape, hash_all, read_all};
+use yard_disk::{
+    Disk, EntryKind, EntryStat, OverlayLayer, RunFolder, StagedAttributes, hash_all, read_all,
+};
 use yard_store::{Change, Seq, StepRow};
 
 use crate::making::{self, Made, Wanted, WantedOutput};
@@ -340,7 +342,8 @@ impl<'a> Landing<'a> {
         }
         let wanted: Vec<_> = { entries.iter().zip(&currents) }
             .map(|(entry, current)| {
-                let usual = Shape { mode: Some(entry.stat.mode), owner: None, taking: None };
+                let usual =
+                    StagedAttributes { mode: Some(entry.stat.mode), owner: None, taking: None };
                 let shape = current.as_ref().map_or(usual, |current| {
                     self.planner.shape(current, &rewritten(current, entry.stat.mode))
                 });
@@ -437,14 +440,14 @@ impl<'a> Landing<'a> {
             None => {
                 let kind = entry.stat.kind.known().unwrap_or(FileKind::File);
                 let mode = Some(entry.stat.mode);
-                let shape = Shape { mode, owner: None, taking: None };
+                let shape = StagedAttributes { mode, owner: None, taking: None };
                 Wanted { bytes, base: None, kind, shape, path: entry.path.clone(), from }
             }
         }
     }
 
     fn create(&mut self, path: &WsPath, made: Made) -> Result<()> {
-        let create = |planner: &mut Planner<'a>, _: &Shape| Ok(planner.accept(made));
+        let create = |planner: &mut Planner<'a>, _: &StagedAttributes| Ok(planner.accept(made));
         self.planner.create_image(path, FileType::Document, false, create)?;
         self.landed.created += 1;
         Ok(())
@@ -454,7 +457,7 @@ impl<'a> Landing<'a> {
     fn large(&mut self, entry: &Entry) -> Result<()> {
         let (workspace, path) = (self.planner.workspace, &entry.path);
         let hash = self.hash(entry)?;
-        let shape = Shape { mode: Some(entry.stat.mode), owner: None, taking: None };
+        let shape = StagedAttributes { mode: Some(entry.stat.mode), owner: None, taking: None };
         let staged = workspace.stage.adopt(&workspace.disk, &self.layer.disk, &shape, path)?;
         staged.flush(path)?;
         let arrived = Arrived::new(hash, entry.stat.size(), staged);

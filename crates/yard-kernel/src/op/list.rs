@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use yard_core::op::{Depth, Entry, List, ListOrder, Listing};
 use yard_core::{Call, Effect, EffectKind, FileId, FileKind, FileType, Name, Result, WsPath};
-use yard_disk::{EntryKind, Spot, not_found};
+use yard_disk::{EntryKind, ResolvedPath, not_found};
 use yard_search::{Flow, Rules, Visit, Walk, is_tolerable};
 use yard_store::Node;
 
@@ -82,8 +82,8 @@ fn place_showing(
         return place_showing(workspace, &led, show);
     }
     let (found, stat) = match spot {
-        Spot::Present { path, stat } => (path, stat),
-        Spot::Missing { .. } | Spot::Blocked { .. } => return Err(not_found(path)),
+        ResolvedPath::Present { path, stat } => (path, stat),
+        ResolvedPath::Missing { .. } | ResolvedPath::Blocked { .. } => return Err(not_found(path)),
     };
     let shown = if found == *path { shown } else { show(workspace, &found)? };
     Ok(Place { path: found, is_folder: stat.is(FileKind::Folder), shown })
@@ -131,9 +131,9 @@ impl Workspace {
             return Ok(is_folder(visit));
         }
         match self.disk.locate(&visit.path, true) {
-            Ok(Spot::Present { stat, .. }) => Ok(stat.is(FileKind::Folder)),
+            Ok(ResolvedPath::Present { stat, .. }) => Ok(stat.is(FileKind::Folder)),
             // One that leads to nothing, leaves the workspace or goes where nobody may is listed as a file.
-            Ok(Spot::Missing { .. } | Spot::Blocked { .. }) | Err(_) => Ok(false),
+            Ok(ResolvedPath::Missing { .. } | ResolvedPath::Blocked { .. }) | Err(_) => Ok(false),
         }
     }
 }

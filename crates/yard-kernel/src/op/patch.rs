@@ -4,12 +4,12 @@
 use std::collections::{HashMap, HashSet};
 
 use yard_core::op::{ApplyPatch, Patched, PatchedFile};
-use yard_core::patch::{self, Action, Change, Job, Transfer};
+use yard_core::patch::{self, Action, FileUpdate, Job, Transfer};
 use yard_core::{
     Call, EffectKind, Fault, FaultCode, FileKind, FileState, FileType, PathError, Result, Subject,
     WsPath,
 };
-use yard_disk::{EntryStat, Shape, Spot, not_found, read_all};
+use yard_disk::{EntryStat, ResolvedPath, StagedAttributes, not_found, read_all};
 
 use crate::load_limits::check_loadable;
 use crate::making::{self, Made, Wanted};
@@ -114,7 +114,7 @@ impl<'a> Tree<'a> {
         Ok(self.found.get(text).map(|current| &*current.bytes))
     }
 
-    fn remove(&mut self, change: &Change) -> Result<()> {
+    fn remove(&mut self, change: &FileUpdate) -> Result<()> {
         let current = self.source_itself(change)?;
         self.planner.check_writable_above(&current.path)?;
         self.planner.vacate(&current);
@@ -123,7 +123,7 @@ impl<'a> Tree<'a> {
 
     /// The new contents of files that come and of those that stay in their place, all made at once: most
     /// patches are nothing else.
-    fn contents(&self, changes: &[Change]) -> Result<Vec<Option<Made>>> {
+    fn contents(&self, changes: &[FileUpdate]) -> Result<Vec<Option<Made>>> {
         let Planner { workspace, call, effort, .. } = self.planner;
         let wanted: Vec<_> = changes.iter().map(|change| self.wanted(change)).collect();
         let is_wanted: Vec<bool> = wanted.iter().map(Option::is_some).collect();
@@ -132,12 +132,16 @@ impl<'a> Tree<'a> {
         Ok(is_wanted.into_iter().map(|is| is.then(|| made.next()).flatten()).collect())
     }
 
-    fn wanted<'b>(&'b self, change: &'b Change) -> Option<Wanted<'b>> {
+    fn wanted<'b>(&'b self, change: &'b FileUpdate) -> Option<Wanted<'b>> {
         let bytes = change.content.as_slice();
         match (change.action, change.transfer) {
             (Action::Add, _) => {
                 let path = parsed(change.new_path.as_deref()?).ok()?;
-                let shape = Shape { mode: self.new_mode(change, None), owner: None, taking: None };
+                let shape = StagedAttributes {
+                    mode: self.new_mode(change, None),
+                    owner: None,
+                    taking: None,
+                };
                 Some(Wanted { bytes, base: None, kind: FileKind::File, shape, path, from: None })
             }
             (Action::Update, None) => {
@@ -149,7 +153,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    fn make(&mut self, change: &Change, content: Option<Made>) -> Result<PatchedFile> {
+    fn make(&mut self, change: &FileUpdate, content: Option<Made>) -> Result<PatchedFile> {
         let mut copied_from = None;
         let (path, moved_from) = match (change.action, change.transfer) {
             (Action::Delete, _) => (self.source(change)?.path, None),
@@ -180,7 +184,7 @@ impl<'a> Tree<'a> {
         Ok(PatchedFile { action, path, moved_from, copied_from, size, hunks })
     }
 
-    fn source(&self, change: &Change) -> Result<Current> {
+    fn source(&self, change: &FileUpdate) -> Result<Current> {
         let text = change.old_path.as_deref().unwrap_or_default();
         self.found.get(text).cloned().ok_or_else(|| match parsed(text) {
             Ok(path) => not_found(&path),
@@ -189,11 +193,11 @@ impl<'a> Tree<'a> {
     }
 
     /// As [`Tree::source`], for one that leaves its place: a link would stay behind, leading nowhere.
-    fn source_itself(&self, change: &Change) -> Result<Current> {
+    fn source_itself(&self, change: &FileUpdate) -> Result<Current> {
         let current = self.source(change)?;
         let named = parsed(change.old_path.as_deref().unwrap_or_default())?;
         match self.planner.workspace.locate_to_change(&named, false)? {
-            Spot::Present { path, .. } if path != current.path => {
+            ResolvedPath::Present { path, .. } if path != current.path => {
                 let message = format!(
                     "{path} is a link to {}, and a patch moves and deletes files only. Nothing was \
                      changed. Name the file itself.",
@@ -206,15 +210,19 @@ impl<'a> Tree<'a> {
     }
 
     /// Where a file comes to be; the links above it are followed.
-    fn target(&mut self, change: &Change) -> Result<WsPath> {
+    fn target(&mut self, change: &FileUpdate) -> Result<WsPath> {
         let text = change.new_path.as_deref().unwrap_or_default();
         let named = parsed(text)?;
         let path = match self.planner.workspace.locate_to_change(&named, false)? {
-            Spot::Present { path, .. } => return Err(super::write::exists(&path)),
-            Spot::Missing { path } => path,
+            ResolvedPath::Present { path, .. } => return Err(super::write::exists(&path)),
+            ResolvedPath::Missing { path } => path,
             // A file that the patch deletes makes room for a folder.
-            Spot::Blocked { by } if self.planner.is_vacated(&by) && named.is_within(&by) => named,
-            Spot::Blocked { by } => return Err(not_a_folder(&by)),
+            ResolvedPath::Blocked { by }
+                if self.planner.is_vacated(&by) && named.is_within(&by) =>
+            {
+                named
+            }
+            ResolvedPath::Blocked { by } => return Err(not_a_folder(&by)),
         };
         self.name(&path, text)?;
         Ok(path)
@@ -222,7 +230,7 @@ impl<'a> Tree<'a> {
 
     fn create(
         &mut self,
-        change: &Change,
+        change: &FileUpdate,
         copied: Option<&Current>,
         content: Option<Made>,
     ) -> Result<WsPath> {
@@ -232,7 +240,7 @@ impl<'a> Tree<'a> {
         let file_type = copied.map_or(FileType::Document, |source| source.state.file_type);
         let mode = self.new_mode(change, copied);
         self.planner.create_image(&path, file_type, false, |planner, shape| {
-            let (base, kind, shape) = (None, FileKind::File, Shape { mode, ..*shape });
+            let (base, kind, shape) = (None, FileKind::File, StagedAttributes { mode, ..*shape });
             let wanted = Wanted { bytes, base, kind, shape, path: path.clone(), from: None };
             let made = content.map_or_else(|| wanted.make(planner.workspace, planner.effort), Ok);
             Ok(planner.accept(made?))
@@ -241,14 +249,19 @@ impl<'a> Tree<'a> {
     }
 
     /// A new file gets the mode that the process's mask leaves, with git's bits; a copy its source's.
-    fn new_mode(&self, change: &Change, copied: Option<&Current>) -> Option<u32> {
+    fn new_mode(&self, change: &FileUpdate, copied: Option<&Current>) -> Option<u32> {
         let usual = self.planner.workspace.folder_mode;
         let asked = change.mode.map(|mode| with_git_mode(usual & 0o666, mode, usual));
         asked.or_else(|| copied.map(|source| source.state.mode))
     }
 
     /// Gives a file the content and the mode that the patch says, if either is another.
-    fn rewrite(&mut self, current: &Current, change: &Change, content: Option<Made>) -> Result<()> {
+    fn rewrite(
+        &mut self,
+        current: &Current,
+        change: &FileUpdate,
+        content: Option<Made>,
+    ) -> Result<()> {
         let (limits, size) = (self.planner.workspace.limits(), change.content.len() as u64);
         check_loadable(size, limits, &current.path)?;
         let after = rewritten(current, change);
@@ -278,8 +291,8 @@ impl Sight {
     /// What a path of a patch leads to, if there is anything.
     fn of(workspace: &Workspace, text: &str) -> Result<Option<Self>> {
         let (path, seen) = match workspace.locate_to_change(&parsed(text)?, true)? {
-            Spot::Missing { .. } | Spot::Blocked { .. } => return Ok(None),
-            Spot::Present { path, stat } => (path, stat),
+            ResolvedPath::Missing { .. } | ResolvedPath::Blocked { .. } => return Ok(None),
+            ResolvedPath::Present { path, stat } => (path, stat),
         };
         let (mut file, stat) = workspace.disk.open_seen(&path, &seen)?;
         check_loadable(stat.size(), workspace.limits(), &path)?;
@@ -289,7 +302,7 @@ impl Sight {
 }
 
 /// A file as the patch leaves it, but for its content.
-fn rewritten(current: &Current, change: &Change) -> FileState {
+fn rewritten(current: &Current, change: &FileUpdate) -> FileState {
     let mode = current.state.mode;
     let mode = change.mode.map_or(mode, |asked| with_git_mode(mode, asked, mode | mode >> 2));
     FileState { mode, ..current.state.clone() }

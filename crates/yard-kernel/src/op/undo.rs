@@ -13,7 +13,7 @@ use yard_core::{
     Call, ContentHash, EffectKind, Fault, FaultCode, FileId, FileKind, FileState, Result, Subject,
     WsPath, merge,
 };
-use yard_disk::Shape;
+use yard_disk::StagedAttributes;
 use yard_store::{Change, StepRow};
 
 use crate::draft::Was;
@@ -167,7 +167,7 @@ impl Undoing<'_> {
     /// checked already, as something that goes.
     fn revive_instead(&mut self, change: &Change, state: &FileState, path: &WsPath) -> Result<()> {
         if state.kind != FileKind::Folder {
-            let shape = Shape { mode: Some(state.mode), owner: None, taking: None };
+            let shape = StagedAttributes { mode: Some(state.mode), owner: None, taking: None };
             let staged = match state.content {
                 Some(hash) => image(self.planner.workspace, &hash, state.kind, &shape, path)?,
                 None => None,

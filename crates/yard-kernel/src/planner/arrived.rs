@@ -2,7 +2,7 @@
 //! contents that the store has.
 
 use yard_core::{ContentHash, FileState, Result, VersionId, WsPath};
-use yard_disk::{Shape, kept_name, not_found};
+use yard_disk::{StagedAttributes, kept_name, not_found};
 use yard_store::Prepared;
 
 use super::{Current, Image, Planner};
@@ -15,7 +15,7 @@ impl Planner<'_> {
     pub(crate) fn receive(
         &mut self,
         arrived: &Arrived,
-        shape: &Shape,
+        shape: &StagedAttributes,
         path: &WsPath,
     ) -> Result<Image> {
         let Arrived { hash, size, staged } = arrived;

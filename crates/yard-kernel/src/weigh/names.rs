@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use yard_core::{Effect, PathEffect, WsPath};
-use yard_disk::Spot;
+use yard_disk::ResolvedPath;
 
 use crate::workspace::Workspace;
 
@@ -24,9 +24,9 @@ pub(super) fn add<'n>(
 /// Where a path leads, with and without a link at its end; nothing where it has no link.
 fn real_places(workspace: &Workspace, name: &WsPath) -> Vec<WsPath> {
     let led = [true, false].map(|follow| match workspace.disk.locate(name, follow) {
-        Ok(Spot::Present { path, .. } | Spot::Missing { path }) => Some(path),
+        Ok(ResolvedPath::Present { path, .. } | ResolvedPath::Missing { path }) => Some(path),
         // What leads outside or nowhere is refused by whoever goes there.
-        Ok(Spot::Blocked { .. }) | Err(_) => None,
+        Ok(ResolvedPath::Blocked { .. }) | Err(_) => None,
     });
     let mut places: Vec<WsPath> = led.into_iter().flatten().filter(|real| real != name).collect();
     places.dedup();

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use yard_core::{Call, FileKind, Result, Signature, WsPath, git};
-use yard_disk::Spot;
+use yard_disk::ResolvedPath;
 
 use super::repository::LARGEST_CONFIG;
 use super::{Scales, small_file};
@@ -118,11 +118,11 @@ impl Workspace {
             let (key, value) = split_at_line(entry);
             let Ok(key) = std::str::from_utf8(key) else { continue };
             for (place, base) in git::places_in(key, value) {
-                let from = if base == git::Base::File { &above } else { folder };
+                let from = if base == git::ConfigPathBase::File { &above } else { folder };
                 let Some(path) = self.inside(from, place) else { continue };
                 let is_file =
                     || matches!(self.disk.stat(&path), Ok(Some(stat)) if stat.is(FileKind::File));
-                if base != git::Base::Perhaps || is_file() {
+                if base != git::ConfigPathBase::WorktreeIfExists || is_file() {
                     self.point_to(&mut pointed, path);
                 }
             }
@@ -135,7 +135,7 @@ impl Workspace {
         if path.is_root() {
             return;
         }
-        if let Ok(Spot::Present { path: real, .. } | Spot::Missing { path: real }) =
+        if let Ok(ResolvedPath::Present { path: real, .. } | ResolvedPath::Missing { path: real }) =
             self.disk.locate(&path, true)
             && real != path
         {

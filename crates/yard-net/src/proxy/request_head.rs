@@ -35,7 +35,8 @@ pub(super) fn parse_proxy_request(head: &[u8]) -> Option<ProxyRequest> {
         !name.starts_with("proxy-")
             && !matches!(name.as_str(), "connection" | "keep-alive" | "host")
     };
-    // The `Host` line is made from the target that the policy judges; the client's own one is dropped.
+    // The first request gets a `Host` line made from the target that the policy judged, in the place of the client's own
+    // one. Later bytes of the connection are relayed as they are, as those of a tunnel are.
     let host = place.split('/').next().unwrap_or_default();
     let mut first = format!("{method} {path} {version}\r\nHost: {host}\r\n");
     let lines: Vec<&str> = lines.filter(is_passed_on).collect();

@@ -9,7 +9,7 @@ use std::time::Instant;
 use yard_core::{Call, Timestamp, World};
 
 use super::*;
-use crate::{Resolve, WayOut};
+use crate::{ProxySockets, Resolve};
 
 struct Clock(Instant);
 
@@ -47,10 +47,7 @@ impl FakePolicy {
     }
 
     fn waits() -> ConnectionVerdict {
-        ConnectionVerdict::Wait {
-            request: "r1".to_owned(),
-            message: "nobody answered".to_owned(),
-        }
+        ConnectionVerdict::Wait { request: "r1".to_owned(), message: "nobody answered".to_owned() }
     }
 
     fn set(&self, verdict: ConnectionVerdict) {
@@ -111,8 +108,8 @@ struct Served {
 impl Served {
     fn new(net: Net, policy: Arc<dyn ConnectionPolicy>, hold: Duration) -> Self {
         let call = Call::new(Arc::new(Clock(Instant::now())));
-        let proxy = Proxy::new(Some(Reach::new(net, policy, hold)), &call);
-        let mut way_out = WayOut::new(Arc::clone(&proxy));
+        let proxy = Proxy::new(Some(ProxyConfig::new(net, policy, hold)), &call);
+        let mut way_out = ProxySockets::new(Arc::clone(&proxy));
         let mut places = Vec::new();
         for _ in way_out.connections_at() {
             let made = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -130,8 +127,7 @@ impl Served {
             while !done.load(Ordering::SeqCst) {
                 let tick = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
                 let sockets = way_out.listening().into_iter();
-                let ready =
-                    sockets.map(|socket| PollFd::from_borrowed_fd(socket, PollFlags::IN));
+                let ready = sockets.map(|socket| PollFd::from_borrowed_fd(socket, PollFlags::IN));
                 poll(&mut ready.collect::<Vec<_>>(), Some(&tick)).unwrap();
                 way_out.accept();
             }
@@ -357,11 +353,7 @@ fn a_name_is_looked_up_after_the_yes_and_its_addresses_are_checked_each_time() {
     let net = Net::default().resolving_by(Arc::clone(&resolver) as _);
     let served = Served::new(net, Arc::clone(&policy) as _, SHORT);
     served.connect("secret-word.evil.example:443");
-    assert_eq!(
-        resolver.asked.load(Ordering::SeqCst),
-        0,
-        "a question for a name would tell of it"
-    );
+    assert_eq!(resolver.asked.load(Ordering::SeqCst), 0, "a question for a name would tell of it");
     policy.set(ConnectionVerdict::Allow);
     for address in ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1"] {
         let answer = served.connect("moving.example:443");
@@ -453,10 +445,7 @@ fn more_connections_than_there_is_room_for_wait_and_a_slow_one_holds_nobody_up()
             scope.spawn(|| {
                 for _ in 0..each {
                     assert!(served.answer(&get).ends_with("hello"));
-                    most.fetch_max(
-                        lock(&served.proxy.connections).open.len(),
-                        Ordering::SeqCst,
-                    );
+                    most.fetch_max(lock(&served.proxy.connections).open.len(), Ordering::SeqCst);
                 }
             });
         }
@@ -488,13 +477,8 @@ fn what_a_command_did_with_a_host_reads_back() {
         Access::Waits("0190".to_owned()),
     ];
     for access in accesses {
-        let told = HostTraffic {
-            place: "[::1]:80".to_owned(),
-            tries: 2,
-            up: 3,
-            down: u64::MAX,
-            access,
-        };
+        let told =
+            HostTraffic { place: "[::1]:80".to_owned(), tries: 2, up: 3, down: u64::MAX, access };
         let line = told.to_line();
         let read = HostTraffic::from_line(line.trim_end_matches('\n')).unwrap();
         match (&read.access, &told.access) {

@@ -1,11 +1,11 @@
-//! What the servers work on: the same tree for each, to itself. What is only read is made once and kept
-//! beside the build; what is written is new in every run.
+//! The trees that the servers work on: a copy of the same tree for each. Files that are only read are made once and
+//! stay beside the build; files that are written are new in every run.
 
 use std::path::{Path, PathBuf};
 
-use crate::place::data;
 use crate::source::Dice;
 use crate::tree::RARE;
+use crate::workspace::data;
 
 /// Changes when the tree does.
 const EDITION: &str = "2";

@@ -1,5 +1,5 @@
-//! Where measurements happen: folders beside the build, gone when they are dropped, and workspaces on
-//! them with the real store, kernel and gate.
+//! The folders and workspaces of measurements: folders beside the build that are removed when they are dropped, and
+//! workspaces on them with the real store, kernel and gate.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -85,7 +85,7 @@ impl Default for Plan<'_> {
     }
 }
 
-/// An open workspace and a seat in it.
+/// An open workspace, with the session of an agent.
 #[derive(Clone)]
 pub(crate) struct Bench {
     session: Session,
@@ -166,7 +166,7 @@ pub(crate) struct OnTerminal<'a> {
 }
 
 impl OnTerminal<'_> {
-    /// Types something, and expects to hear something.
+    /// Types input, and compares the output.
     pub(crate) fn types(&mut self, text: &str, expected: &str) {
         let attempt = self.session.attempt(ON_TERMINAL, &self.call);
         let seen = attempt.send_input(TERMINAL, text, LOOK).expect("a look");

@@ -83,7 +83,8 @@ impl Call {
         self
     }
 
-    /// The same call without a deadline and without a way to cancel it, for work that must be finished once it has begun.
+    /// The same call without a deadline and without a way to cancel it, for work that must be finished once it has
+    /// begun.
     #[must_use]
     pub fn without_limits(&self) -> Self {
         Self { deadline: None, cancelled: Arc::default(), ..self.clone() }

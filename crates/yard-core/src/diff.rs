@@ -60,9 +60,9 @@ pub fn unified_within(
     Ok(Some((output.text, !complete)))
 }
 
-/// The hunks that lead from one text to another with that many unchanged lines around each change, and
-/// whether they were cut after the last line that fits into `max_bytes`. Every count is written out
-/// (`@@ -1,1 +1,1 @@`), and of several smallest diffs that one is chosen, as the tools of JavaScript do. The fault is that it was stopped.
+/// The hunks that lead from one text to another with that many unchanged lines around each change, and whether they
+/// were cut after the last line that fits into `max_bytes`. Every count is written out (`@@ -1,1 +1,1 @@`), and of
+/// several smallest diffs that one is chosen, as the tools of JavaScript do. The fault is that it was stopped.
 pub fn counted_hunks_within(
     old: &str,
     new: &str,
@@ -236,7 +236,7 @@ impl<'a> Part<'a> {
         group
     }
 
-    /// One hunk that replaces all of it: nobody reads such a diff, and finding a smaller one takes long.
+    /// One hunk that replaces all of it: a smaller one would take long to find, and would not be read.
     fn replaced(&self, output: &mut BoundedText, style: &Style) -> Option<()> {
         let count = |text: &str| crate::lines::count(text.as_bytes()) as usize;
         let (old_len, new_len) = (count(self.old), count(self.new));

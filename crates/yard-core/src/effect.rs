@@ -58,8 +58,8 @@ pub struct PathEffect {
     pub file_type: Option<FileType>,
     /// The same happens to everything below the path. A read of a tree leaves out what the caller may not see.
     pub with_contents: bool,
-    /// The entry is the caller's own: its chat made it, or tools make it again whenever it is needed. For a command that
-    /// starts: it has an overlay, so that nothing happens before its effect is judged.
+    /// The entry is the caller's own: its chat made it, or tools make it again whenever it is needed. For a command
+    /// that starts: it has an overlay, so that nothing happens before its effect is judged.
     pub own: bool,
     /// A change of bytes is an edit: enough of the lines that others wrote survive.
     pub edits: bool,

@@ -6,7 +6,7 @@ use crate::{EffectKind, Name, WsPath};
 /// The name of the folder, or of a file that leads to it.
 pub const FOLDER: &[u8] = b".git";
 
-/// What a path in git's folder means to git.
+/// What git uses a file of its folder for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GitFileKind {
     /// The folder itself, or a file that leads git elsewhere.
@@ -79,14 +79,14 @@ const IN_PROGRESS: [&[u8]; 8] = [
 const BOOKKEEPING: [&[u8]; 7] =
     [b"logs", b"index", b"HEAD", b"branches", b"description", b"MERGE_RR", b"COMMIT_EDITMSG"];
 
-/// What a path means to git; `None` if it is not git's.
+/// What git uses the file at a path for; `None` outside of git's folder.
 pub fn part(path: &WsPath) -> Option<GitFileKind> {
     let names: Vec<Name> = path.names().collect();
     let at = names.iter().position(|name| name.as_bytes() == FOLDER)?;
     Some(part_in(&names[at + 1..]))
 }
 
-/// What names below a repository's folder mean to git, wherever that folder is and whatever its name.
+/// What git uses a file for, by the names below its repository's folder.
 pub fn part_in(inside: &[Name]) -> GitFileKind {
     let inside: Vec<&[u8]> = inside.iter().map(Name::as_bytes).collect();
     let Some(first) = inside.first() else { return GitFileKind::Folder };
@@ -123,8 +123,7 @@ impl GitFileKind {
             Self::Unknown => true,
             // A ref that is gone takes along what only it led to.
             Self::Ref => matches!(kind, Remove | MoveFrom),
-            // What commits are made of stays as it is: without it, whoever says that nothing is lost is
-            // wrong.
+            // Objects never change: a commit that loses one is lost.
             Self::Object => matches!(kind, Modify | Remove | Purge | MoveFrom),
             Self::Refs | Self::InProgress | Self::Bookkeeping => false,
         }
@@ -153,7 +152,7 @@ pub fn is_initial(inside: &[Name], content: &[u8]) -> bool {
     }
 }
 
-/// Against what a path in a configuration is taken.
+/// The folder that a relative path in a configuration is relative to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigPathBase {
     /// The file that names it.

@@ -22,11 +22,11 @@ pub struct NewQuestion {
     pub id: QuestionId,
     /// The chat that it belongs to.
     pub chat: ChatId,
-    /// Who asks.
+    /// The actor that asks.
     pub asked_by: String,
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// What is asked, as JSON.
+    /// The form, as JSON.
     pub form: String,
     /// The plans as they were then, where the question can approve one (W16).
     pub plans: Vec<(WsPath, ContentHash)>,
@@ -39,11 +39,11 @@ pub struct Question {
     pub id: QuestionId,
     /// The chat that it belongs to.
     pub chat: ChatId,
-    /// Who asked.
+    /// The actor that asked.
     pub asked_by: String,
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// What is asked, as JSON.
+    /// The form, as JSON.
     pub form: String,
     /// The plans as they were then, where the question can approve one.
     pub plans: Vec<(WsPath, ContentHash)>,
@@ -66,7 +66,7 @@ pub struct QuestionAnswer {
     pub at: Timestamp,
 }
 
-/// Which questions are wanted.
+/// Selects questions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QuestionFilter {
     /// Only answered ones, or only those that wait.

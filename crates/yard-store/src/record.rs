@@ -22,14 +22,14 @@ pub struct Batch<'a> {
     pub contents: &'a [Prepared],
 }
 
-/// A step about to happen.
+/// A new step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewStep {
     /// Its id.
     pub id: StepId,
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// Who.
+    /// The author.
     pub author: Author,
     /// The operation.
     pub verb: String,
@@ -41,9 +41,9 @@ pub struct NewStep {
     pub changes: Vec<NewChange>,
     /// Its row in the audit chain.
     pub audit: AuditEntry,
-    /// What else is written in its transaction.
+    /// Other changes of the store in its transaction.
     pub side_effects: Vec<StepSideEffect>,
-    /// What it is about to do to the disk. A change without one was on disk already.
+    /// What it does to the disk. A change without a placement was on disk already.
     pub placements: Vec<Placement>,
 }
 
@@ -64,7 +64,7 @@ pub enum StepSideEffect {
     Execute {
         /// The request.
         approval: ApprovalId,
-        /// When.
+        /// The time.
         at: Timestamp,
     },
 }
@@ -129,12 +129,12 @@ impl RootIdentity {
     }
 }
 
-/// What a step does to one file.
+/// The change of one file in a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewChange {
     /// The file.
     pub file: FileId,
-    /// Its state before; `None` if it comes to be (or comes back).
+    /// Its state before; `None` if it is made or restored.
     pub before: Option<FileState>,
     /// Its state after; `None` if it is removed. Equal to `before` if it was only touched.
     pub after: Option<FileState>,
@@ -161,7 +161,7 @@ impl NewChange {
     }
 }
 
-/// What a step did to one file.
+/// The change of one file in a step that happened.
 pub type Change = NewChange;
 
 /// A step that happened.
@@ -171,11 +171,11 @@ pub struct StepRow {
     pub seq: Seq,
     /// Its id.
     pub id: StepId,
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// Who.
+    /// The author.
     pub author: Author,
-    /// Who exactly: the actor of its audit row.
+    /// The actor of its audit row.
     pub actor: String,
     /// The operation.
     pub verb: String,
@@ -187,7 +187,7 @@ pub struct StepRow {
     pub path: Option<WsPath>,
 }
 
-/// What the store knows of one file.
+/// The record of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     /// The file.
@@ -211,10 +211,10 @@ pub struct Node {
     pub purged: bool,
 }
 
-/// Who made a file, or changed it.
+/// The maker of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Maker {
-    /// The chat in which it was, if it was in one.
+    /// The chat in which it was made, if there is one.
     pub chat: Option<ChatId>,
     /// The actor of the audit row.
     pub actor: String,
@@ -231,7 +231,7 @@ pub struct OthersChange {
     pub content: Option<ContentHash>,
 }
 
-/// What a purge removed for good.
+/// The contents that a purge removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Purged {
     /// The contents that are gone, in the order of their hashes.
@@ -251,7 +251,7 @@ pub struct VersionRow {
     pub state: FileState,
 }
 
-/// Where a content is.
+/// Where a content is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContentLocation {
     /// Its length in bytes.

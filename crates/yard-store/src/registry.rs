@@ -62,7 +62,7 @@ pub enum Rotation {
 pub struct WorkspaceRow {
     /// The workspace.
     pub id: WorkspaceId,
-    /// What people call it.
+    /// Its name.
     pub name: String,
     /// The folder of the host that the operator allowed for it; `None`: one below the data folder.
     pub folder: Option<String>,
@@ -81,9 +81,9 @@ pub struct MemberRow {
     pub email: String,
     /// The person's name.
     pub full_name: Option<String>,
-    /// What the person may do.
+    /// The role of the person.
     pub role: Role,
-    /// Since when.
+    /// When the person became a member.
     pub since: Timestamp,
 }
 
@@ -94,17 +94,17 @@ pub struct KeyRow {
     pub id: KeyId,
     /// Its workspace.
     pub workspace: WorkspaceId,
-    /// What people call it.
+    /// Its name.
     pub name: String,
-    /// What its holder may do.
+    /// The role of its holder.
     pub role: Role,
     /// The only chat that it may speak in.
     pub chat: Option<ChatId>,
     /// The toolsets that it may use; `None` for all, as keys from before toolsets have it.
     pub toolsets: Option<Vec<String>>,
-    /// Who made it.
+    /// The person who made it.
     pub made_by: UserId,
-    /// When.
+    /// When it was made.
     pub created_at: Timestamp,
 }
 
@@ -218,7 +218,7 @@ pub trait Registry: Send + Sync {
     /// Renames a workspace; `false` if there is none.
     fn rename_workspace(&self, id: WorkspaceId, name: &str, audit: &AuditEntry) -> Result<bool>;
 
-    /// Deletes a workspace: nobody reaches it any more, its files stay where they are.
+    /// Deletes a workspace: it cannot be reached any more, and its files stay where they are.
     fn delete_workspace(&self, id: WorkspaceId, audit: &AuditEntry) -> Result<bool>;
 
     /// What a person may do in a workspace; `None` for strangers, and where there is no workspace.

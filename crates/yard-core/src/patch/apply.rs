@@ -1,12 +1,12 @@
 //! Applies one section of a patch to the bytes of one file (R5, X3). Every byte that no hunk names stays the same:
 //! lines keep their own endings, context keeps its own spelling, and a missing newline at the end of the file stays
-//! missing unless the patch says otherwise. If a hunk has no unique place, nothing is changed, and the fault says enough
-//! for a next patch that succeeds (R10).
+//! missing unless the patch says otherwise. If a hunk has no unique place, nothing is changed, and the fault says
+//! enough for a next patch that succeeds (R10).
 //!
-//! It differs from `git apply`: a missing newline at the end of the file or of the patch is no reason to refuse; nor are
-//! drifted lines, white space and fuzz, as long as the place is unique. A hunk that git would put at the nearest of
-//! several places is refused; a hunk without context at an end need not be at that end of the file. Lines that are added
-//! without any context take the ending of most lines of the file, whatever the patch has.
+//! It differs from `git apply`: a missing newline at the end of the file or of the patch is no reason to refuse; nor
+//! are drifted lines, white space and fuzz, as long as the place is unique. A hunk that git would put at the nearest
+//! of several places is refused; a hunk without context at an end need not be at that end of the file. Lines that are
+//! added without any context take the ending of most lines of the file, whatever the patch has.
 
 use std::cell::OnceCell;
 

@@ -26,8 +26,8 @@ pub struct FileUpdate {
     pub mode: Option<u32>,
     /// The new content; empty for a deleted file.
     pub content: Vec<u8>,
-    /// Where its hunks were applied, in the order of the patch. If a file has several sections, the line of a hunk is one
-    /// of the text that the sections before it left.
+    /// Where its hunks were applied, in the order of the patch. If a file has several sections, the line of a hunk is
+    /// one of the text that the sections before it left.
     pub hunks: Vec<AppliedHunk>,
 }
 

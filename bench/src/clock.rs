@@ -1,5 +1,5 @@
-//! Measuring on a noisy machine: the contestants take turns, and what counts is the median of the
-//! rounds, for the ratio the median of the ratios within a round.
+//! Measures times on a noisy machine: the contestants take turns, a time is the median of the rounds, and a ratio the
+//! median of the ratios within a round.
 
 use std::time::{Duration, Instant};
 

@@ -8,9 +8,9 @@ use std::time::Duration;
 use yard_core::op::{CodeAnswer, CodeScope, SearchCode};
 
 use crate::clock::{alone, once, solo};
-use crate::place::{Bench, Plan, Scratch, at, data};
 use crate::source::Dice;
 use crate::table::Row;
+use crate::workspace::{Bench, Plan, Scratch, at, data};
 use crate::write::write;
 
 const FILES: usize = 20_000;

@@ -8,12 +8,12 @@ use std::time::Duration;
 use yard_core::WsPath;
 use yard_dialects::Catalog;
 use yard_gate::{Boxed, Command};
-use yard_sandbox::{Exit, Pty, Sandbox, Size, Wish};
+use yard_sandbox::{Exit, Pty, Sandbox, SandboxConfig, Size};
 
 use crate::clock::{Solo, duel, solo};
 use crate::http::sibling;
-use crate::place::{Bench, Plan, Scratch};
 use crate::table::{Row, Target};
+use crate::workspace::{Bench, Plan, Scratch};
 
 const ROUNDS: usize = 41;
 /// What a boxed `true` may take over a bare one.
@@ -39,13 +39,13 @@ pub(crate) fn rows() -> Vec<Row> {
     ]
 }
 
-struct Ground {
+struct BoxedWorkspace {
     _scratch: Scratch,
     root: PathBuf,
     bench: Bench,
 }
 
-impl Ground {
+impl BoxedWorkspace {
     fn new(files: usize) -> Self {
         let scratch = Scratch::new();
         let (root, state) = (scratch.folder("root"), scratch.folder("state"));
@@ -57,8 +57,9 @@ impl Ground {
             std::fs::write(folder.join(format!("f{number}")), "x").expect("a file");
         }
         let (helper, data) = (sibling("toolyard"), state.clone());
-        let wish = Wish { scratch: data, shown: toolchain(), ..Wish::default() };
-        let boxed = Boxed::new(move || Sandbox::probe(helper, wish));
+        let config =
+            SandboxConfig { scratch: data, shown: toolchain(), ..SandboxConfig::default() };
+        let boxed = Boxed::new(move || Sandbox::probe(helper, config));
         let bench = Bench::open(&root, &state, &Plan { boxed: Some(boxed), ..Plan::default() });
         Self { _scratch: scratch, root, bench }
     }
@@ -94,24 +95,24 @@ fn bare(script: &str, folder: &Path) {
 }
 
 fn nothing(what: &str, files: usize) -> Row {
-    let ground = Ground::new(files);
-    let duel = duel(ROUNDS, 5, || ground.run_on("true"), || bare("true", &ground.root));
+    let workspace = BoxedWorkspace::new(files);
+    let duel = duel(ROUNDS, 5, || workspace.run_on("true"), || bare("true", &workspace.root));
     Row::added(what, &duel, OVER_BARE)
 }
 
 /// The tool, with its answer as data, beside the git that it runs.
 fn git_status() -> Row {
-    let ground = Ground::new(1_000);
+    let workspace = BoxedWorkspace::new(1_000);
     bare(
         "git init -q && git add . && git -c user.name=n -c user.email=e commit -qm all",
-        &ground.root,
+        &workspace.root,
     );
-    bare("for n in 0 1 2 3 4; do echo changed > d0/f$n; done; echo new > new", &ground.root);
+    bare("for n in 0 1 2 3 4; do echo changed > d0/f$n; done; echo new > new", &workspace.root);
     let catalog = Catalog::standard();
-    let told = ground.bench.call(&catalog, ("assistant", "git_status"));
-    assert_eq!(told["result"]["value"]["counts"]["unstaged"], 5, "{told}");
-    let ours = || drop(ground.bench.call(&catalog, ("assistant", "git_status")));
-    let plain = || plain_git(&ground.root);
+    let output = workspace.bench.call(&catalog, ("assistant", "git_status"));
+    assert_eq!(output["result"]["value"]["counts"]["unstaged"], 5, "{output}");
+    let ours = || drop(workspace.bench.call(&catalog, ("assistant", "git_status")));
+    let plain = || plain_git(&workspace.root);
     let duel = duel(ROUNDS, 5, ours, plain);
     Row::added("git_status in the box over plain git, 1,000 files", &duel, OVER_GIT)
 }
@@ -125,30 +126,30 @@ fn plain_git(folder: &Path) {
 
 /// From the end of the command to the step.
 fn landing() -> Row {
-    let ground = Ground::new(10);
+    let workspace = BoxedWorkspace::new(10);
     let mut runs = Vec::new();
     for round in 0..9 {
         let script = format!(
             "mkdir -p m; i=0; while [ $i -lt 1000 ]; do echo {round} $i > m/$i; i=$((i+1)); done"
         );
         let start = std::time::Instant::now();
-        let took = ground.run(&script);
+        let took = workspace.run(&script);
         runs.push(Solo { wall: start.elapsed().saturating_sub(took), ..Solo::default() });
     }
     Row::bound("1,000 files that a command wrote, as a step", solo(runs), Some(LANDED))
 }
 
 fn output() -> Row {
-    let ground = Ground::new(10);
+    let workspace = BoxedWorkspace::new(10);
     let pipe = format!("{OUTPUT} | cat > /dev/null");
-    let duel = duel(9, 1, || ground.run_on(OUTPUT), || bare(&pipe, &ground.root));
+    let duel = duel(9, 1, || workspace.run_on(OUTPUT), || bare(&pipe, &workspace.root));
     Row::times("100 MB of output, beside cat to a pipe", &duel, Target::AtMost(3.0))
 }
 
-/// A line that is typed to `cat`, shown by the terminal and said again.
+/// A line that is typed to `cat`, shown by the terminal and printed again.
 fn terminal() -> Row {
-    let ground = Ground::new(1_000);
-    let mut opened = ground.bench.terminal(&command("cat"));
+    let workspace = BoxedWorkspace::new(1_000);
+    let mut opened = workspace.bench.terminal(&command("cat"));
     let pty = Pty::open(Size::default()).expect("a terminal");
     let end = || Stdio::from(pty.programs_end().expect("its end"));
     let mut cat = Bare::new("cat").stdin(end()).stdout(end()).spawn().expect("cat");
@@ -172,10 +173,10 @@ fn bare_line(pty: &Pty) {
 
 /// A small crate, built from nothing.
 fn build() -> Row {
-    let ground = Ground::new(0);
+    let workspace = BoxedWorkspace::new(0);
     let outside = Scratch::new();
     let outside = outside.folder("crate");
-    for folder in [&ground.root, &outside] {
+    for folder in [&workspace.root, &outside] {
         std::fs::create_dir_all(folder.join("src")).expect("a folder");
         let manifest =
             "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n";
@@ -185,7 +186,7 @@ fn build() -> Row {
     }
     let cargo = cargo();
     let script = format!("rm -rf target && {cargo} build --offline -q");
-    let duel = duel(5, 1, || ground.run_on(&script), || bare(&script, &outside));
+    let duel = duel(5, 1, || workspace.run_on(&script), || bare(&script, &outside));
     Row::times("cargo build of a small crate, from nothing", &duel, Target::AtMost(1.15))
 }
 
@@ -203,8 +204,8 @@ fn source() -> String {
 
 /// The toolchain that would build this very program, where a box would not look for it: in a home.
 fn toolchain() -> Vec<PathBuf> {
-    let told = Bare::new("rustc").args(["--print", "sysroot"]).output().expect("a compiler");
-    vec![PathBuf::from(String::from_utf8(told.stdout).expect("a path").trim())]
+    let output = Bare::new("rustc").args(["--print", "sysroot"]).output().expect("a compiler");
+    vec![PathBuf::from(String::from_utf8(output.stdout).expect("a path").trim())]
 }
 
 fn cargo() -> String {

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use yard_core::{ContentHash, FileId, Name, StepId, VersionId, Whose};
+use yard_core::{ChatScope, ContentHash, FileId, Name, StepId, VersionId};
 use yard_store::{
-    AuditEntry, AuditRow, Base, Batch, ByOthers, Change, Effort, Located, Maker, Mark, Node,
-    Placement, Prepared, Purged, Remembered, Result, RootIdentity, Seq, SqliteStore, StepRow,
-    Store, VersionRow,
+    AuditEntry, AuditRow, Base, Batch, Change, ContentLocation, Effort, Maker, Mark, Node,
+    OthersChange, Placement, Prepared, Purged, Result, RootIdentity, SeenContent, Seq, SqliteStore,
+    StepRow, Store, VersionRow,
 };
 
 /// Batches and steps that went through.
@@ -60,7 +60,7 @@ impl Store for Counted {
         self.store.content(hash)
     }
 
-    fn locate(&self, hash: &ContentHash) -> Result<Option<Located>> {
+    fn locate(&self, hash: &ContentHash) -> Result<Option<ContentLocation>> {
         self.store.locate(hash)
     }
 
@@ -118,7 +118,12 @@ impl Store for Counted {
         self.store.makers(file)
     }
 
-    fn last_by_others(&self, file: FileId, whose: &Whose, since: Seq) -> Result<Option<ByOthers>> {
+    fn last_by_others(
+        &self,
+        file: FileId,
+        whose: &ChatScope,
+        since: Seq,
+    ) -> Result<Option<OthersChange>> {
         self.store.last_by_others(file, whose, since)
     }
 
@@ -130,7 +135,7 @@ impl Store for Counted {
         self.store.version(id)
     }
 
-    fn remember(&self, seen: &[Remembered]) -> Result<()> {
+    fn remember(&self, seen: &[SeenContent]) -> Result<()> {
         self.store.remember(seen)
     }
 

@@ -10,9 +10,9 @@ use yard_core::op::{
 };
 
 use crate::clock::{Solo, alone, once, solo};
-use crate::place::{Bench, Plan, Scratch, at, size, unbounded};
 use crate::source::{Dice, edited};
 use crate::table::{Row, Used};
+use crate::workspace::{Bench, Plan, Scratch, at, size, unbounded};
 
 const FAST: Option<Duration> = Some(Duration::from_millis(50));
 

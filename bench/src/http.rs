@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::clock::{Duel, duel, middle};
-use crate::place::{Bench, Plan, Scratch};
 use crate::source::Dice;
 use crate::table::{Row, Target, Used, time};
+use crate::workspace::{Bench, Plan, Scratch};
 use crate::write::write;
 
 const MANY: usize = 64;
@@ -309,8 +309,8 @@ impl Server {
         let mut child = command.spawn().expect("a server");
         child.stdin.take().expect("its body").write_all(body).expect("its body");
         let mut address = String::new();
-        let mut said = BufReader::new(child.stdout.take().expect("its words"));
-        said.read_line(&mut address).expect("an address");
+        let mut output = BufReader::new(child.stdout.take().expect("its words"));
+        output.read_line(&mut address).expect("an address");
         Self { child, address: address.trim().to_owned(), took: began.elapsed() }
     }
 

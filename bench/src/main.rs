@@ -23,13 +23,13 @@ mod history;
 mod http;
 mod mcp;
 mod patch;
-mod place;
 mod read;
 mod search;
 mod source;
 mod spin;
 mod table;
 mod tree;
+mod workspace;
 mod write;
 
 use std::process::ExitCode;

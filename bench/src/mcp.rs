@@ -7,7 +7,7 @@
 
 mod board;
 mod client;
-mod ground;
+mod fixture;
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -18,16 +18,16 @@ use serde_json::{Value, json};
 
 use self::board::{Keep, Row, Taken};
 use self::client::{Server, found, text};
-use self::ground::{Crowd, EDITED, LARGE, MANY, PATTERN, SMALL, WORD, WRITTEN};
+use self::fixture::{Crowd, EDITED, LARGE, MANY, PATTERN, SMALL, WORD, WRITTEN};
 use crate::http::sibling;
-use crate::place::{Scratch, target};
 use crate::search;
 use crate::source::Dice;
 use crate::table::Misses;
+use crate::workspace::{Scratch, target};
 
 /// A pipe has no time limit of its own: a server that is silent for so long ends the bench.
 const LONGEST: Duration = Duration::from_secs(175);
-/// Who has needed so many seconds for a row has done enough of it.
+/// A contestant that has used so many seconds for a row runs no more rounds of it.
 const ENOUGH: f64 = 6.0;
 const IDLE_BYTES: f64 = 25e6;
 
@@ -123,7 +123,7 @@ fn lanes(scratch: &Scratch) -> Vec<Lane> {
         };
         // `rg` only reads, and is to find the very files that we find.
         let copy = if who == Who::Rg { Who::Toolyard } else { who };
-        let (root, state) = (ground::copy(copy.name()), scratch.folder(who.name()));
+        let (root, state) = (fixture::copy(copy.name()), scratch.folder(who.name()));
         lanes.push(Lane { who, program, root, state, toolset: Toolset::Filesystem, server: None });
     }
     lanes
@@ -173,8 +173,8 @@ impl Lane {
     /// A tool's result, or why it has none.
     fn attempt(&mut self, tool: &str, arguments: Value) -> Result<(Duration, Value), String> {
         let server = self.server.as_mut().expect("an open server");
-        let wish = json!({"name": tool, "arguments": arguments});
-        let (took, result) = server.ask("tools/call", wish);
+        let arguments = json!({"name": tool, "arguments": arguments});
+        let (took, result) = server.ask("tools/call", arguments);
         match result["isError"] == true {
             true => Err(format!("{} {tool}: {}", self.who.name(), text(&result))),
             false => Ok((took, result)),
@@ -269,7 +269,7 @@ fn idle(lanes: &mut [Lane]) -> Row {
 }
 
 fn read(lanes: &mut [Lane], what: &str, (name, size): (&str, usize), pace: Pace) -> Row {
-    let expected = ground::source(size);
+    let expected = fixture::source(size);
     let work = |lane: &mut Lane, _| {
         let path = lane.path(name);
         let (took, result) = lane.call("read_text_file", json!({"path": path}));
@@ -313,7 +313,7 @@ fn edit(lanes: &mut [Lane]) -> Row {
 
 fn list(lanes: &mut [Lane]) -> Row {
     let what = "list 1,000 entries";
-    let expected = sorted((0..MANY).map(ground::entry));
+    let expected = sorted((0..MANY).map(fixture::entry));
     let work = |lane: &mut Lane, _| {
         let path = lane.path("many");
         let (took, result) = lane.call("list_directory", json!({"path": path}));
@@ -330,7 +330,7 @@ fn glob(lanes: &mut [Lane], tool: &str, crowd: Crowd) -> Row {
     let failed = failing(lanes, crowd);
     let able: Vec<Who> = ALL.into_iter().filter(|who| !failed.contains(who)).collect();
     let work = |lane: &mut Lane, _| {
-        let (took, found) = globbed(lane, crowd);
+        let (took, found) = glob_once(lane, crowd);
         lane.check(&what, &sorted(found.into_iter()), &expected);
         took.as_secs_f64()
     };
@@ -339,30 +339,30 @@ fn glob(lanes: &mut [Lane], tool: &str, crowd: Crowd) -> Row {
     Row::new(&what, taken, &keep).without(failed)
 }
 
-fn globbed(lane: &mut Lane, crowd: Crowd) -> (Duration, Vec<String>) {
+fn glob_once(lane: &mut Lane, crowd: Crowd) -> (Duration, Vec<String>) {
     if lane.who == Who::Rg {
-        let (took, said) = rg(lane, &["--files", "-g", PATTERN, crowd.folder()]);
-        return (took, said.lines().map(str::to_owned).collect());
+        let (took, output) = rg(lane, &["--files", "-g", PATTERN, crowd.folder()]);
+        return (took, output.lines().map(str::to_owned).collect());
     }
     if lane.is_workspace() {
-        let wish = json!({"pattern": PATTERN, "path": inside(crowd), "limit": 0});
-        let (took, result) = lane.call("glob", wish);
+        let arguments = json!({"pattern": PATTERN, "path": inside(crowd), "limit": 0});
+        let (took, result) = lane.call("glob", arguments);
         let paths = found(&result);
         let paths = paths.iter().map(|found| lane.named(found["path"].as_str().expect("a path")));
         return (took, paths.collect());
     }
-    let wish = json!({"path": lane.path(crowd.folder()), "pattern": PATTERN});
-    let (took, result) = lane.call("search_files", wish);
+    let arguments = json!({"path": lane.path(crowd.folder()), "pattern": PATTERN});
+    let (took, result) = lane.call("search_files", arguments);
     (took, text(&result).lines().map(|path| lane.named(path)).collect())
 }
 
-/// Whom a search there is too much for. The Rust one holds a descriptor for each entry that it comes by,
-/// and fails where it may not have so many.
+/// The contestants that cannot search there. The Rust one holds a descriptor for each entry, and fails where the limit
+/// on open files is lower.
 fn failing(lanes: &mut [Lane], crowd: Crowd) -> Vec<Who> {
     let mut failing = Vec::new();
     for lane in lanes.iter_mut().filter(|lane| lane.who == Who::Rust) {
-        let wish = json!({"path": lane.path(crowd.folder()), "pattern": PATTERN});
-        if let Err(why) = lane.attempt("search_files", wish) {
+        let arguments = json!({"path": lane.path(crowd.folder()), "pattern": PATTERN});
+        if let Err(why) = lane.attempt("search_files", arguments) {
             eprintln!("{why}");
             assert!(why.contains("Too many open files"), "another failure");
             failing.push(lane.who);
@@ -378,7 +378,7 @@ fn grep(lanes: &mut [Lane], crowd: Crowd) -> Row {
     let failed = failing(lanes, crowd);
     let able: Vec<Who> = GREPPERS.into_iter().filter(|who| !failed.contains(who)).collect();
     let work = |lane: &mut Lane, _| {
-        let (took, found) = grepped(lane, crowd);
+        let (took, found) = grep_once(lane, crowd);
         lane.check(&what, &sorted(found.into_iter()), &expected);
         took.as_secs_f64()
     };
@@ -386,22 +386,22 @@ fn grep(lanes: &mut [Lane], crowd: Crowd) -> Row {
     Row::new(&what, taken, &[AHEAD[1], Keep::Within(Who::Rg, 1.5)]).without(failed)
 }
 
-/// Each hit as `path:line`, which is what all of them tell.
-fn grepped(lane: &mut Lane, crowd: Crowd) -> (Duration, Vec<String>) {
+/// Each hit as `path:line`, which every contestant reports.
+fn grep_once(lane: &mut Lane, crowd: Crowd) -> (Duration, Vec<String>) {
     if lane.who == Who::Rg {
-        let (took, said) = rg(lane, &["-n", "--", WORD, crowd.folder()]);
+        let (took, output) = rg(lane, &["-n", "--", WORD, crowd.folder()]);
         let place = |line: &str| line.splitn(3, ':').take(2).collect::<Vec<_>>().join(":");
-        return (took, said.lines().map(place).collect());
+        return (took, output.lines().map(place).collect());
     }
     if lane.is_workspace() {
         // The case counts, as it does for rg.
-        let wish =
+        let arguments =
             json!({"pattern": WORD, "path": inside(crowd), "limit": 0, "case_sensitive": true});
-        let (took, result) = lane.call("grep", wish);
+        let (took, result) = lane.call("grep", arguments);
         return (took, found(&result).iter().map(|hit| place(lane, hit)).collect());
     }
-    let wish = json!({"path": lane.path(crowd.folder()), "pattern": "*", "query": WORD});
-    let (took, result) = lane.call("search_files_content", wish);
+    let arguments = json!({"path": lane.path(crowd.folder()), "pattern": "*", "query": WORD});
+    let (took, result) = lane.call("search_files_content", arguments);
     (took, indented(lane, text(&result)))
 }
 
@@ -411,9 +411,9 @@ fn place(lane: &Lane, hit: &Value) -> String {
 }
 
 /// A file's path, and below it `  line:column: text` for each of its hits.
-fn indented(lane: &Lane, said: &str) -> Vec<String> {
+fn indented(lane: &Lane, output: &str) -> Vec<String> {
     let (mut path, mut hits) = (String::new(), Vec::new());
-    for line in said.lines().filter(|line| !line.is_empty()) {
+    for line in output.lines().filter(|line| !line.is_empty()) {
         match line.strip_prefix("  ").and_then(|hit| hit.split(':').next()) {
             Some(number) => hits.push(format!("{path}:{number}")),
             None => path = lane.named(line),
@@ -431,8 +431,8 @@ fn inside(crowd: Crowd) -> String {
 fn rg(lane: &Lane, arguments: &[&str]) -> (Duration, String) {
     let mut command = search::command(&lane.program, &lane.root, arguments);
     let began = Instant::now();
-    let said = search::output(&mut command);
-    (began.elapsed(), String::from_utf8(said).expect("text"))
+    let output = search::output(&mut command);
+    (began.elapsed(), String::from_utf8(output).expect("text"))
 }
 
 fn sorted(lines: impl Iterator<Item = String>) -> Vec<String> {

@@ -10,9 +10,9 @@ use yard_core::op::{ApplyPatch, EditAction};
 use yard_core::{patch, replace};
 
 use crate::clock::{alone, duel};
-use crate::place::{Bench, Plan, Scratch};
 use crate::source::Dice;
 use crate::table::{Row, Target};
+use crate::workspace::{Bench, Plan, Scratch};
 
 const FILES: usize = 500;
 const FILE_BYTES: usize = 8 << 10;
@@ -122,7 +122,7 @@ fn one_large_file() -> Row {
     beside_git("patch of 10 MB with 1,000 hunks, beside git apply", &cases, 12, 1.5)
 }
 
-/// Lines that are almost somewhere in a text: what is wrong must be found and said.
+/// Lines that are almost somewhere in a text: the failure has to be explained.
 fn almost(text: &str) -> Vec<String> {
     let lines: Vec<&str> = text.lines().collect();
     let middle = lines.len() / 2;

@@ -6,9 +6,9 @@ use std::path::Path;
 use yard_core::op::{LineStart, Read, Slice, Want};
 
 use crate::clock::duel;
-use crate::place::{Bench, Plan, Scratch, at, data};
 use crate::source::Dice;
 use crate::table::{Row, Target, Used};
+use crate::workspace::{Bench, Plan, Scratch, at, data};
 
 const KIB: usize = 1 << 10;
 const LARGE: usize = 100_000_000;
@@ -78,8 +78,8 @@ fn large() -> Vec<Row> {
             ("end, from the end", 0),
             ("bytes", 0),
         ] {
-            let told = crate::again(&["slice", slice, &line.to_string(), hash]);
-            let mut numbers = told.split_whitespace().map(|word| word.parse().unwrap_or(0.0));
+            let output = crate::again(&["slice", slice, &line.to_string(), hash]);
+            let mut numbers = output.split_whitespace().map(|word| word.parse().unwrap_or(0.0));
             let (kib, millis) = (numbers.next().unwrap_or(0.0), numbers.next().unwrap_or(0.0));
             let place = match slice {
                 "bytes" => "4 KB in the middle".to_owned(),

@@ -9,9 +9,9 @@ use yard_core::op::{Find, FindBy, Grep, PathFilter, RegexFlavor, SizeRange};
 
 use crate::clock::duel;
 use crate::http::sibling;
-use crate::place::{Bench, Plan, Scratch, at, target, unbounded};
 use crate::table::{Row, Target};
 use crate::tree::{COMMON, RARE, tree};
+use crate::workspace::{Bench, Plan, Scratch, at, target, unbounded};
 
 const ROUNDS: usize = 9;
 /// What makes `rg` look where we look.

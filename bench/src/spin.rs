@@ -8,10 +8,10 @@ use yard_core::op::{
     OnMissingFolder, PathFilter, Read, RegexFlavor, Remove, SizeRange, Slice, Undo, Want, Write,
 };
 
-use crate::place::{Bench, Plan, Scratch, at, unbounded};
 use crate::source::{Dice, edited};
 use crate::table::time;
 use crate::tree::{RARE, tree};
+use crate::workspace::{Bench, Plan, Scratch, at, unbounded};
 
 /// Does `what` for so many seconds; says how long one took.
 pub(crate) fn run(what: &str, seconds: u64) {

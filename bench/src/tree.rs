@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::place::data;
 use crate::source::Dice;
+use crate::workspace::data;
 
 /// Files in the tree.
 pub(crate) const FILES: usize = 50_000;

@@ -12,9 +12,9 @@ use yard_core::op::{OnExisting, OnMissingFolder, Write};
 
 use crate::clock::{duel, middle};
 use crate::counted::{Counted, Counts};
-use crate::place::{Bench, Plan, Scratch, at};
 use crate::source::{Dice, edited};
 use crate::table::{Row, Target, Used};
+use crate::workspace::{Bench, Plan, Scratch, at};
 
 const SIZE: usize = 10 << 10;
 const WRITERS: usize = 32;
@@ -232,13 +232,13 @@ pub(crate) fn storm(writers: usize, each: usize) {
 /// The same count as the operating system sees it, where strace is installed.
 fn traced() -> Option<Row> {
     let program = std::env::current_exe().ok()?;
-    let told = Command::new("strace")
+    let output = Command::new("strace")
         .args(["-f", "-c", "-e", "trace=fdatasync,fsync,syncfs"])
         .arg(program)
         .args(["storm", "32", "50"])
         .output()
         .ok()?;
-    let text = String::from_utf8_lossy(&told.stderr).into_owned();
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
     let calls: u64 = text
         .lines()
         .filter(|line| line.ends_with("sync") || line.ends_with("syncfs"))

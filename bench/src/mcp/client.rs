@@ -1,5 +1,5 @@
-//! A client that does nothing but speak: it starts a server, writes a line and reads lines until the one
-//! that answers. Its own work is the same for every server, and mostly outside of the clock.
+//! A minimal MCP client: it starts a server, writes a line and reads lines until the answer. Its own work is the same
+//! for every server, and mostly outside of the measured time.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 const PROTOCOL: &str = "2025-11-25";
 
-/// A server that was told hello.
+/// A server that is initialized.
 pub(super) struct Server {
     child: Child,
     output: BufReader<ChildStdout>,
@@ -19,7 +19,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// A server that may be asked, and how long it took until it said so.
+    /// Starts a server and initializes it; also returns how long that took.
     pub(super) fn start(mut command: Command) -> (Self, Duration) {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let began = Instant::now();
@@ -134,6 +134,8 @@ fn matches(value: &Value) -> Option<&Vec<Value>> {
 
 /// The same of a result, which holds it as data or as the text of that.
 pub(super) fn found(result: &Value) -> Vec<Value> {
-    let told = matches(&result["structuredContent"]).cloned();
-    told.or_else(|| matches(&serde_json::from_str(text(result)).ok()?).cloned()).expect("matches")
+    let matches_in_data = matches(&result["structuredContent"]).cloned();
+    matches_in_data
+        .or_else(|| matches(&serde_json::from_str(text(result)).ok()?).cloned())
+        .expect("matches")
 }

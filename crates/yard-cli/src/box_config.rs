@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use yard_disk::Keeping;
+use yard_disk::RetentionLimits;
 use yard_kernel::{CommandBox, TerminalLimits};
-use yard_sandbox::{Limits, Sandbox, SharedMemory, Wish};
+use yard_sandbox::{CommandLimits, Sandbox, SharedMemory, SandboxConfig};
 
 use crate::config::Commands;
 use crate::toolchains::FoundPrograms;
@@ -50,7 +50,7 @@ impl ServerBoxes {
 }
 
 /// The same box, with the limits that the operator configured.
-fn configured(mut boxed: CommandBox, limits: Limits, commands: &Commands) -> CommandBox {
+fn configured(mut boxed: CommandBox, limits: CommandLimits, commands: &Commands) -> CommandBox {
     boxed.limits = limits;
     boxed.keeping = retention(commands);
     boxed.terminals = terminals(commands);
@@ -81,13 +81,13 @@ fn probe(
 ) -> Sandbox {
     // Without the path of this binary no command can run, and the probe says so.
     let helper = std::env::current_exe().unwrap_or_default();
-    let wish = Wish {
+    let wish = SandboxConfig {
         allow_unconfined: commands.allow_unconfined,
         shown: commands.show.clone(),
         programs: find_programs(&user).programs,
         scratch: data.to_owned(),
         all_memory,
-        ..Wish::default()
+        ..SandboxConfig::default()
     };
     Sandbox::probe(helper, wish)
 }
@@ -107,10 +107,10 @@ fn mib(count: u64) -> u64 {
 }
 
 /// How much command output and build output is stored.
-pub(crate) fn retention(commands: &Commands) -> Keeping {
-    let defaults = Keeping::default();
+pub(crate) fn retention(commands: &Commands) -> RetentionLimits {
+    let defaults = RetentionLimits::default();
     let days = |count: u64| Duration::from_secs(count.saturating_mul(24 * 3_600));
-    Keeping {
+    RetentionLimits {
         stream_bytes: commands.output_mib.map_or(defaults.stream_bytes, mib),
         total_bytes: commands.kept_output_mib.map_or(defaults.total_bytes, mib),
         age: commands.kept_output_days.map_or(defaults.age, days),
@@ -132,10 +132,10 @@ fn terminals(commands: &Commands) -> TerminalLimits {
 }
 
 /// The limits of a command on one person's machine.
-pub(crate) fn limits(commands: &Commands) -> Limits {
-    let defaults = Limits::default();
+pub(crate) fn limits(commands: &Commands) -> CommandLimits {
+    let defaults = CommandLimits::default();
     let minutes = |count: u64| Duration::from_secs(count.saturating_mul(60));
-    Limits {
+    CommandLimits {
         wall: commands.run_minutes.map_or(defaults.wall, minutes),
         cpu_seconds: commands.cpu_seconds.or(defaults.cpu_seconds),
         memory_bytes: commands.memory_mib.map_or(defaults.memory_bytes, mib),
@@ -148,17 +148,18 @@ pub(crate) fn limits(commands: &Commands) -> Limits {
 }
 
 /// The limits of a command on a server. Its memory is at most that of its workspace.
-fn server_limits_of(commands: &Commands) -> Limits {
+fn server_limits_of(commands: &Commands) -> CommandLimits {
     let shared = shared_memory(commands);
     let max = shared.workspace_bytes;
     let memory_bytes = commands.memory_mib.map_or(max, mib).min(max);
-    Limits { memory_bytes, shared_memory: Some(shared), ..limits(commands) }
+    CommandLimits { memory_bytes, shared_memory: Some(shared), ..limits(commands) }
 }
 
 /// The memory that a server's commands share: all of them may take what one may on a person's machine, and those
 /// of one workspace half of that, so that none takes the memory of all others.
 fn shared_memory(commands: &Commands) -> SharedMemory {
-    let all_bytes = commands.all_memory_mib.map_or_else(|| Limits::default().memory_bytes, mib);
+    let all_bytes =
+        commands.all_memory_mib.map_or_else(|| CommandLimits::default().memory_bytes, mib);
     let workspace_bytes = commands.workspace_memory_mib.map_or(all_bytes / 2, mib).min(all_bytes);
     SharedMemory { workspace_bytes, all_bytes }
 }

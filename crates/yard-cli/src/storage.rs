@@ -10,7 +10,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use yard_disk::Keeping;
+use yard_disk::RetentionLimits;
 use yard_disk::kept_name::retention_of;
 use yard_store::Retention;
 
@@ -26,7 +26,7 @@ pub(crate) struct Part {
     /// Which of the files in them count.
     counts: fn(&Path) -> bool,
     /// How many bytes are kept at most, where that is bounded.
-    budget: fn(&Keeping) -> Option<u64>,
+    budget: fn(&RetentionLimits) -> Option<u64>,
     /// Whether it can be rebuilt, so that `--clear` removes it.
     pub(crate) is_rebuildable: bool,
 }
@@ -40,7 +40,7 @@ const fn part(name: &'static str, entries: &'static [&'static str]) -> Part {
 const fn rebuildable(
     name: &'static str,
     entries: &'static [&'static str],
-    budget: fn(&Keeping) -> Option<u64>,
+    budget: fn(&RetentionLimits) -> Option<u64>,
 ) -> Part {
     Part { name, entries, counts: |_| true, budget, is_rebuildable: true }
 }
@@ -121,7 +121,7 @@ fn files_below(mut pending: Vec<PathBuf>) -> Vec<PathBuf> {
 }
 
 /// The bound of a part, if it has one.
-pub(crate) fn budget(part: &Part, retention: &Keeping) -> Option<u64> {
+pub(crate) fn budget(part: &Part, retention: &RetentionLimits) -> Option<u64> {
     (part.budget)(retention)
 }
 

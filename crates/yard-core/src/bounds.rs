@@ -1,12 +1,12 @@
-//! The bounds of work on texts: how large a result may become, and a check that is asked every so often
-//! and stops the work. Whoever calls decides what the check looks at; this crate knows no clock.
+//! The bounds of work on texts: the largest result, and a check that is called every so often and can stop the work.
+//! The caller passes the check, because this crate has no clock.
 
 use crate::{Call, Fault, FaultCode, Result, Subject};
 
-/// So many small steps are done between two checks.
+/// How many small steps are done between two checks.
 const STEPS_BETWEEN_CHECKS: u32 = 4_096;
 
-/// What bounds a piece of work.
+/// The bounds of a piece of work.
 #[derive(Clone, Copy)]
 pub struct Bounds<'a> {
     max_bytes: usize,
@@ -24,12 +24,12 @@ impl<'a> Bounds<'a> {
         Self { max_bytes, check }
     }
 
-    /// A fault once the work has to stop.
+    /// Fails once the work has to stop.
     pub fn check(&self) -> Result<()> {
         (self.check)()
     }
 
-    /// A fault for a result that is too large.
+    /// Fails for a result that is too large.
     pub fn check_size(&self, bytes: usize) -> Result<()> {
         if bytes <= self.max_bytes {
             return Ok(());
@@ -48,7 +48,7 @@ impl<'a> Bounds<'a> {
     }
 }
 
-/// Small steps of work, after many of which the check is asked.
+/// Counts small steps of work, and calls the check after many of them.
 pub(crate) struct Steps<'a> {
     bounds: Bounds<'a>,
     left: u32,

@@ -1,11 +1,11 @@
-//! What every plan and run is handed: the world's clock and dice, a deadline, a cancel flag and a
-//! place to report progress. Every loop of the kernel looks at it.
+//! The context of a call: clock and randomness, a deadline, a cancel flag, the caller's read access and a listener for
+//! progress. Every loop of the kernel checks it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::{Fault, FaultCode, Reading, Result, Timestamp, WsPath};
+use crate::{Fault, FaultCode, ReadAccess, Result, Timestamp, WsPath};
 
 /// Clock, randomness and machine identity. Only the composition root implements it for real.
 pub trait World: Send + Sync {
@@ -13,31 +13,31 @@ pub trait World: Send + Sync {
     fn now(&self) -> Timestamp;
     /// Sixteen random bytes.
     fn random(&self) -> u128;
-    /// Thirty-two bytes that nobody can guess; `None` where the machine has no source of such.
+    /// Thirty-two bytes from a cryptographic source; `None` if the machine has none.
     fn secret(&self) -> Option<[u8; 32]>;
-    /// Names this boot of the machine: what was not flushed is lost when it changes.
+    /// The id of this boot of the machine: bytes that were not flushed may be lost when it changes.
     fn boot_id(&self) -> u128;
-    /// Time since a moment that stays the same, for measuring how long something took. A world with a
-    /// stopwatch that never goes back says so; others measure by their clock.
+    /// Time since a fixed moment, to measure durations. The default uses the wall clock; worlds with a monotonic clock
+    /// override it.
     fn elapsed(&self) -> Duration {
         Duration::from_millis(u64::try_from(self.now().as_millis()).unwrap_or(0))
     }
 }
 
-/// Hears how far a long call has come.
+/// Gets the progress of a long call.
 pub trait Progress: Send + Sync {
     /// `done` of `total` (when it is known) are finished.
     fn report(&self, done: u64, total: Option<u64>);
 }
 
-/// One call's surroundings.
+/// The context of one call.
 #[derive(Clone)]
 pub struct Call {
     world: Arc<dyn World>,
     deadline: Option<Timestamp>,
     cancelled: Arc<AtomicBool>,
     progress: Option<Arc<dyn Progress>>,
-    reading: Option<Arc<dyn Reading>>,
+    reading: Option<Arc<dyn ReadAccess>>,
 }
 
 impl Call {
@@ -49,13 +49,13 @@ impl Call {
 
     /// The same call, for a caller who may read only some of the files.
     #[must_use]
-    pub fn reading_as(mut self, reading: Option<Arc<dyn Reading>>) -> Self {
+    pub fn with_read_access(mut self, reading: Option<Arc<dyn ReadAccess>>) -> Self {
         self.reading = reading;
         self
     }
 
     /// What the caller may read, where that is not everything.
-    pub fn reading(&self) -> Option<&dyn Reading> {
+    pub fn reading(&self) -> Option<&dyn ReadAccess> {
         self.reading.as_deref()
     }
 
@@ -83,29 +83,29 @@ impl Call {
         self
     }
 
-    /// The same surroundings for what has to be finished once it has begun: without a deadline, and
-    /// without anybody who could cancel it.
+    /// The same call without a deadline and without a way to cancel it, for work that must be finished once it has
+    /// begun.
     #[must_use]
     pub fn without_limits(&self) -> Self {
         Self { deadline: None, cancelled: Arc::default(), ..self.clone() }
     }
 
-    /// The clock, the dice and the boot that this call runs under.
+    /// The clock and randomness of this call.
     pub fn world(&self) -> &dyn World {
         self.world.as_ref()
     }
 
-    /// The same world, for what goes on after this call.
+    /// The same world, for work that continues after this call.
     pub fn shared_world(&self) -> Arc<dyn World> {
         Arc::clone(&self.world)
     }
 
-    /// Raising this flag makes the call end at its next check.
+    /// The flag that makes the call fail at its next check.
     pub fn cancel_flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.cancelled)
     }
 
-    /// A fault once the call is cancelled or out of time.
+    /// Fails once the call is cancelled or its deadline is over.
     pub fn check(&self) -> Result<()> {
         if self.cancelled.load(Ordering::Relaxed) {
             return Err(Fault::new(
@@ -122,7 +122,7 @@ impl Call {
         }
     }
 
-    /// Reports progress, where somebody listens.
+    /// Reports progress, if there is a listener.
     pub fn progress(&self, done: u64, total: Option<u64>) {
         if let Some(progress) = &self.progress {
             progress.report(done, total);

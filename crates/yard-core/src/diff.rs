@@ -1,5 +1,5 @@
-//! A unified diff of two contents, for people and models to read. It shows characters, not bytes: a
-//! patch that must be applied is made elsewhere.
+//! Makes unified diffs of two contents for people and models. They show characters, not bytes, and are not meant to be
+//! applied.
 
 mod greedy;
 
@@ -52,17 +52,17 @@ pub fn unified_within(
         return Ok(Some((String::new(), false)));
     }
     let (old, new) = (text::decode(before, old_encoding), text::decode(after, new_encoding));
-    let mut page = Page { text: String::new(), max_bytes };
-    let is_begun = page.push(&[&format!("--- {from}")]).is_some()
-        && page.push(&[&format!("+++ {to}")]).is_some()
-        && encodings(&mut page, old_encoding, new_encoding).is_some();
-    let complete = is_begun && hunks(&mut page, &old, &new, &Style::Unified, bounds)?;
-    Ok(Some((page.text, !complete)))
+    let mut output = BoundedText { text: String::new(), max_bytes };
+    let is_begun = output.push(&[&format!("--- {from}")]).is_some()
+        && output.push(&[&format!("+++ {to}")]).is_some()
+        && encodings(&mut output, old_encoding, new_encoding).is_some();
+    let complete = is_begun && hunks(&mut output, &old, &new, &Style::Unified, bounds)?;
+    Ok(Some((output.text, !complete)))
 }
 
-/// The hunks that lead from one text to another with that many unchanged lines around each change, and
-/// whether they were cut after the last line that fits into `max_bytes`. Every count is written out
-/// (`@@ -1,1 +1,1 @@`), and of several smallest diffs that one is chosen, as the tools of JavaScript do. The fault is that it was stopped.
+/// The hunks that lead from one text to another with that many unchanged lines around each change, and whether they
+/// were cut after the last line that fits into `max_bytes`. Every count is written out (`@@ -1,1 +1,1 @@`), and of
+/// several smallest diffs that one is chosen, as the tools of JavaScript do. The fault is that it was stopped.
 pub fn counted_hunks_within(
     old: &str,
     new: &str,
@@ -71,9 +71,9 @@ pub fn counted_hunks_within(
     bounds: Bounds<'_>,
 ) -> Result<(String, bool)> {
     bounds.check()?;
-    let mut page = Page { text: String::new(), max_bytes };
-    let complete = hunks(&mut page, old, new, &Style::Counted(context), bounds)?;
-    Ok((page.text, !complete))
+    let mut output = BoundedText { text: String::new(), max_bytes };
+    let complete = hunks(&mut output, old, new, &Style::Counted(context), bounds)?;
+    Ok((output.text, !complete))
 }
 
 fn counted_header(group: &[DiffOp]) -> String {
@@ -89,12 +89,12 @@ fn counted_header(group: &[DiffOp]) -> String {
 }
 
 /// A text that takes whole lines until it is full.
-struct Page {
+struct BoundedText {
     text: String,
     max_bytes: usize,
 }
 
-impl Page {
+impl BoundedText {
     /// Adds a line made of `parts`; nothing, when it does not fit.
     fn push(&mut self, parts: &[&str]) -> Option<()> {
         let length: usize = parts.iter().map(|part| part.len()).sum();
@@ -109,11 +109,11 @@ impl Page {
 
 /// A changed encoding has no line of its own in a diff of characters; without a word the diff would
 /// look empty. Readers of diffs skip lines that begin with a backslash.
-fn encodings(page: &mut Page, old: Encoding, new: Encoding) -> Option<()> {
+fn encodings(output: &mut BoundedText, old: Encoding, new: Encoding) -> Option<()> {
     if old == new {
         return Some(());
     }
-    page.push(&["\\ Encoding changed from ", old.name(), " to ", new.name()])
+    output.push(&["\\ Encoding changed from ", old.name(), " to ", new.name()])
 }
 
 /// How hunks are found and headed.
@@ -150,14 +150,20 @@ impl Style {
 }
 
 /// Adds the hunks; false once one does not fit.
-fn hunks(page: &mut Page, old: &str, new: &str, style: &Style, bounds: Bounds<'_>) -> Result<bool> {
+fn hunks(
+    output: &mut BoundedText,
+    old: &str,
+    new: &str,
+    style: &Style,
+    bounds: Bounds<'_>,
+) -> Result<bool> {
     let mut part = Part { old, new, first: 0 };
     if part.most_lines() > MAX_LINES {
         part = part.trimmed(style.context());
         bounds.check()?;
     }
     if part.most_lines() > MAX_LINES {
-        return Ok(part.replaced(page, style).is_some());
+        return Ok(part.replaced(output, style).is_some());
     }
     let (old, new) = (lines(part.old), lines(part.new));
     let operations = style.compare(&old, &new, bounds)?;
@@ -166,12 +172,12 @@ fn hunks(page: &mut Page, old: &str, new: &str, style: &Style, bounds: Bounds<'_
         if group.iter().all(|op| matches!(op, DiffOp::Equal { .. })) {
             continue;
         }
-        if page.push(&[&style.header(&part.in_the_text(&group))]).is_none() {
+        if output.push(&[&style.header(&part.in_the_text(&group))]).is_none() {
             return Ok(false);
         }
         for change in group.iter().flat_map(|op| op.iter_changes(&old[..], &new[..])) {
             steps.step()?;
-            if push_change(page, change.tag(), change.value()).is_none() {
+            if push_change(output, change.tag(), change.value()).is_none() {
                 return Ok(false);
             }
         }
@@ -230,17 +236,17 @@ impl<'a> Part<'a> {
         group
     }
 
-    /// One hunk that replaces all of it: nobody reads such a diff, and finding a smaller one takes long.
-    fn replaced(&self, page: &mut Page, style: &Style) -> Option<()> {
+    /// One hunk that replaces all of it: a smaller one would take long to find, and would not be read.
+    fn replaced(&self, output: &mut BoundedText, style: &Style) -> Option<()> {
         let count = |text: &str| crate::lines::count(text.as_bytes()) as usize;
         let (old_len, new_len) = (count(self.old), count(self.new));
         let all = DiffOp::Replace { old_index: 0, old_len, new_index: 0, new_len };
-        page.push(&[&style.header(&self.in_the_text(&[all]))])?;
+        output.push(&[&style.header(&self.in_the_text(&[all]))])?;
         for line in self.old.split_inclusive('\n') {
-            push_change(page, ChangeTag::Delete, line)?;
+            push_change(output, ChangeTag::Delete, line)?;
         }
         for line in self.new.split_inclusive('\n') {
-            push_change(page, ChangeTag::Insert, line)?;
+            push_change(output, ChangeTag::Insert, line)?;
         }
         Some(())
     }
@@ -269,15 +275,15 @@ fn same_end(old: &[u8], new: &[u8]) -> usize {
     same + bytes.take_while(|(old, new)| old == new).count()
 }
 
-fn push_change(page: &mut Page, tag: ChangeTag, line: &str) -> Option<()> {
+fn push_change(output: &mut BoundedText, tag: ChangeTag, line: &str) -> Option<()> {
     let sign = match tag {
         ChangeTag::Equal => " ",
         ChangeTag::Delete => "-",
         ChangeTag::Insert => "+",
     };
     match line.strip_suffix('\n') {
-        Some(line) => page.push(&[sign, line]),
-        None => page.push(&[sign, line, "\n\\ No newline at end of file"]),
+        Some(line) => output.push(&[sign, line]),
+        None => output.push(&[sign, line, "\n\\ No newline at end of file"]),
     }
 }
 

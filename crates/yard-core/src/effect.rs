@@ -1,48 +1,47 @@
-//! What an operation would do, in the gate's words: which paths, and what kind of thing happens to
-//! each; and who is asked outside. The gate judges this, never the text of a call.
+//! The effects of an operation on paths and hosts. The gate judges effects, never the text of a call.
 
 use crate::{ChatId, FileType, WsPath};
 
 crate::spelled_enum! {
-    /// What happens to one path.
+    /// What happens to one path or host.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum EffectKind {
-        /// Its bytes are read, or something that is worked out from them.
+        /// Its bytes are read, or something derived from them.
         Read = "read",
         /// Its name and metadata are read, or a folder's entries.
         List = "list",
-        /// It comes to be.
+        /// It is made.
         Create = "create",
         /// Its bytes are replaced.
         Modify = "modify",
         /// Its modification time is set.
         Touch = "touch",
-        /// It goes away from here.
+        /// It is moved away from this path.
         MoveFrom = "move-from",
-        /// It arrives here.
+        /// It is moved to this path.
         MoveTo = "move-to",
         /// It is removed.
         Remove = "remove",
-        /// What was there is removed from the past too, for good.
+        /// Its contents are removed from the history, too.
         Purge = "purge",
-        /// A command starts there.
+        /// A command starts in this folder.
         Run = "run",
-        /// A host of the web is asked for something.
+        /// A page of a host is read.
         Fetch = "fetch",
-        /// Something is sent to a host of the web, which may change what is there.
+        /// Data is sent to a host, which may change something there.
         Send = "send",
-        /// A command connects to a host, and may ask it for anything and send it anything.
+        /// A command connects to a host, and may read and send anything.
         Connect = "connect",
     }
 }
 
 impl EffectKind {
-    /// Whether something in the workspace is looked at, and nothing else happens.
+    /// Whether something in the workspace is read, and nothing else happens.
     pub fn looks(self) -> bool {
         matches!(self, Self::Read | Self::List)
     }
 
-    /// Whether what is at the path is another thing afterwards.
+    /// Whether the entry at the path changes.
     pub fn changes(self) -> bool {
         !self.looks() && !matches!(self, Self::Run | Self::Fetch | Self::Send | Self::Connect)
     }
@@ -53,31 +52,30 @@ impl EffectKind {
 pub struct PathEffect {
     /// What happens.
     pub kind: EffectKind,
-    /// Where.
+    /// The path.
     pub path: WsPath,
-    /// The type of what changes: as it was, or of what comes to be its new one. Reads do not say.
+    /// The type of the changed entry: of a new one its new type, else its old one. `None` for reads.
     pub file_type: Option<FileType>,
-    /// The same happens to everything below it, and is not named entry by entry. What looks at a tree has
-    /// left out what its caller may not see.
+    /// The same happens to everything below the path. A read of a tree leaves out what the caller may not see.
     pub with_contents: bool,
-    /// It is the caller's own to change: its chat made it, or tools make it again whenever it is needed.
-    /// Of a command that starts: it has a layer of its own, so that nothing happens before it is judged.
+    /// The entry is the caller's own: its chat made it, or tools make it again whenever it is needed. For a command
+    /// that starts: it has an overlay, so that nothing happens before its effect is judged.
     pub own: bool,
-    /// Of a change of bytes: it is an edit. Enough of what others wrote is still there afterwards.
+    /// A change of bytes is an edit: enough of the lines that others wrote survive.
     pub edits: bool,
-    /// Of a change: only the mode becomes another one.
+    /// Only the mode changes.
     pub mode_only: bool,
-    /// What comes to be at the path is a symbolic link.
+    /// A symbolic link is made at the path.
     pub is_link: bool,
-    /// What comes to be there, or goes, decides what programs of others do later.
+    /// The entry that is made or removed decides what other programs do later, as a hook of git does.
     pub decides: bool,
-    /// Other names of the same place, by links: the path that was asked for, and what a rule calls it.
-    /// What forbids or asks is looked up under each of them, what allows is not.
+    /// Other paths of the same entry, by links: the requested path, and the path that a rule uses. Rules that deny or
+    /// ask match any of them, rules that allow match only [`PathEffect::path`].
     pub also: Vec<WsPath>,
 }
 
 impl PathEffect {
-    /// Something that happens to a path about which nothing more is known.
+    /// An effect on a path without any further property.
     pub fn new(kind: EffectKind, path: WsPath) -> Self {
         Self {
             kind,
@@ -99,32 +97,32 @@ impl PathEffect {
     }
 }
 
-/// Whose doing counts as the caller's own.
+/// The chat whose changes count as the caller's own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Whose {
-    /// The chat that the call belongs to: what was done in it is its own.
+pub struct ChatScope {
+    /// The chat that the call belongs to.
     pub chat: Option<ChatId>,
-    /// Whose default chat that is, if it is somebody's: what they did in no chat is of that one too.
+    /// The actor whose default chat that is: the actor's changes in no chat belong to it, too.
     pub default_of: Option<String>,
 }
 
-/// One host of the web and what is asked of it.
+/// One request to a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dial {
     /// [`EffectKind::Fetch`], [`EffectKind::Send`] or [`EffectKind::Connect`].
     pub kind: EffectKind,
-    /// How it is asked, as a person reads it: `GET https://example.com/page`.
+    /// The request as a person reads it: `GET https://example.com/page`.
     pub asked: String,
     /// The host: lower case, as rules name it.
     pub host: String,
     /// The port.
     pub port: u16,
-    /// The operator said that this host may be asked.
+    /// The operator allowed this host in the configuration.
     pub known: bool,
 }
 
 impl Dial {
-    /// What it is in an audit row, which holds no address: one may be a secret.
+    /// Its form in an audit row, without the address, which may be a secret.
     pub fn in_short(&self) -> String {
         format!("{} {}:{}", self.kind.word(), self.host, self.port)
     }
@@ -157,7 +155,7 @@ impl Effect {
         self
     }
 
-    /// The same effect, on what is the caller's own if that is so.
+    /// The same effect, on the caller's own entries if `own` is set.
     #[must_use]
     pub fn on_own(mut self, own: bool) -> Self {
         self.paths.iter_mut().for_each(|effect| effect.own = own);
@@ -166,7 +164,7 @@ impl Effect {
 
     /// Adds what happens to one more path.
     pub fn push(&mut self, kind: EffectKind, path: WsPath, file_type: FileType) {
-        // A folder that moves takes along what is in it.
+        // A folder moves with its contents.
         let moves = matches!(kind, EffectKind::MoveFrom | EffectKind::MoveTo);
         let with_contents = moves && file_type == FileType::Folder;
         let file_type = Some(file_type);

@@ -1,10 +1,10 @@
-//! Why an operation did not happen: one row a code. Each dialect maps every code to its own word by
-//! an exhaustive match, so that a new row does not compile until every dialect can say it.
+//! Why an operation failed. Each toolset maps every code to its own by an exhaustive match, so that a new code does not
+//! compile until every toolset has it.
 
 use std::fmt;
 
 crate::listed_enum! {
-    /// The kinds of failure, told apart as finely as any dialect needs.
+    /// The kinds of failure, as fine as any toolset needs.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum FaultCode {
         /// An argument is missing, unknown, or of the wrong kind.
@@ -31,7 +31,7 @@ crate::listed_enum! {
         IsFolder,
         /// A file where a folder is wanted.
         NotFolder,
-        /// Something is already there.
+        /// There is already an entry at the path.
         Exists,
         /// The folder is not empty.
         NotEmpty,
@@ -39,7 +39,7 @@ crate::listed_enum! {
         Stale,
         /// An undo collides with a later change.
         MergeConflict,
-        /// Policy, mode or role says no.
+        /// Policy, mode or role denies it.
         Denied,
         /// The operating system refused to read.
         ReadRefused,
@@ -59,7 +59,7 @@ crate::listed_enum! {
     }
 }
 
-/// What a fault is about, so that a dialect can name its own argument for it.
+/// The argument that a fault is about, so that a toolset can name its own one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Subject {
     /// The path (of a move: its source).
@@ -90,10 +90,10 @@ pub enum Subject {
     Patch,
 }
 
-/// No message of a fault is longer, whatever a caller sent that it repeats. A model reads all of it.
+/// The longest message, even if it repeats a long argument, because a model reads all of it.
 pub const LONGEST_MESSAGE: usize = 3 << 10;
 
-/// One failure: its code, what it is about, and words from which the next call can succeed.
+/// One failure: its code, the argument that it is about, and a message with which the next call can succeed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     code: FaultCode,
@@ -102,7 +102,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// A fault with the words that its caller shall read.
+    /// A fault with a message for its caller.
     pub fn new(code: FaultCode, message: impl Into<String>) -> Self {
         Self { code, subject: None, message: bounded(message.into()) }
     }
@@ -114,7 +114,7 @@ impl Fault {
         self
     }
 
-    /// The same fault in other words.
+    /// The same fault with another message.
     #[must_use]
     pub fn reworded(&self, message: impl Into<String>) -> Self {
         Self { message: bounded(message.into()), ..self.clone() }
@@ -130,13 +130,13 @@ impl Fault {
         self.subject
     }
 
-    /// The words for the caller.
+    /// The message for the caller.
     pub fn message(&self) -> &str {
         &self.message
     }
 }
 
-/// The message with its middle left out, and counted, where it is too long. Its end often says what to do.
+/// Cuts the middle of a message that is too long, because its end often says what to do.
 fn bounded(message: String) -> String {
     if message.len() <= LONGEST_MESSAGE {
         return message;

@@ -1,33 +1,33 @@
-//! Git's own folder, by names alone: which of its files decide what others do, which hold the past, and
-//! which git rewrites whenever it works. Whoever judges or shows a change in there asks this table.
+//! Git's own folder: by their names, which of its files programs obey, which hold commits, and which git rewrites
+//! whenever it runs. The judgement and the display of changes there use this table.
 
 use crate::{EffectKind, Name, WsPath};
 
 /// The name of the folder, or of a file that leads to it.
 pub const FOLDER: &[u8] = b".git";
 
-/// What a path in git's folder means to git.
+/// What git uses a file of its folder for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum GitFileKind {
     /// The folder itself, or a file that leads git elsewhere.
     Folder,
     /// Git runs it or obeys it: hooks, configuration, attributes.
-    Obeyed,
+    Executed,
     /// A branch, a tag or another name for a commit.
     Ref,
-    /// What commits are made of. Nothing in there changes once it is written.
-    Past,
+    /// The objects of commits, which never change once they are written.
+    Object,
     /// Many refs in one file: a change may lose any of them.
     Refs,
-    /// The note of something that is under way; over, it goes.
-    Passing,
-    /// What git writes whenever it works.
-    Work,
-    /// Nothing that is known to be harmless.
+    /// The state of an operation in progress, which git removes at its end.
+    InProgress,
+    /// A file that git writes whenever it runs.
+    Bookkeeping,
+    /// Any other file: it may not be harmless.
     Unknown,
 }
 
-const OBEYED: [&[u8]; 9] = [
+const EXECUTED: [&[u8]; 9] = [
     b"hooks",
     b"config",
     b"config.worktree",
@@ -40,11 +40,11 @@ const OBEYED: [&[u8]; 9] = [
     b"sequencer",
 ];
 /// What `objects/info` holds beside what leads git to other folders.
-const FOUND_AGAIN: [&[u8]; 3] = [b"packs", b"commit-graph", b"commit-graphs"];
+const REBUILDABLE_INFO: [&[u8]; 3] = [b"packs", b"commit-graph", b"commit-graphs"];
 /// What a folder has that git takes for a repository.
 const REPOSITORY: [&[u8]; 3] = [b"HEAD", b"objects", b"refs"];
 /// Settings that name no file, by section.
-const PLAIN: [(&str, &[&str]); 9] = [
+const PLAIN_SETTINGS: [(&str, &[&str]); 9] = [
     ("remote", &["url", "pushurl", "fetch", "push", "tagopt", "prune", "mirror"]),
     ("branch", &["remote", "merge", "rebase", "pushremote", "description"]),
     ("submodule", &["url", "active", "path", "update", "branch", "ignore"]),
@@ -56,7 +56,7 @@ const PLAIN: [(&str, &[&str]); 9] = [
     ("color", &["ui"]),
 ];
 /// Values that `git init` writes, by section and key.
-const INITIAL: [(&str, &str); 8] = [
+const INITIAL_SETTINGS: [(&str, &str); 8] = [
     ("core", "repositoryformatversion"),
     ("core", "filemode"),
     ("core", "bare"),
@@ -66,7 +66,7 @@ const INITIAL: [(&str, &str); 8] = [
     ("core", "symlinks"),
     ("extensions", "objectformat"),
 ];
-const PASSING: [&[u8]; 8] = [
+const IN_PROGRESS: [&[u8]; 8] = [
     b"MERGE_HEAD",
     b"MERGE_MSG",
     b"MERGE_MODE",
@@ -76,41 +76,41 @@ const PASSING: [&[u8]; 8] = [
     b"AUTO_MERGE",
     b"gc.log",
 ];
-const WORK: [&[u8]; 7] =
+const BOOKKEEPING: [&[u8]; 7] =
     [b"logs", b"index", b"HEAD", b"branches", b"description", b"MERGE_RR", b"COMMIT_EDITMSG"];
 
-/// What a path means to git; `None` if it is not git's.
-pub fn part(path: &WsPath) -> Option<Part> {
+/// What git uses the file at a path for; `None` outside of git's folder.
+pub fn part(path: &WsPath) -> Option<GitFileKind> {
     let names: Vec<Name> = path.names().collect();
     let at = names.iter().position(|name| name.as_bytes() == FOLDER)?;
     Some(part_in(&names[at + 1..]))
 }
 
-/// What names below a repository's folder mean to git, wherever that folder is and whatever its name.
-pub fn part_in(inside: &[Name]) -> Part {
+/// What git uses a file for, by the names below its repository's folder.
+pub fn part_in(inside: &[Name]) -> GitFileKind {
     let inside: Vec<&[u8]> = inside.iter().map(Name::as_bytes).collect();
-    let Some(first) = inside.first() else { return Part::Folder };
+    let Some(first) = inside.first() else { return GitFileKind::Folder };
     let last = inside.last().unwrap_or(first);
     match *first {
         b"objects" if inside.get(1) == Some(&&b"info"[..]) => match inside.get(2) {
-            Some(name) if FOUND_AGAIN.contains(name) => Part::Past,
-            _ => Part::Obeyed,
+            Some(name) if REBUILDABLE_INFO.contains(name) => GitFileKind::Object,
+            _ => GitFileKind::Executed,
         },
-        b"objects" => Part::Past,
+        b"objects" => GitFileKind::Object,
         // Whole repositories lie below `modules`, so that these count wherever they are.
-        _ if inside.iter().any(|name| OBEYED.contains(name)) => Part::Obeyed,
-        _ if last.ends_with(b".lock") => Part::Passing,
-        b"refs" => Part::Ref,
-        b"packed-refs" => Part::Refs,
-        name if PASSING.contains(&name) => Part::Passing,
-        name if WORK.contains(&name) => Part::Work,
-        name if name.ends_with(b"_HEAD") || name.ends_with(b"_MSG") => Part::Work,
-        name if name.ends_with(b"_EDITMSG") => Part::Work,
-        _ => Part::Unknown,
+        _ if inside.iter().any(|name| EXECUTED.contains(name)) => GitFileKind::Executed,
+        _ if last.ends_with(b".lock") => GitFileKind::InProgress,
+        b"refs" => GitFileKind::Ref,
+        b"packed-refs" => GitFileKind::Refs,
+        name if IN_PROGRESS.contains(&name) => GitFileKind::InProgress,
+        name if BOOKKEEPING.contains(&name) => GitFileKind::Bookkeeping,
+        name if name.ends_with(b"_HEAD") || name.ends_with(b"_MSG") => GitFileKind::Bookkeeping,
+        name if name.ends_with(b"_EDITMSG") => GitFileKind::Bookkeeping,
+        _ => GitFileKind::Unknown,
     }
 }
 
-impl Part {
+impl GitFileKind {
     /// Whether such a change decides what others do, or loses what only git had. What git makes whenever
     /// it works does not, and nothing else in there is known to be harmless.
     pub fn decides(self, kind: EffectKind, is_folder: bool) -> bool {
@@ -119,14 +119,13 @@ impl Part {
             // A file of that name leads git elsewhere; where the folder goes, everything in it does.
             Self::Folder => kind != Create || !is_folder,
             // An empty folder says nothing.
-            Self::Obeyed => kind != Create || !is_folder,
+            Self::Executed => kind != Create || !is_folder,
             Self::Unknown => true,
             // A ref that is gone takes along what only it led to.
             Self::Ref => matches!(kind, Remove | MoveFrom),
-            // What commits are made of stays as it is: without it, whoever says that nothing is lost is
-            // wrong.
-            Self::Past => matches!(kind, Modify | Remove | Purge | MoveFrom),
-            Self::Refs | Self::Passing | Self::Work => false,
+            // Objects never change: a commit that loses one is lost.
+            Self::Object => matches!(kind, Modify | Remove | Purge | MoveFrom),
+            Self::Refs | Self::InProgress | Self::Bookkeeping => false,
         }
     }
 }
@@ -153,27 +152,27 @@ pub fn is_initial(inside: &[Name], content: &[u8]) -> bool {
     }
 }
 
-/// Against what a path in a configuration is taken.
+/// The folder that a relative path in a configuration is relative to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Base {
+pub enum ConfigPathBase {
     /// The file that names it.
     File,
     /// The folder that git works in.
     Worktree,
     /// The same, and it is only meant if a file is there: it may be a word like any other.
-    Perhaps,
+    WorktreeIfExists,
 }
 
 /// The paths that a setting names, as far as such settings name files: hooks, files that are included, and
 /// whatever looks like a program's file. `key` is as git lists it, section and name in lower case.
-pub fn places_in<'v>(key: &str, value: &'v [u8]) -> Vec<(&'v [u8], Base)> {
+pub fn places_in<'v>(key: &str, value: &'v [u8]) -> Vec<(&'v [u8], ConfigPathBase)> {
     let is_include =
         key == "include.path" || key.starts_with("includeif.") && key.ends_with(".path");
     if is_include {
-        return vec![(value, Base::File)];
+        return vec![(value, ConfigPathBase::File)];
     }
     if key == "core.hookspath" {
-        return vec![(value, Base::Worktree)];
+        return vec![(value, ConfigPathBase::Worktree)];
     }
     if is_plain_key(key) {
         return Vec::new();
@@ -187,7 +186,13 @@ pub fn places_in<'v>(key: &str, value: &'v [u8]) -> Vec<(&'v [u8], Base)> {
     };
     let words = value.split(u8::is_ascii_whitespace).map(trim);
     let is_path = |word: &&[u8]| !word.is_empty() && !word.starts_with(b"-") && word.len() <= 4_096;
-    let base = |word: &[u8]| if word.contains(&b'/') { Base::Worktree } else { Base::Perhaps };
+    let base = |word: &[u8]| {
+        if word.contains(&b'/') {
+            ConfigPathBase::Worktree
+        } else {
+            ConfigPathBase::WorktreeIfExists
+        }
+    };
     words.filter(is_path).map(|word| (word, base(word))).collect()
 }
 
@@ -196,8 +201,8 @@ fn is_plain_key(key: &str) -> bool {
     let Some((section, name)) = key.split_once('.') else { return false };
     // What stands between is the name of a remote, a branch or a module.
     let name = name.rsplit_once('.').map_or(name, |(_, name)| name);
-    PLAIN.iter().any(|(known, names)| *known == section && names.contains(&name))
-        || INITIAL.contains(&(section, name))
+    PLAIN_SETTINGS.iter().any(|(known, names)| *known == section && names.contains(&name))
+        || INITIAL_SETTINGS.contains(&(section, name))
 }
 
 /// Whether a configuration holds nothing that could point to a file. One that is written in an unusual way
@@ -235,12 +240,12 @@ pub fn is_initial_config(content: &[u8]) -> bool {
         }
         if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
             section = name.to_ascii_lowercase();
-            return INITIAL.iter().any(|(known, _)| *known == section);
+            return INITIAL_SETTINGS.iter().any(|(known, _)| *known == section);
         }
         let Some((key, value)) = line.split_once('=') else { return false };
         let (key, value) = (key.trim().to_ascii_lowercase(), value.trim());
         let is_plain = value.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        is_plain && INITIAL.contains(&(section.as_str(), key.as_str()))
+        is_plain && INITIAL_SETTINGS.contains(&(section.as_str(), key.as_str()))
     })
 }
 
@@ -290,26 +295,26 @@ mod tests {
         let of = |path: &str| part(&WsPath::parse(path).unwrap());
         assert_eq!(of("/src/git/config"), None);
         for (path, meant) in [
-            ("/.git", Part::Folder),
-            ("/sub/.git", Part::Folder),
-            ("/.git/hooks/pre-commit", Part::Obeyed),
-            ("/.git/modules/sub/hooks/post-checkout", Part::Obeyed),
-            ("/.git/worktrees/w/config.worktree", Part::Obeyed),
-            ("/.git/rebase-merge/git-rebase-todo", Part::Obeyed),
-            ("/.git/rebase-apply/patch", Part::Obeyed),
-            ("/.git/sequencer/todo", Part::Obeyed),
-            ("/.git/objects/info/alternates", Part::Obeyed),
-            ("/.git/objects/info", Part::Obeyed),
-            ("/.git/objects/info/packs", Part::Past),
-            ("/.git/objects/pack/pack-1.pack", Part::Past),
-            ("/.git/refs/heads/main", Part::Ref),
-            ("/.git/refs/heads/main.lock", Part::Passing),
-            ("/.git/objects/ab/config", Part::Past),
-            ("/.git/packed-refs", Part::Refs),
-            ("/.git/index", Part::Work),
-            ("/.git/ORIG_HEAD", Part::Work),
-            ("/.git/MERGE_HEAD", Part::Passing),
-            ("/.git/whatever", Part::Unknown),
+            ("/.git", GitFileKind::Folder),
+            ("/sub/.git", GitFileKind::Folder),
+            ("/.git/hooks/pre-commit", GitFileKind::Executed),
+            ("/.git/modules/sub/hooks/post-checkout", GitFileKind::Executed),
+            ("/.git/worktrees/w/config.worktree", GitFileKind::Executed),
+            ("/.git/rebase-merge/git-rebase-todo", GitFileKind::Executed),
+            ("/.git/rebase-apply/patch", GitFileKind::Executed),
+            ("/.git/sequencer/todo", GitFileKind::Executed),
+            ("/.git/objects/info/alternates", GitFileKind::Executed),
+            ("/.git/objects/info", GitFileKind::Executed),
+            ("/.git/objects/info/packs", GitFileKind::Object),
+            ("/.git/objects/pack/pack-1.pack", GitFileKind::Object),
+            ("/.git/refs/heads/main", GitFileKind::Ref),
+            ("/.git/refs/heads/main.lock", GitFileKind::InProgress),
+            ("/.git/objects/ab/config", GitFileKind::Object),
+            ("/.git/packed-refs", GitFileKind::Refs),
+            ("/.git/index", GitFileKind::Bookkeeping),
+            ("/.git/ORIG_HEAD", GitFileKind::Bookkeeping),
+            ("/.git/MERGE_HEAD", GitFileKind::InProgress),
+            ("/.git/whatever", GitFileKind::Unknown),
         ] {
             assert_eq!(of(path), Some(meant), "{path}");
         }
@@ -345,8 +350,8 @@ mod tests {
         assert!(decides(Remove, "/.git"));
         assert!(!decides(Create, "/.git/objects/ab/cd"));
         assert!(decides(Modify, "/.git/objects/ab/cd"));
-        assert!(!Part::Obeyed.decides(Create, true), "an empty folder");
-        assert!(!Part::Folder.decides(Create, true));
+        assert!(!GitFileKind::Executed.decides(Create, true), "an empty folder");
+        assert!(!GitFileKind::Folder.decides(Create, true));
     }
 
     #[test]
@@ -420,11 +425,23 @@ mod tests {
             let text = |place: &[u8]| String::from_utf8(place.to_vec()).unwrap();
             places.into_iter().map(|(place, base)| (text(place), base)).collect::<Vec<_>>()
         };
-        assert_eq!(of("core.hookspath", "my hooks"), [("my hooks".to_owned(), Base::Worktree)]);
-        assert_eq!(of("include.path", "../x"), [("../x".to_owned(), Base::File)]);
-        assert_eq!(of("includeif.onbranch:a.b.path", "y"), [("y".to_owned(), Base::File)]);
-        assert_eq!(of("alias.x", "!'./run.sh' --all"), [("./run.sh".to_owned(), Base::Worktree)]);
-        assert_eq!(of("core.pager", "less"), [("less".to_owned(), Base::Perhaps)]);
+        assert_eq!(
+            of("core.hookspath", "my hooks"),
+            [("my hooks".to_owned(), ConfigPathBase::Worktree)]
+        );
+        assert_eq!(of("include.path", "../x"), [("../x".to_owned(), ConfigPathBase::File)]);
+        assert_eq!(
+            of("includeif.onbranch:a.b.path", "y"),
+            [("y".to_owned(), ConfigPathBase::File)]
+        );
+        assert_eq!(
+            of("alias.x", "!'./run.sh' --all"),
+            [("./run.sh".to_owned(), ConfigPathBase::Worktree)]
+        );
+        assert_eq!(
+            of("core.pager", "less"),
+            [("less".to_owned(), ConfigPathBase::WorktreeIfExists)]
+        );
         assert_eq!(of("remote.origin.url", "../other"), []);
         assert_eq!(of("core.bare", "false"), []);
     }

@@ -1,12 +1,11 @@
-//! The pure words that every Toolyard crate shares.
+//! The data types and pure functions that every Toolyard crate shares.
 //!
-//! An operation is a plain value here, a path exists only once it was validated, a fault is one
-//! row of one table. Nothing in this crate opens a file, reads a clock, draws a random number or
-//! waits: what it needs of the world is handed to it (see [`World`]).
+//! An operation is a plain value, a path is always validated, and every kind of failure is a [`FaultCode`]. Nothing in
+//! this crate opens a file, reads a clock, draws a random number or waits: callers pass what it needs (see [`World`]).
 
+pub mod auto_run;
 pub mod bounds;
 pub mod call;
-pub mod deciding;
 pub mod diff;
 pub mod effect;
 mod fast_map;
@@ -23,17 +22,17 @@ pub mod merge;
 pub mod op;
 pub mod patch;
 pub mod path;
-pub mod reading;
+pub mod read_access;
 pub mod replace;
 pub mod role;
 pub mod state;
-pub mod survival;
+pub mod surviving_lines;
 pub mod text;
 pub mod time;
 
 pub use bounds::Bounds;
 pub use call::{Call, Progress, World};
-pub use effect::{Dial, Effect, EffectKind, PathEffect, Whose};
+pub use effect::{ChatScope, Dial, Effect, EffectKind, PathEffect};
 pub use fast_map::FastMap;
 pub use fault::{Fault, FaultCode, Subject};
 pub use hash::ContentHash;
@@ -43,7 +42,7 @@ pub use id::{
 };
 pub use limits::Limits;
 pub use path::{Name, PathError, WsPath};
-pub use reading::Reading;
+pub use read_access::ReadAccess;
 pub use role::Role;
 pub use state::{Author, FileKind, FileState, FileType, Signature};
 pub use time::Timestamp;

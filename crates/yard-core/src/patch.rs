@@ -1,6 +1,6 @@
-//! Patches as values: what a unified diff, a git diff or a Begin/End Patch envelope asks for, and
-//! the pure function that does it to one text. A path here is text as somebody wrote it: nothing
-//! in this folder looks at a disk, and nothing is changed where a place is a guess (X3).
+//! Patches as values: parsed from a unified diff, a git diff or a Begin/End Patch envelope, and applied by pure
+//! functions. A path here is the text of the patch: nothing in this folder reads a disk, and nothing is changed if a
+//! place is a guess (X3).
 //!
 //! [`parse`] reads either form, [`apply`] applies the section of one file to its bytes,
 //! [`apply_all`] the whole patch to whatever holds files, [`reverse`] turns a unified patch around,
@@ -9,28 +9,28 @@
 mod anchor;
 mod apply;
 mod check;
+mod file_lines;
 mod freeform;
 mod indent;
 mod names;
-mod page;
 mod place;
 mod print;
 mod reader;
 mod reverse;
-mod runs;
+mod suffix_array;
 mod tree;
 mod unified;
 
-pub use apply::{Applied, Landed, apply, apply_within};
+pub use apply::{Applied, AppliedHunk, apply, apply_within};
 pub use check::check;
 pub use names::diff_label;
 pub use place::Pass;
 pub use reverse::reverse;
-pub use tree::{Change, Job, apply_all, jobs};
+pub use tree::{FileUpdate, Job, apply_all, jobs};
 
 use crate::{Fault, FaultCode};
 
-/// Everything that one patch asks for.
+/// A patch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Patch {
     /// Its sections, in the order in which they are written.
@@ -39,7 +39,7 @@ pub struct Patch {
 
 /// The form in which a section was written. It decides how its hunks are placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum PatchForm {
     /// A unified diff, of git or of GNU diff.
     Unified,
     /// The Begin/End Patch envelope.
@@ -49,36 +49,36 @@ pub enum Form {
 /// What happens to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// It comes to be.
+    /// It is added.
     Add,
-    /// It goes away.
+    /// It is deleted.
     Delete,
-    /// It changes, in its lines, its place or its mode.
+    /// Its lines, its path or its mode change.
     Update,
 }
 
-/// How a file came to its new path.
+/// How a file gets its new path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transfer {
-    /// The old path is gone.
+    /// It is renamed.
     Rename,
-    /// The old path stays. In a [`Action::Delete`], which only [`reverse`] makes: the file goes
-    /// away because it was a copy, and what its hunks leave of it is its source.
+    /// It is copied. With [`Action::Delete`], which only [`reverse`] makes: the file is deleted because it was a copy,
+    /// and its hunks turn it into its source.
     Copy,
 }
 
-/// What a patch asks of one file.
+/// The section of a patch for one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilePatch {
     /// The form in which it was written.
-    pub form: Form,
+    pub form: PatchForm,
     /// The line of the patch, from 1, with which it begins.
     pub line: usize,
     /// What happens.
     pub action: Action,
-    /// The path before; none for a file that comes to be. Bytes that are no UTF-8 are `\xNN`.
+    /// The path before; none for an added file. Bytes that are no UTF-8 are `\xNN`.
     pub old_path: Option<String>,
-    /// The path after; none for a file that goes away.
+    /// The path after; none for a deleted file.
     pub new_path: Option<String>,
     /// Why the two paths differ, if they do.
     pub transfer: Option<Transfer>,
@@ -102,7 +102,7 @@ impl FilePatch {
 pub struct Hunk {
     /// The line of the patch, from 1, with which it begins.
     pub line: usize,
-    /// Where a unified diff says that it is.
+    /// The line numbers of a unified diff.
     pub stated: Option<Stated>,
     /// The lines of the file that an envelope's `@@` lines name, from the outside to the inside.
     pub anchors: Vec<String>,
@@ -123,7 +123,7 @@ impl Hunk {
         old.map(|line| line.text.as_str())
     }
 
-    /// The lines that stand there afterwards.
+    /// The lines that replace them.
     pub fn new_lines(&self) -> impl DoubleEndedIterator<Item = &str> {
         let new = self.lines.iter().filter(|line| line.sign != Sign::Remove);
         new.map(|line| line.text.as_str())
@@ -149,18 +149,18 @@ pub struct HunkLine {
     pub text: String,
 }
 
-/// What becomes of a line.
+/// The sign of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
-    /// It stays.
+    /// The line stays.
     Context,
-    /// It goes.
+    /// The line is removed.
     Remove,
-    /// It comes.
+    /// The line is added.
     Add,
 }
 
-/// Why a text is no patch, or one that cannot be meant.
+/// Why a text is no patch, or contradicts itself.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} of the patch: {message}")]
 pub struct PatchError {
@@ -182,40 +182,40 @@ impl From<PatchError> for Fault {
     }
 }
 
-/// What to say to someone whose text is neither form.
-const SHAPES: &str = "this is no patch. Send a unified diff (`--- a/path`, `+++ b/path`, then \
+/// The message for a text that has neither form.
+const EXPECTED_FORMS: &str = "this is no patch. Send a unified diff (`--- a/path`, `+++ b/path`, then \
     hunks that begin with `@@ -1,3 +1,4 @@`), or an envelope: a line `*** Begin Patch`, sections \
     that begin with `*** Add File: path`, `*** Update File: path` or `*** Delete File: path`, and \
     a line `*** End Patch`";
 
-/// What to say to someone who escaped a patch once too often.
-const WRITTEN_OUT: &str = "the whole patch is one line, in which its line breaks are written out as `\\n`: send real \
+/// The message for a patch whose line breaks are escaped.
+const ESCAPED_LINE_BREAKS: &str = "the whole patch is one line, in which its line breaks are written out as `\\n`: send real \
     line breaks";
 
-/// Reads a patch, in whichever form it is written. What it gives passes [`check`].
+/// Parses a patch in either form. The result passes [`check`].
 pub fn parse(text: &str) -> Result<Patch, PatchError> {
     // No patch is a single line.
     if text.contains("\\n") && !text.trim().contains(['\n', '\r']) {
-        return Err(PatchError::new(1, WRITTEN_OUT));
+        return Err(PatchError::new(1, ESCAPED_LINE_BREAKS));
     }
     let patch = match form_of(text)? {
-        Form::Unified => unified::parse(text)?,
-        Form::Freeform => freeform::parse(text)?,
+        PatchForm::Unified => unified::parse(text)?,
+        PatchForm::Freeform => freeform::parse(text)?,
     };
     check(&patch)?;
     Ok(patch)
 }
 
-/// The first line that only one of the forms has decides.
-fn form_of(text: &str) -> Result<Form, PatchError> {
+/// The form of a patch, by the first line that only one of the forms has.
+fn form_of(text: &str) -> Result<PatchForm, PatchError> {
     let mut lines = text.lines().enumerate().peekable();
     while let Some((at, line)) = lines.next() {
         let next = lines.peek().map_or("", |(_, next)| next);
         if unified::begins_section(line, next) {
-            return Ok(Form::Unified);
+            return Ok(PatchForm::Unified);
         }
         if freeform::is_header(line) {
-            return Ok(Form::Freeform);
+            return Ok(PatchForm::Freeform);
         }
         if line.starts_with("*** ") && next.starts_with("--- ") {
             let message = "this is a context diff; send a unified one (`diff -u`)";
@@ -225,9 +225,12 @@ fn form_of(text: &str) -> Result<Form, PatchError> {
     match text.lines().position(|line| line.starts_with("@@")) {
         Some(at) => Err(PatchError::new(
             at + 1,
-            format!("a hunk, but no line above it says of which file. {}", sentence(SHAPES)),
+            format!(
+                "a hunk, but no line above it says of which file. {}",
+                sentence(EXPECTED_FORMS)
+            ),
         )),
-        None => Err(PatchError::new(1, SHAPES)),
+        None => Err(PatchError::new(1, EXPECTED_FORMS)),
     }
 }
 

@@ -14,8 +14,7 @@ pub const MAX_PATH_BYTES: usize = 4096;
 /// The folder at the root where changes are staged when the data folder is on another file system.
 /// No tool shows or takes it.
 pub const RESERVED_NAME: &str = ".toolyard-staging";
-/// The folder in a root under which tools find what commands said: it is not on disk, and the system keeps
-/// it.
+/// The folder in a root under which tools find command output. It is not on disk.
 pub const OUTPUT_NAME: &str = ".toolyard-output";
 /// Where a box shows the workspace to the processes in it (R2).
 pub const BOX_ROOT: &str = "/workspace";
@@ -210,7 +209,7 @@ impl WsPath {
         self.join_checked(&name.0)
     }
 
-    /// As [`WsPath::join`], for bytes that are only hoped to be a name: what a walk finds.
+    /// As [`WsPath::join`], for bytes that may be no valid name, as a walk finds them.
     pub fn join_bytes(&self, name: &[u8]) -> Result<WsPath, PathError> {
         Name::check(name)?;
         self.join_checked(name)
@@ -226,7 +225,7 @@ impl WsPath {
         Self::bounded([&self.relative[..], name].join(&b'/'))
     }
 
-    /// Whether this is what a command said, or the folder of that.
+    /// Whether this is a file of command output, or the folder of all of them.
     pub fn is_command_output(&self) -> bool {
         let rest = self.relative.strip_prefix(OUTPUT_NAME.as_bytes());
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))

@@ -1,6 +1,5 @@
-//! An edit as a function from bytes to bytes (R5, R10, W9). Bytes that the edit does not name are
-//! the same after it; where that is impossible nothing is changed. A fault's words are the
-//! caller's next lesson: they alone must be enough for a call that succeeds.
+//! An edit as a function from bytes to bytes (R5, R10, W9). Bytes that the edit does not name stay the same; where that
+//! is impossible nothing is changed. The message of a fault alone must be enough for a next call that succeeds.
 
 mod batch;
 pub(crate) mod diagnosis;
@@ -19,13 +18,13 @@ pub use batch::{Batches, Done};
 /// How an edit changes a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EditAction {
-    /// Replaces the one place where `old` stands, or each of them.
+    /// Replaces the only occurrence of `old`, or all of them.
     Replace {
-        /// The text to be found: once, unless all places are meant.
+        /// The text to be found: once, unless `all` is set.
         old: String,
-        /// What stands there afterwards.
+        /// The new text.
         new: String,
-        /// Every place where it stands is meant.
+        /// Every occurrence is replaced.
         all: bool,
     },
     /// Inserts whole lines before line `line` (from 0; the number of lines appends).
@@ -37,12 +36,12 @@ pub enum EditAction {
     },
 }
 
-/// That many line numbers are named when a text occurs several times.
+/// Most line numbers that a message names when a text occurs several times.
 const MAX_PLACES: usize = 20;
-/// Edits that depend on each other go over the whole text one by one: more bytes than this in all are
-/// refused, but for a few edits of a large text.
-const MOST_BYTES_OF_WORK: usize = 2 << 30;
-/// So many edits of any text are never refused for the work that they are.
+/// Most bytes that edits which depend on each other may go over together, because each goes over the whole text. A few
+/// edits of a large text may exceed it.
+const MAX_WORK_BYTES: usize = 2 << 30;
+/// How many edits are never refused because of their work.
 const FEW_EDITS: usize = 64;
 /// The places of a text that overlaps itself are counted up to so many times the size of the body.
 const OVERLAPS: usize = 4;
@@ -56,8 +55,8 @@ pub struct Outcome {
     pub places: Vec<u64>,
 }
 
-/// The content of a file after all of `actions`, each done to what those before it left; or nothing of
-/// them, and which one failed.
+/// The content of a file after all of `actions`, each done to the result of those before it; or a fault that names the
+/// action that failed.
 pub fn edit(bytes: &[u8], actions: &[EditAction]) -> Result<Outcome> {
     edit_within(bytes, actions, Bounds::NONE)
 }
@@ -69,7 +68,7 @@ pub fn edit_within(bytes: &[u8], actions: &[EditAction], bounds: Bounds<'_>) -> 
     let mut text = Text::parse(bytes).map_err(not_text)?;
     bounds.check()?;
     let mut places = Vec::with_capacity(actions.len());
-    // What an edit leaves may have no line break to learn from: the file had.
+    // The result of an edit may have no line break, so the ending is that of the file.
     let usual = ending_of(text.body.as_bytes());
     let (mut batches, mut work) = (Batches::default(), 0);
     while places.len() < actions.len() {
@@ -94,8 +93,8 @@ pub fn edit_within(bytes: &[u8], actions: &[EditAction], bounds: Bounds<'_>) -> 
     encoded(text, bytes, actions, places)
 }
 
-/// Does as many of the first edits at once as do not depend on each other; none where none can be done
-/// so. For callers that look at what each of the others does.
+/// Does as many of the first edits at once as do not depend on each other; `None` if there are none. For callers that
+/// check the effect of each of the others.
 pub fn first_edits(
     batches: &mut Batches,
     text: &str,
@@ -124,15 +123,14 @@ fn encoded(text: Text, bytes: &[u8], actions: &[EditAction], places: Vec<u64>) -
     Ok(Outcome { bytes: after, places })
 }
 
-/// Whether a text stands anywhere in another, as an edit would find it.
+/// Whether a text occurs in another one, as an edit would find it.
 pub fn occurs(text: &str, old: &str, bounds: Bounds<'_>) -> Result<bool> {
     Ok(!old.is_empty() && Search::new(text, old).next(0, &mut bounds.steps())?.is_some())
 }
 
-/// A fault for more work than one call should be: `work` bytes that edits of a file of so many `bytes`
-/// went over one by one.
+/// Refuses too much work for one call: `work` is how many bytes the edits of a file of `bytes` bytes went over.
 pub fn check_work(work: usize, bytes: usize, edits: usize) -> Result<()> {
-    if work <= MOST_BYTES_OF_WORK.max(bytes.saturating_mul(FEW_EDITS)) {
+    if work <= MAX_WORK_BYTES.max(bytes.saturating_mul(FEW_EDITS)) {
         return Ok(());
     }
     let message = format!(
@@ -160,7 +158,7 @@ fn act(
     }
 }
 
-/// Of several edits, which one it was; and that those before it were not done either.
+/// The fault of one of several edits: which one failed, and that those before it were not done either.
 fn nth(fault: Fault, at: usize, actions: &[EditAction]) -> Fault {
     if actions.len() == 1 || fault.code() == FaultCode::Timeout {
         return fault;
@@ -185,7 +183,7 @@ fn not_text(reason: NotText) -> Fault {
     )
 }
 
-/// One text that shall stand for another.
+/// The replacement of one text by another one.
 struct Replacement<'a> {
     old: &'a str,
     new: &'a str,
@@ -204,7 +202,7 @@ impl Replacement<'_> {
             return Err(search.not_unique(body, steps)?);
         }
         let place = search.place(&first);
-        // A text without a line break has no use for the file's.
+        // A text without a line break does not need the file's line ending.
         let file_ending = self.new.contains('\n').then(|| ending_of(body.as_bytes())).flatten();
         let new = self.adapted(&body[place.clone()], file_ending);
         if new == body[place.clone()] {
@@ -220,7 +218,7 @@ impl Replacement<'_> {
         let search = self.search(body)?;
         let steps = &mut bounds.steps();
         let file_ending = ending_of(body.as_bytes());
-        // What is found without a line break is always changed to the same text.
+        // A text without a line break is always replaced by the same text.
         let unbroken = (!self.old.contains('\n')).then(|| self.adapted(self.old, file_ending));
         let mut text = String::with_capacity(body.len());
         let (mut copied, mut from, mut count) = (0, 0, 0);
@@ -288,7 +286,7 @@ fn line_numbers(body: &str, offsets: impl Iterator<Item = usize>) -> Vec<u64> {
     numbers
 }
 
-/// A text that is looked for in a body. Its `\n` also matches `\r\n`; its `\r\n` only itself.
+/// The search for a text in a body. Its `\n` also matches `\r\n`; its `\r\n` only itself.
 struct Search<'a> {
     haystack: Haystack<'a>,
     finder: memmem::Finder<'static>,
@@ -629,9 +627,9 @@ mod tests {
     #[test]
     fn f3_too_many_edits_that_depend_on_each_other_are_refused() {
         let (large, few) = (64 << 20, FEW_EDITS);
-        assert!(check_work(MOST_BYTES_OF_WORK, 1 << 20, 3_000).is_ok());
+        assert!(check_work(MAX_WORK_BYTES, 1 << 20, 3_000).is_ok());
         assert!(check_work(few * large, large, few).is_ok());
-        let fault = check_work(MOST_BYTES_OF_WORK + 1, 1 << 20, 3_000).unwrap_err();
+        let fault = check_work(MAX_WORK_BYTES + 1, 1 << 20, 3_000).unwrap_err();
         assert_eq!(fault.code(), FaultCode::TooLarge);
         assert!(fault.message().contains("send at most 64 at a time"), "{fault}");
         assert!(check_work(few * large + 1, large, few + 1).is_err());

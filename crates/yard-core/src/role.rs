@@ -1,4 +1,4 @@
-//! What somebody may do in one workspace.
+//! The roles of members and keys in a workspace.
 
 crate::spelled_enum! {
     /// Roles, from the least to the most. A greater one may do everything that a lesser one may.

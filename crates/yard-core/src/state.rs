@@ -1,9 +1,9 @@
-//! What the store knows of one file at one moment: plain values, compared as wholes by undo.
+//! The state of one file at one moment, as plain values that undo compares as a whole.
 
 use crate::{ContentHash, FileId, Name};
 
 crate::spelled_enum! {
-    /// What an entry of a folder is. The digests of the audit chain hold the spellings, so these never change.
+    /// The kind of an entry of a folder. The digests of the audit chain hold the spellings, so these never change.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum FileKind {
         /// A regular file: its content is its bytes.
@@ -40,10 +40,10 @@ crate::spelled_enum! {
 }
 
 crate::spelled_enum! {
-    /// Who made a step.
+    /// The author of a step.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum Author {
-        /// Somebody behind our back: an editor, a shell, another program.
+        /// Another program, such as an editor or a shell.
         External = "external",
         /// An agent, through a tool.
         Agent = "agent",
@@ -73,10 +73,10 @@ pub struct FileState {
     pub json: bool,
 }
 
-/// What tells without reading whether a file is still the one that was seen.
+/// Metadata that shows, without reading a file, whether it changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Signature {
-    /// Bytes.
+    /// The size in bytes.
     pub size: u64,
     /// Modification time in nanoseconds.
     pub mtime: i64,

@@ -1,4 +1,4 @@
-//! Moments as the project writes them: RFC 3339, UTC, milliseconds (R11).
+//! Timestamps, written as RFC 3339 in UTC with milliseconds (R11).
 
 use std::fmt;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use yard_core::op::Landed;
 use yard_core::{Fault, FaultCode, FileKind, Subject, WsPath};
-use yard_gate::{Access, Command, Finished, HostTraffic, StorageWarning, Said, Stopped};
+use yard_gate::{Access, Command, Finished, HostTraffic, StorageWarning, CapturedOutput, StopReason};
 
 use crate::stop::completed;
 use crate::tool::{Context, Stop};
@@ -98,7 +98,7 @@ pub(crate) struct OutputText {
 }
 
 /// The output of a stream: of much, the beginning and the end, and between them where the whole is.
-pub(crate) fn output_text(context: &Context<'_>, output: &Said) -> OutputText {
+pub(crate) fn output_text(context: &Context<'_>, output: &CapturedOutput) -> OutputText {
     let left_out = output.left_out();
     let mut text = String::from_utf8_lossy(&output.head).into_owned();
     if left_out > 0 {
@@ -112,7 +112,7 @@ pub(crate) fn output_text(context: &Context<'_>, output: &Said) -> OutputText {
     OutputText { text, truncated: left_out > 0, path }
 }
 
-fn where_the_whole_is(context: &Context<'_>, output: &Said) -> String {
+fn where_the_whole_is(context: &Context<'_>, output: &CapturedOutput) -> String {
     let Some(whole) = &output.whole else { return String::new() };
     let path = context.display(&whole.path);
     let what = match whole.bytes == output.total {
@@ -134,7 +134,7 @@ pub(crate) fn duration_millis(finished: &Finished) -> u64 {
 
 /// Whether a command was ended because its time was over.
 pub(crate) fn is_out_of_time(finished: &Finished) -> bool {
-    finished.ran.ended.stopped == Some(Stopped::Wall)
+    finished.ran.ended.stopped == Some(StopReason::Wall)
 }
 
 /// Why a command was ended, and what happened to the files that it changed; `None` if it ended by itself and changed

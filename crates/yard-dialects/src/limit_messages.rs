@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use yard_gate::{CommandLimits, Stopped};
+use yard_gate::{CommandLimits, StopReason};
 
 /// Why a command was ended after it `took` so long.
-pub(crate) fn ended_by(why: Stopped, limits: &CommandLimits, took: Duration) -> String {
+pub(crate) fn ended_by(why: StopReason, limits: &CommandLimits, took: Duration) -> String {
     let (because, setting) = match why {
-        Stopped::Wall => {
+        StopReason::Wall => {
             return format!(
                 "it ran out of time after {} and was ended, with everything that it had started; a longer \
                  timeout can be sent, up to {} s (`run_minutes` of `[commands]`)",
@@ -15,25 +15,25 @@ pub(crate) fn ended_by(why: Stopped, limits: &CommandLimits, took: Duration) -> 
                 limits.wall.as_secs()
             );
         }
-        Stopped::Cancelled => return "the call was cancelled, and the command ended".to_owned(),
-        Stopped::DiskFull => {
+        StopReason::Cancelled => return "the call was cancelled, and the command ended".to_owned(),
+        StopReason::DiskFull => {
             return "it was ended because the disk is nearly full: less than 64 MiB are free"
                 .to_owned();
         }
-        Stopped::HomeFull => {
+        StopReason::HomeFull => {
             return "it was ended because it put more into its home and /tmp than they hold (`home_mib` of \
                     `[commands]`)"
                 .to_owned();
         }
-        Stopped::Memory => (memory(limits), memory_settings(limits)),
-        Stopped::Cpu => {
+        StopReason::Memory => (memory(limits), memory_settings(limits)),
+        StopReason::Cpu => {
             let seconds = limits.cpu_seconds.unwrap_or_default();
             (format!("it took more than {seconds} s of processor time"), "`cpu_seconds`")
         }
-        Stopped::Processes => {
+        StopReason::Processes => {
             (format!("it had more than {} processes at a time", limits.processes), "`processes`")
         }
-        Stopped::Written => {
+        StopReason::Written => {
             (format!("it wrote more than {}", size(limits.written_bytes)), "`written_mib`")
         }
     };
@@ -143,41 +143,41 @@ mod tests {
             ..CommandLimits::default()
         };
         let message = |why| ended_by(why, &limits, Duration::from_millis(61_200));
-        let soon = ended_by(Stopped::Wall, &limits, Duration::from_millis(312));
+        let soon = ended_by(StopReason::Wall, &limits, Duration::from_millis(312));
         assert!(soon.starts_with("it ran out of time after 312 ms and"), "{soon}");
         for (why, expected) in [
             (
-                Stopped::Wall,
+                StopReason::Wall,
                 "it ran out of time after 61 s and was ended, with everything that it had started; a longer \
                  timeout can be sent, up to 3600 s (`run_minutes` of `[commands]`)",
             ),
-            (Stopped::Cancelled, "the call was cancelled, and the command ended"),
+            (StopReason::Cancelled, "the call was cancelled, and the command ended"),
             (
-                Stopped::Memory,
+                StopReason::Memory,
                 "it was ended because it took more than 17.5 GiB of memory, which is the limit (`memory_mib` \
                  of `[commands]`)",
             ),
             (
-                Stopped::Cpu,
+                StopReason::Cpu,
                 "it was ended because it took more than 60 s of processor time, which is the limit \
                  (`cpu_seconds` of `[commands]`)",
             ),
             (
-                Stopped::Processes,
+                StopReason::Processes,
                 "it was ended because it had more than 4096 processes at a time, which is the limit \
                  (`processes` of `[commands]`)",
             ),
             (
-                Stopped::Written,
+                StopReason::Written,
                 "it was ended because it wrote more than 8.0 GiB, which is the limit (`written_mib` of \
                  `[commands]`)",
             ),
             (
-                Stopped::DiskFull,
+                StopReason::DiskFull,
                 "it was ended because the disk is nearly full: less than 64 MiB are free",
             ),
             (
-                Stopped::HomeFull,
+                StopReason::HomeFull,
                 "it was ended because it put more into its home and /tmp than they hold (`home_mib` of \
                  `[commands]`)",
             ),
@@ -188,7 +188,7 @@ mod tests {
             Some(SharedMemory { workspace_bytes: 512 << 20, all_bytes: 1_024 << 20 });
         let served = CommandLimits { shared_memory, ..limits };
         assert_eq!(
-            ended_by(Stopped::Memory, &served, Duration::ZERO),
+            ended_by(StopReason::Memory, &served, Duration::ZERO),
             "it was ended because it took more than 17.5 GiB of memory, or all commands of this workspace \
              together more than 512 MiB, or of this server more than 1.0 GiB, which is the limit (`memory_mib`, \
              `workspace_memory_mib`, `all_memory_mib` of `[commands]`)"

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use yard_core::op::{self, PatchedFile};
-use yard_core::patch::{self, Action, Form, Landed, Pass, Patch, Transfer};
+use yard_core::patch::{self, Action, Form, AppliedHunk, Pass, Patch, Transfer};
 use yard_core::{Fault, Subject};
 
 use crate::tool::{Context, Stop};
@@ -65,10 +65,10 @@ impl AppliedPatch {
     }
 
     /// An envelope states no lines: an exact match anywhere is the usual case there.
-    fn is_notable(&self, landed: &Landed) -> bool {
+    fn is_notable(&self, landed: &AppliedHunk) -> bool {
         match landed.pass {
             Pass::Stated => false,
-            Pass::Exact => self.form == Form::Unified,
+            Pass::Exact => self.form == PatchForm::Unified,
             _ => true,
         }
     }

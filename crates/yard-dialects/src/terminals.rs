@@ -6,7 +6,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 use yard_core::{Fault, WsPath};
-use yard_gate::{Screen, Stopped, TerminalInfo, TerminalUpdate, UpdateReason};
+use yard_gate::{Screen, StopReason, TerminalInfo, TerminalUpdate, UpdateReason};
 
 use crate::context::message_paths;
 use crate::tool::{Context, Stop};
@@ -127,15 +127,15 @@ fn reason(context: &Context<'_>, look: &TerminalUpdate) -> String {
     let glance = &look.glance;
     let hidden = if glance.echoes { "" } else { "; what is typed is not shown" };
     match glance.why {
-        UpdateReason::Ended => match glance.end.and_then(|ended| Some((ended.stopped?, ended.took))) {
-            Some((Stopped::Cancelled, _)) if look.ended.is_some() => {
+        UpdateReason::CommandEnd => match glance.end.and_then(|ended| Some((ended.stopped?, ended.took))) {
+            Some((StopReason::Cancelled, _)) if look.ended.is_some() => {
                 format!("it was ended: {}", look.ended.as_deref().unwrap_or_default())
             }
             None => "the program ended".to_owned(),
-            Some((Stopped::Cancelled, _)) => {
+            Some((StopReason::Cancelled, _)) => {
                 "it was ended, with everything that it had started".to_owned()
             }
-            Some((Stopped::Wall, _)) => {
+            Some((StopReason::Wall, _)) => {
                 limit_messages::for_longest_life(context.session().terminals().longest_life())
             }
             Some((why, took)) => {

@@ -1,6 +1,5 @@
-//! What a file has besides its bytes, mode and owner, and who may write into it: a file that takes
-//! another's place gets that one's access list and user attributes, and what the caller could not write
-//! into is not replaced. Capabilities and labels of the system are never copied.
+//! Access lists and user attributes: a file that replaces another one gets them from it. Also checks that this process
+//! could write into a file before it replaces it. Capabilities and labels of the system are never copied.
 
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -9,29 +8,29 @@ use rustix::fs::{Access, AtFlags, Mode, XattrFlags};
 use rustix::io::Errno;
 use yard_core::{Fault, FaultCode, Result, Subject, WsPath};
 
-use crate::beneath::Disk;
+use crate::disk::Disk;
 use crate::faults::{stage_fault, write_fault};
 use crate::stage::{Stage, Staged};
 use crate::stat::EntryStat;
 
-/// The name of the access list, as the system has it.
+/// The attribute with the access list.
 const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
-/// What the names of users' own attributes begin with.
-const OF_USERS: &[u8] = b"user.";
-/// The most that the system keeps of one attribute, and of the names of all of them.
-const LARGEST: usize = 64 << 10;
+/// The prefix of users' own attributes.
+const USER_PREFIX: &[u8] = b"user.";
+/// The system's limit for one attribute, and for the names of all attributes of a file.
+const MAX_BYTES: usize = 64 << 10;
 
-/// The mode of new folders where none can be made to see it.
+/// The mode of new folders, where none can be made to read its mode.
 const USUAL_FOLDER_MODE: u32 = 0o755;
 
 impl Disk {
-    /// A fault where this process could not open a file to write into it, or could not give another
-    /// file in its place the same owner.
+    /// Fails if this process could not open a file for writing, or could not give a file in its place the same owner.
     pub fn check_replaceable(&self, path: &WsPath, stat: &EntryStat) -> Result<()> {
-        let told = |errno| write_fault(errno, path);
-        let (parent, name) = self.parent_of(path).map_err(told)?;
+        let to_fault = |errno| write_fault(errno, path);
+        let (parent, name) = self.parent_of(path).map_err(to_fault)?;
         let flags = AtFlags::EACCESS | AtFlags::SYMLINK_NOFOLLOW;
-        rustix::fs::accessat(&parent, name.as_bytes(), Access::WRITE_OK, flags).map_err(told)?;
+        rustix::fs::accessat(&parent, name.as_bytes(), Access::WRITE_OK, flags)
+            .map_err(to_fault)?;
         let user = rustix::process::geteuid();
         if user.is_root() || stat.owner.0 == user.as_raw() {
             return Ok(());
@@ -46,42 +45,41 @@ impl Disk {
 }
 
 impl Stage {
-    /// The mode that a new folder gets here: what the process's mask leaves of 0777.
+    /// The mode of new folders: 0777 without the bits of the process's umask.
     pub fn folder_mode(&self) -> Result<u32> {
-        let told = |errno| stage_fault(errno, &WsPath::root());
+        let to_fault = |errno| stage_fault(errno, &WsPath::root());
         loop {
             let name = self.fresh_name();
             match rustix::fs::mkdirat(&self.folder, &name, Mode::from_raw_mode(0o777)) {
                 Ok(()) => {}
-                // No folder is made here as long as that is so.
+                // In such a folder no folder will be made.
                 Err(Errno::ROFS | Errno::ACCESS) => return Ok(USUAL_FOLDER_MODE),
-                Err(errno) => return Err(told(errno)),
+                Err(errno) => return Err(to_fault(errno)),
             }
             let mode = self.stat(&name).map(|stat| stat.mode);
             match rustix::fs::unlinkat(&self.folder, &name, AtFlags::REMOVEDIR) {
-                // Another process, alone until now, swept it away: it does so once.
+                // Another process, the only one until now, swept the staging folder, which it does once.
                 Err(Errno::NOENT) => {}
-                Ok(()) => return mode.map_err(told),
-                Err(errno) => return Err(told(errno)),
+                Ok(()) => return mode.map_err(to_fault),
+                Err(errno) => return Err(to_fault(errno)),
             }
         }
     }
 }
 
 impl Staged {
-    /// Gives it the access list and the users' attributes of the file whose place it takes.
+    /// Copies the access list and the user attributes of the file that it replaces.
     pub fn take_attributes(&self, of: &File, mode: u32, path: &WsPath) -> Result<()> {
         copy(of, &self.open(path)?, mode, path)
     }
 }
 
-/// Gives `to` the access list and the users' attributes of `from`, and then `mode`, which an access
-/// list is part of. A fault where that cannot be done.
+/// Copies the access list and the user attributes, and then sets the mode, which copying an access list changes.
 fn copy(from: &File, to: &File, mode: u32, path: &WsPath) -> Result<()> {
     let names = names(from).map_err(|errno| write_fault(errno, path))?;
     let mut has_list = false;
-    for name in names.split(|byte| *byte == 0).filter(|name| is_kept(name)) {
-        copy_one(from, to, name).map_err(|errno| not_kept(name, errno, path))?;
+    for name in names.split(|byte| *byte == 0).filter(|name| is_copied(name)) {
+        copy_one(from, to, name).map_err(|errno| not_copied(name, errno, path))?;
         has_list |= name == ACCESS_LIST;
     }
     if has_list {
@@ -91,8 +89,8 @@ fn copy(from: &File, to: &File, mode: u32, path: &WsPath) -> Result<()> {
     Ok(())
 }
 
-fn is_kept(name: &[u8]) -> bool {
-    name == ACCESS_LIST || name.starts_with(OF_USERS) && !name.starts_with(b"user.overlay.")
+fn is_copied(name: &[u8]) -> bool {
+    name == ACCESS_LIST || name.starts_with(USER_PREFIX) && !name.starts_with(b"user.overlay.")
 }
 
 fn names(file: impl AsFd) -> std::result::Result<Vec<u8>, Errno> {
@@ -100,7 +98,7 @@ fn names(file: impl AsFd) -> std::result::Result<Vec<u8>, Errno> {
     // Most files have none.
     let length = match rustix::fs::flistxattr_query(&file) {
         Ok(0) | Err(Errno::NOTSUP | Errno::NOSYS) => return Ok(names),
-        Ok(_) => LARGEST,
+        Ok(_) => MAX_BYTES,
         Err(errno) => return Err(errno),
     };
     names.resize(length, 0);
@@ -110,12 +108,12 @@ fn names(file: impl AsFd) -> std::result::Result<Vec<u8>, Errno> {
 }
 
 fn copy_one(from: &File, to: &File, name: &[u8]) -> std::result::Result<(), Errno> {
-    let mut value = vec![0; LARGEST];
+    let mut value = vec![0; MAX_BYTES];
     let length = rustix::fs::fgetxattr(from, name, value.as_mut_slice())?;
     rustix::fs::fsetxattr(to, name, value.get(..length).unwrap_or_default(), XattrFlags::empty())
 }
 
-fn not_kept(name: &[u8], errno: Errno, path: &WsPath) -> Fault {
+fn not_copied(name: &[u8], errno: Errno, path: &WsPath) -> Fault {
     let message = format!(
         "{path} has an attribute ({}) that a file in its place would not have: {errno}. Nothing was \
          changed",
@@ -125,7 +123,7 @@ fn not_kept(name: &[u8], errno: Errno, path: &WsPath) -> Fault {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt as _;
     use std::path::Path;
@@ -133,12 +131,12 @@ mod tests {
     use rustix::fs::{Gid, Uid};
 
     use super::*;
-    use crate::beneath::Resolution;
+    use crate::disk::Resolution;
 
     const SOMEBODY: u32 = 65_534;
 
     /// Runs `work` in a thread that is an ordinary user, who owns `folder`.
-    fn as_ordinary_user(folder: &Path, work: impl FnOnce() + Send) {
+    pub(crate) fn as_ordinary_user(folder: &Path, work: impl FnOnce() + Send) {
         let user = Uid::from_raw(SOMEBODY);
         if rustix::process::geteuid().is_root() {
             rustix::fs::chown(folder, Some(user), Some(Gid::from_raw(SOMEBODY))).unwrap();
@@ -222,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_root_that_cannot_be_written_to_is_opened_and_refuses_changes() {
-        // The data folder is on another file system than the root, which is where staging begins.
+        // The data folder is on another file system than the root.
         let Ok(root) = tempfile::tempdir_in("/dev/shm") else { return };
         let data = tempfile::tempdir().unwrap();
         fs::write(root.path().join("file"), "x").unwrap();

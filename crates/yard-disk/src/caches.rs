@@ -1,8 +1,8 @@
-//! Caches of packages: what the commands of a workspace added to them, for the commands after them. Each command
-//! writes to layers of its own; what is in those when it is over is moved here, if there is room, and forgotten
-//! if not. What the person has is below and never changed.
+//! Caches of packages: the files that commands of a workspace added, for the commands after them. Each command writes
+//! to layers of its own; when it is over, their files are moved here if there is room, and dropped if not. The person's
+//! caches are lower layers and never changed.
 //!
-//! What a cache holds was made by agents: it is moved as it is and never followed into.
+//! Agents made the files of a cache, so they are moved as they are, and no link is followed.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -14,55 +14,61 @@ use rustix::io::Errno;
 use yard_core::Result;
 use yard_sandbox::{Cache, CacheLayer};
 
-use crate::dropped::Dropped;
 use crate::folders::{entries_in, open_file, open_folder, open_in_data, unusable};
-use crate::layer::{OPAQUE, RunFolder, is_opaque};
 use crate::opened::{Opened, size_of};
+use crate::removal_queue::RemovalQueue;
+use crate::runs::{OPAQUE, RunFolder, is_opaque};
 
-/// The folder of the data folder that they are in.
+/// The folder of all caches, in the data folder.
 const FOLDER: &str = "caches";
-/// The cache of all package managers whose own the person does not have.
+/// The cache of the package managers for which the person has none.
 const OWN: &str = "own";
-/// How many bytes there are, by the last count and what was added since.
+/// The file with the size of all caches: the last count, and what was added since.
 const SIZE: &str = "size";
-/// Held by who changes them.
+/// The file that is locked while the caches are changed.
 const LOCK: &str = "lock";
-/// What is nested deeper is not kept.
-const DEEPEST: usize = 100;
+/// Entries that are nested deeper are dropped.
+const MAX_DEPTH: usize = 100;
 
-type Done<T = ()> = std::result::Result<T, Errno>;
+type DiskResult<T = ()> = std::result::Result<T, Errno>;
 
 /// The caches of one workspace.
 pub struct Caches {
     folder: OwnedFd,
     path: PathBuf,
-    dropped: Dropped,
+    dropped: RemovalQueue,
 }
 
-/// What became of what a command added to the caches.
+/// Whether the files that a command added to the caches are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Added {
-    /// Later commands have it, if it was anything.
+pub enum CacheUpdate {
+    /// They are stored, if there were any.
     Kept,
-    /// There is no room for it.
+    /// They are not, because the caches are full.
     NoRoom,
 }
 
 impl Caches {
     /// Opens (or makes) the folder of the caches.
-    pub fn open(state: &Path, dropped: &Dropped) -> Result<Self> {
+    pub fn open(state: &Path, dropped: &RemovalQueue) -> Result<Self> {
         let folder = open_in_data(state, FOLDER)?;
         Ok(Self { folder, path: state.join(FOLDER), dropped: dropped.clone() })
     }
 
-    /// Layers for what a run adds, the outermost first.
+    /// Makes the layers of a run, the outermost cache first.
     pub fn lay(&self, run: &RunFolder, persons: &[Cache]) -> Result<Vec<CacheLayer>> {
         let own = self.layer(run, OWN, Path::new(""), Path::new(""));
         let others = persons.iter().map(|one| self.layer(run, &one.name, &one.at, &one.persons));
-        std::iter::once(own).chain(others).collect::<Done<_>>().map_err(unusable)
+        std::iter::once(own).chain(others).collect::<DiskResult<_>>().map_err(unusable)
     }
 
-    fn layer(&self, run: &RunFolder, name: &str, at: &Path, persons: &Path) -> Done<CacheLayer> {
+    fn layer(
+        &self,
+        run: &RunFolder,
+        name: &str,
+        at: &Path,
+        persons: &Path,
+    ) -> DiskResult<CacheLayer> {
         open_folder(self.folder.as_fd(), name)?;
         let (upper, work) = (format!("{FOLDER}-{name}"), format!("{FOLDER}-{name}-work"));
         for folder in [&upper, &work] {
@@ -77,12 +83,12 @@ impl Caches {
         })
     }
 
-    /// Keeps what a run added to its layers, as long as all caches together have at most so many bytes.
-    pub fn keep(&self, layers: &[CacheLayer], most: u64) -> Result<Added> {
+    /// Stores the files that a run added to its layers, if all caches together then have at most `most` bytes.
+    pub fn keep(&self, layers: &[CacheLayer], most: u64) -> Result<CacheUpdate> {
         self.keep_all(layers, most).map_err(unusable)
     }
 
-    fn keep_all(&self, layers: &[CacheLayer], most: u64) -> Done<Added> {
+    fn keep_all(&self, layers: &[CacheLayer], most: u64) -> DiskResult<CacheUpdate> {
         let mut changed = Vec::new();
         for layer in layers {
             let upper = open_folder(rustix::fs::CWD, layer.upper.as_os_str())?;
@@ -91,7 +97,7 @@ impl Caches {
             }
         }
         if changed.is_empty() {
-            return Ok(Added::Kept);
+            return Ok(CacheUpdate::Kept);
         }
         let _lock = self.lock()?;
         let mut size = match self.noted_size() {
@@ -103,14 +109,14 @@ impl Caches {
             added += size_of(upper)?;
         }
         if size + added > most {
-            // What replaced something was counted twice.
+            // A replaced file was counted twice.
             size = size_of(&self.folder)?;
             self.note_size(size)?;
         }
         if size + added > most {
-            return Ok(Added::NoRoom);
+            return Ok(CacheUpdate::NoRoom);
         }
-        // Before anything is moved: after a crash there may be less than is noted, never more.
+        // Recorded before anything is moved, so that after a crash the caches are never larger than recorded.
         self.note_size(size + added)?;
         for (layer, upper) in changed {
             let name = layer.added.file_name().ok_or(Errno::INVAL)?;
@@ -118,10 +124,10 @@ impl Caches {
             let merge = Merge { caches: self, hides: !layer.persons.as_os_str().is_empty() };
             merge.folder(&upper, &under, 0)?;
         }
-        Ok(Added::Kept)
+        Ok(CacheUpdate::Kept)
     }
 
-    fn lock(&self) -> Done<OwnedFd> {
+    fn lock(&self) -> DiskResult<OwnedFd> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC;
         let lock = rustix::fs::openat(&self.folder, LOCK, flags, Mode::RUSR | Mode::WUSR)?;
         rustix::fs::flock(&lock, FlockOperation::LockExclusive)?;
@@ -135,7 +141,7 @@ impl Caches {
         text.parse().ok()
     }
 
-    fn note_size(&self, size: u64) -> Done {
+    fn note_size(&self, size: u64) -> DiskResult {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&self.folder, SIZE, flags, Mode::RUSR | Mode::WUSR)?;
         File::from(file).write_all(size.to_string().as_bytes()).map_err(|_| Errno::IO)
@@ -150,8 +156,8 @@ struct Merge<'a> {
 }
 
 impl Merge<'_> {
-    fn folder(&self, upper: &OwnedFd, under: &OwnedFd, depth: usize) -> Done {
-        if depth > DEEPEST {
+    fn folder(&self, upper: &OwnedFd, under: &OwnedFd, depth: usize) -> DiskResult {
+        if depth > MAX_DEPTH {
             return Ok(());
         }
         for (name, kind) in entries_in(upper)? {
@@ -175,20 +181,20 @@ impl Merge<'_> {
         Ok(())
     }
 
-    /// Moves an entry of the upper layer to its place below, whatever is there.
-    fn replace(&self, upper: &OwnedFd, under: &OwnedFd, name: &[u8]) -> Done {
+    /// Moves an entry of the upper layer to the stored cache, replacing any entry there.
+    fn replace(&self, upper: &OwnedFd, under: &OwnedFd, name: &[u8]) -> DiskResult {
         let (from, to) = (kind_at(upper, name)?, kind_at(under, name)?);
-        // A folder takes no other entry's place, and no other entry takes a folder's.
+        // A rename replaces neither a folder by another entry nor another entry by a folder.
         if to.is_some() && [from, to].contains(&Some(RawType::Directory)) {
             self.remove(under, name)?;
         }
-        // What the other entry hid of the layer below both stays hidden.
+        // The replaced entry hid the entries of the person's cache, and these must stay hidden.
         if self.hides && from == Some(RawType::Directory) && to.is_some() {
             let opened = Opened::at(upper, name)?;
             rustix::fs::fsetxattr(&opened.folder, OPAQUE, b"y", XattrFlags::empty())?;
         }
         match rustix::fs::renameat(upper, name, under, name) {
-            // A folder that may not be written to cannot be moved to another one.
+            // A folder without write permission cannot be moved to another folder.
             Err(Errno::ACCESS | Errno::PERM) => {
                 let _open = Opened::at(upper, name)?;
                 rustix::fs::renameat(upper, name, under, name)
@@ -197,16 +203,18 @@ impl Merge<'_> {
         }
     }
 
-    fn remove(&self, under: &OwnedFd, name: &[u8]) -> Done {
+    fn remove(&self, under: &OwnedFd, name: &[u8]) -> DiskResult {
         if kind_at(under, name)? != Some(RawType::Directory) {
             return rustix::fs::unlinkat(under, name, AtFlags::empty());
         }
-        let _open = Opened::at(under, name)?;
+        // A folder without write permission cannot be moved to another folder. Its mode is not restored: the queue
+        // deletes it, and needs to write into it.
+        rustix::fs::chmodat(under, name, Mode::RWXU, AtFlags::empty())?;
         self.caches.dropped.take_any(under, name)
     }
 }
 
-fn kind_at(folder: &OwnedFd, name: &[u8]) -> Done<Option<RawType>> {
+fn kind_at(folder: &OwnedFd, name: &[u8]) -> DiskResult<Option<RawType>> {
     match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(RawType::from_raw_mode(stat.st_mode))),
         Err(Errno::NOENT) => Ok(None),

@@ -1,4 +1,4 @@
-//! Rights of root that a file gives to whoever runs it. Nothing here sets any.
+//! Removes capabilities from files: rights of root that a program gives to every user who runs it.
 
 use std::fs::File;
 
@@ -7,11 +7,11 @@ use rustix::io::Errno;
 /// The attribute that gives a program rights of root.
 const CAPABILITIES: &str = "security.capability";
 
-/// Takes the capabilities off a file that a command left: whoever runs it would have them.
+/// Removes the capabilities of a file that a command wrote.
 pub(super) fn remove(file: &File) -> std::result::Result<(), Errno> {
     match rustix::fs::fremovexattr(file, CAPABILITIES) {
         Ok(()) | Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(()),
-        // Who may not remove them did not set them either: the file is somebody's whose file this is not.
+        // A process that may not remove them could not have set them: fail only if the file has any.
         Err(Errno::PERM | Errno::ACCESS) => {
             match rustix::fs::fgetxattr(file, CAPABILITIES, &mut [0_u8; 0][..]) {
                 Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(()),

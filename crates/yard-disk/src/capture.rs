@@ -1,165 +1,170 @@
-//! What a command says: how each stream begins and ends, and how much there was. A stream of which
-//! something is left out between the two goes into a file as a whole, as far as there is room.
+//! Captures the output of a command: the beginning and the end of each stream, and its length. A stream that is longer
+//! than both goes to a file as well, as far as there is room.
 
 use yard_core::{Fault, FaultCode, Result, RunId, WsPath};
 
-use crate::layer::RunFolder;
-use crate::spill::{Spill, Spills, whole_name};
+use crate::output_store::{OutputStore, OutputWriter, full_output_name};
+use crate::runs::RunFolder;
 
 /// Bytes of the beginning and of the end of a stream that an answer may show.
 const HEAD: usize = 24 << 10;
 const TAIL: usize = 40 << 10;
 
-/// What a command wrote to one of its streams.
+/// The output of a command on one of its streams.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Said {
-    /// How it begins: all of it, where that is not much.
+pub struct CapturedOutput {
+    /// The beginning; all of it, if it is short.
     pub head: Vec<u8>,
-    /// How it ends, where something in between is left out.
+    /// The end, if bytes in between are left out.
     pub tail: Vec<u8>,
-    /// How many bytes there were.
+    /// The length of the stream.
     pub total: u64,
-    /// Where more of it is, if something is left out and was kept.
-    pub whole: Option<Whole>,
+    /// The file with the stream, if bytes are left out here.
+    pub whole: Option<OutputFile>,
 }
 
-/// A stream from its beginning on, in a file.
+/// The file of a stream, from its beginning on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Whole {
-    /// Where tools find it.
+pub struct OutputFile {
+    /// Its path for tools.
     pub path: WsPath,
-    /// How many bytes of it are there: all, unless that is more than may be kept.
+    /// The length of the file: that of the stream, or the limit.
     pub bytes: u64,
 }
 
-impl Said {
+impl CapturedOutput {
     /// How many bytes between head and tail are left out.
     pub fn left_out(&self) -> u64 {
         self.total - (self.head.len() + self.tail.len()) as u64
     }
 
-    /// Keeps it with its run.
+    /// Writes it to the folder of its run.
     pub fn keep(&self, folder: &RunFolder, stream: &str) -> Result<()> {
         let Self { head, tail, total, whole } = self;
         if *total == 0 {
             return Ok(());
         }
-        let spilled = whole.as_ref().map_or(0, |whole| whole.bytes);
-        let lengths = format!("{total} {} {spilled}\n", head.len());
+        let in_file = whole.as_ref().map_or(0, |whole| whole.bytes);
+        let lengths = format!("{total} {} {in_file}\n", head.len());
         folder.keep(stream, &[lengths.as_bytes(), head, tail].concat())
     }
 
-    /// What a run that is over said.
-    pub fn kept(folder: &RunFolder, stream: &str, run: RunId, spills: &Spills) -> Result<Self> {
+    /// Reads it from the folder of its run.
+    pub fn kept(
+        folder: &RunFolder,
+        stream: &str,
+        run: RunId,
+        spills: &OutputStore,
+    ) -> Result<Self> {
         let Some(bytes) = folder.kept(stream)? else { return Ok(Self::default()) };
-        let (mut said, spilled) = read_back(&bytes)
+        let (mut output, in_file) = parse(&bytes)
             .ok_or_else(|| Fault::new(FaultCode::Io, "what the command said cannot be read"))?;
-        if spilled > 0 {
-            // It may be gone since: nobody is sent to where nothing is.
+        if in_file > 0 {
+            // The file may have been removed since.
             let path = spills.find(run, stream);
-            said.whole = path.map(|path| Whole { path, bytes: spilled });
+            output.whole = path.map(|path| OutputFile { path, bytes: in_file });
         }
-        Ok(said)
+        Ok(output)
     }
 }
 
-/// What [`Said::keep`] wrote, and how much of the stream is in a file.
-fn read_back(bytes: &[u8]) -> Option<(Said, u64)> {
+/// Parses what [`CapturedOutput::keep`] wrote: the output, and how many bytes of the stream are in a file.
+fn parse(bytes: &[u8]) -> Option<(CapturedOutput, u64)> {
     let line = bytes.iter().position(|byte| *byte == b'\n')?;
     let mut numbers = std::str::from_utf8(&bytes[..line]).ok()?.split(' ');
     let (total, head) = (numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?);
-    // Before there were such files nobody wrote of them.
-    let spilled = numbers.next().map_or(Some(0), |number| number.parse().ok())?;
+    // Older programs wrote no files, and so no third number.
+    let in_file = numbers.next().map_or(Some(0), |number| number.parse().ok())?;
     let (head, tail) = bytes[line + 1..].split_at_checked(head)?;
-    let said = Said { head: head.to_vec(), tail: tail.to_vec(), total, whole: None };
-    Some((said, spilled))
+    let output = CapturedOutput { head: head.to_vec(), tail: tail.to_vec(), total, whole: None };
+    Some((output, in_file))
 }
 
-/// One stream, while it is heard.
+/// Captures one stream of a running command.
 pub struct Capture<'a> {
     folder: &'a RunFolder,
     stream: &'static str,
     excerpt: Excerpt,
-    whole: Spilling,
+    whole: FullOutput,
 }
 
-/// Whether a stream goes into a file.
-enum Spilling {
-    /// Not yet, because all of it fits into an answer; so many bytes of it may.
-    NotYet(u64),
-    Begun(Spill),
-    /// It may not, or cannot.
+/// The file of a stream, while it is captured.
+enum FullOutput {
+    /// There is none yet, because all of the stream fits into an answer. It may have this many bytes.
+    Pending(u64),
+    File(OutputWriter),
+    /// There will be none, because it is not allowed or cannot be made.
     Never,
 }
 
 impl<'a> Capture<'a> {
-    /// Of a stream that does not fit into an answer, `room` bytes are kept.
+    /// Captures a stream; if it does not fit into an answer, a file gets its first `room` bytes.
     pub fn new(folder: &'a RunFolder, stream: &'static str, room: u64) -> Self {
-        let whole = if room == 0 { Spilling::Never } else { Spilling::NotYet(room) };
+        let whole = if room == 0 { FullOutput::Never } else { FullOutput::Pending(room) };
         Self { folder, stream, excerpt: Excerpt::default(), whole }
     }
 
-    /// Takes the next bytes of the stream.
+    /// Adds the next bytes of the stream.
     pub fn take(&mut self, bytes: &[u8]) {
-        self.spill(bytes);
+        self.write_to_file(bytes);
         self.excerpt.take(bytes);
     }
 
-    /// Hands bytes on to the file. It begins when the first byte is about to be left out: until then all
-    /// that was heard is still here.
-    fn spill(&mut self, bytes: &[u8]) {
-        if let Spilling::NotYet(room) = self.whole {
+    /// Passes bytes on to the file. It is created when the first byte is about to be left out of the excerpt: until then
+    /// the excerpt has all of the stream.
+    fn write_to_file(&mut self, bytes: &[u8]) {
+        if let FullOutput::Pending(room) = self.whole {
             if self.excerpt.total + bytes.len() as u64 <= (HEAD + TAIL) as u64 {
                 return;
             }
-            self.whole = self.begin(room);
+            self.whole = self.create_file(room);
         }
-        if let Spilling::Begun(spill) = &mut self.whole {
-            spill.take(bytes);
+        if let FullOutput::File(file) = &mut self.whole {
+            file.take(bytes);
         }
     }
 
-    fn begin(&self, room: u64) -> Spilling {
-        // A command is not to fail because nothing more can be kept of what it says.
-        let Ok(file) = self.folder.create(&whole_name(self.stream)) else {
-            return Spilling::Never;
+    fn create_file(&self, room: u64) -> FullOutput {
+        // The command must not fail because its output cannot be stored.
+        let Ok(file) = self.folder.create(&full_output_name(self.stream)) else {
+            return FullOutput::Never;
         };
-        let mut spill = Spill::new(file, room);
-        spill.take(&self.excerpt.head);
-        spill.take(&self.excerpt.recent);
-        Spilling::Begun(spill)
+        let mut file = OutputWriter::new(file, room);
+        file.take(&self.excerpt.head);
+        file.take(&self.excerpt.recent);
+        FullOutput::File(file)
     }
 
-    /// What was said, with its file handed over to those that are kept.
-    pub fn finish(self, run: RunId, spills: &Spills) -> Said {
+    /// The captured output. Its file is moved to the stored ones.
+    pub fn finish(self, run: RunId, spills: &OutputStore) -> CapturedOutput {
         let whole = match &self.whole {
-            Spilling::Begun(spill) if spill.written() > 0 => {
+            FullOutput::File(file) if file.written() > 0 => {
                 let path = spills.take(self.folder, run, self.stream).ok();
-                path.map(|path| Whole { path, bytes: spill.written() })
+                path.map(|path| OutputFile { path, bytes: file.written() })
             }
             _ => None,
         };
-        Said { whole, ..self.excerpt.said() }
+        CapturedOutput { whole, ..self.excerpt.said() }
     }
 }
 
-/// How a stream begins and how it ends.
+/// The beginning and the end of a stream.
 #[derive(Debug, Default)]
 pub struct Excerpt {
     head: Vec<u8>,
-    /// The last bytes, and up to as many again before they are cut.
+    /// The last bytes: up to twice as many as are shown, so that they are cut less often.
     recent: Vec<u8>,
     total: u64,
 }
 
 impl Excerpt {
-    /// Takes the next bytes of the stream.
+    /// Adds the next bytes of the stream.
     pub fn take(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         let room = HEAD.saturating_sub(self.head.len()).min(bytes.len());
         let (first, rest) = bytes.split_at(room);
         self.head.extend_from_slice(first);
-        // Of a flood only the end can matter.
+        // Only the last bytes of a long piece can be shown.
         let rest = &rest[rest.len().saturating_sub(TAIL)..];
         if self.recent.len() + rest.len() > 2 * TAIL {
             let cut = (self.recent.len() + rest.len() - TAIL).min(self.recent.len());
@@ -168,7 +173,7 @@ impl Excerpt {
         self.recent.extend_from_slice(rest);
     }
 
-    /// Takes back the beginning of a character whose end is still to come, if that is how it ends.
+    /// Removes an incomplete UTF-8 character at the end of the stream, and returns its bytes.
     pub fn split_character(&mut self) -> Vec<u8> {
         let end = if self.recent.is_empty() { &mut self.head } else { &mut self.recent };
         let from = end.len().saturating_sub(3);
@@ -184,20 +189,20 @@ impl Excerpt {
         split
     }
 
-    /// What is shown of the stream.
-    pub fn said(mut self) -> Said {
+    /// The output that is shown.
+    pub fn said(mut self) -> CapturedOutput {
         let cut = self.recent.len().saturating_sub(TAIL);
         self.recent.drain(..cut);
         joined(self.head, self.recent, self.total)
     }
 }
 
-/// What fits is one piece.
-fn joined(mut head: Vec<u8>, mut tail: Vec<u8>, total: u64) -> Said {
+/// The output, with head and tail joined if nothing is left out between them.
+fn joined(mut head: Vec<u8>, mut tail: Vec<u8>, total: u64) -> CapturedOutput {
     if (head.len() + tail.len()) as u64 == total {
         head.append(&mut tail);
     }
-    Said { head, tail, total, whole: None }
+    CapturedOutput { head, tail, total, whole: None }
 }
 
 #[cfg(test)]
@@ -206,10 +211,10 @@ mod tests {
 
     #[test]
     fn what_fits_is_one_piece() {
-        let said = joined(b"abc".to_vec(), b"def".to_vec(), 6);
-        assert_eq!((said.head.as_slice(), said.left_out()), (&b"abcdef"[..], 0));
-        let said = joined(b"abc".to_vec(), b"xyz".to_vec(), 10);
-        assert_eq!((said.tail.as_slice(), said.left_out()), (&b"xyz"[..], 4));
+        let output = joined(b"abc".to_vec(), b"def".to_vec(), 6);
+        assert_eq!((output.head.as_slice(), output.left_out()), (&b"abcdef"[..], 0));
+        let output = joined(b"abc".to_vec(), b"xyz".to_vec(), 10);
+        assert_eq!((output.tail.as_slice(), output.left_out()), (&b"xyz"[..], 4));
     }
 
     #[test]
@@ -231,13 +236,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_reads_back_also_as_it_was_written_before_it_was_spilled() {
+    fn written_output_is_parsed_also_in_the_older_form_without_a_file() {
         for (text, expected) in [("10 3 7\nabcxyz", 7), ("10 3 0\nabcxyz", 0), ("10 3\nabcxyz", 0)]
         {
-            let (said, spilled) = read_back(text.as_bytes()).unwrap();
-            let parts = (&said.head[..], &said.tail[..], said.total, spilled);
+            let (output, in_file) = parse(text.as_bytes()).unwrap();
+            let parts = (&output.head[..], &output.tail[..], output.total, in_file);
             assert_eq!(parts, (&b"abc"[..], &b"xyz"[..], 10, expected));
         }
-        assert!(read_back(b"").is_none() && read_back(b"10 30\nabc").is_none());
+        assert!(parse(b"").is_none() && parse(b"10 30\nabc").is_none());
     }
 }

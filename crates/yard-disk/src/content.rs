@@ -1,4 +1,4 @@
-//! Bytes on their way between disk and memory: bounded loads and streamed hashes.
+//! Reads files: whole ones, ranges, and hashes of files that are not loaded.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -9,8 +9,8 @@ use yard_core::{Call, ContentHash, Fault, Result, WsPath};
 
 use crate::faults::{errno_of, read_fault};
 
-/// Bytes that a stream moves at once.
-const PIECE: usize = 128 * 1024;
+/// Bytes that are read at once.
+const BUFFER_BYTES: usize = 128 * 1024;
 
 /// Reads a whole file of about `size` bytes.
 pub fn read_all(file: &mut File, size: u64, path: &WsPath) -> Result<Vec<u8>> {
@@ -35,7 +35,7 @@ pub fn read_range(file: &File, offset: u64, length: u64, path: &WsPath) -> Resul
     Ok(bytes)
 }
 
-/// Hashes a file without holding it.
+/// Hashes a file without loading it.
 pub fn hash_all(file: &mut File, path: &WsPath, call: &Call) -> Result<ContentHash> {
     let mut hasher = ContentHasher::new();
     each_piece(file, path, call, |piece| {
@@ -45,9 +45,9 @@ pub fn hash_all(file: &mut File, path: &WsPath, call: &Call) -> Result<ContentHa
     Ok(hasher.finish())
 }
 
-/// Whether a file has that content; one that cannot be read has not.
+/// Whether a file has that content; false if it cannot be read.
 pub fn is_content(file: &mut File, hash: &ContentHash) -> bool {
-    let (mut hasher, mut buffer) = (ContentHasher::new(), vec![0; PIECE]);
+    let (mut hasher, mut buffer) = (ContentHasher::new(), vec![0; BUFFER_BYTES]);
     loop {
         match file.read(&mut buffer) {
             Ok(0) => return hasher.finish() == *hash,
@@ -58,14 +58,14 @@ pub fn is_content(file: &mut File, hash: &ContentHash) -> bool {
     }
 }
 
-/// Hands a file to `take` piece by piece until it has enough.
+/// Passes a file to `take` piece by piece, until it returns false.
 pub fn each_piece(
     file: &mut File,
     path: &WsPath,
     call: &Call,
     mut take: impl FnMut(&[u8]) -> Result<bool>,
 ) -> Result<()> {
-    let mut buffer = vec![0; PIECE];
+    let mut buffer = vec![0; BUFFER_BYTES];
     loop {
         call.check()?;
         match file.read(&mut buffer) {

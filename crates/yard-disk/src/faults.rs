@@ -1,14 +1,14 @@
-//! The faults of calls to the disk, as their caller reads them.
+//! Converts errors of calls to the disk to faults.
 
 use rustix::io::Errno;
 use yard_core::{Fault, FaultCode, Subject, WsPath};
 
-/// The number of an error, as the operating system has it.
+/// The error number of the operating system.
 pub(crate) fn errno_of(error: &std::io::Error) -> Errno {
     error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error)
 }
 
-/// The fault for a call that only looked.
+/// The fault for a call that only reads.
 pub(crate) fn read_fault(errno: Errno, path: &WsPath) -> Fault {
     match errno {
         Errno::ACCESS | Errno::PERM => Fault::new(
@@ -23,7 +23,7 @@ pub(crate) fn read_fault(errno: Errno, path: &WsPath) -> Fault {
     .about(Subject::Path)
 }
 
-/// The fault for a call that would have changed something.
+/// The fault for a call that would change something.
 pub fn write_fault(errno: Errno, path: &WsPath) -> Fault {
     match errno {
         Errno::ACCESS | Errno::PERM | Errno::ROFS => Fault::new(
@@ -46,8 +46,8 @@ pub fn write_fault(errno: Errno, path: &WsPath) -> Fault {
     .about(Subject::Path)
 }
 
-/// The fault for a call in the stage. What is missing there is the stage itself, not the file that was asked
-/// for.
+/// The fault for a call in the staging folder. There, ENOENT means that the folder itself is missing, not the file of
+/// the caller.
 pub(crate) fn stage_fault(errno: Errno, path: &WsPath) -> Fault {
     match errno {
         Errno::NOENT => Fault::new(
@@ -88,12 +88,12 @@ fn common_fault(errno: Errno, path: &WsPath) -> Fault {
     }
 }
 
-/// Nothing is at `path`.
+/// There is no entry at `path`.
 pub fn not_found(path: &WsPath) -> Fault {
     Fault::new(FaultCode::NotFound, format!("File not found: {path}")).about(Subject::Path)
 }
 
-/// A file was wanted.
+/// A folder is at `path`, where a file is needed.
 pub fn is_folder(path: &WsPath) -> Fault {
     let message = format!(
         "{path} is a folder, not a file: name a file in it, or list it to see what it holds"
@@ -101,7 +101,7 @@ pub fn is_folder(path: &WsPath) -> Fault {
     Fault::new(FaultCode::IsFolder, message).about(Subject::Path)
 }
 
-/// A FIFO, socket or device: never opened (R3).
+/// A FIFO, socket or device is at `path`, which is never opened (R3).
 pub fn special(path: &WsPath, what: &str) -> Fault {
     let message =
         format!("{path} is {what}; only files, folders and links can be used. Name one of these");

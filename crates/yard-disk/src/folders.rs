@@ -1,4 +1,4 @@
-//! Folders of the data folder, by handles: opened, listed and renamed. No path of the workspace gets here.
+//! Opens, lists and renames folders of the data folder, by handles. It takes no path of the workspace.
 
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::path::Arg;
 use yard_core::{Fault, FaultCode, Result};
 
-/// Opens a folder, made if it is missing.
+/// Opens a folder, and makes it if it is missing.
 pub(super) fn open_folder<P: Arg + Copy>(
     at: BorrowedFd<'_>,
     name: P,
@@ -22,7 +22,7 @@ pub(super) fn open_folder<P: Arg + Copy>(
     rustix::fs::openat(at, name, flags, Mode::empty())
 }
 
-/// Opens a folder that is there, to list and to change what is in it. A link is not followed.
+/// Opens an existing folder, to list and to change its entries. A link is not followed.
 pub(super) fn open_existing(at: impl AsFd, name: impl Arg) -> std::result::Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::openat(at, name, flags, Mode::empty())
@@ -36,7 +36,7 @@ pub(super) fn open_in_data(state: &Path, name: &str) -> Result<OwnedFd> {
 
 type Names = Vec<(Vec<u8>, RawType)>;
 
-/// The entries of a folder, with what each is.
+/// The entries of a folder, each with its kind.
 pub(super) fn entries_in(folder: &OwnedFd) -> std::result::Result<Names, Errno> {
     let handle = open_existing(folder, ".")?;
     let mut buffer = Vec::with_capacity(32 * 1024);
@@ -75,7 +75,7 @@ pub(super) fn names_in(folder: &OwnedFd) -> std::result::Result<Vec<String>, Err
     Ok(names.map(|(name, _)| String::from_utf8_lossy(&name).into_owned()).collect())
 }
 
-/// Makes a file that is not there yet, to be written.
+/// Creates a file for writing, which must not exist.
 pub(super) fn create_file(
     at: impl AsFd,
     name: impl Arg,
@@ -85,13 +85,13 @@ pub(super) fn create_file(
     rustix::fs::openat(at, name, flags, Mode::from_raw_mode(mode)).map(File::from)
 }
 
-/// Opens a file to be read. A link is not followed, and a FIFO in its place does not block.
+/// Opens a file for reading. A link is not followed, and a FIFO does not block.
 pub(super) fn open_file(at: impl AsFd, name: impl Arg) -> std::result::Result<File, Errno> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     rustix::fs::openat(at, name, flags, Mode::empty()).map(File::from)
 }
 
-/// Lets two entries change places.
+/// Exchanges two entries.
 pub(super) fn exchange(
     one: impl AsFd,
     one_name: impl Arg,
@@ -101,8 +101,8 @@ pub(super) fn exchange(
     rustix::fs::renameat_with(one, one_name, other, other_name, RenameFlags::EXCHANGE)
 }
 
-/// Renames without ever replacing. Where the file system cannot promise that, a look has to do: the
-/// workspace's lock keeps every other Toolyard away.
+/// Renames an entry without replacing another one. If the file system has no such call, the target is checked before:
+/// the workspace's lock keeps other Toolyard processes away.
 pub(super) fn rename_new(
     from: impl AsFd,
     from_name: impl Arg + Copy,

@@ -1,5 +1,4 @@
-//! Copies of files whose holes stay holes: a file that says it is long and holds little takes as little
-//! room when it is copied.
+//! Copies sparse files: holes stay holes, so that the copy takes as little space as the original.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -7,7 +6,7 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use rustix::fs::SeekFrom as Jump;
 use rustix::io::Errno;
 
-/// Copies all of `source` to `target`, which is empty, and leaves out what was never written.
+/// Copies `source` to the empty file `target`, and leaves out its holes.
 pub(super) fn copy(mut source: &File, target: &mut File) -> io::Result<()> {
     let size = source.metadata()?.len();
     let mut at = 0;
@@ -20,7 +19,7 @@ pub(super) fn copy(mut source: &File, target: &mut File) -> io::Result<()> {
     target.set_len(size)
 }
 
-/// The next part that was written, from `at` on. Where a file system cannot tell, everything was.
+/// The next part that is no hole, from `at` on. If the file system does not report holes, that is the rest.
 fn written_after(file: &File, at: u64, size: u64) -> io::Result<Option<(u64, u64)>> {
     if at >= size {
         return Ok(None);

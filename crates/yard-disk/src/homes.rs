@@ -1,5 +1,5 @@
-//! Homes of chats: what every command of a chat has as `/tmp`, with its home in it. They are in no step, agents
-//! write to them as they like, and nothing in them is read here. One that no command used for a week goes.
+//! Homes of chats: the `/tmp` of every command of a chat, with its home directory. Their files are in no step and are
+//! never read here. A home that no command used for a week is removed.
 
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -8,24 +8,24 @@ use rustix::fs::{AtFlags, FileType as RawType, Mode, Timespec, Timestamps};
 use rustix::io::Errno;
 use yard_core::{ChatId, Result, Timestamp};
 
-use crate::dropped::Dropped;
 use crate::folders::{entries_in, open_folder, open_in_data, unusable};
 use crate::opened::size_of;
+use crate::removal_queue::RemovalQueue;
 
-/// The folder of the data folder that they are in.
+/// The folder of all homes, in the data folder.
 const FOLDER: &str = "homes";
-/// The part of a home that agents see. When the folder around it was changed is when it was last used.
+/// The part of a home that boxes show. The modification time of the folder around it is the time of its last use.
 const TMP: &str = "tmp";
-/// Beside it, while it is full.
+/// An entry beside it, while it is full.
 const FULL: &str = "full";
-/// After so many seconds without use a home goes.
-const KEPT: i64 = 7 * 24 * 3_600;
+/// A home that was not used for so many seconds is removed.
+const MAX_UNUSED_SECONDS: i64 = 7 * 24 * 3_600;
 
 /// The homes of one workspace.
 pub struct Homes {
     folder: OwnedFd,
     path: PathBuf,
-    dropped: Dropped,
+    dropped: RemovalQueue,
 }
 
 /// The home of one chat.
@@ -35,17 +35,17 @@ pub struct Home {
 }
 
 impl Home {
-    /// The part that agents see.
+    /// The part that boxes show.
     pub fn tmp(&self) -> PathBuf {
         self.path.join(TMP)
     }
 
-    /// Whether the last command that was looked at left it full.
+    /// Whether it was full after the last command that was checked.
     pub fn was_full(&self) -> bool {
         rustix::fs::statat(&self.folder, FULL, AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
 
-    /// Notes whether it is.
+    /// Records whether it is full.
     pub fn note_full(&self, is_full: bool) -> Result<()> {
         let noted = match is_full {
             true => rustix::fs::mkdirat(&self.folder, FULL, Mode::RWXU),
@@ -65,12 +65,12 @@ impl Home {
 
 impl Homes {
     /// Opens (or makes) the folder of the homes.
-    pub fn open(state: &Path, dropped: &Dropped) -> Result<Self> {
+    pub fn open(state: &Path, dropped: &RemovalQueue) -> Result<Self> {
         let folder = open_in_data(state, FOLDER)?;
         Ok(Self { folder, path: state.join(FOLDER), dropped: dropped.clone() })
     }
 
-    /// The home of a chat, made if it has none. It counts as used now.
+    /// The home of a chat, made if it is missing; its last use is now.
     pub fn of(&self, chat: ChatId, now: Timestamp) -> Result<Home> {
         let name = chat.to_string();
         let made = || {
@@ -85,11 +85,12 @@ impl Homes {
         Ok(Home { folder, path: self.path.join(name) })
     }
 
-    /// Removes those that nobody used for a week.
+    /// Removes the homes that were not used for a week.
     pub fn sweep(&self, now: Timestamp) -> Result<()> {
         for (name, kind) in entries_in(&self.folder).map_err(unusable)? {
             let Ok(name) = String::from_utf8(name) else { continue };
-            if kind == RawType::Directory && self.last_used(&name) + KEPT < now.as_millis() / 1_000
+            if kind == RawType::Directory
+                && self.last_used(&name) + MAX_UNUSED_SECONDS < now.as_millis() / 1_000
             {
                 self.dropped.take(&self.folder, &name);
             }
@@ -97,9 +98,9 @@ impl Homes {
         Ok(())
     }
 
-    /// In seconds, as the file system counts them. What cannot be looked at is left alone.
+    /// The time of a home's last use, in seconds. A home whose metadata cannot be read counts as in use.
     fn last_used(&self, name: &str) -> i64 {
         let stat = rustix::fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW);
-        stat.map_or(i64::MAX - KEPT, |stat| stat.st_mtime)
+        stat.map_or(i64::MAX - MAX_UNUSED_SECONDS, |stat| stat.st_mtime)
     }
 }

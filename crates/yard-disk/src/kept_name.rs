@@ -1,39 +1,39 @@
-//! The names of kept files: the only place that writes and reads them. It opens no file.
+//! Makes and parses the names of kept files. No other module knows their form, and this one opens no file.
 
 use yard_core::{ContentHash, RunId, VersionId};
 use yard_store::{KeptFile, Retention};
 
-/// Between the content and the run in the name of a file of build output.
-const MADE_BY: &str = "-output-";
+/// Separates the content's hash from the run's id in the name of a file of build output.
+const OUTPUT_SEPARATOR: &str = "-output-";
 
 /// A displaced file that becomes a version.
 pub fn of_version(version: VersionId) -> KeptFile {
     KeptFile { name: version.to_string(), retention: Retention::Keep }
 }
 
-/// A copy that becomes a version. The hash tells a sweep whose content it is, should its step never come.
+/// A copy that becomes a version. If its step is never recorded, a sweep reads the content's hash from the name.
 pub fn of_copy(content: &ContentHash, version: VersionId) -> KeptFile {
     KeptFile { name: format!("{content}-{version}"), retention: Retention::Keep }
 }
 
 /// A file of build output.
 pub fn of_build_output(content: &ContentHash, run: RunId) -> KeptFile {
-    KeptFile { name: format!("{content}{MADE_BY}{run}"), retention: Retention::Evictable }
+    KeptFile { name: format!("{content}{OUTPUT_SEPARATOR}{run}"), retention: Retention::Evictable }
 }
 
-/// The content in the name of a copy or of build output.
+/// The content's hash in the name of a copy or of build output.
 pub fn content_in(name: &str) -> Option<ContentHash> {
     name.split('-').next()?.parse().ok()
 }
 
-/// The run in the name of build output.
+/// The run's id in the name of build output.
 pub fn run_in(name: &str) -> Option<RunId> {
-    let (content, run) = name.split_once(MADE_BY)?;
+    let (content, run) = name.split_once(OUTPUT_SEPARATOR)?;
     content.parse::<ContentHash>().ok()?;
     run.parse().ok()
 }
 
-/// How long a kept file of that name stays.
+/// The retention of the kept file with that name.
 pub fn retention_of(name: &str) -> Retention {
     if run_in(name).is_some() { Retention::Evictable } else { Retention::Keep }
 }

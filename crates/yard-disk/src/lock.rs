@@ -1,10 +1,9 @@
-//! The files that several processes on one root share: the workspace's lock, the presence of living
-//! processes, and the mark of what was applied to the disk.
+//! The files that all processes on one workspace share: the workspace's lock, the presence lock, and the applied mark.
 //!
-//! The mark is the *name* of an empty file, `applied.<step>.<boot>`, and moving it is one rename. Within
-//! one boot the page cache keeps it, whatever happens to the process. After a power loss it may be behind,
-//! but never ahead: a journalling file system makes renames durable in the order in which they happened, so
-//! that whatever the mark covers was renamed into place for good.
+//! The mark is the *name* of an empty file, `applied.<step>.<boot>`, and moving it is one rename. Within one boot the
+//! page cache has it, whatever happens to the process. After a power loss it may be behind, but never ahead: a
+//! journalling file system makes renames durable in the order in which they happened, so that every file that the mark
+//! covers was put in place durably.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -24,10 +23,10 @@ use crate::folders::{names_in, open_file, open_folder, state_unusable};
 
 /// How the name of the mark begins.
 const APPLIED: &str = "applied.";
-/// A listing may miss a name that is renamed while it is read.
-const LISTINGS: usize = 8;
+/// How often the folder is listed, because a listing may miss a name that is renamed meanwhile.
+const MAX_LISTINGS: usize = 8;
 /// The mark of versions before 0.2: a file with boot and step in it.
-const FORMER_APPLIED: &str = "applied";
+const OLD_APPLIED: &str = "applied";
 /// First pause between two tries for a lock that another process holds.
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 /// Longest pause.
@@ -36,22 +35,22 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(2);
 /// The shared files of one workspace.
 pub struct Locks {
     lock: File,
-    /// The system gives the lock to a process, however many of its threads ask: this is who of them has it.
+    /// Whether a thread of this process has the lock, because the system's lock belongs to the process.
     taken: AtomicBool,
-    /// The same once more: who looks through it holds nothing that this process has locked.
-    glance: File,
+    /// The lock file opened once more, to test the lock without taking it.
+    test: File,
     presence: File,
     state: OwnedFd,
-    /// The mark as this process knew it last. Another process may have moved it since.
+    /// The mark as this process read it last. Another process may have moved it since.
     applied: Mutex<Option<Mark>>,
 }
 
-/// The workspace's lock, held. Dropped, it is free.
+/// The workspace's lock, until this is dropped.
 pub struct WorkspaceLock<'a>(&'a Locks);
 
 impl Drop for WorkspaceLock<'_> {
     fn drop(&mut self) {
-        // Closing the file or the end of the process would free it too.
+        // If this fails, closing the file or the end of the process frees the lock.
         let _ = rustix::fs::flock(&self.0.lock, FlockOperation::Unlock);
         self.0.taken.store(false, Ordering::Release);
     }
@@ -70,18 +69,18 @@ impl Locks {
                 .open(state.join(name))
                 .map_err(state_unusable)
         };
-        let (lock, glance) = (open("lock")?, open("lock")?);
+        let (lock, test) = (open("lock")?, open("lock")?);
         let presence = open("presence")?;
         let folder = open_folder(rustix::fs::CWD, state.as_os_str());
         let state = folder.map_err(state_unusable)?;
         let (taken, applied) = (AtomicBool::new(false), Mutex::default());
-        Ok(Self { lock, taken, glance, presence, state, applied })
+        Ok(Self { lock, taken, test, presence, state, applied })
     }
 
-    /// Whether nobody changes anything at the moment, in this process or another.
+    /// Whether no thread of any process has the lock at the moment.
     pub fn is_free(&self) -> bool {
-        let free = rustix::fs::flock(&self.glance, FlockOperation::NonBlockingLockShared).is_ok();
-        free && rustix::fs::flock(&self.glance, FlockOperation::Unlock).is_ok()
+        let free = rustix::fs::flock(&self.test, FlockOperation::NonBlockingLockShared).is_ok();
+        free && rustix::fs::flock(&self.test, FlockOperation::Unlock).is_ok()
     }
 
     /// Takes the workspace's lock, waiting for other threads and processes as long as the call may take.
@@ -110,37 +109,38 @@ impl Locks {
         }
     }
 
-    /// Whether this is the only living process on the workspace. Asked by whoever holds the
-    /// workspace's lock: else two could wait for each other, one for the lock, one in [`Locks::share`].
+    /// Takes the presence lock exclusively, if this is the only process on the workspace; returns whether it is. The
+    /// caller holds the workspace's lock: else two processes could wait for each other, one for that lock, the other in
+    /// [`Locks::share`].
     pub fn enter(&self) -> bool {
         rustix::fs::flock(&self.presence, FlockOperation::NonBlockingLockExclusive).is_ok()
     }
 
-    /// Lets other processes in, while this one is present.
+    /// Takes the presence lock together with other processes.
     pub fn share(&self) -> Result<()> {
         rustix::fs::flock(&self.presence, FlockOperation::LockShared).map_err(state_unusable)
     }
 
-    /// Up to which step everything was applied to the disk; `None` if nothing ever was. For whoever does not
-    /// hold the workspace's lock the answer may be old.
+    /// The step up to which all steps were applied to the disk; `None` before the first. Without the workspace's lock
+    /// the result may be outdated.
     pub fn applied(&self) -> Result<Option<Mark>> {
-        let mut known = self.applied.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(mark) = *known
+        let mut cached = self.applied.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(mark) = *cached
             && self.has(&mark_name(mark))
         {
             return Ok(Some(mark));
         }
         let mut found = None;
-        for _ in 0..LISTINGS {
+        for _ in 0..MAX_LISTINGS {
             found = self.find_applied().map_err(state_unusable)?;
-            if found.is_some() || known.is_none() {
+            if found.is_some() || cached.is_none() {
                 break;
             }
         }
-        *known = found;
+        *cached = found;
         match found {
             Some(mark) => Ok(Some(mark)),
-            None => self.former_applied(),
+            None => self.old_applied(),
         }
     }
 
@@ -153,8 +153,8 @@ impl Locks {
         Ok(names.iter().filter_map(|name| parse_mark(name)).max_by_key(|mark| mark.seq))
     }
 
-    fn former_applied(&self) -> Result<Option<Mark>> {
-        let file = match open_file(&self.state, FORMER_APPLIED) {
+    fn old_applied(&self) -> Result<Option<Mark>> {
+        let file = match open_file(&self.state, OLD_APPLIED) {
             Ok(file) => file,
             Err(Errno::NOENT) => return Ok(None),
             Err(errno) => return Err(state_unusable(errno)),
@@ -173,29 +173,29 @@ impl Locks {
 
     /// Moves the mark. The caller holds the workspace's lock.
     pub fn set_applied(&self, mark: Mark) -> Result<()> {
-        let mut known = self.applied.lock().unwrap_or_else(PoisonError::into_inner);
-        let told = state_unusable;
-        let former = match *known {
+        let mut cached = self.applied.lock().unwrap_or_else(PoisonError::into_inner);
+        let to_fault = state_unusable;
+        let former = match *cached {
             Some(former) if self.has(&mark_name(former)) => Some(former),
-            _ => self.find_applied().map_err(told)?,
+            _ => self.find_applied().map_err(to_fault)?,
         };
         match former {
             Some(former) if former == mark => {}
             Some(former) => {
                 let (from, to) = (mark_name(former), mark_name(mark));
-                rustix::fs::renameat(&self.state, from, &self.state, to).map_err(told)?;
+                rustix::fs::renameat(&self.state, from, &self.state, to).map_err(to_fault)?;
             }
             None => {
                 let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC;
                 let mode = Mode::from_raw_mode(0o600);
-                rustix::fs::openat(&self.state, mark_name(mark), flags, mode).map_err(told)?;
-                match rustix::fs::unlinkat(&self.state, FORMER_APPLIED, AtFlags::empty()) {
+                rustix::fs::openat(&self.state, mark_name(mark), flags, mode).map_err(to_fault)?;
+                match rustix::fs::unlinkat(&self.state, OLD_APPLIED, AtFlags::empty()) {
                     Ok(()) | Err(Errno::NOENT) => {}
-                    Err(errno) => return Err(told(errno)),
+                    Err(errno) => return Err(to_fault(errno)),
                 }
             }
         }
-        *known = Some(mark);
+        *cached = Some(mark);
         Ok(())
     }
 }
@@ -237,18 +237,18 @@ mod tests {
         let mut bytes = [0; 24];
         bytes[..16].copy_from_slice(&5_u128.to_le_bytes());
         bytes[16..].copy_from_slice(&3_u64.to_le_bytes());
-        std::fs::write(state.path().join(FORMER_APPLIED), bytes).unwrap();
+        std::fs::write(state.path().join(OLD_APPLIED), bytes).unwrap();
         let locks = Locks::open(state.path()).unwrap();
         assert_eq!(locks.applied().unwrap(), Some(Mark { seq: 3, boot: 5 }));
         locks.set_applied(Mark { seq: 4, boot: 5 }).unwrap();
         assert_eq!(locks.applied().unwrap(), Some(Mark { seq: 4, boot: 5 }));
-        assert!(!state.path().join(FORMER_APPLIED).exists());
+        assert!(!state.path().join(OLD_APPLIED).exists());
     }
 
     #[test]
     fn the_lock_is_held_by_one_thread_of_one_process() {
         let state = tempfile::tempdir().unwrap();
-        // As two processes have it: each has files of its own.
+        // Each has files of its own, as two processes do.
         let (ours, theirs) =
             (Locks::open(state.path()).unwrap(), Locks::open(state.path()).unwrap());
         let held = ours.try_acquire().unwrap();

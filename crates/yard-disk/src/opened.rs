@@ -1,4 +1,4 @@
-//! Folders that agents made, with whatever mode they gave them: open to look at, and closed again afterwards.
+//! Opens folders that agents made unreadable, and restores their mode afterwards.
 
 use std::os::fd::OwnedFd;
 
@@ -7,19 +7,19 @@ use rustix::io::Errno;
 
 use crate::folders::{entries_in, open_existing};
 
-/// What is nested deeper is not counted.
-const DEEPEST: usize = 100;
+/// Entries that are nested deeper are not counted.
+const MAX_DEPTH: usize = 100;
 
-type Done<T> = std::result::Result<T, Errno>;
+type DiskResult<T> = std::result::Result<T, Errno>;
 
-/// A folder that is open to its owner for as long as this lives, whatever its mode is.
+/// A folder that its owner can read and change until this is dropped, whatever its mode is.
 pub(super) struct Opened {
     pub(super) folder: OwnedFd,
     mode: Mode,
 }
 
 impl Opened {
-    pub(super) fn at(parent: &OwnedFd, name: &[u8]) -> Done<Self> {
+    pub(super) fn at(parent: &OwnedFd, name: &[u8]) -> DiskResult<Self> {
         let stat = rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
         let mode = Mode::from_raw_mode(stat.st_mode & 0o7777);
         if !mode.contains(Mode::RWXU) {
@@ -32,14 +32,14 @@ impl Opened {
 impl Drop for Opened {
     fn drop(&mut self) {
         if !self.mode.contains(Mode::RWXU) {
-            // It stays open, and what is in it is the same.
+            // If this fails, the folder stays readable, and its contents are the same.
             let _ = rustix::fs::fchmod(&self.folder, self.mode);
         }
     }
 }
 
-/// How many bytes of the disk what is in a folder takes.
-pub(super) fn size_of(folder: &OwnedFd) -> Done<u64> {
+/// How many bytes of the disk the contents of a folder take.
+pub(super) fn size_of(folder: &OwnedFd) -> DiskResult<u64> {
     let mut total = 0;
     let mut above: Vec<Opened> = Vec::new();
     let mut rest: Vec<Vec<Vec<u8>>> = vec![names_of(folder)?];
@@ -53,7 +53,7 @@ pub(super) fn size_of(folder: &OwnedFd) -> Done<u64> {
         let stat = rustix::fs::statat(here, &name[..], AtFlags::SYMLINK_NOFOLLOW)?;
         total += u64::try_from(stat.st_blocks).unwrap_or(0) * 512 + 256;
         let is_folder = RawType::from_raw_mode(stat.st_mode) == RawType::Directory;
-        if is_folder && above.len() < DEEPEST {
+        if is_folder && above.len() < MAX_DEPTH {
             let inside = Opened::at(here, &name)?;
             rest.push(names_of(&inside.folder)?);
             above.push(inside);
@@ -62,6 +62,6 @@ pub(super) fn size_of(folder: &OwnedFd) -> Done<u64> {
     Ok(total)
 }
 
-fn names_of(folder: &OwnedFd) -> Done<Vec<Vec<u8>>> {
+fn names_of(folder: &OwnedFd) -> DiskResult<Vec<Vec<u8>>> {
     Ok(entries_in(folder)?.into_iter().map(|(name, _)| name).collect())
 }

@@ -1,6 +1,6 @@
-//! Which processes have the workspace open: a locked file for each, in the state folder. Whoever claimed
-//! something in the store is alive for as long as its file is locked; the system frees the lock when the
-//! process ends, however it ends. It decides nothing: what becomes of a claim is decided above.
+//! The processes that have the workspace open: a locked file for each, in the state folder. A process that claimed
+//! an approval in the store is alive as long as its file is locked; the system frees the lock when the process ends.
+//! What becomes of the claims of ended processes is decided in the layers above.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -13,25 +13,25 @@ use yard_core::{ProcessId, Result, World};
 
 use crate::folders::state_unusable;
 
-/// How the name of a file begins that is not locked yet.
-const UNFINISHED: &str = ".new-";
+/// The prefix of the name of a file that is not locked yet.
+const UNLOCKED_PREFIX: &str = ".new-";
 
 /// The processes of one workspace, and this one among them.
 pub struct Processes {
     folder: PathBuf,
-    /// This process, once it had to be known to others. The file is locked while it is open.
+    /// This process, once it has a file, which is locked while it is open.
     own: Mutex<Option<(ProcessId, File)>>,
 }
 
 impl Processes {
-    /// Those that are known in the workspace's state folder. Nothing is made yet.
+    /// The processes with a file in the workspace's state folder. No file is made yet.
     pub fn new(state: &Path) -> Self {
         Self { folder: state.join("processes"), own: Mutex::default() }
     }
 
-    /// This process. From now on others can tell whether it is alive.
+    /// The id of this process. From now on other processes can see whether it is alive.
     pub fn own(&self, world: &dyn World) -> Result<ProcessId> {
-        let mut own = self.known();
+        let mut own = self.lock_own();
         if let Some((id, _)) = &*own {
             return Ok(*id);
         }
@@ -41,22 +41,22 @@ impl Processes {
         Ok(id)
     }
 
-    fn known(&self) -> MutexGuard<'_, Option<(ProcessId, File)>> {
+    fn lock_own(&self) -> MutexGuard<'_, Option<(ProcessId, File)>> {
         self.own.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a process that was known under this id still has the workspace open.
+    /// Whether the process with this id still has the workspace open.
     pub fn is_alive(&self, id: ProcessId) -> bool {
-        let is_own = self.known().as_ref().is_some_and(|(own, _)| *own == id);
+        let is_own = self.lock_own().as_ref().is_some_and(|(own, _)| *own == id);
         is_own || is_locked(&self.file(id))
     }
 
-    /// Makes the file of this process: locked before it has its name, so that nobody takes it for that of a
+    /// Makes the file of this process. It is locked before it gets its name, so that it never looks like the file of a
     /// process that ended.
     fn enter(&self, id: ProcessId) -> io::Result<File> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
         self.sweep();
-        let unfinished = self.folder.join(format!("{UNFINISHED}{id}"));
+        let unfinished = self.folder.join(format!("{UNLOCKED_PREFIX}{id}"));
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished)?;
         rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
         fs::rename(&unfinished, self.file(id))?;
@@ -66,7 +66,7 @@ impl Processes {
     /// Removes the files of processes that ended.
     fn sweep(&self) {
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
-            let is_finished = !entry.file_name().to_string_lossy().starts_with(UNFINISHED);
+            let is_finished = !entry.file_name().to_string_lossy().starts_with(UNLOCKED_PREFIX);
             if is_finished && !is_locked(&entry.path()) {
                 let _ = fs::remove_file(entry.path());
             }
@@ -80,15 +80,15 @@ impl Processes {
 
 impl Drop for Processes {
     fn drop(&mut self) {
-        let own = self.known().take();
+        let own = self.lock_own().take();
         if let Some((id, _file)) = own {
             let _ = fs::remove_file(self.file(id));
         }
     }
 }
 
-/// Whether somebody holds the lock of a file. One that cannot be opened for another reason than that it is
-/// gone counts as held: taking somebody for dead who is not would do things twice.
+/// Whether a process has locked a file. A file that exists and cannot be opened counts as locked: treating a living
+/// process as ended would do things twice.
 fn is_locked(path: &Path) -> bool {
     match OpenOptions::new().read(true).open(path) {
         Ok(file) => rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared).is_err(),

@@ -1,6 +1,5 @@
-//! Unix sockets in the data folder, by which other processes of the same user reach a terminal that runs. They are
-//! bound and connected through the open folder: the path of a data folder may be longer than the kernel takes
-//! for a socket.
+//! Unix sockets in the data folder, by which other processes of the same user connect to a running terminal. They are
+//! bound and connected through the handle of the folder, because its path may be too long for the address of a socket.
 
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
@@ -16,18 +15,18 @@ use yard_core::Result;
 
 use crate::folders::{entries_in, open_in_data, rename_new, unusable};
 
-/// The folder of the data folder that they are in.
+/// The folder of all sockets, in the data folder.
 const FOLDER: &str = "ports";
-/// How a name begins under which nobody listens yet.
-const MAKING: &str = "new-";
-/// Who may wait to be accepted.
-const WAITING: i32 = 64;
+/// The prefix of the name of a socket that does not listen yet.
+const UNBOUND_PREFIX: &str = "new-";
+/// Connections that may wait to be accepted.
+const BACKLOG: i32 = 64;
 
-/// The sockets of one workspace. A copy is the same ones.
+/// The sockets of one workspace. A clone shares the folder.
 #[derive(Clone, Debug)]
 pub struct Sockets(Arc<OwnedFd>);
 
-/// A socket that is listened on. Its name goes with it.
+/// A listening socket. Its name is removed when this is dropped.
 pub struct Bound {
     /// The socket.
     pub listener: UnixListener,
@@ -48,7 +47,7 @@ impl Sockets {
         Ok(Self(Arc::new(folder)))
     }
 
-    /// The same, where nothing is to be made; nothing, if no workspace was opened here.
+    /// As [`Sockets::open`], without making anything; `None` if no workspace was opened here.
     pub fn open_existing(state: &Path) -> Result<Option<Self>> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match rustix::fs::open(state.join(FOLDER), flags, Mode::empty()) {
@@ -58,15 +57,15 @@ impl Sockets {
         }
     }
 
-    /// Listens under a name that nobody else has.
+    /// Listens under a name, which must be free.
     pub fn bind(&self, name: &str) -> io::Result<Bound> {
         let socket = socket()?;
-        // Whoever finds a name that nobody listens under removes it.
-        let making = format!("{MAKING}{name}");
-        rustix::net::bind(&socket, &self.address(&making)?)?;
-        rustix::net::listen(&socket, WAITING)?;
-        if let Err(errno) = rename_new(&self.0, &making, &self.0, name) {
-            self.remove(&making);
+        // Another process would remove a name under which no process listens, so the socket gets its name last.
+        let unbound_name = format!("{UNBOUND_PREFIX}{name}");
+        rustix::net::bind(&socket, &self.address(&unbound_name)?)?;
+        rustix::net::listen(&socket, BACKLOG)?;
+        if let Err(errno) = rename_new(&self.0, &unbound_name, &self.0, name) {
+            self.remove(&unbound_name);
             return Err(errno.into());
         }
         let listener = UnixListener::from(socket);
@@ -75,8 +74,8 @@ impl Sockets {
         Ok(bound)
     }
 
-    /// Connects to who listens under a name, which waits for the other side for as long as `time`. A name that a
-    /// crash left is removed.
+    /// Connects to the process that listens under a name; reads and writes time out after `time`. A name that a crash
+    /// left is removed.
     pub fn connect(&self, name: &str, time: Duration) -> io::Result<UnixStream> {
         let socket = UnixStream::from(socket()?);
         socket.set_read_timeout(Some(time))?;
@@ -97,7 +96,7 @@ impl Sockets {
         let names = entries_in(&self.0)?.into_iter();
         let mut names: Vec<String> =
             names.filter_map(|(name, _)| String::from_utf8(name).ok()).collect();
-        names.retain(|name| !name.starts_with(MAKING));
+        names.retain(|name| !name.starts_with(UNBOUND_PREFIX));
         names.sort_unstable();
         Ok(names)
     }
@@ -107,7 +106,7 @@ impl Sockets {
     }
 
     fn remove(&self, name: &str) {
-        // One that is gone already is what is wanted.
+        // The name may be removed already.
         let _ = rustix::fs::unlinkat(&self.0, name, AtFlags::empty());
     }
 }
@@ -137,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_a_crash_left_goes_when_somebody_connects() {
+    fn a_name_that_a_crash_left_is_removed_by_the_next_connect() {
         let state = tempfile::tempdir().unwrap();
         let sockets = Sockets::open(state.path()).unwrap();
         let socket = socket().unwrap();

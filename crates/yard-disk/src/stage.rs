@@ -1,11 +1,11 @@
-//! The staging folder, in which changes are prepared and to which displaced files go. It is on the root's
-//! own file system, so that putting a file in its place is one rename: in the data folder when that is on
-//! the same file system, else under the reserved name inside the root.
+//! The staging folder, in which new files are prepared and to which displaced entries are moved. It is on the root's
+//! file system, so that a staged file is put in place by one rename: in the data folder if that is on the same file
+//! system, else under the reserved name inside of the root.
 
-mod aside;
 mod kept;
 mod placing;
-mod whole;
+mod quarantine;
+mod verified;
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -21,7 +21,7 @@ use yard_core::path::RESERVED_NAME;
 use yard_core::{Fault, FaultCode, FileId, Result, StepId, Subject, WsPath};
 use yard_store::{Retention, Signature};
 
-use crate::beneath::{Disk, DiskCall};
+use crate::disk::{Disk, DiskCall};
 use crate::faults::{errno_of, stage_fault, write_fault};
 use crate::folders::{create_file, names_in, open_existing, open_file, open_folder};
 use crate::kept_name::retention_of;
@@ -44,72 +44,71 @@ pub struct Stage {
     spares: AtomicBool,
     /// Some of them are new since [`Stage::take_new_spares`] was last called.
     new_spares: AtomicBool,
-    /// Entries that a crash left and that recovery could not restore.
+    /// The quarantine.
     aside: OwnedFd,
     /// The data folder is on the root's file system.
     beside_data: bool,
-    /// Kept files that were found to be undamaged, with their signatures at that time.
-    whole: Mutex<HashMap<String, Signature>>,
+    /// Kept files that were verified, with their signatures at that time.
+    verified: Mutex<HashMap<String, Signature>>,
 }
 
-/// A file or link that is ready to be put in its place. Dropped before that, it is removed.
+/// A file or link that is ready to be put in place. If it is dropped before, it is removed.
 pub struct Staged {
     stage: Arc<Stage>,
     name: String,
-    /// How it looks.
+    /// Its metadata.
     pub stat: EntryStat,
     placed: bool,
 }
 
 /// The file that a staged one is going to replace, and the step that does it.
 #[derive(Clone, Copy, Debug)]
-pub struct Taking {
+pub struct Replaces {
     /// The file.
     pub file: FileId,
     /// The step.
     pub step: StepId,
 }
 
-/// What a staged file shall be.
+/// The mode, owner and name of a staged file.
 #[derive(Clone, Copy, Debug)]
-pub struct Shape {
-    /// Its mode; `None` is what a new file gets here.
+pub struct StagedAttributes {
+    /// Its mode; `None` is the usual mode of a new file.
     pub mode: Option<u32>,
     /// Owner and group of the file that it replaces.
     pub owner: Option<(u32, u32)>,
-    /// The file that it replaces, where that is known: the staged file then gets at once the name under
-    /// which the displaced file is found again after a crash.
-    pub taking: Option<Taking>,
+    /// The file that it replaces, where that is known: the staged file then gets the name under which recovery finds
+    /// the displaced file after a crash.
+    pub taking: Option<Replaces>,
 }
 
 impl Stage {
     /// Opens (or makes) the staging folder of a workspace.
     pub fn open(disk: &Disk, state: &Path, unique: u128) -> Result<Self> {
-        let fault = |errno: Errno| {
+        let to_fault = |errno: Errno| {
             Fault::new(FaultCode::Io, format!("the staging folder cannot be used: {errno}"))
         };
-        let data = open_folder(rustix::fs::CWD, state.as_os_str()).map_err(fault)?;
-        let beside_data = same_mount(&data, &disk.root).map_err(fault)?;
+        let data = open_folder(rustix::fs::CWD, state.as_os_str()).map_err(to_fault)?;
+        let beside_data = same_mount(&data, &disk.root).map_err(to_fault)?;
         let home = if beside_data {
             data
         } else {
             match open_folder(disk.root.as_fd(), RESERVED_NAME) {
-                // Nothing can be changed in such a root, and so nothing is staged for it: it can still
-                // be read.
+                // Such a root can only be read, so nothing will be staged for it.
                 Err(Errno::ROFS | Errno::ACCESS | Errno::PERM) => data,
-                opened => opened.map_err(fault)?,
+                opened => opened.map_err(to_fault)?,
             }
         };
-        let folder = open_folder(home.as_fd(), "stage").map_err(fault)?;
-        let kept = open_folder(home.as_fd(), "kept").map_err(fault)?;
-        let aside = open_folder(home.as_fd(), "leftovers").map_err(fault)?;
-        let device = EntryStat::of(&folder).map_err(fault)?.device;
+        let folder = open_folder(home.as_fd(), "stage").map_err(to_fault)?;
+        let kept = open_folder(home.as_fd(), "kept").map_err(to_fault)?;
+        let aside = open_folder(home.as_fd(), "leftovers").map_err(to_fault)?;
+        let device = EntryStat::of(&folder).map_err(to_fault)?.device;
         let prefix = format!("{unique:032x}");
         let is_evictable = |name: &String| retention_of(name) == Retention::Evictable;
         let spares = names_in(&kept).unwrap_or_default().iter().any(is_evictable);
         let new_spares = AtomicBool::new(spares);
         let (next, spares) = (AtomicU64::new(0), AtomicBool::new(spares));
-        let whole = Mutex::default();
+        let verified = Mutex::default();
         Ok(Self {
             folder,
             kept,
@@ -120,7 +119,7 @@ impl Stage {
             new_spares,
             aside,
             beside_data,
-            whole,
+            verified,
         })
     }
 
@@ -134,14 +133,14 @@ impl Stage {
         Ok(EntryStat::of(folder)?.device == self.device)
     }
 
-    /// A fault if entries of that folder could not be changed by this process.
+    /// Fails if this process cannot change entries of that folder.
     pub fn check_writable(&self, disk: &Disk, folder: &WsPath) -> Result<()> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW;
-        let told = |errno| write_fault(errno, folder);
-        let handle = disk.open_beneath(folder, flags).map_err(told)?;
+        let to_fault = |errno| write_fault(errno, folder);
+        let handle = disk.open_beneath(folder, flags).map_err(to_fault)?;
         let access = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
-        rustix::fs::accessat(&handle, ".", access, AtFlags::EACCESS).map_err(told)?;
-        if self.is_beside(&handle).map_err(told)? {
+        rustix::fs::accessat(&handle, ".", access, AtFlags::EACCESS).map_err(to_fault)?;
+        if self.is_beside(&handle).map_err(to_fault)? {
             return Ok(());
         }
         let message = format!(
@@ -154,17 +153,17 @@ impl Stage {
         format!("{}-{}", self.prefix, self.next.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// The name of a file that takes `file`'s place, or was taken out of it: what a crash leaves under
-    /// it is found by [`Stage::leftovers`] and read by [`Displaced::file`] and [`Displaced::step`].
+    /// The name of a staged file that replaces `file`, and then of the displaced file: after a crash
+    /// [`Stage::leftovers`] finds it, and [`Displaced::file`] and [`Displaced::step`] parse it.
     fn swap_name(&self, file: FileId, step: Option<StepId>) -> String {
         let step = step.map_or_else(String::new, |step| format!(".{step}"));
         format!("{}.{file}{step}{SWAPPED}", self.fresh_name())
     }
 
-    /// The name of a staged file of that shape.
-    fn name_for(&self, shape: &Shape) -> String {
+    /// The name of a staged file.
+    fn name_for(&self, shape: &StagedAttributes) -> String {
         match shape.taking {
-            Some(Taking { file, step }) => self.swap_name(file, Some(step)),
+            Some(Replaces { file, step }) => self.swap_name(file, Some(step)),
             None => self.fresh_name(),
         }
     }
@@ -179,9 +178,9 @@ impl Stage {
         Ok((Unfinished { stage: Arc::clone(self), name: Some(name) }, file))
     }
 
-    /// Removes files that crashed processes left. The caller made sure that no other process is alive.
+    /// Removes files that crashed processes left. The caller makes sure that no other process uses the folder.
     pub fn sweep(&self) {
-        // A file that cannot be removed now does no harm, and the next sweep tries again.
+        // A file that cannot be removed now is harmless, and the next sweep tries again.
         let _ = self.try_sweep();
     }
 
@@ -194,19 +193,19 @@ impl Stage {
         Ok(())
     }
 
-    /// Writes a file that can be put in its place later.
+    /// Stages a file with these bytes.
     pub fn file(
         self: &Arc<Self>,
         disk: &Disk,
         bytes: &[u8],
-        shape: &Shape,
+        shape: &StagedAttributes,
         path: &WsPath,
     ) -> Result<Staged> {
-        let fault = |errno| stage_fault(errno, path);
-        disk.probe(DiskCall::Stage).map_err(fault)?;
-        let (guard, mut file) = self.begin(self.name_for(shape), 0o666).map_err(fault)?;
-        file.write_all(bytes).map_err(|error| fault(errno_of(&error)))?;
-        let stat = self.set_owner_and_mode(&file, shape).map_err(fault)?;
+        let to_fault = |errno| stage_fault(errno, path);
+        disk.probe(DiskCall::Stage).map_err(to_fault)?;
+        let (guard, mut file) = self.begin(self.name_for(shape), 0o666).map_err(to_fault)?;
+        file.write_all(bytes).map_err(|error| to_fault(errno_of(&error)))?;
+        let stat = self.set_owner_and_mode(&file, shape).map_err(to_fault)?;
         Ok(guard.finish(stat))
     }
 
@@ -215,7 +214,7 @@ impl Stage {
     fn set_owner_and_mode(
         &self,
         file: &File,
-        shape: &Shape,
+        shape: &StagedAttributes,
     ) -> std::result::Result<EntryStat, Errno> {
         let stat = EntryStat::of(file)?;
         let chown = shape.owner.filter(|owner| *owner != stat.owner);
@@ -239,23 +238,23 @@ impl Stage {
         }
     }
 
-    /// A staged file whose bytes arrive piece by piece.
+    /// Begins a staged file whose bytes arrive in pieces.
     pub fn incoming(self: &Arc<Self>, disk: &Disk) -> Result<Incoming> {
-        let fault = |errno| stage_fault(errno, &WsPath::root());
-        disk.probe(DiskCall::Stage).map_err(fault)?;
-        // No other user may read a file that has no place yet.
-        let (guard, file) = self.begin(self.fresh_name(), 0o600).map_err(fault)?;
+        let to_fault = |errno| stage_fault(errno, &WsPath::root());
+        disk.probe(DiskCall::Stage).map_err(to_fault)?;
+        // No other user may read a file before it is put in place.
+        let (guard, file) = self.begin(self.fresh_name(), 0o600).map_err(to_fault)?;
         Ok(Incoming { guard, file })
     }
 
-    /// Makes a link that can be put in its place later.
+    /// Stages a link.
     pub fn link(self: &Arc<Self>, disk: &Disk, target: &[u8], path: &WsPath) -> Result<Staged> {
-        let fault = |errno| stage_fault(errno, path);
-        disk.probe(DiskCall::Stage).map_err(fault)?;
+        let to_fault = |errno| stage_fault(errno, path);
+        disk.probe(DiskCall::Stage).map_err(to_fault)?;
         let name = self.fresh_name();
-        rustix::fs::symlinkat(target, &self.folder, &name).map_err(fault)?;
+        rustix::fs::symlinkat(target, &self.folder, &name).map_err(to_fault)?;
         let guard = Unfinished { stage: Arc::clone(self), name: Some(name) };
-        let stat = EntryStat::at(&self.folder, guard.name().as_bytes()).map_err(fault)?;
+        let stat = EntryStat::at(&self.folder, guard.name().as_bytes()).map_err(to_fault)?;
         Ok(guard.finish(stat))
     }
 
@@ -263,7 +262,7 @@ impl Stage {
         EntryStat::at(&self.folder, name)
     }
 
-    /// Makes everything that is staged and kept durable.
+    /// Makes all staged and kept files durable.
     pub fn flush(&self) -> Result<()> {
         let flush = || rustix::fs::syncfs(open_existing(&self.folder, ".")?);
         flush().map_err(|errno| write_fault(errno, &WsPath::root()))
@@ -273,19 +272,19 @@ impl Stage {
         names_in(&self.folder)
     }
 
-    /// A file of a layer, staged to be put in its place: the file itself with its times, which its layer
-    /// shows too until that is dropped; a copy where the layer is on another file system.
+    /// Stages a file of an overlay layer: the file itself with its times, which stays in the layer, too; a copy if the
+    /// layer is on another file system.
     pub fn adopt(
         self: &Arc<Self>,
         disk: &Disk,
         layer: &Disk,
-        shape: &Shape,
+        shape: &StagedAttributes,
         path: &WsPath,
     ) -> Result<Staged> {
-        let fault = |errno| write_fault(errno, path);
-        disk.probe(DiskCall::Stage).map_err(fault)?;
+        let to_fault = |errno| write_fault(errno, path);
+        disk.probe(DiskCall::Stage).map_err(to_fault)?;
         let (source, _) = layer.open_listed(path)?;
-        let (parent, own) = layer.parent_of(path).map_err(fault)?;
+        let (parent, own) = layer.parent_of(path).map_err(to_fault)?;
         let name = self.name_for(shape);
         let own = own.as_bytes();
         match rustix::fs::linkat(&parent, own, &self.folder, &name, AtFlags::empty()) {
@@ -293,49 +292,49 @@ impl Stage {
             Err(Errno::XDEV | Errno::MLINK | Errno::PERM) => {
                 return self.copy(disk, source, shape, path);
             }
-            Err(errno) => return Err(fault(errno)),
+            Err(errno) => return Err(to_fault(errno)),
         }
         let guard = Unfinished { stage: Arc::clone(self), name: Some(name) };
-        capabilities::remove(&source).map_err(fault)?;
-        let stat = self.set_owner_and_mode(&source, shape).map_err(fault)?;
+        capabilities::remove(&source).map_err(to_fault)?;
+        let stat = self.set_owner_and_mode(&source, shape).map_err(to_fault)?;
         Ok(guard.finish(stat))
     }
 
-    /// A copy of an open file, staged to be put in its place. File systems that can share the blocks.
+    /// Stages a copy of an open file. File systems that can share the blocks.
     pub fn copy(
         self: &Arc<Self>,
         disk: &Disk,
         source: File,
-        shape: &Shape,
+        shape: &StagedAttributes,
         path: &WsPath,
     ) -> Result<Staged> {
-        let fault = |errno| write_fault(errno, path);
-        disk.probe(DiskCall::Stage).map_err(fault)?;
-        let (guard, mut file) = self.begin(self.fresh_name(), 0o666).map_err(fault)?;
-        holes::copy(&source, &mut file).map_err(|error| fault(errno_of(&error)))?;
-        let stat = self.set_owner_and_mode(&file, shape).map_err(fault)?;
+        let to_fault = |errno| write_fault(errno, path);
+        disk.probe(DiskCall::Stage).map_err(to_fault)?;
+        let (guard, mut file) = self.begin(self.fresh_name(), 0o666).map_err(to_fault)?;
+        holes::copy(&source, &mut file).map_err(|error| to_fault(errno_of(&error)))?;
+        let stat = self.set_owner_and_mode(&file, shape).map_err(to_fault)?;
         Ok(guard.finish(stat))
     }
 }
 
-/// Bytes that arrive piece by piece. Dropped before they are finished, they are removed.
+/// A staged file whose bytes arrive in pieces. If it is dropped before it is finished, it is removed.
 pub struct Incoming {
     guard: Unfinished,
     file: File,
 }
 
 impl Incoming {
-    /// Takes the next bytes.
+    /// Appends bytes.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        let fault = |error: std::io::Error| write_fault(errno_of(&error), &WsPath::root());
-        self.file.write_all(bytes).map_err(fault)
+        let to_fault = |error: std::io::Error| write_fault(errno_of(&error), &WsPath::root());
+        self.file.write_all(bytes).map_err(to_fault)
     }
 
-    /// Flushes what arrived.
+    /// Flushes the file.
     pub fn finish(self) -> Result<Staged> {
-        let fault = |errno| write_fault(errno, &WsPath::root());
-        rustix::fs::fsync(&self.file).map_err(fault)?;
-        let stat = EntryStat::of(&self.file).map_err(fault)?;
+        let to_fault = |errno| write_fault(errno, &WsPath::root());
+        rustix::fs::fsync(&self.file).map_err(to_fault)?;
+        let stat = EntryStat::of(&self.file).map_err(to_fault)?;
         Ok(self.guard.finish(stat))
     }
 }
@@ -352,7 +351,7 @@ impl Staged {
     }
 }
 
-/// A staged file that is still being made: removed unless it is finished.
+/// A staged file that is still being written. Dropping it removes the file, unless it was finished.
 struct Unfinished {
     stage: Arc<Stage>,
     name: Option<String>,
@@ -385,7 +384,7 @@ impl Drop for Staged {
     }
 }
 
-/// Whether a rename between the two can work: the same mount, not only the same device.
+/// Whether a rename between the two folders can work: they must be on the same mount, not only on the same device.
 fn same_mount(a: &OwnedFd, b: &OwnedFd) -> std::result::Result<bool, Errno> {
     let look = |handle| rustix::fs::statx(handle, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID);
     let (a, b) = (look(a)?, look(b)?);

@@ -1,7 +1,6 @@
-//! What an entry on disk is: kind, metadata and identity. Recovery compares identities after a crash,
-//! and one root is told from another by them.
+//! The metadata of entries on disk, with the identities by which recovery recognizes files after a crash, and roots.
 //!
-//! This module only looks. What follows from two identities being equal is decided elsewhere.
+//! This module only reads. What follows from equal identities is decided elsewhere.
 
 use rustix::fd::AsFd;
 use rustix::fs::{AtFlags, FileType as RawType, FsWord, StatxFlags, StatxTimestamp};
@@ -11,10 +10,10 @@ use yard_core::op::OnDisk;
 use yard_core::{Call, FileKind, Timestamp};
 use yard_store::{FileIdentity, RootIdentity, Signature};
 
-/// File systems whose id is made from their UUID, so that it is the same after the next mount.
+/// File systems whose id is derived from their UUID, so that it is the same after the next mount.
 const WITH_STABLE_ID: [FsWord; 2] = [0xEF53, 0x9123_683E];
 
-/// What an entry on disk is.
+/// The kind of an entry on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
     /// A file, a folder or a link.
@@ -24,7 +23,7 @@ pub enum EntryKind {
 }
 
 impl EntryKind {
-    /// Its kind, if it is a file, a folder or a link.
+    /// The kind, if it is a file, a folder or a link.
     pub fn known(self) -> Option<FileKind> {
         match self {
             Self::Known(kind) => Some(kind),
@@ -45,10 +44,10 @@ impl EntryKind {
     }
 }
 
-/// Metadata of one entry, links not followed.
+/// Metadata of one entry; links are not followed.
 #[derive(Clone, Copy, Debug)]
 pub struct EntryStat {
-    /// What it is.
+    /// Its kind.
     pub kind: EntryKind,
     /// Its mode bits.
     pub mode: u32,
@@ -58,9 +57,9 @@ pub struct EntryStat {
     pub owner: (u32, u32),
     /// The major and minor number of its file system's device.
     pub device: (u32, u32),
-    /// What tells whether its content may have changed.
+    /// Its signature, which changes when its content changes.
     pub signature: Signature,
-    /// `None` where the file system does not know when the inode was made.
+    /// `None` if the file system does not record when an inode was made.
     pub identity: Option<FileIdentity>,
 }
 
@@ -83,8 +82,8 @@ impl EntryStat {
     }
 
     fn look(at: impl AsFd, name: impl Arg, flags: AtFlags) -> Result<Self, Errno> {
-        let asked = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
-        let raw = rustix::fs::statx(at, name, flags, asked)?;
+        let requested = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
+        let raw = rustix::fs::statx(at, name, flags, requested)?;
         let mode = u32::from(raw.stx_mode);
         let (inode, mtime, ctime) = (raw.stx_ino, nanos(&raw.stx_mtime), nanos(&raw.stx_ctime));
         let knows_birth = raw.stx_mask & StatxFlags::BTIME.bits() != 0;
@@ -110,7 +109,7 @@ impl EntryStat {
         Timestamp::from_nanos(self.signature.mtime)
     }
 
-    /// When it was made; when it was last modified, where the file system does not know (R11).
+    /// When it was made, or last modified, if the file system does not record the former (R11).
     pub fn created(&self) -> Timestamp {
         self.identity.map_or_else(|| self.modified(), |file| Timestamp::from_nanos(file.birth))
     }
@@ -120,13 +119,13 @@ impl EntryStat {
         self.kind == EntryKind::Known(kind)
     }
 
-    /// What answers show of it.
+    /// The part that answers show.
     pub fn on_disk(&self) -> OnDisk {
         OnDisk { mode: self.mode, size: self.size(), accessed_at: self.accessed }
     }
 }
 
-/// Which folder a handle is open on.
+/// The identity of the folder that a handle is open on.
 pub(crate) fn root_identity(root: impl AsFd) -> Result<RootIdentity, Errno> {
     let stat = EntryStat::of(&root)?;
     let kind = rustix::fs::fstatfs(&root)?.f_type;
@@ -143,10 +142,10 @@ fn nanos(time: &StatxTimestamp) -> i64 {
 /// Mode bits of a file that runs with the rights of its owner or its group.
 pub const SET_ID: u32 = 0o6000;
 
-/// A file younger than this when it was looked at may have changed again within the same clock tick.
+/// A file that was changed within this time before its signature was read may change again within the same clock tick.
 pub const RACY_NANOS: i64 = 2_000_000_000;
 
-/// Whether a signature can be trusted from now on.
+/// Whether a later change of the file would change its signature.
 pub fn is_settled(signature: &Signature, call: &Call) -> bool {
     let now = call.world().now().as_millis().saturating_mul(1_000_000);
     now - signature.mtime.max(signature.ctime) > RACY_NANOS

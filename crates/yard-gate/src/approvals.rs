@@ -19,8 +19,8 @@ use yard_core::{
 };
 use yard_kernel::store_fault;
 use yard_store::{
-    Approval, ApprovalFilter, ApprovalStatus, Decision, Grant, NewDecision, Request, Revision,
-    Scope, StoreError,
+    Approval, ApprovalFilter, ApprovalRequest, ApprovalStatus, Decision, Grant, NewDecision,
+    Revision, Scope, StoreError,
 };
 
 pub(crate) use self::claims::is_expired;
@@ -346,7 +346,7 @@ fn grant_of(
     if !decision.approves {
         return Ok(None);
     }
-    let Request { toolset, tool, .. } = &approval.request;
+    let ApprovalRequest { toolset, tool, .. } = &approval.request;
     let effect = effect_of(&approval.request);
     let kinds = covered_kinds(asks, &effect);
     if is_edited {

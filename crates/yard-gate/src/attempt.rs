@@ -357,7 +357,7 @@ impl<'a> Attempt<'a> {
         match self.session.read_restrictions(self.origin, self.call)? {
             None => self.plan_and_commit(op, side_effect),
             Some(restrictions) => {
-                let call = self.call.clone().reading_as(Some(Arc::new(restrictions)));
+                let call = self.call.clone().with_read_access(Some(Arc::new(restrictions)));
                 self.with_call(&call).plan_and_commit(op, side_effect)
             }
         }

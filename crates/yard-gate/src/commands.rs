@@ -14,9 +14,9 @@ use std::path::PathBuf;
 
 use yard_core::op::{Land, Landed};
 use yard_core::{ChatId, Effect, EffectKind, Fault, FaultCode, Result, RunId, WsPath};
-use yard_disk::Said;
+use yard_disk::CapturedOutput;
 use yard_kernel::{Command, FinishedRun, WriteMode, store_fault};
-use yard_sandbox::{Level, Limits as CommandLimits};
+use yard_sandbox::{Level, CommandLimits as CommandLimits};
 use yard_store::{Mode, StoreError};
 
 use crate::approvals::started_before;
@@ -197,7 +197,7 @@ impl Attempt<'_> {
     }
 
     /// What a command wrote to a stream, up to `max` bytes. If it was not stored, its beginning.
-    pub fn whole_output(&self, said: &Said, max: u64) -> Result<Vec<u8>> {
+    pub fn whole_output(&self, said: &CapturedOutput, max: u64) -> Result<Vec<u8>> {
         match said.whole.as_ref().filter(|_| said.left_out() > 0) {
             Some(whole) => self.unjudged_reads().bytes(&whole.path, max.min(whole.bytes)),
             None => Ok(said.head.clone()),

@@ -18,9 +18,9 @@ use yard_core::{
     ApprovalId, Call, ChatId, Dial, Effect, EffectKind, Fault, FaultCode, Result, RunId,
 };
 use yard_kernel::{Command, store_fault};
-use yard_net::{ConnectionPolicy, ConnectionVerdict, HostTraffic, Reach, Target};
+use yard_net::{ConnectionPolicy, ConnectionVerdict, HostTraffic, ProxyConfig, Target};
 use yard_sandbox::Level;
-use yard_store::{Approval, ApprovalFilter, ApprovalStatus, Request, StoreError};
+use yard_store::{Approval, ApprovalFilter, ApprovalRequest, ApprovalStatus, StoreError};
 
 use crate::approvals::{
     effect_text, host_allowed_answer, is_expired, requested_host, state_hash, state_of_start,
@@ -109,7 +109,7 @@ impl Session {
 
 impl Attempt<'_> {
     /// The network access of a command, if commands have any.
-    pub(crate) fn network_access(&self, chat: ChatId, command: &Command) -> Option<Reach> {
+    pub(crate) fn network_access(&self, chat: ChatId, command: &Command) -> Option<ProxyConfig> {
         let (session, origin, open) = (self.session(), self.origin(), self.open());
         let net = open.web.for_commands().filter(|_| session.has_network())?;
         let policy = Connections {
@@ -127,7 +127,7 @@ impl Attempt<'_> {
             change_count: Arc::default(),
             subscription: Mutex::default(),
         };
-        Some(Reach::new(net, Arc::new(policy), open.web.connection_hold()))
+        Some(ProxyConfig::new(net, Arc::new(policy), open.web.connection_hold()))
     }
 
     /// Writes an audit row with the traffic of a command, host by host.
@@ -337,7 +337,7 @@ impl Connections {
         records.reword(id, &with_tries(reason, *count)).map_err(store_fault)
     }
 
-    fn request(&self, target: &Target, effect: &Effect, reason: &str) -> Request {
+    fn request(&self, target: &Target, effect: &Effect, reason: &str) -> ApprovalRequest {
         let mut args = json!({
             "command": self.command_line, "host": target.host(), "port": target.port(),
         });

@@ -10,7 +10,7 @@ use std::time::Duration;
 use yard_core::op::Operation;
 use yard_core::{Dial, Effect, EffectKind, Fault, FaultCode, Result, RunId};
 use yard_kernel::store_fault;
-use yard_net::{Follow, Method, Page, Request, Response, Shape, Target};
+use yard_net::{Follow, Method, Page, PageFormat, Target, WebRequest, WebResponse};
 use yard_store::{Mode, StoreError};
 
 use crate::approvals::{outcome_unknown, started_before};
@@ -64,7 +64,7 @@ impl Operation for WebRequest {
 
 impl Attempt<'_> {
     /// Fetches a web page. A person is asked if its host is not allowed.
-    pub fn fetch(&self, request: Request, shape: Shape) -> Result<Completion<FetchedPage>> {
+    pub fn fetch(&self, request: Request, shape: StagedAttributes) -> Result<Completion<FetchedPage>> {
         let call = self.call();
         let (wall, method, begun) = (request.wall, request.method, call.world().elapsed());
         let kind = match method {
@@ -123,9 +123,9 @@ impl Attempt<'_> {
     /// Sends a request and follows redirects to allowed hosts. `dial` is the effect of a request to a host.
     fn send(
         &self,
-        request: Request,
+        request: WebRequest,
         dial: &dyn Fn(&Target) -> Dial,
-    ) -> Result<Completion<Response>> {
+    ) -> Result<Completion<WebResponse>> {
         if self.permitted_run().is_some() {
             return Err(outcome_unknown());
         }
@@ -146,7 +146,7 @@ impl Attempt<'_> {
         let mut follow = |next: &Target| {
             current = Effect::dialling(dial(next));
             match self.judge(&current)? {
-                Verdict::Ask(_) if !first.leads_home(next) => return Ok(Follow::No),
+                Verdict::Ask(_) if !first.is_trusted_redirect(next) => return Ok(Follow::No),
                 Verdict::Deny(reason) => return Err(Fault::new(FaultCode::Denied, reason)),
                 Verdict::Allow | Verdict::Ask(_) => {}
             }

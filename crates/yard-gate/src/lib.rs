@@ -63,15 +63,16 @@ pub use settings::{PolicySettings, SavedRule};
 pub use terminals::Terminals;
 pub use transcript::TranscriptFiles;
 pub use web::{SearchHit, SearchProvider, Web};
-pub use yard_disk::Said;
+pub use yard_disk::CapturedOutput;
 pub use yard_kernel::{
     Command, CommandBox, Execute, FinishedRun, Leftover, Screen, StorageWarning, TerminalUpdate,
     UpdateReason, Upload, Uploaded, Workspace,
 };
 pub use yard_net::{
-    Access, HostTraffic, Method, Net, Page as WebPage, Request, Resolve, Response, Shape, Target,
+    Access, HostTraffic, Method, Net, Page as WebPage, PageFormat, Resolve, Target, WebRequest,
+    WebResponse,
 };
-pub use yard_sandbox::{Ended, Exit, Level, Limits as CommandLimits, SharedMemory, Size, Stopped};
+pub use yard_sandbox::{CommandEnd, CommandLimits, Exit, Level, SharedMemory, Size, StopReason};
 pub use yard_store::registry;
 pub use yard_store::{
     Approval, ApprovalFilter, ApprovalStatus, ChangedFile, Chat, Decision, Event, EventRow, Mode,

@@ -5,7 +5,7 @@ use yard_core::{
     Call, ChatId, ContentHash, Fault, FaultCode, QuestionId, Result, Timestamp, WsPath,
 };
 use yard_kernel::store_fault;
-use yard_store::{Given, NewQuestion, Question as Row, QuestionFilter, StoreError, Via};
+use yard_store::{NewQuestion, Question as Row, QuestionAnswer, QuestionFilter, StoreError, Via};
 
 use crate::{Attempt, ListPage, QuestionForm, Session, transcript};
 

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 
 use serde_json::{Value, json};
 use yard_core::hash::ContentHash;
-use yard_core::{Effect, EffectKind, Reading, WsPath};
+use yard_core::{Effect, EffectKind, ReadAccess, WsPath};
 use yard_store::{NewTurn, Turn, TurnKind};
 
 use crate::lock::lock;
@@ -67,7 +67,7 @@ impl ReadRestrictions {
     }
 }
 
-impl Reading for ReadRestrictions {
+impl ReadAccess for ReadRestrictions {
     fn may_read(&self, path: &WsPath) -> bool {
         let mut against = self.read.iter().filter(|rule| rule.names(path)).peekable();
         if against.peek().is_none() {
@@ -82,7 +82,7 @@ impl Reading for ReadRestrictions {
         self.list.is_empty() || !(is_hidden(path) || path.ancestors().iter().any(is_hidden))
     }
 
-    fn withheld_places(&self) -> Vec<WsPath> {
+    fn withheld_paths(&self) -> Vec<WsPath> {
         self.read.iter().flat_map(Rule::base_folders).collect()
     }
 
@@ -158,7 +158,7 @@ impl TouchedPaths {
 
 /// Whether a caller may see a turn of a transcript: it may read every path that the turn names, and if the turn is about
 /// more, everything that the turn's own caller could read.
-pub(crate) fn may_see(reading: &dyn Reading, turn: &Turn) -> bool {
+pub(crate) fn may_see(reading: &dyn ReadAccess, turn: &Turn) -> bool {
     match turn.kind {
         // Decisions and messages of persons are for all readers of the chat.
         TurnKind::Mode | TurnKind::Answer | TurnKind::Decision => return true,
@@ -178,7 +178,7 @@ pub(crate) fn may_see(reading: &dyn Reading, turn: &Turn) -> bool {
 }
 
 /// A turn as a caller with these restrictions may see it.
-pub(crate) fn visible_turn(reading: Option<&dyn Reading>, mut turn: Turn) -> Turn {
+pub(crate) fn visible_turn(reading: Option<&dyn ReadAccess>, mut turn: Turn) -> Turn {
     let mut data: Value = serde_json::from_str(&turn.data).unwrap_or_default();
     match reading {
         Some(reading) if !may_see(reading, &turn) => {

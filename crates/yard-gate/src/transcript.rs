@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use yard_core::{ApprovalId, Call, ChatId, FileId, Name, Reading, Result, Timestamp};
+use yard_core::{ApprovalId, Call, ChatId, FileId, Name, ReadAccess, Result, Timestamp};
 use yard_kernel::{VirtualFile, VirtualFiles, store_fault};
 use yard_store::{
-    Approval, Chat, Decision, Mode, NewTurn, Request, Turn, TurnKind, Via, WorkspaceRecords,
+    Approval, ApprovalRequest, Chat, Decision, Mode, NewTurn, Turn, TurnKind, Via, WorkspaceRecords,
 };
 
 use crate::question_form::{Choice, QuestionForm};
@@ -92,10 +92,10 @@ pub(crate) fn request(
     at: Timestamp,
     actor: String,
     id: ApprovalId,
-    request: &Request,
+    request: &ApprovalRequest,
     secret: &[&str],
 ) -> NewTurn {
-    let Request { toolset, tool, reason, .. } = request;
+    let ApprovalRequest { toolset, tool, reason, .. } = request;
     let args: Value = serde_json::from_str(&request.args).unwrap_or_default();
     let args = redaction::redacted(&args, secret);
     let text = format!(
@@ -138,7 +138,7 @@ impl TranscriptFiles {
     }
 
     /// The transcript of a chat, without the turns that a caller may not read.
-    fn text_for(&self, chat: ChatId, reading: &dyn Reading) -> Result<Option<String>> {
+    fn text_for(&self, chat: ChatId, reading: &dyn ReadAccess) -> Result<Option<String>> {
         let mut turns = Vec::new();
         loop {
             let after = turns.last().map_or(0, |turn: &Turn| turn.number);

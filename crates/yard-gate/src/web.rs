@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use globset::GlobMatcher;
 use yard_core::Result;
-use yard_net::{Net, Request, Response, Target};
+use yard_net::{Net, Target, WebRequest, WebResponse};
 
 use crate::rules::host_matcher;
 

@@ -18,7 +18,7 @@ use serde_json::json;
 use yard_core::FaultCode;
 use yard_gate::{Command, Completion, Policy, Session, TerminalState};
 use yard_kernel::CommandBox;
-use yard_sandbox::{HELPER, Sandbox, Wish, inner};
+use yard_sandbox::{HELPER, Sandbox, SandboxConfig, inner};
 
 use support::{Gate, PLAIN, path};
 
@@ -57,7 +57,7 @@ fn main() -> ExitCode {
 
 fn gate() -> Gate {
     let helper = std::env::current_exe().unwrap();
-    let wish = Wish { allow_unconfined: true, ..Wish::default() };
+    let wish = SandboxConfig { allow_unconfined: true, ..SandboxConfig::default() };
     Gate::with_box(Some(CommandBox::new(move || Sandbox::probe(helper, wish))))
 }
 

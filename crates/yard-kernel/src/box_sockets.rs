@@ -8,14 +8,14 @@ use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-use yard_net::{HostTraffic, Proxy, WayOut};
+use yard_net::{HostTraffic, Proxy, ProxySockets};
 use yard_sandbox::ServedSocket;
 
 use crate::ports::TerminalPort;
 
 /// What a socket of the box is for.
 enum Purpose {
-    WayOut,
+    Proxy,
     Terminal(TerminalPort),
     Questions,
 }
@@ -23,7 +23,7 @@ enum Purpose {
 /// The sockets of a box that runs.
 pub(crate) struct BoxSockets {
     proxy: Arc<Proxy>,
-    way_out: WayOut,
+    way_out: ProxySockets,
     terminals: Vec<(TcpListener, TerminalPort)>,
     /// Those that the box has not made yet.
     expected: VecDeque<(ServedSocket, Purpose)>,
@@ -32,9 +32,9 @@ pub(crate) struct BoxSockets {
 impl BoxSockets {
     /// For the proxy, and for these ports of terminals. Of two that have the same port, the first is taken.
     pub(crate) fn new(proxy: Arc<Proxy>, terminals: Vec<TerminalPort>) -> Self {
-        let way_out = WayOut::new(Arc::clone(&proxy));
+        let way_out = ProxySockets::new(Arc::clone(&proxy));
         let own = way_out.connections_at().into_iter();
-        let own = own.map(|at| (ServedSocket::Connections(at), Purpose::WayOut));
+        let own = own.map(|at| (ServedSocket::Connections(at), Purpose::Proxy));
         let mut expected: VecDeque<(ServedSocket, Purpose)> = own.collect();
         for terminal in terminals {
             let socket = ServedSocket::Connections(terminal.address());
@@ -61,7 +61,7 @@ impl BoxSockets {
     pub(crate) fn wanted_terminals(&self) -> Vec<TerminalPort> {
         let terminal = |(_, purpose): &(ServedSocket, Purpose)| match purpose {
             Purpose::Terminal(terminal) => Some(terminal.clone()),
-            Purpose::WayOut | Purpose::Questions => None,
+            Purpose::Proxy | Purpose::Questions => None,
         };
         self.expected.iter().filter_map(terminal).collect()
     }
@@ -69,7 +69,7 @@ impl BoxSockets {
     /// The box made the next of the wanted sockets.
     pub(crate) fn opened(&mut self, socket: OwnedFd) -> io::Result<()> {
         match self.expected.pop_front() {
-            Some((_, Purpose::WayOut)) => self.way_out.add_listener(socket.into()),
+            Some((_, Purpose::Proxy)) => self.way_out.add_listener(socket.into()),
             Some((_, Purpose::Terminal(terminal))) => self.add_terminal(socket.into(), terminal),
             Some((_, Purpose::Questions)) => self.way_out.add_questions(UdpSocket::from(socket)),
             None => Ok(()),

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use yard_core::{Call, Result, RunId, WsPath};
 use yard_disk::kept_name;
 use yard_search::{IGNORE_FILES, Ignores, Walk, WalkOptions};
-use yard_store::{Located, Retention};
+use yard_store::{ContentLocation, Retention};
 
 use crate::workspace::Workspace;
 
@@ -44,7 +44,7 @@ const FOLDERS: [&[u8]; 27] = [
 ];
 
 /// Whether a content is stored only as a file that may be evicted.
-pub(crate) fn is_evictable(located: &Located) -> bool {
+pub(crate) fn is_evictable(located: &ContentLocation) -> bool {
     located.kept.as_ref().is_some_and(|file| file.retention == Retention::Evictable)
 }
 

@@ -11,14 +11,14 @@ mod git_config;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use yard_core::git::{self, Part};
+use yard_core::git::{self, GitFileKind};
 use yard_core::op::{Land, Operation as _};
-use yard_core::survival::Survival;
+use yard_core::surviving_lines::SurvivingLines;
 use yard_core::{
-    Call, ContentHash, Effect, EffectKind, FileId, FileKind, PathEffect, Result, Whose, WsPath,
+    Call, ChatScope, ContentHash, Effect, EffectKind, FileId, FileKind, PathEffect, Result, WsPath,
 };
 use yard_disk::{EntryKind, read_all};
-use yard_store::{ByOthers, NewChange};
+use yard_store::{NewChange, OthersChange};
 
 use crate::build_output::{BuildOutputs, IgnoreFiles};
 use crate::draft::Draft;
@@ -35,7 +35,7 @@ impl Workspace {
     pub fn classify_effects<A>(
         &self,
         proposal: &mut Proposal<A>,
-        whose: &Whose,
+        whose: &ChatScope,
         is_edit: bool,
         call: &Call,
     ) -> Result<()> {
@@ -66,7 +66,7 @@ impl Workspace {
     }
 
     /// The newest change of a file that was made outside of the caller's chat.
-    fn last_by_others(&self, file: FileId, whose: &Whose) -> Result<Option<ByOthers>> {
+    fn last_by_others(&self, file: FileId, whose: &ChatScope) -> Result<Option<OthersChange>> {
         let key = (file, whose.chat.map(|chat| chat.to_string()).or(whose.default_of.clone()));
         let (since, before) = self.foreign_changes.get(&key).unwrap_or_default();
         let head = self.store().head()?;
@@ -81,7 +81,7 @@ impl Workspace {
 struct EffectClassifier<'a> {
     workspace: &'a Workspace,
     draft: &'a Draft,
-    whose: &'a Whose,
+    whose: &'a ChatScope,
     is_edit: bool,
     call: &'a Call,
     build_outputs: BuildOutputs<'a>,
@@ -99,7 +99,7 @@ impl<'a> EffectClassifier<'a> {
     fn new(
         workspace: &'a Workspace,
         draft: &'a Draft,
-        whose: &'a Whose,
+        whose: &'a ChatScope,
         is_edit: bool,
         call: &'a Call,
     ) -> Self {
@@ -259,10 +259,10 @@ impl<'a> EffectClassifier<'a> {
             (false, Some(stored)) => stored,
             (false, None) => return Ok(false),
         };
-        let Some(left) = Survival::between(theirs, &new) else { return Ok(false) };
+        let Some(left) = SurvivingLines::between(theirs, &new) else { return Ok(false) };
         let was_short = || {
-            let now = Survival::between(&old, &new);
-            self.is_edit && left.was_short() && now.is_some_and(Survival::was_short)
+            let now = SurvivingLines::between(&old, &new);
+            self.is_edit && left.was_short() && now.is_some_and(SurvivingLines::was_short)
         };
         Ok(left.is_half() || was_short())
     }
@@ -283,8 +283,8 @@ impl<'a> EffectClassifier<'a> {
     fn decides_by_name(&self, one: &PathEffect, change: &NewChange, is_folder: bool) -> bool {
         let is_empty_folder = is_folder && one.kind == EffectKind::Create;
         let brings_more = one.is_link || one.with_contents;
-        let is_named = yard_core::deciding::is_named_so(&one.path)
-            || brings_more && yard_core::deciding::may_lie_below(&one.path);
+        let is_named = yard_core::auto_run::is_auto_run(&one.path)
+            || brings_more && yard_core::auto_run::may_contain_auto_run(&one.path);
         if is_named && !is_empty_folder && one.kind != EffectKind::Touch {
             return true;
         }
@@ -346,10 +346,10 @@ fn names_below(path: &WsPath, folder: Option<&WsPath>) -> Vec<yard_core::Name> {
 fn is_git_at_work(path: &WsPath, kind: EffectKind) -> bool {
     let Some(part) = git::part(path) else { return false };
     match (kind, part) {
-        (_, Part::Folder) => false,
+        (_, GitFileKind::Folder) => false,
         (EffectKind::Create | EffectKind::Touch, _) => true,
-        (EffectKind::Modify, part) => !matches!(part, Part::Past | Part::Refs),
-        (EffectKind::Remove, part) => part == Part::Passing,
+        (EffectKind::Modify, part) => !matches!(part, GitFileKind::Object | GitFileKind::Refs),
+        (EffectKind::Remove, part) => part == GitFileKind::InProgress,
         _ => false,
     }
 }

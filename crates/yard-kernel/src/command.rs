@@ -13,9 +13,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use yard_core::{Call, ChatId, Fault, FaultCode, Result, RunId, WsPath};
-use yard_disk::{Capture, Keeping, RunFolder, Said};
+use yard_disk::{Capture, CapturedOutput, RetentionLimits, RunFolder};
 use yard_net::{HostTraffic, Proxy};
-use yard_sandbox::{Ended, Exit, Hear, Layer, Level, Limits, Order, Sandbox, Stopped};
+use yard_sandbox::{
+    CommandEnd, CommandLimits, CommandListener, CommandSpec, Exit, Layer, Level, Sandbox,
+    StopReason,
+};
 use yard_store::AuditEntry;
 
 use crate::box_sockets::BoxSockets;
@@ -41,11 +44,11 @@ pub struct FinishedRun {
     /// The run.
     pub run: RunId,
     /// How it ended.
-    pub ended: Ended,
+    pub ended: CommandEnd,
     /// Its standard output.
-    pub stdout: Said,
+    pub stdout: CapturedOutput,
     /// Its standard error.
-    pub stderr: Said,
+    pub stderr: CapturedOutput,
     /// The hosts that it tried to reach, with the result of each.
     pub hosts: Vec<HostTraffic>,
     /// How many files of the workspace were masked, because its caller may not read them.
@@ -103,7 +106,7 @@ impl Workspace {
         io: &mut RunIo<'_>,
     ) -> Result<RunEnd> {
         let boxed = self.boxed.as_ref().ok_or_else(no_box)?;
-        let limits = Limits { wall: command.wall, ..boxed.limits };
+        let limits = CommandLimits { wall: command.wall, ..boxed.limits };
         let sockets = io.sockets.as_ref().map(BoxSockets::wanted).unwrap_or_default();
         let order = environment.order(command, limits, sockets, None);
         let sandbox = boxed.sandbox();
@@ -120,7 +123,7 @@ impl Workspace {
                 let work = git_call.check().and_then(|()| folder.another_work());
                 work.is_ok_and(|work| {
                     let layer = Layer::Overlay { upper: &environment.upper, work: &work };
-                    let order = Order { layer, lasting: None, ..order.clone() };
+                    let order = CommandSpec { layer, lasting: None, ..order.clone() };
                     is_fast_forward(sandbox, order, moved, &git_call)
                 })
             };
@@ -135,11 +138,11 @@ impl Workspace {
     }
 
     /// Checks after a command whether its home is full, and notes that for the next one.
-    fn is_home_full(&self, environment: &RunEnvironment, ended: &Ended) -> Result<bool> {
+    fn is_home_full(&self, environment: &RunEnvironment, ended: &CommandEnd) -> Result<bool> {
         let (Some(home), Some(lasting)) = (&environment.home, &environment.lasting) else {
             return Ok(false);
         };
-        let is_full = match ended.stopped == Some(Stopped::HomeFull) {
+        let is_full = match ended.stopped == Some(StopReason::HomeFull) {
             true => true,
             false if home.was_full() => home.size()? > lasting.most_bytes,
             false => return Ok(false),
@@ -194,8 +197,8 @@ impl Workspace {
     }
 
     /// How much command output and build output is stored here.
-    pub(crate) fn keeping(&self) -> Keeping {
-        self.boxed.as_ref().map_or_else(Keeping::default, |boxed| boxed.keeping)
+    pub(crate) fn keeping(&self) -> RetentionLimits {
+        self.boxed.as_ref().map_or_else(RetentionLimits::default, |boxed| boxed.keeping)
     }
 
     /// A finished run whose changes wait for a decision.
@@ -203,7 +206,7 @@ impl Workspace {
         let folder = self.runs.find(run)?.ok_or_else(|| interrupted(run))?;
         let ended = folder.kept(ENDED)?.and_then(|text| ended_of(&text));
         let ended = ended.ok_or_else(|| interrupted(run))?;
-        let output = |stream| Said::kept(&folder, stream, run, &self.command_outputs);
+        let output = |stream| CapturedOutput::kept(&folder, stream, run, &self.command_outputs);
         let (stdout, stderr) = (output(STDOUT)?, output(STDERR)?);
         let masked = folder.kept(MASKED)?.and_then(|text| String::from_utf8(text).ok());
         let masked = masked.and_then(|text| text.parse().ok()).unwrap_or(0);
@@ -292,20 +295,20 @@ impl Workspace {
 }
 
 /// Runs git on the layer of a finished command to find out whether a ref was moved forward.
-fn is_fast_forward(sandbox: &Sandbox, finished: Order<'_>, moved: &MovedRef, call: &Call) -> bool {
+fn is_fast_forward(sandbox: &Sandbox, finished: CommandSpec<'_>, moved: &MovedRef, call: &Call) -> bool {
     let Some(argv) = moved.ancestor_check() else { return false };
     let env = moved_refs::GIT_VARIABLES.map(|(name, value)| (name.into(), value.into())).to_vec();
     let wall = Duration::from_millis(GIT_MILLIS.unsigned_abs());
-    let limits = Limits { wall, ..finished.limits };
+    let limits = CommandLimits { wall, ..finished.limits };
     let (scripts, folder) = (Vec::new(), PathBuf::new());
-    let order = Order { argv, env, scripts, folder, limits, sockets: Vec::new(), ..finished };
+    let order = CommandSpec { argv, env, scripts, folder, limits, sockets: Vec::new(), ..finished };
     let ended = sandbox.run(&order, call, &mut IgnoredOutput);
     ended.is_ok_and(|ended| ended.exit == Exit::Code(0))
 }
 
 /// How a run ended.
 struct RunEnd {
-    ended: Ended,
+    ended: CommandEnd,
     masked: u64,
     storage_warnings: Vec<StorageWarning>,
 }
@@ -313,7 +316,7 @@ struct RunEnd {
 /// Ignores the output of a command.
 struct IgnoredOutput;
 
-impl Hear for IgnoredOutput {
+impl CommandListener for IgnoredOutput {
     fn stdout(&mut self, _: &[u8]) -> io::Result<()> {
         Ok(())
     }
@@ -347,7 +350,7 @@ impl<'a> RunIo<'a> {
     }
 }
 
-impl Hear for RunIo<'_> {
+impl CommandListener for RunIo<'_> {
     fn starts(&mut self) -> io::Result<()> {
         (self.on_start)().map_err(|fault| {
             let error = io::Error::other(fault.message().to_owned());

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use yard_disk::Keeping;
-use yard_sandbox::{Limits, Sandbox};
+use yard_disk::RetentionLimits;
+use yard_sandbox::{CommandLimits, Sandbox};
 
 /// The box of a workspace. A copy is the same one.
 #[derive(Clone)]
@@ -14,9 +14,9 @@ pub struct CommandBox {
     /// Where the box shows the workspace; its real path if that is not said.
     pub shown_at: Option<PathBuf>,
     /// What a command may use.
-    pub limits: Limits,
+    pub limits: CommandLimits,
     /// How much of what commands say is kept.
-    pub keeping: Keeping,
+    pub keeping: RetentionLimits,
     /// What terminals may use besides.
     pub terminals: TerminalLimits,
     /// Finds the folder of a program that is on this machine and that the box does not show. Only where callers
@@ -52,7 +52,7 @@ impl CommandBox {
     pub fn new(probe: impl FnOnce() -> Sandbox + Send + 'static) -> Self {
         let probe: Probing = Box::new(probe);
         let sandbox = Arc::new(LazyLock::new(probe));
-        let (limits, keeping) = (Limits::default(), Keeping::default());
+        let (limits, keeping) = (CommandLimits::default(), RetentionLimits::default());
         let terminals = TerminalLimits::default();
         Self { sandbox, shown_at: None, limits, keeping, terminals, hidden_programs: None }
     }

@@ -6,8 +6,8 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::PathBuf;
 
-use yard_core::{Call, Fault, FaultCode, FileKind, Reading, Result, WsPath};
-use yard_disk::{EntryKind, Spot};
+use yard_core::{Call, Fault, FaultCode, FileKind, ReadAccess, Result, WsPath};
+use yard_disk::{EntryKind, ResolvedPath};
 use yard_sandbox::{Mask, MaskKind};
 use yard_search::is_unreadable;
 
@@ -31,12 +31,12 @@ impl Masks {
     pub(crate) fn find(workspace: &Workspace, call: &Call) -> Result<Self> {
         let mut masks = Self::default();
         let Some(reading) = call.reading() else { return Ok(masks) };
-        let mut places = reading.withheld_places();
+        let mut places = reading.withheld_paths();
         places.sort_unstable();
         places.dedup();
         for named in places {
             // A rule on a folder that is a link is about what is in the folder that it leads to.
-            if let Spot::Present { path, stat } = workspace.disk.locate(&named, true)? {
+            if let ResolvedPath::Present { path, stat } = workspace.disk.locate(&named, true)? {
                 let mut look = Look { workspace, call, reading, masks: &mut masks };
                 look.entry(&Named { path, named }, stat.kind)?;
             }
@@ -100,7 +100,7 @@ impl Named {
 struct Look<'a> {
     workspace: &'a Workspace,
     call: &'a Call,
-    reading: &'a dyn Reading,
+    reading: &'a dyn ReadAccess,
     masks: &'a mut Masks,
 }
 

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::ffi::OsStringExt as _;
 
-use yard_core::git::{self, Part};
+use yard_core::git::{self, GitFileKind};
 use yard_core::{Call, EffectKind, FileKind, Result, WsPath};
 use yard_disk::{Disk, EntryKind, OverlayLayer, RunFolder};
 
@@ -68,10 +68,10 @@ fn moved_refs(workspace: &Workspace, layer: &OverlayLayer, call: &Call) -> Resul
                 continue;
             }
             let Some(stat) = layer.disk.stat(&path)? else { continue };
-            if stat.is(FileKind::Folder) && part != Some(Part::Past) {
+            if stat.is(FileKind::Folder) && part != Some(GitFileKind::Object) {
                 layer.open_up(&path, &stat)?;
                 ahead.push(path);
-            } else if stat.is(FileKind::File) && part == Some(Part::Ref) {
+            } else if stat.is(FileKind::File) && part == Some(GitFileKind::Ref) {
                 layer.open_up(&path, &stat)?;
                 let old = commit_in(&workspace.disk, &path).or_else(|| packed(workspace, &path));
                 let new = commit_in(&layer.disk, &path);
@@ -149,7 +149,7 @@ fn is_hash(text: &str) -> bool {
 /// Whether a change of a file of git by a tool, which git did not check, could lose commits: it changes a ref or overwrites a
 /// log.
 pub(crate) fn may_lose(workspace: &Workspace, path: &WsPath, kind: EffectKind) -> bool {
-    let is_ref = matches!(git::part(path), Some(Part::Ref | Part::Refs));
+    let is_ref = matches!(git::part(path), Some(GitFileKind::Ref | GitFileKind::Refs));
     match kind {
         EffectKind::Create | EffectKind::MoveTo => is_ref && packed(workspace, path).is_some(),
         EffectKind::Modify | EffectKind::Remove | EffectKind::MoveFrom => is_ref || is_log(path),

@@ -28,7 +28,8 @@ use crate::virtual_files::check_not_reserved;
 use crate::workspace::Workspace;
 use large::LargeFile;
 use yard_disk::{
-    EntryKind, EntryStat, Shape, Staged, Taking, hash_all, kept_name, not_found, read_all, special,
+    EntryKind, EntryStat, Replaces, Staged, StagedAttributes, hash_all, kept_name, not_found,
+    read_all, special,
 };
 
 /// Most contents that a draft retains for the cache of written contents.
@@ -392,7 +393,7 @@ impl<'a> Planner<'a> {
         path: &WsPath,
         file_type: FileType,
         json: bool,
-        stage: impl FnOnce(&mut Self, &Shape) -> Result<Image>,
+        stage: impl FnOnce(&mut Self, &StagedAttributes) -> Result<Image>,
     ) -> Result<(FileId, Option<VersionId>, ContentHash)> {
         let above = path.parent().ok_or_else(|| not_found(path))?;
         let name = path.name().ok_or_else(|| not_found(path))?;
@@ -400,7 +401,7 @@ impl<'a> Planner<'a> {
         self.expect_free(parent, path)?;
         self.check_writable_above(path)?;
         let Image { hash, size, staged } =
-            stage(self, &Shape { mode: None, owner: None, taking: None })?;
+            stage(self, &StagedAttributes { mode: None, owner: None, taking: None })?;
         let after = FileState {
             parent,
             name,
@@ -476,9 +477,9 @@ impl<'a> Planner<'a> {
         ContentToStage { bytes, base, kind, shape, path: current.path.clone(), layer: None }
     }
 
-    pub(crate) fn shape(&self, current: &Current, after: &FileState) -> Shape {
-        let taking = Some(Taking { file: current.id, step: self.draft.id });
-        Shape { mode: Some(after.mode), owner: Some(current.stat.owner), taking }
+    pub(crate) fn shape(&self, current: &Current, after: &FileState) -> StagedAttributes {
+        let taking = Some(Replaces { file: current.id, step: self.draft.id });
+        StagedAttributes { mode: Some(after.mode), owner: Some(current.stat.owner), taking }
     }
 
     /// Plans another state for an existing file or link, with a staged content.
@@ -496,7 +497,7 @@ impl<'a> Planner<'a> {
         &mut self,
         current: &Current,
         mut after: FileState,
-        stage: impl FnOnce(&mut Self, &Shape) -> Result<Image>,
+        stage: impl FnOnce(&mut Self, &StagedAttributes) -> Result<Image>,
     ) -> Result<(Option<VersionId>, ContentHash)> {
         self.check_writable_above(&current.path)?;
         let shape = self.shape(current, &after);
@@ -540,7 +541,7 @@ impl<'a> Planner<'a> {
             }
         }
         if let Some(hash) = state.content {
-            let shape = Shape { mode: Some(state.mode), owner: None, taking: None };
+            let shape = StagedAttributes { mode: Some(state.mode), owner: None, taking: None };
             let staged = image(self.workspace, &hash, state.kind, &shape, path)?;
             let staged = staged.ok_or_else(|| not_restorable(self.workspace, &hash, path))?;
             self.draft.staged.insert(file, staged);

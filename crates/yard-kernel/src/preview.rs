@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use yard_core::git::{self, Part};
+use yard_core::git::{self, GitFileKind};
 use yard_core::patch::diff_label;
 use yard_core::{Call, ContentHash, FileKind, FileState, Result, WsPath, diff};
 use yard_disk::read_all;
@@ -92,7 +92,16 @@ fn place(change: &NewChange) -> Option<&WsPath> {
 /// obeys, and what nobody knows in there, is shown like any other file.
 fn is_git_s_business(change: &NewChange) -> bool {
     let part = place(change).and_then(git::part);
-    matches!(part, Some(Part::Ref | Part::Past | Part::Refs | Part::Passing | Part::Work))
+    matches!(
+        part,
+        Some(
+            GitFileKind::Ref
+                | GitFileKind::Object
+                | GitFileKind::Refs
+                | GitFileKind::InProgress
+                | GitFileKind::Bookkeeping
+        )
+    )
 }
 
 /// All of that, with the refs by name.
@@ -101,7 +110,7 @@ fn git_in_a_line(changes: &[&NewChange]) -> String {
         return String::new();
     };
     let repository = git::repository(first).unwrap_or_else(WsPath::root);
-    let is_ref = |path: &&WsPath| git::part(path) == Some(Part::Ref);
+    let is_ref = |path: &&WsPath| git::part(path) == Some(GitFileKind::Ref);
     let refs =
         changes.iter().filter(|change| !is_folder(change)).filter_map(|change| place(change));
     let mut names: Vec<String> = refs.filter(is_ref).map(ref_name).collect();

@@ -27,7 +27,7 @@ use crate::stored_content::image;
 use crate::workspace::Workspace;
 use recorded::{Boot, Newest, RecordedFiles, is_folder_as_before};
 use unmoved::{MovedFile, UnmovedEntry, rebased};
-use yard_disk::{EntryStat, Shape, Staged, read_all};
+use yard_disk::{EntryStat, StagedAttributes, StagedAttributes, read_all};
 
 /// Most paths that a report names; the others are counted.
 const NAMED_PATHS: usize = 20;
@@ -606,7 +606,7 @@ impl<'a> Recovery<'a> {
     ) -> Result<Repair> {
         let Some(hash) = state.content else { return Ok(Repair::Done) };
         let owner = replaces.map(|stat| stat.owner);
-        let shape = Shape { mode: Some(state.mode), owner, taking: None };
+        let shape = StagedAttributes { mode: Some(state.mode), owner, taking: None };
         let staged = image(self.workspace, &hash, state.kind, &shape, path)?;
         let Some(staged) = staged else { return Ok(Repair::Impossible) };
         let replaces = replaces.and_then(|stat| stat.identity);

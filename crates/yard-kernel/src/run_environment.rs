@@ -9,9 +9,11 @@ use std::time::Duration;
 
 use yard_core::path::RESERVED_NAME;
 use yard_core::{Call, ChatId, Fault, FaultCode, Result, WsPath};
-use yard_disk::{Added, Caches, Home, RunFolder};
-use yard_net::{PROXY_PORT, Reach};
-use yard_sandbox::{Lasting, Layer, Level, Limits, Order, Pty, ServedSocket};
+use yard_disk::{CacheUpdate, Caches, Home, RunFolder};
+use yard_net::{PROXY_PORT, ProxyConfig};
+use yard_sandbox::{
+    CommandLimits, CommandSpec, Layer, Level, PersistentFolders, Pty, ServedSocket,
+};
 
 use crate::command_box::CommandBox;
 use crate::command_output;
@@ -58,7 +60,7 @@ pub struct Command {
     /// How long it may take.
     pub wall: Duration,
     /// Decides which hosts it may reach; none if this is not set.
-    pub reach: Option<Reach>,
+    pub reach: Option<ProxyConfig>,
 }
 
 /// Why something that a command stored outside of the workspace will not be there for the next command.
@@ -134,8 +136,8 @@ impl Workspace {
     }
 
     /// The folders that last beyond a run: those of the chat's home, and the package caches.
-    fn lasting(&self, folder: &RunFolder, boxed: &CommandBox, home: &Home) -> Result<Lasting> {
-        Ok(Lasting {
+    fn lasting(&self, folder: &RunFolder, boxed: &CommandBox, home: &Home) -> Result<PersistentFolders> {
+        Ok(PersistentFolders {
             tmp: home.tmp(),
             most_bytes: boxed.keeping.home_bytes,
             is_full: home.was_full(),
@@ -157,7 +159,7 @@ pub(crate) struct RunEnvironment {
     work: PathBuf,
     /// A folder of the run with its scripts, if there is no full box that could show them at a path of their own.
     scratch: Option<PathBuf>,
-    pub(crate) lasting: Option<Lasting>,
+    pub(crate) lasting: Option<PersistentFolders>,
     pub(crate) home: Option<Home>,
     /// Most bytes of the package caches.
     cache_limit: u64,
@@ -168,8 +170,8 @@ impl RunEnvironment {
     /// Moves what the command added to the package caches, after it has ended. Returns a warning if it was dropped.
     pub(crate) fn store_caches(&self, caches: &Caches) -> Option<StorageWarning> {
         match caches.keep(&self.lasting.as_ref()?.caches, self.cache_limit) {
-            Ok(Added::Kept) => None,
-            Ok(Added::NoRoom) => Some(StorageWarning::CachesFull),
+            Ok(CacheUpdate::Kept) => None,
+            Ok(CacheUpdate::NoRoom) => Some(StorageWarning::CachesFull),
             Err(fault) => Some(StorageWarning::CachesUnusable(fault.message().to_owned())),
         }
     }
@@ -177,10 +179,10 @@ impl RunEnvironment {
     pub(crate) fn order<'a>(
         &'a self,
         command: &Command,
-        limits: Limits,
+        limits: CommandLimits,
         sockets: Vec<ServedSocket>,
         terminal: Option<&'a Pty>,
-    ) -> Order<'a> {
+    ) -> CommandSpec<'a> {
         let layer = match self.write_mode {
             WriteMode::Overlay => Layer::Overlay { upper: &self.upper, work: &self.work },
             WriteMode::InPlace => Layer::InPlace,
@@ -190,7 +192,7 @@ impl RunEnvironment {
             None => (command.argv.clone(), command.scripts.clone()),
             Some(scratch) => (with_scripts_in(scratch, &command.argv), Vec::new()),
         };
-        Order {
+        CommandSpec {
             argv,
             env: with_proxy(command),
             stdin: Vec::new(),

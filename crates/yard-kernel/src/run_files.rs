@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use yard_sandbox::{Ended, Exit, Stopped};
+use yard_sandbox::{CommandEnd, Exit, StopReason};
 
 /// Names of the two output streams of a command.
 pub(crate) const STDOUT: &str = "stdout";
@@ -29,18 +29,18 @@ pub(crate) const NOTE: &str = "terminal";
 pub(crate) const REPORTED: &str = "told";
 
 /// How a run ended, as text: exit code or signal, why it was stopped, and after how many milliseconds.
-pub(crate) fn ended_text(ended: &Ended) -> String {
+pub(crate) fn ended_text(ended: &CommandEnd) -> String {
     let mut text = match ended.exit {
         Exit::Code(code) => format!("code {code}"),
         Exit::Signal(signal) => format!("signal {signal}"),
     };
-    let why = ended.stopped.map_or("-", Stopped::word);
+    let why = ended.stopped.map_or("-", StopReason::word);
     let _ = write!(text, " {why} {}", ended.took.as_millis());
     text
 }
 
 /// Reads what [`ended_text`] wrote.
-pub(crate) fn ended_of(text: &[u8]) -> Option<Ended> {
+pub(crate) fn ended_of(text: &[u8]) -> Option<CommandEnd> {
     let text = std::str::from_utf8(text).ok()?;
     let parts: Vec<&str> = text.split(' ').collect();
     let [kind, number, why, took] = parts[..] else { return None };
@@ -49,8 +49,8 @@ pub(crate) fn ended_of(text: &[u8]) -> Option<Ended> {
         "code" => Exit::Code(number),
         _ => Exit::Signal(number),
     };
-    let stopped = Stopped::from_word(why);
-    Some(Ended { exit, stopped, took: Duration::from_millis(took.parse().ok()?) })
+    let stopped = StopReason::from_word(why);
+    Some(CommandEnd { exit, stopped, took: Duration::from_millis(took.parse().ok()?) })
 }
 
 #[cfg(test)]
@@ -60,8 +60,8 @@ mod tests {
     #[test]
     fn the_text_of_an_end_parses_back_to_it() {
         for exit in [Exit::Code(0), Exit::Code(255), Exit::Signal(9)] {
-            for stopped in Stopped::ALL.map(Some).into_iter().chain([None]) {
-                let ended = Ended { exit, stopped, took: Duration::from_millis(1_234) };
+            for stopped in StopReason::ALL.map(Some).into_iter().chain([None]) {
+                let ended = CommandEnd { exit, stopped, took: Duration::from_millis(1_234) };
                 assert_eq!(ended_of(ended_text(&ended).as_bytes()), Some(ended));
             }
         }

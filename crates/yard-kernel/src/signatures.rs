@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use yard_core::{ContentHash, FileId};
-use yard_store::{Remembered, Signature, Store};
+use yard_store::{SeenContent, Signature, Store};
 
 /// How many signatures are remembered in memory before they are handed to the store.
 const REMEMBERED: usize = 4_096;
@@ -16,7 +16,7 @@ const RECORDED: usize = 65_536;
 /// The signatures that one process knows of a workspace.
 pub(crate) struct Signatures {
     store: Arc<dyn Store>,
-    seen: Mutex<HashMap<FileId, Remembered>>,
+    seen: Mutex<HashMap<FileId, SeenContent>>,
     /// What this process recorded of what commands changed in place, too young to be remembered for good.
     recorded: Mutex<HashMap<FileId, (ContentHash, Signature)>>,
 }
@@ -27,7 +27,7 @@ impl Signatures {
     }
 
     /// Remembers under which signature a content was seen, so that it need not be read again.
-    pub(crate) fn remember(&self, seen: Remembered) {
+    pub(crate) fn remember(&self, seen: SeenContent) {
         let mut all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         all.insert(seen.file, seen);
         if all.len() < REMEMBERED {

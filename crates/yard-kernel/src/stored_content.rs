@@ -1,7 +1,7 @@
 //! Stored contents made ready to be put on disk, and why one cannot be.
 
 use yard_core::{ContentHash, Fault, FaultCode, FileKind, Result, WsPath};
-use yard_disk::{Shape, Staged, is_content};
+use yard_disk::{Staged, StagedAttributes, is_content};
 use yard_store::{KeptFile, Retention};
 
 use crate::workspace::Workspace;
@@ -11,7 +11,7 @@ pub(crate) fn image(
     workspace: &Workspace,
     hash: &ContentHash,
     kind: FileKind,
-    shape: &Shape,
+    shape: &StagedAttributes,
     path: &WsPath,
 ) -> Result<Option<Staged>> {
     let (disk, stage) = (&workspace.disk, &workspace.stage);

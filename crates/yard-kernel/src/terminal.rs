@@ -14,9 +14,11 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use yard_core::{Call, ChatId, Fault, FaultCode, Result, RunId, Timestamp, WsPath};
-use yard_disk::{Caches, Excerpt, RunFolder, Said, Spill, Whole};
+use yard_disk::{Caches, CapturedOutput, Excerpt, OutputFile, OutputWriter, RunFolder};
 use yard_net::{HostTraffic, Proxy};
-use yard_sandbox::{Ended, LONGEST_LINE, Level, Limits, Patience, Pty, Sandbox, Size, Waiting};
+use yard_sandbox::{
+    CommandEnd, CommandLimits, Deadline, ForegroundState, LONGEST_LINE, Level, Pty, Sandbox, Size,
+};
 
 use crate::build_output;
 use crate::command_box::CommandBox;
@@ -71,14 +73,14 @@ struct State {
     screen: ScreenBuffer,
     /// Output since the last update.
     unread: Excerpt,
-    log: Spill,
+    log: OutputWriter,
     /// Bytes printed and typed.
     activity: u64,
     /// Bytes of the line that is being typed.
     line_bytes: usize,
     /// [`Terminal::wake`] was called since the last [`Terminal::wait_for_wake`].
     is_woken: bool,
-    end: Option<std::result::Result<Ended, String>>,
+    end: Option<std::result::Result<CommandEnd, String>>,
 }
 
 /// Why [`Terminal::wait_for_update`] returned.
@@ -100,13 +102,13 @@ pub enum UpdateReason {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TerminalUpdate {
     /// The output since the last update.
-    pub output: Said,
+    pub output: CapturedOutput,
     /// The screen, if the program moved the cursor: the output alone does not show then what is on it.
     pub screen: Option<Screen>,
     /// Why this update was returned now.
     pub reason: UpdateReason,
     /// How the program ended, if it has.
-    pub end: Option<Ended>,
+    pub end: Option<CommandEnd>,
     /// Whether the terminal echoes input. Programs that read a password switch that off.
     pub echoes: bool,
     /// Ports that its programs listen on and that no update has reported.
@@ -121,7 +123,7 @@ pub struct FinishedTerminal {
     /// The description that its opener stored with it.
     pub note: Vec<u8>,
     /// How it ended; `None` if it was interrupted.
-    pub end: Option<Ended>,
+    pub end: Option<CommandEnd>,
     /// When its end was recorded.
     pub at: Timestamp,
     /// Whether its end was reported to a client.
@@ -198,7 +200,7 @@ impl Workspace {
             changed: Condvar::new(),
             cancel: life.cancel_flag(),
         });
-        let limits = Limits {
+        let limits = CommandLimits {
             wall: new.command.wall,
             grace: GRACE,
             cpu_seconds: boxed.limits.cpu_seconds.map(|most| most.max(new.command.wall.as_secs())),
@@ -254,13 +256,13 @@ struct BoxRun {
     sandbox: Sandbox,
     caches: Arc<Caches>,
     environment: RunEnvironment,
-    limits: Limits,
+    limits: CommandLimits,
     connecting: Connecting,
     life: Call,
 }
 
 impl State {
-    fn new(size: Size, log: Spill) -> Self {
+    fn new(size: Size, log: OutputWriter) -> Self {
         let (screen, unread) = (ScreenBuffer::new(size), Excerpt::default());
         Self { screen, unread, log, activity: 0, line_bytes: 0, is_woken: false, end: None }
     }
@@ -309,7 +311,7 @@ impl Terminal {
     }
 
     /// How its program ended, if it has.
-    pub fn end(&self) -> Option<Ended> {
+    pub fn end(&self) -> Option<CommandEnd> {
         self.state().end.as_ref().and_then(|end| end.as_ref().ok().copied())
     }
 
@@ -364,14 +366,14 @@ impl Terminal {
 
     fn type_line(&self, line: &[u8], before: usize, of: usize, call: &Call) -> Result<()> {
         let mut rest = line;
-        let mut patience = Patience::of(INPUT_TIMEOUT);
+        let mut patience = Deadline::of(INPUT_TIMEOUT);
         while !rest.is_empty() {
             call.check()?;
             let count = self.pty.types(rest).map_err(|error| broken(&error))?;
             if count > 0 {
                 self.state().add_input(&rest[..count]);
                 rest = &rest[count..];
-                patience = Patience::of(INPUT_TIMEOUT);
+                patience = Deadline::of(INPUT_TIMEOUT);
             } else if patience.left().is_zero() || !self.is_running() {
                 return Err(not_read(before + line.len() - rest.len(), of));
             } else {
@@ -388,8 +390,8 @@ impl Terminal {
         if length <= LONGEST_LINE {
             return Ok(());
         }
-        let patience = Patience::of(INPUT_TIMEOUT);
-        let waits = || matches!(self.pty.waiting(), Waiting::Input | Waiting::Briefly);
+        let patience = Deadline::of(INPUT_TIMEOUT);
+        let waits = || matches!(self.pty.waiting(), ForegroundState::Input | ForegroundState::Briefly);
         while self.is_running() && !waits() && !patience.left().is_zero() {
             call.check()?;
             let has_not_ended = |state: &mut State| state.end.is_none();
@@ -410,10 +412,10 @@ impl Terminal {
     /// Waits until the program ends or waits for input, at most for `time`, and returns what happened since the last
     /// update.
     pub fn wait_for_update(&self, time: Duration, call: &Call) -> Result<TerminalUpdate> {
-        let patience = Patience::of(time);
-        let (mut quiet, mut port_check) = (Patience::of(QUIET), Patience::of(QUIET));
+        let patience = Deadline::of(time);
+        let (mut quiet, mut port_check) = (Deadline::of(QUIET), Deadline::of(QUIET));
         let (mut pause, mut last_activity) = (SHORTEST_LOOK, self.activity());
-        let mut polling: Option<Patience> = None;
+        let mut polling: Option<Deadline> = None;
         loop {
             call.check()?;
             let left = patience.left();
@@ -421,7 +423,7 @@ impl Terminal {
                 if !self.ports.unreported().is_empty() {
                     return self.update(self.state(), UpdateReason::Listening);
                 }
-                port_check = Patience::of(QUIET);
+                port_check = Deadline::of(QUIET);
             }
             let state = self.state();
             if state.end.is_some() {
@@ -434,20 +436,20 @@ impl Terminal {
             }
             if state.activity != last_activity {
                 (last_activity, pause) = (state.activity, SHORTEST_LOOK);
-                (quiet, port_check) = (Patience::of(QUIET), Patience::of(QUIET));
+                (quiet, port_check) = (Deadline::of(QUIET), Deadline::of(QUIET));
             } else {
                 // The reading thread needs this lock: no output can arrive between this check and the update.
                 match self.pty.waiting() {
-                    Waiting::Input => return self.update(state, UpdateReason::Input),
-                    Waiting::Unseen if quiet.left().is_zero() => {
+                    ForegroundState::Input => return self.update(state, UpdateReason::Input),
+                    ForegroundState::Unseen if quiet.left().is_zero() => {
                         return self.update(state, UpdateReason::Quiet);
                     }
-                    Waiting::Briefly
-                        if polling.get_or_insert(Patience::of(BRIEFLY)).left().is_zero() =>
+                    ForegroundState::Briefly
+                        if polling.get_or_insert(Deadline::of(BRIEFLY)).left().is_zero() =>
                     {
                         return self.update(state, UpdateReason::Input);
                     }
-                    Waiting::No | Waiting::Unseen | Waiting::Briefly => {
+                    ForegroundState::No | ForegroundState::Unseen | ForegroundState::Briefly => {
                         pause = (pause * 2).min(LONGEST_LOOK);
                     }
                 }
@@ -473,8 +475,8 @@ impl Terminal {
             let split = unread.split_character();
             state.unread.take(&split);
         }
-        let whole = Whole { path: self.log.clone(), bytes: state.log.written() };
-        let output = Said { whole: Some(whole), ..unread.said() };
+        let whole = OutputFile { path: self.log.clone(), bytes: state.log.written() };
+        let output = CapturedOutput { whole: Some(whole), ..unread.said() };
         let screen = state.screen.take_if_drawn();
         let ports = self.ports.report();
         Ok(TerminalUpdate { output, screen, reason, end, echoes: self.pty.echoes(), ports })
@@ -518,7 +520,7 @@ impl Terminal {
     }
 
     /// Reads output until the box has ended and nothing is left to read, then records how it ended.
-    fn read_until_end(&self, box_thread: JoinHandle<std::io::Result<Ended>>, folder: &RunFolder) {
+    fn read_until_end(&self, box_thread: JoinHandle<std::io::Result<CommandEnd>>, folder: &RunFolder) {
         let mut buffer = vec![0; READ_BYTES];
         loop {
             let has_ended = box_thread.is_finished();
@@ -539,7 +541,7 @@ impl Terminal {
         self.set_end(end);
     }
 
-    fn set_end(&self, end: std::result::Result<Ended, String>) {
+    fn set_end(&self, end: std::result::Result<CommandEnd, String>) {
         self.state().end.get_or_insert(end);
         self.changed.notify_all();
     }

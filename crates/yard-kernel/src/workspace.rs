@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use yard_code::CodeIndex;
 use yard_core::{Call, Fault, FaultCode, FileKind, Limits, ProcessId, Result, WsPath};
-use yard_disk::{Caches, Disk, Homes, Locks, Processes, Runs, Sockets, Spills, Spot, Stage};
-use yard_sandbox::Limits as CommandLimits;
+use yard_disk::{
+    Caches, Disk, Homes, Locks, OutputStore, Processes, ResolvedPath, Runs, Sockets, Stage,
+};
+use yard_sandbox::CommandLimits;
 use yard_store::{AuditEntry, Store};
 
 use crate::command_box::CommandBox;
@@ -39,7 +41,7 @@ pub struct Workspace {
     pub(crate) homes: Homes,
     pub(crate) port_sockets: Sockets,
     pub(crate) caches: Arc<Caches>,
-    pub(crate) command_outputs: Spills,
+    pub(crate) command_outputs: OutputStore,
     pub(crate) boxed: Option<CommandBox>,
     pub(crate) folder_mode: u32,
     pub(crate) virtual_files: Option<Arc<dyn VirtualFiles>>,
@@ -76,7 +78,7 @@ impl Workspace {
             port_sockets: Sockets::open(&opening.state_dir)?,
             caches: Arc::new(Caches::open(&opening.state_dir, runs.dropped())?),
             runs,
-            command_outputs: Spills::open(&opening.state_dir, opening.resolution)?,
+            command_outputs: OutputStore::open(&opening.state_dir, opening.resolution)?,
             boxed: opening.boxed,
             virtual_files: opening.virtual_files,
             signatures: Signatures::new(Arc::clone(&opening.store)),
@@ -131,7 +133,7 @@ impl Workspace {
     /// The path that a path leads to when its links are followed, if anything is there.
     pub fn leads_to(&self, path: &WsPath) -> Option<WsPath> {
         match self.disk.locate(path, true) {
-            Ok(Spot::Present { path, .. }) => Some(path),
+            Ok(ResolvedPath::Present { path, .. }) => Some(path),
             _ => None,
         }
     }
@@ -143,15 +145,15 @@ impl Workspace {
 
     /// Whether something is at a path, be it a link that leads nowhere.
     pub fn is_there(&self, path: &WsPath) -> bool {
-        self.disk.locate(path, false).is_ok_and(|spot| matches!(spot, Spot::Present { .. }))
+        self.disk.locate(path, false).is_ok_and(|spot| matches!(spot, ResolvedPath::Present { .. }))
     }
 
     /// The kind of the entry at a path, with links followed. A special file counts as a file. A link that leaves the
     /// workspace is a fault.
     pub fn kind_at(&self, path: &WsPath) -> Result<Option<FileKind>> {
         Ok(match self.disk.locate(path, true)? {
-            Spot::Present { stat, .. } => Some(stat.kind.known().unwrap_or(FileKind::File)),
-            Spot::Missing { .. } | Spot::Blocked { .. } => None,
+            ResolvedPath::Present { stat, .. } => Some(stat.kind.known().unwrap_or(FileKind::File)),
+            ResolvedPath::Missing { .. } | ResolvedPath::Blocked { .. } => None,
         })
     }
 

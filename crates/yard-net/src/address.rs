@@ -1,13 +1,12 @@
-//! Which addresses of the internet are somebody else's public machine, and which are not for an agent to
-//! reach (A4): this machine, its networks, its cloud's services, and whatever stands for one of them in
-//! another spelling. Pure: nothing is looked up or dialled here.
+//! Tells public addresses from those that an agent may not reach (A4): this machine, its networks, the services of
+//! its cloud, and other spellings of these. Pure functions: nothing is looked up or dialled here.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Azure's services of a machine answer on an address that looks like any other.
+/// The address of Azure's services for its virtual machines, which looks like a public one.
 const WIRE_SERVER: Ipv4Addr = Ipv4Addr::new(168, 63, 129, 16);
 
-/// What of the IPv4 space is not public: its beginning, how many bits of it count, what it is.
+/// The parts of the IPv4 space that are not public: first address, prefix length, description.
 const SPECIAL_V4: [(Ipv4Addr, u32, &str); 16] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8, "an unspecified address"),
     (Ipv4Addr::new(10, 0, 0, 0), 8, "a private address"),
@@ -27,7 +26,7 @@ const SPECIAL_V4: [(Ipv4Addr, u32, &str); 16] = [
     (Ipv4Addr::new(240, 0, 0, 0), 4, "a reserved or broadcast address"),
 ];
 
-/// The same of the IPv6 space. What is neither here nor in [`GLOBAL_V6`] is not assigned.
+/// The same for IPv6. An address that is neither here nor in [`GLOBAL_V6`] is not assigned.
 const SPECIAL_V6: [(Ipv6Addr, u32, &str); 17] = [
     (Ipv6Addr::UNSPECIFIED, 128, "an unspecified address"),
     (Ipv6Addr::LOCALHOST, 128, "a loopback address"),
@@ -48,12 +47,12 @@ const SPECIAL_V6: [(Ipv6Addr, u32, &str); 17] = [
     (Ipv6Addr::new(0xff00, 0, 0, 0, 0, 0, 0, 0), 8, "a multicast address"),
 ];
 
-/// All that is assigned to public machines.
+/// The part of the IPv6 space that is assigned to public machines.
 const GLOBAL_V6: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
-/// Where a network without IPv4 shows the machines that have nothing else.
+/// The addresses by which a network without IPv4 reaches IPv4 machines (NAT64).
 const TRANSLATED: (Ipv6Addr, u32) = (Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0), 96);
 
-/// What an address is that no agent may reach; `None` for one that is public.
+/// The description of an address that no agent may reach; `None` for a public one.
 pub fn refusal(address: IpAddr) -> Option<&'static str> {
     match address {
         IpAddr::V4(address) => refusal_v4(address),
@@ -74,7 +73,7 @@ fn refusal_v4(address: Ipv4Addr) -> Option<&'static str> {
 fn refusal_v6(address: Ipv6Addr) -> Option<&'static str> {
     let is_in = |(start, bits)| shares(address.to_bits(), Ipv6Addr::to_bits(start), 128 - bits);
     if is_in(TRANSLATED) {
-        // It is dialled as what it stands for.
+        // It is judged as the IPv4 address that it stands for.
         let [.., a, b, c, d] = address.octets();
         return refusal_v4(Ipv4Addr::new(a, b, c, d));
     }
@@ -83,7 +82,7 @@ fn refusal_v6(address: Ipv6Addr) -> Option<&'static str> {
     special.or_else(|| (!is_in(GLOBAL_V6)).then_some("an address that nobody has"))
 }
 
-/// Whether two addresses are the same but for their last bits, which may be all of them.
+/// Whether two addresses are equal apart from their last `last` bits.
 fn shares(address: u128, start: u128, last: u32) -> bool {
     (address ^ start).checked_shr(last).unwrap_or(0) == 0
 }

@@ -1,5 +1,5 @@
-//! A line to a checked address: it dials exactly the addresses it is given, looks up nothing, and lets go
-//! when the caller's time is up or more came than may. HTTP and TLS are spoken over it by a library.
+//! Connections to checked addresses: it dials exactly the addresses that it is given, looks up nothing, and gives up
+//! when the time is over or more bytes arrived than allowed. A library speaks HTTP and TLS over them.
 
 use std::fmt;
 use std::io::{self, Read as _, Write as _};
@@ -19,30 +19,30 @@ use ureq::unversioned::transport::{
 };
 use yard_core::{Call, Fault, FaultCode, Result};
 
-/// How often a wait looks whether it may go on.
-const SLICE_MILLIS: i64 = 50;
-/// How often a wait for another thread looks whether it may go on.
-const RESULT_SLICE: Duration = Duration::from_millis(20);
+/// How often a wait for a socket checks the deadline.
+const POLL_MILLIS: i64 = 50;
+/// How often a wait for another thread checks the deadline.
+const RESULT_POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// How long one of several addresses may take to answer before the next is tried.
-const ONE_OF_SEVERAL: Duration = Duration::from_secs(5);
+const ADDRESS_TIMEOUT: Duration = Duration::from_secs(5);
 /// Most addresses of one host that are tried.
-const MOST_TRIED: usize = 4;
+const MAX_TRIED: usize = 4;
 
-/// Until when a request may take, and who may end it before.
+/// The end of a request's time, and the call whose cancel flag may end it earlier.
 #[derive(Clone)]
-pub(crate) struct Patience {
+pub(crate) struct Deadline {
     call: Call,
     wall: Duration,
     until: Duration,
 }
 
-impl Patience {
+impl Deadline {
     pub(crate) fn new(call: &Call, wall: Duration) -> Self {
         let until = call.world().elapsed().saturating_add(wall);
         Self { call: call.clone(), wall, until }
     }
 
-    /// A fault once the time is up, or the call cancelled.
+    /// Fails once the time is over or the call was cancelled.
     pub(crate) fn check(&self) -> Result<()> {
         self.call.check()?;
         if self.now() < self.until {
@@ -57,23 +57,23 @@ impl Patience {
         self.call.world().elapsed()
     }
 
-    /// The same as an error of a call that reads or writes.
+    /// As [`Deadline::check`], with an I/O error.
     pub(crate) fn check_io(&self) -> io::Result<()> {
         self.check().map_err(|_| io::Error::from(io::ErrorKind::TimedOut))
     }
 }
 
-impl fmt::Debug for Patience {
+impl fmt::Debug for Deadline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Patience").field("until", &self.until).finish_non_exhaustive()
+        f.debug_struct("Deadline").field("until", &self.until).finish_non_exhaustive()
     }
 }
 
-/// Runs `work` on a thread of its own and waits for what it returns, as long as the patience lasts: it cannot be
-/// ended from outside, and goes on without anybody who waits. `None` if it panicked.
-pub(crate) fn run_beside<T: Send + 'static>(
+/// Runs `work` on a thread of its own and waits for its result until the deadline. The work cannot be stopped: it then
+/// goes on, and its result is dropped. `None` if it panicked.
+pub(crate) fn run_with_deadline<T: Send + 'static>(
     thread: thread::Builder,
-    patience: &Patience,
+    deadline: &Deadline,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<Option<T>> {
     let (sender, result) = mpsc::channel();
@@ -82,8 +82,8 @@ pub(crate) fn run_beside<T: Send + 'static>(
         Fault::new(FaultCode::Io, format!("no thread can be started for the web: {error}"))
     })?;
     loop {
-        patience.check()?;
-        match result.recv_timeout(RESULT_SLICE) {
+        deadline.check()?;
+        match result.recv_timeout(RESULT_POLL_INTERVAL) {
             Ok(done) => return Ok(Some(done)),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Ok(None),
@@ -91,45 +91,49 @@ pub(crate) fn run_beside<T: Send + 'static>(
     }
 }
 
-/// How much came over a line, compressed and with everything around it.
+/// Counts the bytes that arrive over a connection, compressed and with everything around the body.
 #[derive(Debug)]
 pub(super) struct Meter {
-    came: AtomicU64,
+    received: AtomicU64,
     most: u64,
 }
 
 impl Meter {
     pub(super) fn new(most: u64) -> Arc<Self> {
-        Arc::new(Self { came: AtomicU64::new(0), most })
+        Arc::new(Self { received: AtomicU64::new(0), most })
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.came.load(Ordering::Relaxed) > self.most
+        self.received.load(Ordering::Relaxed) > self.most
     }
 
     fn count(&self, bytes: usize) -> io::Result<()> {
-        self.came.fetch_add(bytes as u64, Ordering::Relaxed);
-        if self.is_full() { Err(io::Error::other("too much came")) } else { Ok(()) }
+        self.received.fetch_add(bytes as u64, Ordering::Relaxed);
+        if self.is_full() {
+            Err(io::Error::other("more bytes arrived than allowed"))
+        } else {
+            Ok(())
+        }
     }
 }
 
-/// Dials the first of these addresses that answers.
-pub(crate) fn dial(addresses: &[SocketAddr], patience: &Patience) -> io::Result<TcpStream> {
+/// Connects to the first of these addresses that answers.
+pub(crate) fn dial(addresses: &[SocketAddr], deadline: &Deadline) -> io::Result<TcpStream> {
     let mut last = io::Error::from(io::ErrorKind::HostUnreachable);
-    let tried = &addresses[..addresses.len().min(MOST_TRIED)];
+    let tried = &addresses[..addresses.len().min(MAX_TRIED)];
     for (at, address) in tried.iter().enumerate() {
         let is_last = at + 1 == tried.len();
-        let until = if is_last { Duration::MAX } else { patience.now() + ONE_OF_SEVERAL };
-        match dial_one(*address, patience, until) {
+        let until = if is_last { Duration::MAX } else { deadline.now() + ADDRESS_TIMEOUT };
+        match dial_one(*address, deadline, until) {
             Ok(stream) => return Ok(stream),
             Err(error) => last = error,
         }
-        patience.check_io()?;
+        deadline.check_io()?;
     }
     Err(last)
 }
 
-fn dial_one(address: SocketAddr, patience: &Patience, until: Duration) -> io::Result<TcpStream> {
+fn dial_one(address: SocketAddr, deadline: &Deadline, until: Duration) -> io::Result<TcpStream> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let socket = rustix::net::socket(family, SocketType::STREAM, None)?;
     rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC)?;
@@ -140,8 +144,8 @@ fn dial_one(address: SocketAddr, patience: &Patience, until: Duration) -> io::Re
     }
     let stream = TcpStream::from(socket);
     while !is_ready(&stream, PollFlags::OUT)? {
-        patience.check_io()?;
-        if patience.now() > until {
+        deadline.check_io()?;
+        if deadline.now() > until {
             return Err(io::Error::from(io::ErrorKind::TimedOut));
         }
     }
@@ -154,79 +158,79 @@ fn dial_one(address: SocketAddr, patience: &Patience, until: Duration) -> io::Re
     }
 }
 
-/// Reads from a stream that never blocks, as soon as there is something; nothing is its end.
+/// Reads from a non-blocking stream, waiting until bytes arrive; 0 is the end of the stream.
 pub(crate) fn read_some(
     mut stream: &TcpStream,
-    piece: &mut [u8],
-    patience: &Patience,
+    buffer: &mut [u8],
+    deadline: &Deadline,
 ) -> io::Result<usize> {
     loop {
-        patience.check_io()?;
-        match stream.read(piece) {
-            Err(error) if must_wait(&error) => is_ready(stream, PollFlags::IN)?,
+        deadline.check_io()?;
+        match stream.read(buffer) {
+            Err(error) if is_not_ready(&error) => is_ready(stream, PollFlags::IN)?,
             done => return done,
         };
     }
 }
 
-/// Writes all bytes to a stream that never blocks.
+/// Writes all bytes to a non-blocking stream.
 pub(crate) fn write_all(
     mut stream: &TcpStream,
     mut bytes: &[u8],
-    patience: &Patience,
+    deadline: &Deadline,
 ) -> io::Result<()> {
     while !bytes.is_empty() {
-        patience.check_io()?;
+        deadline.check_io()?;
         match stream.write(bytes) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             Ok(count) => bytes = &bytes[count..],
-            Err(error) if must_wait(&error) => drop(is_ready(stream, PollFlags::OUT)?),
+            Err(error) if is_not_ready(&error) => drop(is_ready(stream, PollFlags::OUT)?),
             Err(error) => return Err(error),
         }
     }
     Ok(())
 }
 
-/// Whether a stream becomes ready for this within a moment.
+/// Whether a stream becomes ready within one poll interval.
 fn is_ready(stream: &TcpStream, flags: PollFlags) -> io::Result<bool> {
-    let slice = Timespec { tv_sec: 0, tv_nsec: SLICE_MILLIS * 1_000_000 };
-    match poll(&mut [PollFd::new(stream, flags)], Some(&slice)) {
+    let interval = Timespec { tv_sec: 0, tv_nsec: POLL_MILLIS * 1_000_000 };
+    match poll(&mut [PollFd::new(stream, flags)], Some(&interval)) {
         Ok(ready) => Ok(ready > 0),
         Err(rustix::io::Errno::INTR) => Ok(false),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Makes lines to addresses that were checked.
+/// Makes connections to addresses that were checked.
 #[derive(Debug)]
-pub(super) struct Dialler {
+pub(super) struct CheckedConnector {
     pub(super) addresses: Vec<SocketAddr>,
-    pub(super) patience: Patience,
+    pub(super) deadline: Deadline,
     pub(super) meter: Arc<Meter>,
 }
 
-impl Connector<()> for Dialler {
-    type Out = Wire;
+impl Connector<()> for CheckedConnector {
+    type Out = MeteredStream;
 
     fn connect(
         &self,
         details: &ConnectionDetails<'_>,
         _: Option<()>,
-    ) -> std::result::Result<Option<Wire>, ureq::Error> {
-        let stream = dial(&self.addresses, &self.patience)?;
+    ) -> std::result::Result<Option<MeteredStream>, ureq::Error> {
+        let stream = dial(&self.addresses, &self.deadline)?;
         let (input, output) =
             (details.config.input_buffer_size(), details.config.output_buffer_size());
         let buffers = LazyBuffers::new(input, output);
-        let (patience, meter) = (self.patience.clone(), Arc::clone(&self.meter));
-        Ok(Some(Wire { stream, buffers, patience, meter }))
+        let (deadline, meter) = (self.deadline.clone(), Arc::clone(&self.meter));
+        Ok(Some(MeteredStream { stream, buffers, deadline, meter }))
     }
 }
 
-/// Nothing is looked up a second time: whoever dials has the addresses.
+/// Resolves nothing: [`CheckedConnector`] has the addresses already.
 #[derive(Debug)]
-pub(super) struct Resolved;
+pub(super) struct NoResolver;
 
-impl Resolver for Resolved {
+impl Resolver for NoResolver {
     fn resolve(
         &self,
         _: &Uri,
@@ -237,29 +241,29 @@ impl Resolver for Resolved {
     }
 }
 
-/// One line. Its socket never blocks; every wait is in slices.
+/// One connection. Its socket never blocks, and every wait checks the deadline.
 #[derive(Debug)]
-pub(super) struct Wire {
+pub(super) struct MeteredStream {
     stream: TcpStream,
     buffers: LazyBuffers,
-    patience: Patience,
+    deadline: Deadline,
     meter: Arc<Meter>,
 }
 
-impl Wire {
+impl MeteredStream {
     fn read(&mut self) -> io::Result<usize> {
-        let count = read_some(&self.stream, self.buffers.input_append_buf(), &self.patience)?;
+        let count = read_some(&self.stream, self.buffers.input_append_buf(), &self.deadline)?;
         self.meter.count(count)?;
         Ok(count)
     }
 }
 
-/// Whether a call failed only because its stream is not ready, or because of a signal.
-pub(crate) fn must_wait(error: &io::Error) -> bool {
+/// Whether a read or write failed only because the stream is not ready, or because of a signal.
+pub(crate) fn is_not_ready(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
-impl Transport for Wire {
+impl Transport for MeteredStream {
     fn buffers(&mut self) -> &mut dyn Buffers {
         &mut self.buffers
     }
@@ -269,7 +273,7 @@ impl Transport for Wire {
         amount: usize,
         _: NextTimeout,
     ) -> std::result::Result<(), ureq::Error> {
-        Ok(write_all(&self.stream, &self.buffers.output()[..amount], &self.patience)?)
+        Ok(write_all(&self.stream, &self.buffers.output()[..amount], &self.deadline)?)
     }
 
     fn await_input(&mut self, _: NextTimeout) -> std::result::Result<bool, ureq::Error> {
@@ -279,7 +283,7 @@ impl Transport for Wire {
     }
 
     fn is_open(&mut self) -> bool {
-        // One request a line.
+        // A connection is used for one request.
         false
     }
 }

@@ -1,9 +1,9 @@
 //! Requests to the web (A4). A name is looked up once, every address that it has is checked, and
 //! exactly those are dialled; each redirect is a new request that is checked again. Whatever a server does,
-//! a request ends: in time, within bytes, within redirects.
+//! a request is bounded in time, bytes and redirects.
 //!
-//! Nothing here knows who is asking or which hosts they may reach: that is the gate's to say, for the
-//! request and for each redirect.
+//! This module does not know callers or which hosts they may reach: the gate decides that for the request and for
+//! each redirect.
 
 use std::fmt;
 use std::io::{self, Read as _};
@@ -18,21 +18,21 @@ use ureq::unversioned::transport::{Connector as _, RustlsConnector};
 use yard_core::{Call, Fault, FaultCode, Result};
 
 use crate::address::refusal;
-use crate::dial::{Dialler, Meter, Patience, Resolved, run_beside};
+use crate::dial::{CheckedConnector, Deadline, Meter, NoResolver, run_with_deadline};
 use crate::target::Target;
 
 /// Redirects that are followed.
-const MOST_REDIRECTS: usize = 10;
+const MAX_REDIRECTS: usize = 10;
 /// Bytes of a response's status line and headers.
 const HEADER_BYTES: usize = 64 << 10;
 /// Bytes of a body, unpacked, that are read.
 const BODY_BYTES: u64 = 8 << 20;
-/// Bytes that may come over the line for them: also what unpacks to nothing ends.
+/// Bytes that may arrive over the connection for a body, so that a body which unpacks to nothing ends as well.
 const LINE_BYTES: u64 = BODY_BYTES + (1 << 20);
 const AGENT: &str = concat!("toolyard/", env!("CARGO_PKG_VERSION"));
 const ACCEPT: &str = "text/html, text/markdown, text/plain, application/json, */*;q=0.5";
-/// What belongs to the line, and is no caller's to say.
-const OURS: [&str; 12] = [
+/// Headers that belong to the connection, and that no caller may set.
+const CONNECTION_HEADERS: [&str; 12] = [
     "accept-encoding",
     "connection",
     "content-length",
@@ -46,10 +46,10 @@ const OURS: [&str; 12] = [
     "transfer-encoding",
     "upgrade",
 ];
-/// What of a caller's headers another origin may hear: anything else may be a secret.
-const SHARED: [&str; 4] = ["accept", "accept-language", "content-type", "user-agent"];
+/// Headers of a caller that a redirect to another origin keeps: any other may be a secret.
+const CROSS_ORIGIN_HEADERS: [&str; 4] = ["accept", "accept-language", "content-type", "user-agent"];
 
-/// Looks names up. The system's way by default.
+/// Looks names up.
 pub trait Resolve: Send + Sync {
     /// Every address of a host.
     fn resolve(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>>;
@@ -63,17 +63,17 @@ impl Resolve for System {
     }
 }
 
-/// How the web is asked.
+/// The method of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// For what is there.
+    /// Reads a page.
     Get,
-    /// With something sent, which may change what is there.
+    /// Sends a body, which may change something.
     Post,
 }
 
 impl Method {
-    /// As HTTP writes it.
+    /// The method as HTTP writes it.
     pub fn word(self) -> &'static str {
         match self {
             Self::Get => "GET",
@@ -82,41 +82,41 @@ impl Method {
     }
 }
 
-/// One question to the web.
+/// One request to the web.
 #[derive(Clone, Debug)]
-pub struct Request {
-    /// Where.
+pub struct WebRequest {
+    /// The address.
     pub target: Target,
-    /// How.
+    /// The method.
     pub method: Method,
-    /// What is said besides.
+    /// The caller's headers.
     pub headers: Vec<(String, String)>,
-    /// What is sent.
+    /// The body.
     pub body: Option<Vec<u8>>,
-    /// How long all of it may take, redirects too.
+    /// How long all of it may take, with redirects.
     pub wall: Duration,
 }
 
-/// What the web answered.
+/// The response of a web server.
 #[derive(Clone, Debug)]
-pub struct Response {
-    /// Where it came from in the end.
+pub struct WebResponse {
+    /// The address after all redirects.
     pub target: Target,
-    /// How often it was led elsewhere on the way.
+    /// How many redirects were followed.
     pub redirects: usize,
-    /// Where it would have been led, and was not.
+    /// The target of a redirect that was not followed.
     pub left: Option<Target>,
     /// The status.
     pub status: u16,
-    /// The headers, lower case, in the order in which they came.
+    /// The headers with names in lower case, in the order of the response.
     pub headers: Vec<(String, String)>,
-    /// The body, unpacked.
+    /// The body, decompressed.
     pub body: Vec<u8>,
-    /// More of it came than is read.
+    /// The body is longer than what was read.
     pub is_cut: bool,
 }
 
-impl Response {
+impl WebResponse {
     /// The first header of that name.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
@@ -126,19 +126,19 @@ impl Response {
 /// Whether a redirect is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Follow {
-    /// It is.
+    /// The redirect is followed.
     Yes,
-    /// What led there is the answer.
+    /// The redirect itself is the response.
     No,
 }
 
-/// The way out. A copy is the same one.
+/// Access to the web. A clone shares the resolver.
 #[derive(Clone)]
 pub struct Net {
     resolver: Arc<dyn Resolve>,
-    /// Hosts and ports that may be anywhere, because the operator said so.
+    /// Hosts and ports whose addresses are not checked, because the operator exempted them.
     exempt: Vec<(String, u16)>,
-    /// Whose word counts for who a server is, instead of the usual authorities.
+    /// Certificate authorities (DER) that are trusted instead of the usual ones.
     authorities: Option<Vec<Vec<u8>>>,
 }
 
@@ -155,19 +155,19 @@ impl fmt::Debug for Net {
 }
 
 impl Net {
-    /// The same way out, with names looked up by somebody else.
+    /// The same with another resolver.
     #[must_use]
     pub fn resolving_by(self, resolver: Arc<dyn Resolve>) -> Self {
         Self { resolver, ..self }
     }
 
-    /// The same way out, on which servers are known by these authorities (DER) and no others.
+    /// The same, trusting these certificate authorities (DER) and no others.
     #[must_use]
     pub fn trusting(self, authorities: Vec<Vec<u8>>) -> Self {
         Self { authorities: Some(authorities), ..self }
     }
 
-    /// The same way out, on which this `host:port` may be anywhere. The words say what is wrong with it.
+    /// The same, with this `host:port` exempt from the check of addresses. The error says what is wrong with it.
     pub fn exempting(mut self, pair: &str) -> std::result::Result<Self, String> {
         let wrong = || format!("{pair:?}: expected host:port, as 127.0.0.1:8888");
         let port = pair.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
@@ -180,22 +180,20 @@ impl Net {
         Ok(self)
     }
 
-    /// Places that may be anywhere and are on this machine's own loopback, as far as their words tell.
+    /// The exempt targets whose host names this machine's loopback device.
     pub(crate) fn on_loopback(&self) -> impl Iterator<Item = Target> {
         let local =
             self.exempt.iter().filter(|(host, _)| host == "127.0.0.1" || host == "localhost");
         local.filter_map(|(host, port)| Target::parse(&format!("http://{host}:{port}/")).ok())
     }
 
-    /// Whether the operator said that this may be anywhere.
     fn is_exempt(&self, target: &Target) -> bool {
-        let is_it =
-            |(host, port): &(String, u16)| (host.as_str(), *port) == (target.host(), target.port());
-        self.exempt.iter().any(is_it)
+        let wanted = (target.host(), target.port());
+        self.exempt.iter().any(|(host, port)| (host.as_str(), *port) == wanted)
     }
 
-    /// A fault if a target can only be refused, as far as its own words tell: it names an address that is
-    /// not public, or this machine. Nothing is looked up, because a question for a name tells somebody of it.
+    /// Refuses a target that names an address that is not public, or this machine. Nothing is looked up, because a
+    /// DNS query would reveal the name.
     pub fn check_named(&self, target: &Target) -> Result<()> {
         if self.is_exempt(target) {
             return Ok(());
@@ -214,28 +212,28 @@ impl Net {
         Ok(())
     }
 
-    /// Asks the web. `follow` says of each redirect whether it may be followed.
+    /// Sends a request. `follow` decides about each redirect.
     pub fn fetch(
         &self,
-        request: Request,
+        request: WebRequest,
         call: &Call,
         follow: &mut dyn FnMut(&Target) -> Result<Follow>,
-    ) -> Result<Response> {
-        let patience = Patience::new(call, request.wall);
+    ) -> Result<WebResponse> {
+        let deadline = Deadline::new(call, request.wall);
         let mut request = request;
         check_headers(&request.headers)?;
-        for redirects in 0..=MOST_REDIRECTS {
-            let mut response = self.ask(&request, &patience)?;
+        for redirects in 0..=MAX_REDIRECTS {
+            let mut response = self.send_once(&request, &deadline)?;
             response.redirects = redirects;
-            let Some(next) = redirected(&response)? else { return Ok(response) };
+            let Some(next) = redirect_target(&response)? else { return Ok(response) };
             if follow(&next)? == Follow::No {
                 response.left = Some(next);
                 return Ok(response);
             }
-            request = led_on(request, next, response.status);
+            request = redirected_request(request, next, response.status);
         }
         let message = format!(
-            "{} leads elsewhere more than {MOST_REDIRECTS} times in a row; the last address was {}",
+            "{} leads elsewhere more than {MAX_REDIRECTS} times in a row; the last address was {}",
             request.target.place(),
             request.target.as_str()
         );
@@ -243,21 +241,22 @@ impl Net {
     }
 
     /// One request, without redirects.
-    fn ask(&self, request: &Request, patience: &Patience) -> Result<Response> {
-        let addresses = self.addresses(&request.target, patience)?;
+    fn send_once(&self, request: &WebRequest, deadline: &Deadline) -> Result<WebResponse> {
+        let addresses = self.addresses(&request.target, deadline)?;
         let meter = Meter::new(LINE_BYTES);
-        let dialler = Dialler { addresses, patience: patience.clone(), meter: Arc::clone(&meter) };
-        let connector = dialler.chain(RustlsConnector::default());
-        let agent = ureq::Agent::with_parts(self.config(), connector, Resolved);
-        let told = |error: &(dyn std::error::Error + 'static)| {
-            patience.check().err().unwrap_or_else(|| failed(&request.target, error, &meter))
+        let connector =
+            CheckedConnector { addresses, deadline: deadline.clone(), meter: Arc::clone(&meter) };
+        let connector = connector.chain(RustlsConnector::default());
+        let agent = ureq::Agent::with_parts(self.config(), connector, NoResolver);
+        let to_fault = |error: &(dyn std::error::Error + 'static)| {
+            deadline.check().err().unwrap_or_else(|| failed(&request.target, error, &meter))
         };
-        let response = send(&agent, request).map_err(|error| told(&error))?;
+        let response = send(&agent, request).map_err(|error| to_fault(&error))?;
         let status = response.status().as_u16();
         let headers = headers_of(response.headers());
-        let (body, is_cut) = read(response.into_body()).map_err(|error| told(&error))?;
+        let (body, is_cut) = read(response.into_body()).map_err(|error| to_fault(&error))?;
         let (target, left) = (request.target.clone(), None);
-        Ok(Response { target, redirects: 0, left, status, headers, body, is_cut })
+        Ok(WebResponse { target, redirects: 0, left, status, headers, body, is_cut })
     }
 
     fn config(&self) -> ureq::config::Config {
@@ -285,16 +284,16 @@ impl Net {
     pub(crate) fn addresses(
         &self,
         target: &Target,
-        patience: &Patience,
+        deadline: &Deadline,
     ) -> Result<Vec<SocketAddr>> {
         let found = match target.literal() {
             Some(address) => vec![address],
-            None => self.look_up(target, patience)?,
+            None => self.look_up(target, deadline)?,
         };
         if self.is_exempt(target) {
             return Ok(found);
         }
-        // One that must not be reached among others is somebody's trick, not somebody's load balancer.
+        // A single address that is not public among others is an attack, not a load balancer.
         let refused =
             found.iter().find_map(|found| refusal(found.ip()).map(|why| (found.ip(), why)));
         match refused {
@@ -303,11 +302,11 @@ impl Net {
         }
     }
 
-    fn look_up(&self, target: &Target, patience: &Patience) -> Result<Vec<SocketAddr>> {
+    fn look_up(&self, target: &Target, deadline: &Deadline) -> Result<Vec<SocketAddr>> {
         let (resolver, host, port) =
             (Arc::clone(&self.resolver), target.host().to_owned(), target.port());
         let thread = thread::Builder::new().name("toolyard-lookup".to_owned());
-        match run_beside(thread, patience, move || resolver.resolve(&host, port))? {
+        match run_with_deadline(thread, deadline, move || resolver.resolve(&host, port))? {
             Some(Ok(found)) if !found.is_empty() => Ok(found),
             Some(outcome) => {
                 let why = outcome.err().map(|error| format!(": {error}")).unwrap_or_default();
@@ -335,12 +334,12 @@ fn refused_fault(target: &Target, address: std::net::IpAddr, why: &str) -> Fault
     Fault::new(FaultCode::Denied, message)
 }
 
-/// Whether a caller may say these headers.
+/// Refuses headers that a caller may not set.
 fn check_headers(headers: &[(String, String)]) -> Result<()> {
     for (name, value) in headers {
         let bad =
             |why: &str| Err(Fault::new(FaultCode::BadArgument, format!("header {name:?}: {why}")));
-        if OURS.contains(&name.to_ascii_lowercase().as_str()) {
+        if CONNECTION_HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
             return bad("it belongs to the connection and is set for you; leave it out");
         }
         if http::HeaderName::try_from(name.as_str()).is_err() {
@@ -355,7 +354,7 @@ fn check_headers(headers: &[(String, String)]) -> Result<()> {
 
 fn send(
     agent: &ureq::Agent,
-    request: &Request,
+    request: &WebRequest,
 ) -> std::result::Result<http::Response<ureq::Body>, ureq::Error> {
     let mut built =
         http::Request::builder().method(request.method.word()).uri(request.target.as_str());
@@ -373,7 +372,7 @@ fn headers_of(headers: &HeaderMap) -> Vec<(String, String)> {
     headers.iter().map(|(name, value)| (name.as_str().to_owned(), text(value))).collect()
 }
 
-/// As much of a body as is read, and whether that is not all.
+/// Reads a body up to the limit; the flag says whether it is longer.
 fn read(body: ureq::Body) -> io::Result<(Vec<u8>, bool)> {
     let mut bytes = Vec::new();
     let reader = body.into_with_config().limit(u64::MAX).reader();
@@ -383,10 +382,10 @@ fn read(body: ureq::Body) -> io::Result<(Vec<u8>, bool)> {
     Ok((bytes, is_cut))
 }
 
-/// Where a response leads, if it does.
-fn redirected(response: &Response) -> Result<Option<Target>> {
-    let leads = matches!(response.status, 301 | 302 | 303 | 307 | 308);
-    match response.header("location").filter(|_| leads) {
+/// The target of a redirect, if the response is one.
+fn redirect_target(response: &WebResponse) -> Result<Option<Target>> {
+    let is_redirect = matches!(response.status, 301 | 302 | 303 | 307 | 308);
+    match response.header("location").filter(|_| is_redirect) {
         None => Ok(None),
         Some(location) => response.target.join(location).map(Some).map_err(|fault| {
             let from = response.target.place();
@@ -399,20 +398,21 @@ fn redirected(response: &Response) -> Result<Option<Target>> {
 }
 
 /// The request that a redirect asks for, as browsers make it.
-fn led_on(request: Request, next: Target, status: u16) -> Request {
-    let mut next = Request { target: next, ..request.clone() };
+fn redirected_request(request: WebRequest, next: Target, status: u16) -> WebRequest {
+    let mut next = WebRequest { target: next, ..request.clone() };
     if status == 303 || matches!(status, 301 | 302) && request.method == Method::Post {
         next.method = Method::Get;
         next.body = None;
         next.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
     }
     if !request.target.is_same_origin(&next.target) {
-        next.headers.retain(|(name, _)| SHARED.contains(&name.to_ascii_lowercase().as_str()));
+        next.headers
+            .retain(|(name, _)| CROSS_ORIGIN_HEADERS.contains(&name.to_ascii_lowercase().as_str()));
     }
     next
 }
 
-/// Why a server's answer did not come, in words for who asked.
+/// The fault for a response that did not arrive.
 fn failed(target: &Target, error: &(dyn std::error::Error + 'static), meter: &Meter) -> Fault {
     let place = target.place();
     if meter.is_full() {
@@ -425,7 +425,7 @@ fn failed(target: &Target, error: &(dyn std::error::Error + 'static), meter: &Me
     Fault::new(FaultCode::Io, message)
 }
 
-/// The innermost words of an error: those around them only say that there is one.
+/// The innermost message of an error: those around it only say that there is an error.
 fn reason(error: &(dyn std::error::Error + 'static)) -> String {
     let mut error = error;
     while let Some(inner) = error.source() {

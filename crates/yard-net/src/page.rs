@@ -1,8 +1,8 @@
-//! A response as a reader wants it: HTML as Markdown, other texts as they are, in the charset that they are
-//! written in. What is no text is said to be none. Nothing is dialled here.
+//! Converts responses to text: HTML to Markdown, and other texts from the charset that they are written in. A body
+//! that is no text is a fault. Nothing is dialled here.
 //!
-//! The library that makes Markdown bounds how deep it goes and how many elements it keeps. It runs beside
-//! the call, on a stack of its own, so that no page can hold a call past its time.
+//! The library that makes Markdown bounds the depth and the number of elements. It runs on a thread with a stack of
+//! its own, so that no page can delay a call past its deadline.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,21 +14,21 @@ use html_to_markdown_rs::{ConversionOptions, PreprocessingOptions};
 use yard_core::text::{self, NotText};
 use yard_core::{Call, Fault, FaultCode, Result};
 
-use crate::dial::{Patience, run_beside};
-use crate::fetch::Response;
+use crate::dial::{Deadline, run_with_deadline};
+use crate::fetch::WebResponse;
 
-/// How much of a page is looked through for its charset.
+/// Bytes of a page in which its charset is looked for.
 const SNIFFED: usize = 1_024;
-/// The stack on which a page is taken apart.
+/// The stack of a thread that converts a page.
 const STACK_BYTES: usize = 16 << 20;
-/// Pages that are taken apart at a time, those that nobody waits for any more included.
-const MOST_AT_ONCE: usize = 8;
+/// Pages that are converted at a time, including those whose call has ended.
+const MAX_AT_ONCE: usize = 8;
 
 static AT_ONCE: AtomicUsize = AtomicUsize::new(0);
 
-/// What a reader wants of HTML.
+/// How HTML is returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum PageFormat {
     /// Its content, as Markdown.
     Markdown,
     /// Its source.
@@ -40,29 +40,28 @@ pub enum Shape {
 pub struct Page {
     /// Its text.
     pub text: String,
-    /// The text is not what came, but Markdown made from it.
+    /// The text is not the body, but Markdown made from it.
     pub is_markdown: bool,
-    /// What is not in the text, in words.
+    /// A message that says what is not in the text.
     pub missing: Option<String>,
 }
 
-impl Response {
-    /// Its body as a text, if it is one.
-    pub fn page(&self, shape: Shape, call: &Call, wall: Duration) -> Result<Page> {
-        let written = self.header("content-type").unwrap_or_default();
-        let (kind, charset) = content_type(written);
+impl WebResponse {
+    /// The body as text; a fault if it is none.
+    pub fn page(&self, shape: PageFormat, call: &Call, wall: Duration) -> Result<Page> {
+        let (kind, charset) = content_type(self.header("content-type").unwrap_or_default());
         if is_no_text(&kind) && !self.body.is_empty() {
-            return Err(self.no_text(&format!("it says that it is {kind}")));
+            return Err(self.no_text_fault(&format!("it says that it is {kind}")));
         }
         let body = self.decoded(charset.as_deref())?;
         let missing = self.is_cut.then(|| {
             format!("only the first {} bytes were read: the answer is longer", self.body.len())
         });
-        if shape == Shape::Source || !is_html(&kind, &body) {
+        if shape == PageFormat::Source || !is_html(&kind, &body) {
             return Ok(Page { text: body.into_owned(), is_markdown: false, missing });
         }
         let base = self.target.as_str().to_owned();
-        let (text, too_deep) = markdown(body.into_owned(), base, &Patience::new(call, wall))?;
+        let (text, too_deep) = markdown(body.into_owned(), base, &Deadline::new(call, wall))?;
         let too_deep = too_deep.then(|| {
             "what is nested more than a thousand levels deep is left out; `format: \"html\"` has it"
                 .to_owned()
@@ -75,22 +74,22 @@ impl Response {
     fn decoded(&self, charset: Option<&str>) -> Result<Cow<'_, str>> {
         let by_mark = Encoding::for_bom(&self.body).map(|(encoding, _)| encoding);
         let by_header = || charset.and_then(|label| Encoding::for_label(label.as_bytes()));
-        let by_page = || declared(&self.body[..self.body.len().min(SNIFFED)]);
-        let known = by_mark.or_else(by_header).or_else(by_page);
-        match (text::detect(&self.body), known) {
+        let by_page = || meta_charset(&self.body[..self.body.len().min(SNIFFED)]);
+        let declared = by_mark.or_else(by_header).or_else(by_page);
+        match (text::detect(&self.body), declared) {
             (Ok(_), Some(encoding)) => Ok(encoding.decode(&self.body).0),
             (Ok(detected), None) => Ok(text::decode(&self.body, detected)),
             (Err(NotText::Lossy(encoding)), None) => Ok(text::decode(&self.body, encoding)),
-            (Err(why), None) => Err(self.no_text(&format!("it is {why}"))),
-            // A type may be a lie, and an encoding may need bytes that others do not have.
+            (Err(why), None) => Err(self.no_text_fault(&format!("it is {why}"))),
+            // The declared charset may be wrong, and it may use bytes that no other charset has.
             (Err(why), Some(encoding)) => match encoding.decode(&self.body) {
                 (text, _, false) if !text.contains('\0') => Ok(text),
-                _ => Err(self.no_text(&format!("it is {why}"))),
+                _ => Err(self.no_text_fault(&format!("it is {why}"))),
             },
         }
     }
 
-    fn no_text(&self, why: &str) -> Fault {
+    fn no_text_fault(&self, why: &str) -> Fault {
         let message = format!(
             "{} answered {} with {}{} bytes that are no text: {why}. Web pages, JSON, XML and plain \
              texts can be read",
@@ -103,9 +102,9 @@ impl Response {
     }
 }
 
-/// What a content type says: the type in lower case, and the charset.
-fn content_type(written: &str) -> (String, Option<String>) {
-    let mut parts = written.split(';');
+/// The parts of a `Content-Type` header: the type in lower case, and the charset.
+fn content_type(header: &str) -> (String, Option<String>) {
+    let mut parts = header.split(';');
     let kind = parts.next().unwrap_or_default().trim().to_ascii_lowercase();
     let charset = parts.find_map(|part| {
         let (name, value) = part.split_once('=')?;
@@ -115,7 +114,7 @@ fn content_type(written: &str) -> (String, Option<String>) {
     (kind, charset)
 }
 
-/// Types that hold no text, whatever the bytes look like.
+/// Whether a type holds no text, whatever the bytes look like.
 fn is_no_text(kind: &str) -> bool {
     let is_media =
         ["image/", "audio/", "video/", "font/"].iter().any(|media| kind.starts_with(media));
@@ -137,8 +136,8 @@ fn is_html(kind: &str, body: &str) -> bool {
         || matches!(kind, "" | "text/plain") && looks
 }
 
-/// The charset that a page says it is written in, in its head.
-fn declared(head: &[u8]) -> Option<&'static Encoding> {
+/// The charset that the `<meta>` tags of a page declare.
+fn meta_charset(head: &[u8]) -> Option<&'static Encoding> {
     let head = String::from_utf8_lossy(head).to_ascii_lowercase();
     let found = head.split("<meta").skip(1).find_map(|rest| {
         let tag = rest.split('>').next().unwrap_or_default();
@@ -148,16 +147,16 @@ fn declared(head: &[u8]) -> Option<&'static Encoding> {
         let end = value.find(|at: char| at.is_whitespace() || "\"';/".contains(at));
         Encoding::for_label(&value.as_bytes()[..end.unwrap_or(value.len())])
     })?;
-    // Whoever could read that it is UTF-16 read something else.
+    // The tag was readable as ASCII, so the page cannot be UTF-16.
     Some(if found.is_ascii_compatible() { found } else { encoding_rs::UTF_8 })
 }
 
-/// The Markdown of a page, and whether it is nested too deep to be in it as a whole.
-fn markdown(html: String, base: String, patience: &Patience) -> Result<(String, bool)> {
-    let place = Place::take(patience)?;
+/// The Markdown of a page, and whether parts that are nested too deep are left out.
+fn markdown(html: String, base: String, deadline: &Deadline) -> Result<(String, bool)> {
+    let slot = ConversionSlot::wait_for(deadline)?;
     let thread = thread::Builder::new().name("toolyard-page".to_owned()).stack_size(STACK_BYTES);
-    let converted = run_beside(thread, patience, move || {
-        let _place = place;
+    let converted = run_with_deadline(thread, deadline, move || {
+        let _slot = slot;
         convert(&html, base)
     });
     let converted = converted.map_err(|fault| match fault.code() {
@@ -183,7 +182,7 @@ fn convert(html: &str, base: String) -> Result<(String, bool)> {
             ..PreprocessingOptions::default()
         },
         exclude_selectors: vec!["nav".to_owned()],
-        // Without a sign x² would be x2.
+        // Without these signs x² would become x2.
         sup_symbol: "^".to_owned(),
         sub_symbol: "~".to_owned(),
         ..ConversionOptions::default()
@@ -200,25 +199,25 @@ fn unreadable(why: &str) -> Fault {
     Fault::new(FaultCode::TooLarge, message)
 }
 
-/// One of the few places at which pages are taken apart.
-struct Place;
+/// One of the [`MAX_AT_ONCE`] slots for conversions; dropping it frees the slot.
+struct ConversionSlot;
 
-impl Place {
-    fn take(patience: &Patience) -> Result<Self> {
+impl ConversionSlot {
+    fn wait_for(deadline: &Deadline) -> Result<Self> {
         loop {
             let taken = AT_ONCE.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| {
-                (count < MOST_AT_ONCE).then_some(count + 1)
+                (count < MAX_AT_ONCE).then_some(count + 1)
             });
             if taken.is_ok() {
                 return Ok(Self);
             }
-            patience.check()?;
+            deadline.check()?;
             thread::sleep(Duration::from_millis(20));
         }
     }
 }
 
-impl Drop for Place {
+impl Drop for ConversionSlot {
     fn drop(&mut self) {
         AT_ONCE.fetch_sub(1, Ordering::Relaxed);
     }

@@ -1,14 +1,14 @@
-//! What is asked for: an address of the web, read as browsers read it, with what rules say about it.
+//! The address of a request, parsed as browsers parse it.
 
 use std::net::{IpAddr, SocketAddr};
 
 use url::{Host, Url};
 use yard_core::{Fault, FaultCode, Result};
 
-/// Longest address that is read.
-const MOST_BYTES: usize = 8 << 10;
+/// Longest address that is parsed.
+const MAX_BYTES: usize = 8 << 10;
 
-/// An address with `http` or `https`, and nobody's name in it.
+/// An `http` or `https` address without a user name or password.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     url: Url,
@@ -17,12 +17,12 @@ pub struct Target {
 }
 
 impl Target {
-    /// Reads an address as a caller wrote it.
+    /// Parses an address as a caller wrote it.
     pub fn parse(text: &str) -> Result<Self> {
-        if text.len() > MOST_BYTES {
+        if text.len() > MAX_BYTES {
             return Err(bad(
                 text,
-                &format!("it is longer than {MOST_BYTES} bytes; send a shorter one"),
+                &format!("it is longer than {MAX_BYTES} bytes; send a shorter one"),
             ));
         }
         let url = Url::parse(text.trim()).map_err(|error| match error {
@@ -34,10 +34,10 @@ impl Target {
         Self::of(url, text)
     }
 
-    /// Where a redirect from here leads.
+    /// The target of a redirect from here.
     pub fn join(&self, location: &str) -> Result<Self> {
-        if location.len() > MOST_BYTES {
-            return Err(bad(location, &format!("it is longer than {MOST_BYTES} bytes")));
+        if location.len() > MAX_BYTES {
+            return Err(bad(location, &format!("it is longer than {MAX_BYTES} bytes")));
         }
         let url = self.url.join(location).map_err(|error| bad(location, &error.to_string()))?;
         Self::of(url, location)
@@ -52,7 +52,7 @@ impl Target {
         }
         if !url.username().is_empty() || url.password().is_some() {
             let why = "a name or password in an address is not sent; use an Authorization header";
-            // The password is no part of the message.
+            // The message must not repeat the password.
             return Err(Fault::new(FaultCode::BadArgument, format!("the address is wrong: {why}")));
         }
         url.set_fragment(None);
@@ -79,7 +79,7 @@ impl Target {
         &self.host
     }
 
-    /// The port, also where it is the usual one.
+    /// The port, the default one included.
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -89,27 +89,28 @@ impl Target {
         place(&self.host, self.port)
     }
 
-    /// The address that the host is by itself, if it is no name.
+    /// The address of a host that is written as an address and not as a name.
     pub(super) fn literal(&self) -> Option<SocketAddr> {
         let address: IpAddr = self.host.parse().ok()?;
         Some(SocketAddr::new(address, self.port))
     }
 
-    /// Whether both are one origin: what was said to one may be said to the other.
+    /// Whether both have the same origin, so that headers for one may be sent to the other.
     pub(super) fn is_same_origin(&self, other: &Self) -> bool {
         self.url.scheme() == other.url.scheme()
             && (&self.host, self.port) == (&other.host, other.port)
     }
 
-    /// Whether who may ask for this one may be led to the other without another word: the same host, with
-    /// or without `www.`, on the same port or on the usual ones, and not from a sealed line to an open one.
-    pub fn leads_home(&self, other: &Self) -> bool {
+    /// Whether a redirect from this target to the other one stays on the site, so that no further decision is
+    /// needed: the same host with or without `www.`, the same port or both default ports, and not from `https` to
+    /// `http`.
+    pub fn is_trusted_redirect(&self, other: &Self) -> bool {
         let bare = |target: &Self| target.host.trim_start_matches("www.").to_owned();
-        let is_usual = |target: &Self| target.url.port().is_none();
-        let is_opened = self.url.scheme() == "https" && other.url.scheme() == "http";
+        let is_default = |target: &Self| target.url.port().is_none();
+        let loses_tls = self.url.scheme() == "https" && other.url.scheme() == "http";
         bare(self) == bare(other)
-            && (self.port == other.port || is_usual(self) && is_usual(other))
-            && !is_opened
+            && (self.port == other.port || is_default(self) && is_default(other))
+            && !loses_tls
     }
 }
 
@@ -171,10 +172,10 @@ mod tests {
     }
 
     #[test]
-    fn a_redirect_home_needs_no_other_word() {
+    fn a_redirect_within_the_site_needs_no_other_decision() {
         let leads = |from: &str, to: &str| {
             let from = Target::parse(from).unwrap();
-            from.leads_home(&from.join(to).unwrap())
+            from.is_trusted_redirect(&from.join(to).unwrap())
         };
         assert!(leads("http://a.example/", "https://www.a.example/x"));
         assert!(leads("https://www.a.example/", "https://a.example/"));

@@ -1,8 +1,8 @@
-//! The filter of system calls: what a command has no business with answers EPERM, and what programs know
-//! how to do without answers ENOSYS. Nothing kills.
+//! The filter of system calls: calls that no command needs fail with EPERM, and calls that programs can replace by
+//! older ones fail with ENOSYS. No call kills the process.
 //!
-//! A call whose arguments the filter cannot see through (a pointer to flags, say) is one of those that
-//! must not exist. So is a call of another architecture, of the x32 numbers, or newer than this list.
+//! ENOSYS is also the answer to calls whose arguments the filter cannot read (flags behind a pointer, say), and to
+//! calls of the x32 numbers or newer than this list.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,7 +12,7 @@ use seccompiler::{
     SeccompRule, sock_filter,
 };
 
-/// Refused whatever the arguments.
+/// Calls that are refused whatever their arguments.
 const REFUSED: &[i64] = &[
     // Looking into or steering other processes.
     libc::SYS_ptrace,
@@ -85,8 +85,8 @@ const REFUSED: &[i64] = &[
     libc::SYS_sysfs,
 ];
 
-/// Refused where no namespace is around the command: Landlock does not hold what is changed about a
-/// file rather than in it, nor what processes share by number.
+/// Calls that are refused without namespaces: Landlock restricts neither changes of a file's metadata nor the objects
+/// that processes share by number.
 const REFUSED_ALONE: &[i64] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_chmod,
@@ -130,11 +130,11 @@ const REFUSED_ALONE: &[i64] = &[
     libc::SYS_mq_unlink,
     libc::SYS_setpriority,
     libc::SYS_ioprio_set,
-    // Landlock holds neither datagrams nor the oldest ways of dialling.
+    // Landlock restricts neither datagrams nor older ways to connect.
     libc::SYS_socket,
 ];
 
-/// Refused there unless the first argument is zero, which is the caller itself.
+/// Calls that are refused without namespaces unless the first argument is zero, which means the calling process.
 const OWN_ALONE: &[i64] = &[
     libc::SYS_prlimit64,
     libc::SYS_sched_setaffinity,
@@ -143,11 +143,11 @@ const OWN_ALONE: &[i64] = &[
     libc::SYS_sched_setattr,
 ];
 
-/// Attributes of a file that are set through any handle of it.
+/// The `ioctl`s that set attributes of a file through any handle of it.
 const FILE_ATTRIBUTES: [u64; 2] =
     [0x4008_6602 /* FS_IOC_SETFLAGS */, 0x401c_5820 /* FS_IOC_FSSETXATTR */];
 
-/// Said not to exist, and libraries then take the older way: flags behind a pointer cannot be judged.
+/// Calls that seem not to exist, so that libraries use older ones, whose flags are not behind a pointer.
 const ABSENT: &[i64] = &[
     libc::SYS_clone3,
     libc::SYS_io_uring_setup,
@@ -156,10 +156,9 @@ const ABSENT: &[i64] = &[
     libc::SYS_openat2,
 ];
 
-/// Calls that set a file's mode, each with the argument that is the mode. A file that runs as its owner
-/// would, once landed, run as the server's user. Whether a call of `open` makes a file is no question
-/// here: several flags say so, and libraries send a mode of zero where it does not count. `mkdir` is not
-/// among them: the kernel itself takes no such bit there, and programs that copy folders send them.
+/// Calls that set a file's mode, each with the argument that is the mode: a set-uid file would, once landed, run as
+/// the server's user. The mode of `open` is checked even if the call makes no file, because libraries then send zero.
+/// `mkdir` is not among them: the kernel ignores these bits there, and programs that copy folders send them.
 const MODES: &[(i64, u8)] = &[
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_chmod, 1),
@@ -176,20 +175,20 @@ const MODES: &[(i64, u8)] = &[
     (libc::SYS_openat, 3),
 ];
 
-/// Calls that make a device, each with the argument that says so. One of no number can be made by anybody.
+/// Calls that can make a device, each with the argument that is the mode. Every user may make the device number 0.
 const DEVICES: &[(i64, u8)] = &[
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_mknod, 1),
     (libc::SYS_mknodat, 2),
 ];
 
-/// Leaves a device of no number in the old place of a file that is renamed.
+/// Leaves the device number 0 at the old path of a renamed file.
 const RENAME_WHITEOUT: u64 = 4;
 
 /// `fchmodat2`, the same on all architectures.
 const FCHMODAT2: i64 = 452;
 
-/// The newest call that was looked at: Linux 6.18.
+/// The newest call that this list covers: Linux 6.18.
 const NEWEST: u32 = 469;
 
 /// `CLONE_NEW*`, each of which is a new namespace.
@@ -218,12 +217,12 @@ const ARCHITECTURE: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
 const ARCHITECTURE: u32 = 0xc000_00b7;
 
-/// What stands around the command beside this filter.
+/// The confinement of the command apart from this filter.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Around {
-    /// Namespaces, in which every folder that is shown hides the host's sockets: names are harmless.
+    /// Namespaces, with every folder shown through a veil that hides the host's sockets: any socket name is harmless.
     Veils,
-    /// Namespaces. A socket's name is behind a pointer, which the filter cannot follow.
+    /// Namespaces. The filter cannot check the name of a socket, which is behind a pointer.
     Namespaces,
     /// Nothing.
     Nothing,
@@ -295,8 +294,8 @@ fn sockets(named: bool) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
     Ok(rules)
 }
 
-/// A pair of streams stays a pair. One of datagrams (and a raw one is of datagrams) can be sent, or
-/// connected, to any name: without names, there are none.
+/// A pair of stream sockets cannot be reconnected. A datagram or raw socket can send to any name, so it is refused
+/// where names are not allowed.
 fn pairs(named: bool) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
     let mut rules = vec![all(&[(0, SeccompCmpOp::Ne, libc::AF_UNIX as u64)])?];
     if !named {
@@ -306,13 +305,13 @@ fn pairs(named: bool) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
     Ok(rules)
 }
 
-/// A mode with the bit of the owner's or of the group's rights.
+/// Matches a mode with the set-uid or set-gid bit.
 fn modes(mode: u8) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
     let bits = [libc::S_ISUID, libc::S_ISGID].map(u64::from);
     bits.into_iter().map(|bit| both(mode, bit, bit)).collect()
 }
 
-/// A character or block device.
+/// Matches the mode of a character or block device.
 fn devices(mode: u8) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
     let kinds = [libc::S_IFCHR, libc::S_IFBLK].map(u64::from);
     kinds.into_iter().map(|kind| both(mode, u64::from(libc::S_IFMT), kind)).collect()
@@ -331,8 +330,7 @@ fn both(argument: u8, mask: u64, value: u64) -> Result<SeccompRule, seccompiler:
     all(&[(argument, SeccompCmpOp::MaskedEq(mask), value)])
 }
 
-/// Comes before the rules, which would kill on a foreign architecture and know nothing of numbers that
-/// are not in their list.
+/// Runs before the rules, which would kill on a foreign architecture and allow numbers that are not in their list.
 fn prologue() -> Vec<sock_filter> {
     let refuse = |errno: i32| statement(0x06, 0x0005_0000 | errno as u32);
     let mut program = vec![

@@ -1,4 +1,4 @@
-//! What a probe came to, a line a thing, and how to get what is missing.
+//! The results of a probe, one for each part of a box, with advice about what is missing.
 
 #![allow(clippy::disallowed_methods, reason = "distributions say in files what they switched off")]
 
@@ -7,8 +7,23 @@ use std::io;
 use std::path::Path;
 
 use super::group::Groups;
-use super::report::{Step, Trouble};
-use super::{Finding, landlocked, system};
+use super::report::{Step, StepError};
+use super::{landlock_wall, system};
+
+/// One line of `toolyard doctor`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The name of what was checked.
+    pub name: &'static str,
+    /// Whether it works.
+    pub ok: bool,
+    /// Whether a lower level is used without it.
+    pub needed: bool,
+    /// What was found.
+    pub found: String,
+    /// How to make it work; empty if nothing is missing.
+    pub remedy: String,
+}
 
 /// The parts of a full box, each with the last step that belongs to it.
 const PARTS: [(&str, Step, &str); 4] = [
@@ -18,23 +33,20 @@ const PARTS: [(&str, Step, &str); 4] = [
     ("full box", Step::Folder, "a command ran in it and came back"),
 ];
 
-/// What the trial of a full box came to.
+/// The findings of the trial of a full box.
 pub(super) fn full(tried: &io::Result<()>) -> Vec<Finding> {
     let broken = |error: &io::Error| {
-        error
-            .get_ref()
-            .and_then(|inner| inner.downcast_ref::<Trouble>())
-            .map(|trouble| trouble.step)
+        error.get_ref().and_then(|inner| inner.downcast_ref::<StepError>()).map(|error| error.step)
     };
-    let mut told = false;
+    let mut is_explained = false;
     let finding = |(name, last, fine): (&'static str, Step, &str)| {
         let reached = match tried {
             Ok(()) => true,
             Err(error) => broken(error).is_some_and(|step| step > last),
         };
         let (found, remedy) = match tried {
-            Err(error) if !reached && !told => {
-                told = true;
+            Err(error) if !reached && !is_explained => {
+                is_explained = true;
                 (
                     error.to_string(),
                     remedy(broken(error).filter(|step| *step == Step::Folders).unwrap_or(last)),
@@ -48,10 +60,10 @@ pub(super) fn full(tried: &io::Result<()>) -> Vec<Finding> {
     PARTS.into_iter().map(finding).collect()
 }
 
-/// What the trial of Landlock and seccomp alone came to.
+/// The findings of the trial of Landlock and seccomp alone.
 pub(super) fn walls(tried: &io::Result<()>) -> Vec<Finding> {
-    let version = landlocked::version();
-    let new_enough = version >= landlocked::SCOPES;
+    let version = landlock_wall::version();
+    let new_enough = version >= landlock_wall::SCOPES;
     let landlock = Finding {
         name: "Landlock",
         ok: new_enough,
@@ -89,10 +101,10 @@ pub(super) fn walls(tried: &io::Result<()>) -> Vec<Finding> {
     vec![landlock, alone]
 }
 
-/// Who counts the memory of a command's processes together.
+/// Whether control groups count the memory of a command's processes.
 pub(super) fn groups(groups: &Result<Groups, String>) -> Finding {
     let (found, remedy) = match groups {
-        Ok(groups) => (groups.words(), String::new()),
+        Ok(groups) => (groups.description(), String::new()),
         Err(why) => (
             format!("{why}; memory is counted by looking, ten times a second"),
             "run as a systemd service with Delegate=yes, or as root".to_owned(),
@@ -118,7 +130,7 @@ pub(super) fn root(tried: io::Result<()>, root: &Path, data: &Path) -> Finding {
     Finding { name: "this folder", ok: tried.is_ok(), needed: true, found, remedy }
 }
 
-/// Where a box shows the programs that tools start, and their versions: a line each, with a tab between.
+/// The programs that tools start. `listed` has one in each line: its path in the box, a tab, and its version output.
 pub(super) fn programs(listed: &str) -> Finding {
     let missing: Vec<&str> = ["bash", "python3"]
         .into_iter()
@@ -137,15 +149,15 @@ pub(super) fn programs(listed: &str) -> Finding {
     Finding { name: "programs", ok: missing.is_empty(), needed: false, found, remedy }
 }
 
-/// `git 2.39.5 (/usr/bin/git)`, from where it is and what it says of itself.
+/// `git 2.39.5 (/usr/bin/git)`, from a line with the path of a program and its version output.
 fn program(line: &str) -> Option<String> {
-    let (at, said) = line.split_once('\t')?;
+    let (at, output) = line.split_once('\t')?;
     let name = at.rsplit('/').next()?;
     let number = |word: &&str| {
         let word = word.trim_start_matches(['v', 'g', 'o', '"']);
         word.starts_with(|one: char| one.is_ascii_digit()) && word.contains('.')
     };
-    let version = said.split([' ', ',', '(']).find(number);
+    let version = output.split([' ', ',', '(']).find(number);
     let version = version.map(|word| word.trim_matches(|one: char| !one.is_ascii_alphanumeric()));
     Some(match version {
         Some(version) => format!("{name} {version} ({at})"),
@@ -153,11 +165,11 @@ fn program(line: &str) -> Option<String> {
     })
 }
 
-/// The settings by which distributions and containers take parts away.
+/// Advice about a part that does not work, by the settings with which distributions and containers disable it.
 fn remedy(part: Step) -> String {
     let set =
         |path: &str, value: &str| fs::read_to_string(path).is_ok_and(|text| text.trim() == value);
-    let words = match part {
+    let advice = match part {
         Step::Folders => {
             "as root, workspaces and data lie on a file system that can show other owners (ext4, \
              xfs, btrfs, tmpfs); or run as an ordinary user"
@@ -177,7 +189,7 @@ fn remedy(part: Step) -> String {
         Step::Fork => "in a container: let it make user namespaces, and mounts in them",
         _ => "",
     };
-    words.to_owned()
+    advice.to_owned()
 }
 
 #[cfg(test)]
@@ -185,24 +197,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn programs_are_told_with_their_versions() {
+    fn programs_are_listed_with_their_versions() {
         let listed = "/usr/bin/python3\tPython 3.11.2\n/usr/bin/bash\tGNU bash, version 5.2.15(1)-release (x86)\n\
                       /usr/local/go/bin/go\tgo version go1.24.1 linux/amd64\n/usr/bin/odd\t\n\
                       /h/.nvm/node\tv22.1.0\n";
-        let told = programs(listed);
+        let finding = programs(listed);
         assert_eq!(
-            told.found,
+            finding.found,
             "bash 5.2.15 (/usr/bin/bash), go go1.24.1 (/usr/local/go/bin/go), node v22.1.0 (/h/.nvm/node), \
              odd (/usr/bin/odd), python3 3.11.2 (/usr/bin/python3)"
         );
-        assert!(told.ok && told.remedy.is_empty());
-        let told = programs("/usr/bin/bash\tbash\n");
-        assert!(!told.ok && told.remedy.contains("install python3"), "{told:?}");
+        assert!(finding.ok && finding.remedy.is_empty());
+        let finding = programs("/usr/bin/bash\tbash\n");
+        assert!(!finding.ok && finding.remedy.contains("install python3"), "{finding:?}");
     }
 
     #[test]
     fn the_first_part_that_failed_says_why_and_the_rest_is_not_reached() {
-        let error = io::Error::other(Trouble { step: Step::Proc, errno: libc::EPERM });
+        let error = io::Error::other(StepError { step: Step::Proc, errno: libc::EPERM });
         let found = full(&Err(error));
         assert_eq!(found.iter().map(|one| one.ok).collect::<Vec<_>>(), [true, false, false, false]);
         assert!(found[1].found.contains("mount a new /proc") && !found[1].remedy.is_empty());

@@ -1,9 +1,9 @@
-//! Control groups: memory and number of all processes of a command together, kept by the kernel. Used
-//! where this user may make groups; where not, `usage` counts.
+//! Control groups, by which the kernel bounds the memory and the number of all processes of a command together. Where
+//! this user may not make groups, `usage` measures instead.
 //!
-//! A group is removed when its command ended. What a killed server left is removed by the next one. On a server
-//! they are in groups inside one another: the server's bounds all its commands together, in it each
-//! workspace's bounds those of the workspace.
+//! A group is removed when its command has ended; the groups of a killed server are removed by the next one. On a
+//! server the groups are nested: the server's group bounds all its commands together, and the group of each workspace
+//! inside of it those of the workspace.
 
 #![allow(clippy::disallowed_methods, reason = "control groups are folders of the kernel's")]
 
@@ -13,7 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::Limits;
+use super::CommandLimits;
 use super::group_folders::{of_version_one, of_version_two};
 
 const PREFIX: &str = "toolyard-";
@@ -23,7 +23,7 @@ pub(super) struct Groups {
     version: Version,
     /// One folder for version 2; those of memory and of processes for version 1.
     homes: Vec<PathBuf>,
-    /// Whether they are one workspace's own, and go with it.
+    /// Whether they belong to one workspace, and are removed with it.
     is_of_workspace: bool,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Group {
 }
 
 impl Groups {
-    /// Looks for a place where groups can be made, and makes one to see; removes what is stale.
+    /// Finds a folder where groups can be made, by making one; removes stale groups.
     pub(super) fn find() -> Result<Self, String> {
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
         let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -65,14 +65,14 @@ impl Groups {
         Err(why)
     }
 
-    /// In words.
-    pub(super) fn words(&self) -> String {
+    /// The version and the folder, for messages.
+    pub(super) fn description(&self) -> String {
         let version = if self.version == Version::One { 1 } else { 2 };
         format!("version {version}, {}", self.homes[0].display())
     }
 
-    /// The same, in a group of this process in which all groups together may take so much memory. It stays for
-    /// as long as this process, and the next one removes it.
+    /// The same, inside of a group that bounds the memory of all groups of this process together. A later process
+    /// removes that group.
     pub(super) fn bounded_together(self, memory_bytes: u64) -> Result<Self, String> {
         let name = format!("{PREFIX}{}", std::process::id());
         let homes = self.make_inner(&name, memory_bytes).map_err(|error| {
@@ -82,8 +82,8 @@ impl Groups {
         Ok(Self { version: self.version, homes, is_of_workspace: false })
     }
 
-    /// Groups for the commands of one workspace, which together may take so much memory. They go with the last
-    /// who holds them.
+    /// Groups for the commands of one workspace, with a bound on their memory together. They are removed when the
+    /// result is dropped.
     pub(super) fn of_workspace(&self, memory_bytes: u64) -> io::Result<Self> {
         let homes = self.make_inner(&numbered("workspace-"), memory_bytes)?;
         Ok(Self { version: self.version, homes, is_of_workspace: true })
@@ -107,10 +107,10 @@ impl Groups {
         if self.version == Version::Two {
             delegate(&self.homes[0])?;
         }
-        self.make()?.limit(&Limits::default())
+        self.make()?.limit(&CommandLimits::default())
     }
 
-    /// Makes a group that nobody is in.
+    /// Makes an empty group.
     pub(super) fn make(&self) -> io::Result<Group> {
         let name = numbered(PREFIX);
         let mut group = Group { version: self.version, folders: Vec::new() };
@@ -140,7 +140,7 @@ fn numbered(prefix: &str) -> String {
 
 impl Group {
     /// Sets its limits.
-    pub(super) fn limit(&self, limits: &Limits) -> io::Result<()> {
+    pub(super) fn limit(&self, limits: &CommandLimits) -> io::Result<()> {
         let memory = limits.memory_bytes.to_string();
         // The two processes of the helper count too, and the thread that listens.
         let processes = limits.processes.saturating_add(3).to_string();
@@ -160,16 +160,16 @@ impl Group {
         }
     }
 
-    /// Takes a process in, where it cannot come in by itself.
-    pub(super) fn take_in(&self, pid: u32) -> io::Result<()> {
+    /// Adds a process, if it cannot join by itself.
+    pub(super) fn add_process(&self, pid: u32) -> io::Result<()> {
         match self.version {
             Version::One => Ok(()),
             Version::Two => fs::write(self.folders[0].join("cgroup.procs"), pid.to_string()),
         }
     }
 
-    /// The files through which a process comes in by itself ([`come_in`]).
-    pub(super) fn doors(&self) -> Vec<OsString> {
+    /// The files through which a process joins by itself ([`join`]).
+    pub(super) fn join_files(&self) -> Vec<OsString> {
         match self.version {
             Version::One => self.folders.iter().map(|folder| folder.join("tasks").into()).collect(),
             Version::Two => Vec::new(),
@@ -197,11 +197,11 @@ impl Drop for Group {
     }
 }
 
-/// Brings this process, which has one thread, into a group. Whoever is moved by another has to wait until
-/// every processor passed a quiet moment, which takes longer than all the rest of a box; a thread that
-/// moves itself does not. Version 2 moves whole processes only.
-pub(super) fn come_in(doors: &[OsString]) -> io::Result<()> {
-    doors.iter().try_for_each(|door| fs::write(door, "0"))
+/// Moves this process, which has one thread, into a group. Moving another process waits for an RCU grace period, which
+/// takes longer than all the rest of making a box; a thread that moves itself does not wait. Version 2 moves whole
+/// processes only.
+pub(super) fn join(cgroup_files: &[OsString]) -> io::Result<()> {
+    cgroup_files.iter().try_for_each(|file| fs::write(file, "0"))
 }
 
 /// Bounds the memory of all groups in a folder.
@@ -209,7 +209,7 @@ fn bound(version: Version, folder: &Path, memory_bytes: u64) -> io::Result<()> {
     let memory = memory_bytes.to_string();
     match version {
         Version::One => {
-            // Newer kernels always count what is below, and may refuse to be told so.
+            // Newer kernels always count nested groups, and may refuse this setting.
             let _ = fs::write(folder.join("memory.use_hierarchy"), "1");
             fs::write(folder.join("memory.limit_in_bytes"), memory)
         }
@@ -221,7 +221,7 @@ fn bound(version: Version, folder: &Path, memory_bytes: u64) -> io::Result<()> {
     }
 }
 
-/// Removes the groups of servers that are no more. One with processes in it cannot be removed.
+/// Removes the groups of servers that have ended. A group with processes in it cannot be removed.
 fn sweep(home: &Path) {
     let Ok(entries) = fs::read_dir(home) else { return };
     for entry in entries.flatten() {
@@ -248,8 +248,8 @@ fn remove_with_inner(group: &Path, levels: usize) {
     let _ = fs::remove_dir(group);
 }
 
-/// A group of version 2 that has processes cannot pass its controllers on: alone in a group that was
-/// delegated to it, the server moves into one of its own below.
+/// Passes the controllers on to nested groups. A group of version 2 that has processes cannot do that, so a server
+/// that is alone in its group moves into a nested one.
 fn delegate(home: &Path) -> io::Result<()> {
     let controllers = fs::read_to_string(home.join("cgroup.controllers"))?;
     let has = |name| controllers.split_whitespace().any(|one| one == name);

@@ -1,5 +1,5 @@
-//! Open files that one process hands to another over a socket, as the server does to its helper before the
-//! order. A handle stays what it is, whatever happens to the path that it was opened by.
+//! Passes open files between processes over a socket, as the server does to its helper before the task. A handle
+//! stays open on the same file, whatever happens to the path that it was opened by.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -11,15 +11,15 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 
-/// A file is handed over with one byte, which says nothing.
+/// The byte that a file is sent with; its value has no meaning.
 const CARRIER: u8 = b'H';
 
-/// Hands over one open file.
+/// Sends one open file.
 pub fn send(to: &UnixStream, file: BorrowedFd<'_>) -> io::Result<()> {
     send_with(to, &[CARRIER], file)
 }
 
-/// Takes the file that comes next. Nothing else is read.
+/// Receives the next file. No other bytes are read.
 pub fn receive(from: &UnixStream) -> io::Result<OwnedFd> {
     receive_with(from, &mut [0])?.1.ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
@@ -36,7 +36,7 @@ pub(super) fn send_with(to: &UnixStream, bytes: &[u8], file: BorrowedFd<'_>) -> 
     if sent == bytes.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
 }
 
-/// Takes the bytes that come next, and a file that came with them; returns how many bytes there are.
+/// Receives the next bytes, and a file that came with them; returns how many bytes there are.
 pub(super) fn receive_with(
     from: &UnixStream,
     bytes: &mut [u8],

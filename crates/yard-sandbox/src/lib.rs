@@ -1,32 +1,34 @@
-//! The box: the only place that starts processes. A command runs in namespaces of its own, behind
-//! Landlock and seccomp, on a layer over the workspace; what it wrote is in that layer afterwards.
+//! The box: the only code that starts processes. A command runs in namespaces of its own, behind
+//! Landlock and seccomp, on an overlay over the workspace; afterwards the overlay holds what the command wrote.
 //!
-//! The helper is a hidden subcommand of this same binary (`inner`): it is handed its order over its
-//! standard input and nothing by its environment. Nothing here judges, lands or records an effect, and
-//! no level is lowered silently: [`Sandbox::probe`] finds out by running boxed commands what holds, and
-//! says so.
+//! The helper is a hidden subcommand of this same binary ([`inner`]): it gets its task over its standard input and
+//! nothing by its environment. This crate does not judge, land or record an effect, and it lowers no level
+//! silently: [`Sandbox::probe`] finds out by running boxed commands which walls hold, and reports it.
 
-mod capacity;
+mod box_helper;
+mod command_spec;
+mod config;
+mod deadline;
 mod filter;
 mod findings;
-mod first;
+mod first_process;
+mod foreground;
 mod group;
 mod group_folders;
 mod handles;
-mod inner;
-mod landlocked;
-mod lasting;
+mod landlock_wall;
 mod loopback;
 mod machine;
 mod masks;
+mod mount_points;
 mod mounts;
 mod network;
-mod order;
+mod outcome;
 mod path_bytes;
-mod patience;
-mod places;
+mod persistent;
 mod probe;
 mod process;
+mod process_limits;
 mod pty;
 mod report;
 mod run;
@@ -36,22 +38,23 @@ mod system;
 mod task;
 mod trees;
 mod usage;
-mod waiting;
-mod watched;
+mod watcher;
 
-pub use handles::{receive as receive_file, send as send_file};
-pub use inner::inner;
-pub use network::BoxNetwork;
-pub use order::{
-    CACHES, Cache, CacheLayer, Ended, Exit, Finding, Hear, Lasting, Layer, Level, Limits, Mask,
-    MaskKind, Order, Programs, ServedSocket, SharedMemory, Stopped, Walls, Wish,
-    default_environment,
+pub use box_helper::inner;
+pub use command_spec::{
+    CacheLayer, CommandLimits, CommandSpec, Layer, Mask, MaskKind, PersistentFolders, ServedSocket,
+    SharedMemory, default_environment,
 };
-pub use patience::Patience;
+pub use config::{CACHES, Cache, Level, Programs, SandboxConfig, Walls};
+pub use deadline::Deadline;
+pub use findings::Finding;
+pub use foreground::ForegroundState;
+pub use handles::{receive as receive_file, send as send_file};
+pub use network::BoxNetwork;
+pub use outcome::{CommandEnd, CommandListener, Exit, StopReason};
 pub use pty::{LONGEST_LINE, Pty, Size};
 pub use run::empty_scratch;
 pub use sandbox::Sandbox;
-pub use waiting::Waiting;
 
-/// The word after the program's name that makes it the helper.
+/// The first argument that makes this program the helper.
 pub const HELPER: &str = "box-inner";

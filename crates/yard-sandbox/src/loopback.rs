@@ -1,5 +1,5 @@
-//! Brings up `lo` in a new network namespace, so that a test inside can talk to a server inside, and makes the
-//! sockets there that are listened on from outside.
+//! Brings up `lo` in a new network namespace, so that programs in the box can connect to each other, and makes the
+//! sockets there that the server listens on.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -7,8 +7,8 @@ use std::os::fd::OwnedFd;
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketAddrV4, SocketFlags, SocketType};
 
-/// Who may wait to be accepted.
-const WAITING: i32 = 64;
+/// Connections that may wait to be accepted.
+const BACKLOG: i32 = 64;
 
 /// `RTM_NEWLINK` with `IFF_UP` for the interface of index 1, which `lo` is in every namespace.
 const UP: [u8; 32] = {
@@ -22,7 +22,7 @@ const UP: [u8; 32] = {
     message
 };
 
-/// Brings it up.
+/// Brings `lo` up.
 pub(super) fn bring_up() -> io::Result<()> {
     let socket = rustix::net::socket_with(
         AddressFamily::NETLINK,
@@ -42,7 +42,7 @@ pub(super) fn bring_up() -> io::Result<()> {
     }
 }
 
-/// A socket that does nothing yet, in the network of this process.
+/// An unconnected TCP socket in the network of this process.
 pub(super) fn socket(family: AddressFamily) -> io::Result<OwnedFd> {
     Ok(rustix::net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?)
 }
@@ -56,10 +56,10 @@ pub(super) fn listen(address: SocketAddrV4) -> io::Result<OwnedFd> {
 
 /// Lets a socket listen on an address of the `lo` of its own network.
 pub(super) fn listen_on(socket: &OwnedFd, address: SocketAddrV4) -> io::Result<()> {
-    // A program in the box that takes the port afterwards need not wait for the last connections to it.
+    // So that a program in the box can use the port right afterwards.
     rustix::net::sockopt::set_socket_reuseaddr(socket, true)?;
     rustix::net::bind(socket, &address)?;
-    Ok(rustix::net::listen(socket, WAITING)?)
+    Ok(rustix::net::listen(socket, BACKLOG)?)
 }
 
 /// A socket that gets datagrams at an address of `lo`.

@@ -1,18 +1,18 @@
-//! How much memory this machine has for commands: three quarters of it, or of what the control group allows
-//! that this process is in, whichever is less. The rest is for the person and for the server.
+//! How much memory this machine has for commands: three quarters of all, or of the limit of this process's control
+//! group, whichever is less. The rest is for the person and for the server.
 
-#![allow(clippy::disallowed_methods, reason = "the kernel tells what there is in files")]
+#![allow(clippy::disallowed_methods, reason = "the kernel reports memory in files")]
 
 use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// Where the machine does not tell how much it has.
+/// The memory of a machine that does not report how much it has.
 const UNKNOWN: u64 = 4 << 30;
 
 static FOR_COMMANDS: LazyLock<u64> = LazyLock::new(|| {
-    let told = fs::read_to_string("/proc/meminfo").ok().and_then(|text| total(&text));
-    let all = [told, of_group()].into_iter().flatten().min();
+    let of_machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| total(&text));
+    let all = [of_machine, of_group()].into_iter().flatten().min();
     three_quarters(all.unwrap_or(UNKNOWN))
 });
 

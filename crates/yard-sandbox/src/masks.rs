@@ -1,10 +1,9 @@
-//! What a box shows in the place of files that its caller may not read: entries with the same names that
-//! nobody can open. They are mounts of the box's own and touch neither the workspace nor its layer, so
-//! that nothing of them can be taken for a change.
+//! Masks files that the caller may not read: the box has entries with the same names that no process can open. They
+//! are mounts of the box's own and touch neither the workspace nor its overlay, so that they never look like a change.
 //!
-//! What is mounted on can be neither removed nor moved inside the box. Where the workspace itself is
-//! written to, the folders above a mask are mounted onto themselves, so that they cannot be moved either:
-//! a path without a rule would lead to the file then.
+//! An entry that is mounted on can be neither removed nor moved inside of the box. In a command in place, the folders
+//! above a mask are mounted onto themselves as well: if one could be moved, a path without a rule would lead to the
+//! file.
 
 #![allow(clippy::disallowed_methods, reason = "the sandbox builds its own root")]
 
@@ -18,16 +17,16 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::mount::{MoveMountFlags, OpenTreeFlags};
 
-use super::order::{Mask, MaskKind};
-use super::places::{attach, find_in};
+use super::command_spec::{Mask, MaskKind};
+use super::mount_points::{attach, open_in};
 use super::syscall::{TreeAttributes, mount_setattr};
 use super::task::{Kind, Task};
 use super::trees::{READ_ONLY, memory};
 
-/// A file that nobody can open, beside the new root.
+/// A file that no process can open, beside the new root.
 const UNREADABLE: &str = "../unreadable";
 
-/// Covers what the command may not read in the workspace.
+/// Covers the entries of the workspace that the command may not read.
 pub(super) fn cover(task: &Task, workspace: &OwnedFd) -> io::Result<()> {
     if task.masked.is_empty() {
         return Ok(());
@@ -58,7 +57,7 @@ fn hold_folders_above(workspace: &OwnedFd, masked: &[Mask]) -> io::Result<()> {
     let above = outer.flat_map(|mask| mask.path.ancestors().skip(1));
     let above: BTreeSet<&Path> = above.filter(|path| !path.as_os_str().is_empty()).collect();
     for folder in above {
-        let Some(place) = find_in(workspace, folder)? else { continue };
+        let Some(place) = open_in(workspace, folder)? else { continue };
         let flags = OpenTreeFlags::OPEN_TREE_CLONE
             | OpenTreeFlags::OPEN_TREE_CLOEXEC
             | OpenTreeFlags::AT_EMPTY_PATH
@@ -68,7 +67,7 @@ fn hold_folders_above(workspace: &OwnedFd, masked: &[Mask]) -> io::Result<()> {
     Ok(())
 }
 
-/// The file that stands for all others, read-only: its owner cannot give itself the right to open it.
+/// Makes the file that is mounted over masked ones, read-only, so that its owner cannot change its mode.
 fn make_unreadable() -> io::Result<()> {
     fs::write(UNREADABLE, "")?;
     fs::set_permissions(UNREADABLE, Permissions::from_mode(0o000))?;
@@ -84,7 +83,7 @@ fn another_unreadable() -> io::Result<OwnedFd> {
 }
 
 fn cover_file(workspace: &OwnedFd, path: &Path) -> io::Result<()> {
-    match find_in(workspace, path)? {
+    match open_in(workspace, path)? {
         Some(place) => attach(&another_unreadable()?, &place),
         None => Ok(()),
     }
@@ -92,7 +91,7 @@ fn cover_file(workspace: &OwnedFd, path: &Path) -> io::Result<()> {
 
 /// Covers a folder with one of the same names, in which nothing can be opened, made or removed.
 fn cover_folder(workspace: &OwnedFd, path: &Path, held: &[Mask]) -> io::Result<()> {
-    let Some(place) = find_in(workspace, path)? else { return Ok(()) };
+    let Some(place) = open_in(workspace, path)? else { return Ok(()) };
     let cover = memory("1m", "0755")?;
     for mask in held {
         let name: PathBuf = mask.path.strip_prefix(path).unwrap_or(&mask.path).to_owned();

@@ -1,8 +1,8 @@
-//! What a box shows: a new root in memory, onto which the system's folders, the workspace with its
-//! layer and private /tmp, /dev and /proc are mounted, before the old root is let go.
+//! Builds the file system of a box: a new root in memory, onto which the system's folders, the workspace with its
+//! overlay and private /tmp, /dev and /proc are mounted, before the old root is detached.
 //!
-//! Sources are taken hold of as detached mounts ([`Trees::take`]): as root that must happen before root
-//! is left, else after the namespaces are made. Nothing on the host is mounted, changed or left behind.
+//! The folders of the host are opened as detached mounts first ([`Trees::take`]): with root's rights before root is
+//! given up, else after the namespaces are made. Nothing on the host is mounted, changed or left behind.
 
 #![allow(clippy::disallowed_methods, reason = "the sandbox builds its own root")]
 
@@ -15,9 +15,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::mount::{MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags};
 
-use super::lasting::LastingTrees;
-use super::places::{self, put, put_file};
-use super::report::{At as _, Step, Trouble};
+use super::mount_points::{self, mount_at, mount_file_at};
+use super::persistent::PersistentTrees;
+use super::report::{At as _, Step, StepError};
 use super::syscall::{TreeAttributes, mount_setattr};
 use super::task::{Kind, Task, WORKSPACE, shown_path};
 use super::trees::{
@@ -26,29 +26,28 @@ use super::trees::{
 };
 use super::{masks, system};
 
-/// Where the new root is put together: any folder that is there will do, what it held is not needed
-/// any more.
-const SITE: &str = "/tmp";
+/// Where the new root is assembled: any existing folder will do, because its contents are not needed any more.
+const ASSEMBLY: &str = "/tmp";
 
-/// The new root on the site, and beside it, as seen from there, what overlays are made of. That is never
-/// unmounted by itself: it goes with the old root, because the kernel takes its time for each unmounting,
-/// however much goes at once. What is mounted where something is already covers it.
+/// The new root, and beside it, relative to it, the layers of overlays. The layers are never unmounted one by one: they
+/// go with the old root, because each unmount takes the kernel a while, however much goes at once. A mount on a
+/// mounted folder covers it.
 const ROOT: &str = "root";
 const LOWER: &str = "../lower";
 const EMPTY: &str = "../empty";
 const VEILED: &str = "../lower:../empty";
 
-/// Everything of the host that the box will show, held by hand.
+/// Everything of the host that the box will show, as detached mounts.
 pub(super) struct Trees {
     folders: Vec<Shown>,
     hides_sockets: bool,
     devices: Vec<(&'static str, OwnedFd)>,
     workspace: OwnedFd,
     layers: Option<OwnedFd>,
-    lasting: LastingTrees,
+    lasting: PersistentTrees,
 }
 
-/// One thing that is shown where it is on the host.
+/// An entry that the box shows under the same path as the host.
 struct Shown {
     at: PathBuf,
     what: What,
@@ -58,13 +57,13 @@ enum What {
     Link(PathBuf),
     File(OwnedFd),
     Folder(OwnedFd),
-    /// A folder in which somebody may have put a socket.
+    /// A folder that may contain sockets of the host, to be shown through [`veil`].
     Veiled(OwnedFd),
 }
 
 impl Trees {
-    /// Takes hold of them. This process stands in the workspace.
-    pub(super) fn take(task: &Task) -> Result<Self, Trouble> {
+    /// Opens them. The workspace is the current folder of this process.
+    pub(super) fn take(task: &Task) -> Result<Self, StepError> {
         let owners = if task.owners.as_os_str().is_empty() {
             None
         } else {
@@ -83,13 +82,14 @@ impl Trees {
         let mounts = fs::read_to_string("/proc/self/mountinfo")?;
         let mut folders = Vec::new();
         for name in system::ETC {
-            folders.extend(look(&Path::new("/etc").join(name), None)?);
+            folders.extend(open_host_entry(&Path::new("/etc").join(name), None)?);
         }
         for at in system::FOLDERS {
-            folders.extend(look(Path::new(at), None)?.map(|shown| shown.veiled(&mounts)));
+            folders
+                .extend(open_host_entry(Path::new(at), None)?.map(|shown| shown.veiled(&mounts)));
         }
         for at in task.shown.iter().map(Path::new) {
-            folders.extend(look(at, owners)?.map(|shown| shown.veiled(&mounts)));
+            folders.extend(open_host_entry(at, owners)?.map(|shown| shown.veiled(&mounts)));
         }
         let bare =
             |shown: &Shown| matches!(shown.what, What::Folder(_)) && !shown.at.starts_with("/etc");
@@ -106,13 +106,13 @@ impl Trees {
         let workspace = own_tree(Path::new(WORKSPACE), attributes, owners.is_some())?;
         let layers = task.layers().map(|parent| own_folder(parent, NO_DEVICES, owners));
         let layers = layers.transpose()?;
-        let lasting = LastingTrees::take(task, owners)?;
+        let lasting = PersistentTrees::take(task, owners)?;
         Ok(Self { folders, hides_sockets, devices, workspace, layers, lasting })
     }
 }
 
 impl Shown {
-    /// The same behind a veil, where that would not hide what is mounted below it.
+    /// The same through a veil, unless that would hide mounts below it.
     fn veiled(self, mounts: &str) -> Self {
         let covers = has_mounts(mounts, &self.at);
         let what = match self.what {
@@ -129,8 +129,8 @@ fn has_mounts(mounts: &str, folder: &Path) -> bool {
     places.any(|place| Path::new(place).starts_with(folder) && Path::new(place) != folder)
 }
 
-/// What is at a path of the host; nothing, where nothing is.
-fn look(at: &Path, owners: Option<BorrowedFd<'_>>) -> io::Result<Option<Shown>> {
+/// The entry at a path of the host, if there is one.
+fn open_host_entry(at: &Path, owners: Option<BorrowedFd<'_>>) -> io::Result<Option<Shown>> {
     let Ok(metadata) = fs::symlink_metadata(at) else { return Ok(None) };
     let what = if metadata.is_symlink() {
         What::Link(fs::read_link(at)?)
@@ -143,30 +143,30 @@ fn look(at: &Path, owners: Option<BorrowedFd<'_>>) -> io::Result<Option<Shown>> 
     Ok(Some(Shown { at: at.to_owned(), what }))
 }
 
-/// What a built root is like.
+/// A property of the root that was built.
 pub(super) struct Built {
     /// No socket of the host can be reached by its name.
     pub(super) hides_sockets: bool,
 }
 
 /// Builds the new root and changes into it.
-pub(super) fn build(task: &Task, trees: Trees) -> Result<Built, Trouble> {
-    // First of all, while the host's /proc is still there to vouch for it.
+pub(super) fn build(task: &Task, trees: Trees) -> Result<Built, StepError> {
+    // First, because the kernel allows a new /proc only while the host's one is mounted.
     let proc = new_mount("proc", &[], libc::MOUNT_ATTR_NOEXEC | NO_DEVICES).at(Step::Proc)?;
     let root = begin_root().at(Step::Tmp)?;
     make_devices(task, trees.devices).at(Step::Devices)?;
     make_proc(proc).at(Step::Proc)?;
     make_tmp(task, trees.lasting.tmp.as_ref()).at(Step::Tmp)?;
-    put(&empty().at(Step::Show)?, Path::new(EMPTY)).at(Step::Show)?;
-    // After /tmp: what the operator shows may lie in the host's.
+    mount_at(&empty().at(Step::Show)?, Path::new(EMPTY)).at(Step::Show)?;
+    // After /tmp, because a folder that the operator shows may be inside of the host's /tmp.
     let mut hides_sockets = trees.hides_sockets;
     hides_sockets &= show(&trees.folders).at(Step::Show)?;
     write_etc().at(Step::Etc)?;
     write_scripts(task).at(Step::Scripts)?;
     if let Some(layers) = &trees.layers {
-        put(layers, Path::new(LAYERS)).at(Step::Overlay)?;
+        mount_at(layers, Path::new(LAYERS)).at(Step::Overlay)?;
     }
-    trees.lasting.lay_caches(task).at(Step::Caches)?;
+    trees.lasting.mount_caches(task).at(Step::Caches)?;
     let workspace = match task.kind {
         Kind::Overlay => overlay(task, &trees.workspace).at(Step::Overlay)?,
         Kind::InPlace => {
@@ -179,7 +179,7 @@ pub(super) fn build(task: &Task, trees: Trees) -> Result<Built, Trouble> {
         }),
     };
     let covers = hide_above(task).at(Step::Hide)?;
-    put(&workspace, &below(&task.shown_at)).at(Step::Workspace)?;
+    mount_at(&workspace, &below(&task.shown_at)).at(Step::Workspace)?;
     for cover in covers {
         mount_setattr(&cover, TreeAttributes { set: READ_ONLY, ..Default::default() })
             .at(Step::Hide)?;
@@ -194,21 +194,21 @@ pub(super) fn build(task: &Task, trees: Trees) -> Result<Built, Trouble> {
     Ok(Built { hides_sockets })
 }
 
-/// A path of the box, as seen from the new root, in which this process stands.
+/// A path of the box, relative to the new root, which is the current folder.
 fn below(path: &Path) -> PathBuf {
     path.strip_prefix("/").unwrap_or(path).to_owned()
 }
 
-/// The new root, empty; this process stands in it afterwards.
+/// Makes the new, empty root and enters it.
 fn begin_root() -> io::Result<OwnedFd> {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     rustix::mount::mount_change("/", private)?;
     rustix::process::umask(Mode::from_raw_mode(0o022));
-    let site = memory("64k", "0755")?;
-    attach(&site, Path::new(SITE))?;
-    rustix::process::fchdir(&site)?;
+    let assembly = memory("64k", "0755")?;
+    attach(&assembly, Path::new(ASSEMBLY))?;
+    rustix::process::fchdir(&assembly)?;
     let root = memory("16m", "0755")?;
-    put(&root, Path::new(ROOT))?;
+    mount_at(&root, Path::new(ROOT))?;
     rustix::process::fchdir(&root)?;
     Ok(root)
 }
@@ -217,20 +217,20 @@ fn attach(tree: &OwnedFd, at: &Path) -> io::Result<()> {
     Ok(rustix::mount::move_mount(tree, "", CWD, at, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?)
 }
 
-/// Shows them where they are on the host; whether the host's sockets in them are hidden.
+/// Mounts them at their paths on the host; returns whether the host's sockets in them are hidden.
 fn show(folders: &[Shown]) -> io::Result<bool> {
     let mut hides_sockets = true;
     for Shown { at, what } in folders {
         let at = below(at);
         match what {
-            What::Link(target) => places::put_link(target, &at)?,
-            What::File(tree) => put_file(tree, &at)?,
-            What::Folder(tree) => put(tree, &at)?,
+            What::Link(target) => mount_points::link_at(target, &at)?,
+            What::File(tree) => mount_file_at(tree, &at)?,
+            What::Folder(tree) => mount_at(tree, &at)?,
             What::Veiled(tree) => match veil(tree) {
-                Ok(veiled) => put(&veiled, &at)?,
+                Ok(veiled) => mount_at(&veiled, &at)?,
                 Err(_) => {
                     hides_sockets = false;
-                    put(tree, &at)?;
+                    mount_at(tree, &at)?;
                 }
             },
         }
@@ -238,16 +238,16 @@ fn show(folders: &[Shown]) -> io::Result<bool> {
     Ok(hides_sockets)
 }
 
-/// The same folder below an overlay of nothing. A socket in it is then another file than the one that
-/// somebody on the host listens on, and dialling it reaches nobody; likewise a named pipe.
+/// The folder as the lower layer of an overlay. A socket in it is then another file than the one that a process of the
+/// host listens on, and connecting to it fails; the same holds for named pipes.
 fn veil(tree: &OwnedFd) -> io::Result<OwnedFd> {
-    put(tree, Path::new(LOWER))?;
-    // Without the veil, the folder is moved from here to its place.
+    mount_at(tree, Path::new(LOWER))?;
+    // If this fails, the caller moves the folder from here to its mount point.
     new_mount("overlay", &[("lowerdir", VEILED), ("userxattr", "")], READ_ONLY)
 }
 
 fn make_proc(proc: OwnedFd) -> io::Result<()> {
-    put(&proc, Path::new("proc"))?;
+    mount_at(&proc, Path::new("proc"))?;
     for name in system::MASKED {
         let at = Path::new("proc").join(name);
         if at.exists() {
@@ -260,30 +260,30 @@ fn make_proc(proc: OwnedFd) -> io::Result<()> {
 fn make_devices(task: &Task, devices: Vec<(&'static str, OwnedFd)>) -> io::Result<()> {
     fs::create_dir("dev")?;
     for (name, device) in devices {
-        put_file(&device, &Path::new("dev").join(name))?;
+        mount_file_at(&device, &Path::new("dev").join(name))?;
     }
     for (name, target) in system::DEVICE_LINKS {
         symlink(target, Path::new("dev").join(name))?;
     }
     if task.terminal {
-        // For programs that open terminals themselves. None of the host's is in it.
+        // For programs that open terminals themselves. It has none of the host's terminals.
         let options = [("mode", "0620"), ("ptmxmode", "0666"), ("max", "64")];
         let own = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NOEXEC;
-        put(&new_mount("devpts", &options, own)?, Path::new("dev/pts"))?;
+        mount_at(&new_mount("devpts", &options, own)?, Path::new("dev/pts"))?;
         symlink("pts/ptmx", "dev/ptmx")?;
     }
-    put(&memory(&share(task, 4), "1777")?, Path::new("dev/shm"))
+    mount_at(&memory(&share(task, 4), "1777")?, Path::new("dev/shm"))
 }
 
 fn make_tmp(task: &Task, lasting: Option<&OwnedFd>) -> io::Result<()> {
     match lasting {
-        Some(tmp) => put(tmp, Path::new("tmp"))?,
-        None => put(&memory(&share(task, 2), "1777")?, Path::new("tmp"))?,
+        Some(tmp) => mount_at(tmp, Path::new("tmp"))?,
+        None => mount_at(&memory(&share(task, 2), "1777")?, Path::new("tmp"))?,
     }
-    places::make_folder(Path::new("tmp/home"))
+    mount_points::make_folder(Path::new("tmp/home"))
 }
 
-/// A part of the memory that the box may use: files in memory are counted there too.
+/// A fraction of the memory that the box may use, because files in memory count as such.
 fn share(task: &Task, part: u64) -> String {
     (task.memory_bytes / part).max(1 << 20).to_string()
 }
@@ -311,10 +311,10 @@ fn write_scripts(task: &Task) -> io::Result<()> {
     Ok(())
 }
 
-/// The workspace below a layer that takes every change. Its flushes are left out: what a crash leaves
-/// of a command is never landed.
+/// The workspace as the lower layer of an overlay that takes every change. Flushes are turned off: after a crash a
+/// command is never landed.
 fn overlay(task: &Task, workspace: &OwnedFd) -> io::Result<OwnedFd> {
-    put(workspace, Path::new(LOWER))?;
+    mount_at(workspace, Path::new(LOWER))?;
     overlay_of(LOWER, &task.upper, &task.work)
 }
 
@@ -322,34 +322,34 @@ fn is_above(task: &Task, host: &Path) -> bool {
     task.shown_at.starts_with(shown_path(task, host))
 }
 
-/// Covers the hidden folders that the workspace itself lies in, with room for its own place in them.
+/// Covers the hidden folders that the workspace is in, and returns the covers, in which its mount point is made.
 fn hide_above(task: &Task) -> io::Result<Vec<OwnedFd>> {
     let mut covers = Vec::new();
     for hidden in task.hidden.iter().map(Path::new).filter(|hidden| is_above(task, hidden)) {
-        let Some(place) = places::find(&below(hidden))? else { continue };
+        let Some(place) = mount_points::open_entry(&below(hidden))? else { continue };
         if kind_of(&place)? == FileType::Directory {
             let cover = memory("64k", "0755")?;
-            places::attach(&cover, &place)?;
+            mount_points::attach(&cover, &place)?;
             covers.push(cover);
         }
     }
     Ok(covers)
 }
 
-/// Covers a folder or file of the host, where the box would show it. In the workspace no link is followed: the
-/// box's own tree is not to be trusted with that.
+/// Covers a folder or file of the host at its path in the box. In the workspace no link is followed, because agents
+/// made them.
 fn hide(task: &Task, host: &Path, workspace: &OwnedFd) -> io::Result<()> {
     let found = match host.strip_prefix(&task.workspace) {
-        Ok(inside) => places::find_in(workspace, inside)?,
-        Err(_) => places::find(&below(host))?,
+        Ok(inside) => mount_points::open_in(workspace, inside)?,
+        Err(_) => mount_points::open_entry(&below(host))?,
     };
     let Some(place) = found else { return Ok(()) };
     match kind_of(&place)? {
-        FileType::Directory => places::attach(&empty()?, &place),
+        FileType::Directory => mount_points::attach(&empty()?, &place),
         FileType::Symlink => Ok(()),
         _ => {
             let nothing = clone_tree(Path::new("dev/null"), OpenTreeFlags::empty())?;
-            places::attach(&nothing, &place)
+            mount_points::attach(&nothing, &place)
         }
     }
 }

@@ -1,6 +1,6 @@
-//! The network of a box that runs, as the server reaches it: which ports its programs listen on, and new sockets
-//! in it. The helper makes the sockets, because it is in that network; a socket stays in the network in which
-//! it was made, so that the server can connect it or listen on it out here.
+//! The network of a running box, as the server uses it: the ports that its programs listen on, and new sockets in it.
+//! The helper makes the sockets, because it is in that network; a socket stays in the network in which it was made, so
+//! that the server can connect it or listen on it.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -17,9 +17,9 @@ use rustix::io::Errno;
 
 use super::loopback;
 
-/// The server's word: make a socket for IPv4.
+/// The server sends this byte to get a socket for IPv4.
 pub(super) const SOCKET_V4: u8 = b'4';
-/// The server's word: make a socket for IPv6.
+/// The server sends this byte to get a socket for IPv6.
 pub(super) const SOCKET_V6: u8 = b'6';
 /// How long the helper may take to make a socket.
 const SOCKET_TIME: Duration = Duration::from_secs(20);
@@ -30,14 +30,14 @@ const TABLE_BYTES: u64 = 1 << 20;
 /// The kernel's number for a socket that listens.
 const LISTENS: &str = "0A";
 
-/// The network of one box. A copy is the same one.
+/// The network of one box. A clone is the same network.
 #[derive(Clone, Debug)]
 pub struct BoxNetwork(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    /// The helper's folder in `/proc`. Once the helper is gone nothing can be looked up in it, whoever has its
-    /// number then.
+    /// The helper's folder in `/proc`. After the helper's end every lookup in it fails, even if another process has its
+    /// number by then.
     process: OwnedFd,
     /// One request at a time.
     requests: Mutex<Requests>,
@@ -47,29 +47,29 @@ struct Shared {
 
 #[derive(Debug)]
 struct Requests {
-    /// The helper's socket, while somebody watches its command: it ends the command when the socket is closed.
-    words: Weak<UnixStream>,
+    /// The helper's socket, while the command is watched. It is weak, because closing the socket ends the command.
+    socket: Weak<UnixStream>,
     answers: Receiver<io::Result<OwnedFd>>,
-    /// An answer did not come in time, and the next one that comes may be to that request.
+    /// An answer was late: a later answer could be the one to that request.
     is_broken: bool,
 }
 
-/// Hands over what the helper made.
+/// Passes on the sockets that the helper made.
 pub(super) type Answers = Sender<io::Result<OwnedFd>>;
 
 impl BoxNetwork {
-    /// The network of the box of a helper that was not waited for yet, and where its answers go.
+    /// The network of the box of a running helper, and the channel for its answers.
     pub(super) fn of(helper: u32, socket: &Arc<UnixStream>) -> io::Result<(Self, Answers)> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let process = rustix::fs::open(format!("/proc/{helper}"), flags, Mode::empty())?;
         let (sender, answers) = mpsc::channel();
-        let requests = Requests { words: Arc::downgrade(socket), answers, is_broken: false };
+        let requests = Requests { socket: Arc::downgrade(socket), answers, is_broken: false };
         let requests = Mutex::new(requests);
         let shared = Shared { process, requests, is_apart: OnceLock::new() };
         Ok((Self(Arc::new(shared)), sender))
     }
 
-    /// Where programs in the box listen, ports in order.
+    /// The addresses on which programs in the box listen, in the order of ports.
     pub fn listening(&self) -> io::Result<Vec<SocketAddr>> {
         if self.0.is_apart.get().is_none() {
             drop(self.socket(SOCKET_V4)?);
@@ -80,16 +80,16 @@ impl BoxNetwork {
         Ok(all)
     }
 
-    /// Connects to a program in the box that listens there.
+    /// Connects to a program in the box.
     pub fn connect(&self, to: SocketAddr) -> io::Result<TcpStream> {
-        let ways: &[IpAddr] = match to.ip() {
+        let candidates: &[IpAddr] = match to.ip() {
             ip if !ip.is_unspecified() => &[ip],
             IpAddr::V4(_) => &[IpAddr::V4(Ipv4Addr::LOCALHOST)],
-            // Without IPv6 on the box's loopback device such a program is reached by the other one.
+            // If the box's loopback device has no IPv6, such a program is reached over IPv4.
             IpAddr::V6(_) => &[IpAddr::V6(Ipv6Addr::LOCALHOST), IpAddr::V4(Ipv4Addr::LOCALHOST)],
         };
         let mut connected = Err(io::ErrorKind::AddrNotAvailable.into());
-        for ip in ways {
+        for ip in candidates {
             connected = self.connect_to(SocketAddr::new(*ip, to.port()));
             if connected.is_ok() {
                 break;
@@ -123,10 +123,10 @@ impl BoxNetwork {
     }
 
     /// A new socket in the box's network.
-    fn socket(&self, word: u8) -> io::Result<OwnedFd> {
+    fn socket(&self, family: u8) -> io::Result<OwnedFd> {
         let mut requests = self.0.requests.lock().unwrap_or_else(PoisonError::into_inner);
-        match requests.words.upgrade() {
-            Some(words) if !requests.is_broken => words.as_ref().write_all(&[word])?,
+        match requests.socket.upgrade() {
+            Some(socket) if !requests.is_broken => socket.as_ref().write_all(&[family])?,
             _ => return Err(io::ErrorKind::NotConnected.into()),
         }
         let Ok(answer) = requests.answers.recv_timeout(SOCKET_TIME) else {
@@ -147,12 +147,12 @@ impl BoxNetwork {
     }
 }
 
-/// The addresses of sockets that listen, of a table as the kernel writes it.
+/// The addresses of listening sockets in a table of the kernel.
 fn listed(table: &str) -> Vec<SocketAddr> {
     let lines = table.lines().skip(1);
     let address = |line: &str| {
-        let mut words = line.split_ascii_whitespace();
-        let (local, state) = (words.nth(1)?, words.nth(1)?);
+        let mut fields = line.split_ascii_whitespace();
+        let (local, state) = (fields.nth(1)?, fields.nth(1)?);
         (state == LISTENS).then(|| address(local)).flatten()
     };
     lines.filter_map(address).collect()

@@ -1,5 +1,5 @@
-//! What this machine can do, found out by making boxes: a version number or a setting says little about
-//! what a container or a policy takes away again.
+//! Finds out what this machine can do by making boxes: a version number or a setting does not show what a container or
+//! a policy disables.
 
 #![allow(clippy::disallowed_methods, reason = "the sandbox is the one place that starts processes")]
 
@@ -15,26 +15,27 @@ use std::time::Duration;
 use yard_core::{Call, Timestamp, World};
 
 use super::group::Groups;
-use super::run::{Shared, empty_scratch};
+use super::run::{Runner, empty_scratch};
 use super::system::BOX_USER;
-use super::task::HOLD;
+use super::task::HOLD_NAMESPACE;
 use super::{
-    Ended, Exit, Finding, HELPER, Hear, Layer, Level, Limits, Order, Wish, findings, landlocked,
+    CommandEnd, CommandLimits, CommandListener, CommandSpec, Exit, Finding, HELPER, Layer, Level,
+    SandboxConfig, findings, landlock_wall,
 };
 
-/// What was tried to find the level.
+/// The trials that determined the level.
 pub(super) struct Trials {
     full: io::Result<()>,
-    /// Where a full box works, nobody has to know what walls alone would do.
+    /// `None` where a full box works, because the walls alone were not tried then.
     walls: Option<io::Result<()>>,
     groups: Finding,
 }
 
-/// Takes the best level that is seen to work. Servers do this when they start: what decides nothing is left
-/// to who asks for findings.
-pub(super) fn probe(helper: PathBuf, wish: Wish) -> (Shared, Trials) {
+/// Determines the best level that works. Servers call this at start, so checks that do not affect the level are left
+/// to [`findings`].
+pub(super) fn probe(helper: PathBuf, wish: SandboxConfig) -> (Runner, Trials) {
     let is_root = rustix::process::geteuid().is_root();
-    let (owners, no_owners) = match is_root.then(|| hold_owners(&helper)).transpose() {
+    let (owners, no_owners) = match is_root.then(|| hold_owner_namespace(&helper)).transpose() {
         Ok(owners) => (owners, None),
         Err(error) => (None, Some(error)),
     };
@@ -44,7 +45,7 @@ pub(super) fn probe(helper: PathBuf, wish: Wish) -> (Shared, Trials) {
     });
     let about_groups = findings::groups(&groups);
     let groups = groups.ok().map(Arc::new);
-    let mut shared = Shared { helper, wish, level: Level::Full, owners, groups };
+    let mut shared = Runner { helper, wish, level: Level::Full, owners, groups };
     let full = match no_owners {
         Some(error) => Err(error),
         None => try_full(&shared),
@@ -61,8 +62,8 @@ pub(super) fn probe(helper: PathBuf, wish: Wish) -> (Shared, Trials) {
     (shared, Trials { full, walls, groups: about_groups })
 }
 
-/// Looks at everything, and tells it line by line.
-pub(super) fn findings(shared: &Shared, trials: &Trials) -> Vec<Finding> {
+/// Checks everything, and reports it line by line.
+pub(super) fn findings(shared: &Runner, trials: &Trials) -> Vec<Finding> {
     let mut all = findings::full(&trials.full);
     match &trials.walls {
         Some(walls) => all.extend(findings::walls(walls)),
@@ -79,8 +80,8 @@ pub(super) fn findings(shared: &Shared, trials: &Trials) -> Vec<Finding> {
     all
 }
 
-/// The best that works, if that is good enough; nothing at all only where the operator said so.
-fn level(wish: &Wish, full: bool, walls: bool) -> Level {
+/// The best level that works, if it is not below the lowest allowed one.
+fn level(wish: &SandboxConfig, full: bool, walls: bool) -> Level {
     let best = match (full, walls) {
         (true, _) => Level::Full,
         (false, true) => Level::Walls,
@@ -93,24 +94,23 @@ fn level(wish: &Wish, full: bool, walls: bool) -> Level {
     }
 }
 
-/// A user namespace in which root is the box's user, for mounts that show owners so. It lives for as
-/// long as it is held.
-fn hold_owners(helper: &Path) -> io::Result<OwnedFd> {
+/// A user namespace that maps root to the box's user, for mounts that show owners that way. It exists as long as the
+/// result is open.
+fn hold_owner_namespace(helper: &Path) -> io::Result<OwnedFd> {
     let mut holder = Command::new(helper)
-        .args([HELPER, HOLD])
+        .args([HELPER, HOLD_NAMESPACE])
         .env_clear()
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()?;
-    let held = take_owners(&mut holder);
+    let namespace = map_owner_namespace(&mut holder);
     drop(holder.stdin.take());
     holder.wait()?;
-    held
+    namespace
 }
 
-fn take_owners(holder: &mut std::process::Child) -> io::Result<OwnedFd> {
-    let mut told = [0];
-    holder.stdout.as_mut().ok_or(io::ErrorKind::BrokenPipe)?.read_exact(&mut told)?;
+fn map_owner_namespace(holder: &mut std::process::Child) -> io::Result<OwnedFd> {
+    holder.stdout.as_mut().ok_or(io::ErrorKind::BrokenPipe)?.read_exact(&mut [0])?;
     let folder = PathBuf::from(format!("/proc/{}", holder.id()));
     let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     fs::write(folder.join("uid_map"), format!("{uid} {BOX_USER} 1"))?;
@@ -119,21 +119,21 @@ fn take_owners(holder: &mut std::process::Child) -> io::Result<OwnedFd> {
 }
 
 /// A workspace to try boxes on; removed when dropped.
-struct Ground(PathBuf);
+struct TrialWorkspace(PathBuf);
 
-static GROUNDS: AtomicU64 = AtomicU64::new(0);
+static TRIALS: AtomicU64 = AtomicU64::new(0);
 
-impl Ground {
+impl TrialWorkspace {
     fn make(scratch: &Path) -> io::Result<Self> {
-        let number = GROUNDS.fetch_add(1, Ordering::Relaxed);
+        let number = TRIALS.fetch_add(1, Ordering::Relaxed);
         let folder = scratch.join(format!("toolyard-probe-{}-{number}", std::process::id()));
         fs::create_dir(&folder)?;
-        let ground = Self(folder);
+        let trial = Self(folder);
         for name in ["workspace", "upper", "work"] {
-            fs::create_dir(ground.0.join(name))?;
+            fs::create_dir(trial.0.join(name))?;
         }
-        fs::write(ground.workspace().join("lower"), "lower\n")?;
-        Ok(ground)
+        fs::write(trial.workspace().join("lower"), "lower\n")?;
+        Ok(trial)
     }
 
     fn workspace(&self) -> PathBuf {
@@ -141,34 +141,34 @@ impl Ground {
     }
 }
 
-impl Drop for Ground {
+impl Drop for TrialWorkspace {
     fn drop(&mut self) {
         let _ = empty_scratch(&self.0.join("work"));
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-fn try_full(shared: &Shared) -> io::Result<()> {
-    let ground = Ground::make(&shared.wish.scratch)?;
-    let (upper, work) = (ground.0.join("upper"), ground.0.join("work"));
+fn try_full(shared: &Runner) -> io::Result<()> {
+    let trial = TrialWorkspace::make(&shared.wish.scratch)?;
+    let (upper, work) = (trial.0.join("upper"), trial.0.join("work"));
     let script =
         "cat lower && echo upper > lower && test $$ != 1 && test -r /proc/1/stat && exit 7";
     let layer = Layer::Overlay { upper: &upper, work: &work };
-    let (ended, _) = try_on(shared, &ground.workspace(), layer, script)?;
-    let landed = fs::read_to_string(upper.join("lower")).unwrap_or_default();
-    let kept = fs::read_to_string(ground.workspace().join("lower")).unwrap_or_default();
-    if ended.exit != Exit::Code(7) || landed != "upper\n" || kept != "lower\n" {
+    let (ended, _) = try_on(shared, &trial.workspace(), layer, script)?;
+    let written = fs::read_to_string(upper.join("lower")).unwrap_or_default();
+    let unchanged = fs::read_to_string(trial.workspace().join("lower")).unwrap_or_default();
+    if ended.exit != Exit::Code(7) || written != "upper\n" || unchanged != "lower\n" {
         return Err(io::Error::other("a box was made and did not hold what it should"));
     }
     Ok(())
 }
 
-/// Tries a box on a folder that commands are to work on: not every file system can be below a layer, or
-/// show its files as another user's.
-pub(super) fn on_root(shared: &Shared, root: &Path) -> Finding {
+/// Tries a box on a workspace's folder: not every file system can be a lower layer, or show its files as another
+/// user's.
+pub(super) fn on_root(shared: &Runner, root: &Path) -> Finding {
     let tried = || -> io::Result<()> {
-        let ground = Ground::make(&shared.wish.scratch)?;
-        let (upper, work) = (ground.0.join("upper"), ground.0.join("work"));
+        let trial = TrialWorkspace::make(&shared.wish.scratch)?;
+        let (upper, work) = (trial.0.join("upper"), trial.0.join("work"));
         let layer = match shared.level {
             Level::Full => Layer::Overlay { upper: &upper, work: &work },
             _ => Layer::ReadOnly,
@@ -182,21 +182,21 @@ pub(super) fn on_root(shared: &Shared, root: &Path) -> Finding {
     findings::root(tried(), root, &shared.wish.scratch)
 }
 
-fn try_walls(shared: &Shared) -> io::Result<()> {
-    if landlocked::version() < landlocked::SCOPES {
+fn try_walls(shared: &Runner) -> io::Result<()> {
+    if landlock_wall::version() < landlock_wall::SCOPES {
         return Err(io::Error::other("Landlock is absent, or too old to hold signals"));
     }
-    let ground = Ground::make(&shared.wish.scratch)?;
+    let trial = TrialWorkspace::make(&shared.wish.scratch)?;
     let script = "cat lower && ! echo x > lower && ! cat ../toolyard-absent && exit 7";
-    let (ended, _) = try_on(shared, &ground.workspace(), Layer::ReadOnly, script)?;
+    let (ended, _) = try_on(shared, &trial.workspace(), Layer::ReadOnly, script)?;
     match ended.exit {
         Exit::Code(7) => Ok(()),
         _ => Err(io::Error::other("the walls stood and did not hold what they should")),
     }
 }
 
-/// Which of the programs that tools start are shown in a box.
-/// Says of each program where it is and what it calls its version, all at once and each for a bounded time.
+/// A script that prints the path and the version output of each program that tools start, all at once and each in
+/// bounded time.
 const VERSIONS: &str = "for name in bash python3 git node npm cargo go java make gcc cmake uv; do
     at=$(command -v $name) || continue
     case $name in go) word=version ;; *) word=--version ;; esac
@@ -204,21 +204,21 @@ const VERSIONS: &str = "for name in bash python3 git node npm cargo go java make
 done
 wait";
 
-fn look_for_programs(shared: &Shared) -> io::Result<String> {
-    let ground = Ground::make(&shared.wish.scratch)?;
-    let (_, output) = try_on(shared, &ground.workspace(), Layer::ReadOnly, VERSIONS)?;
+fn look_for_programs(shared: &Runner) -> io::Result<String> {
+    let trial = TrialWorkspace::make(&shared.wish.scratch)?;
+    let (_, output) = try_on(shared, &trial.workspace(), Layer::ReadOnly, VERSIONS)?;
     Ok(String::from_utf8_lossy(&output).into_owned())
 }
 
-/// Runs a script in a box on that workspace; how it ended, and what it printed, within reason.
+/// Runs a script in a box on a workspace; returns how it ended and the beginning of its output.
 fn try_on(
-    shared: &Shared,
+    shared: &Runner,
     workspace: &Path,
     layer: Layer<'_>,
     script: &str,
-) -> io::Result<(Ended, Vec<u8>)> {
+) -> io::Result<(CommandEnd, Vec<u8>)> {
     let root = fs::File::open(workspace)?;
-    let order = Order {
+    let order = CommandSpec {
         argv: ["/bin/sh", "-c", script].map(Into::into).to_vec(),
         env: Vec::new(),
         stdin: Vec::new(),
@@ -234,18 +234,18 @@ fn try_on(
         lasting: None,
         hidden: Vec::new(),
         masked: Vec::new(),
-        limits: Limits { wall: Duration::from_secs(10), ..Limits::default() },
+        limits: CommandLimits { wall: Duration::from_secs(10), ..CommandLimits::default() },
     };
     let mut output = Output::default();
-    let ended = shared.run(&order, &Call::new(Arc::new(Nowhere)), &mut output)?;
+    let ended = shared.run(&order, &Call::new(Arc::new(NoWorld)), &mut output)?;
     Ok((ended, output.0))
 }
 
-/// Keeps what a script prints, within reason.
+/// Collects the output of a script, up to a limit in each piece.
 #[derive(Default)]
 struct Output(Vec<u8>);
 
-impl Hear for Output {
+impl CommandListener for Output {
     fn stdout(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.0.extend(bytes.iter().take(4096));
         Ok(())
@@ -256,10 +256,10 @@ impl Hear for Output {
     }
 }
 
-/// A trial needs no clock but its own limit.
-struct Nowhere;
+/// A trial needs no clock apart from its own limit.
+struct NoWorld;
 
-impl World for Nowhere {
+impl World for NoWorld {
     fn now(&self) -> Timestamp {
         Timestamp::from_millis(0)
     }

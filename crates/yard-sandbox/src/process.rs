@@ -1,5 +1,5 @@
-//! The helper's process, as the server holds it: a socket for orders and reports, and the group that its
-//! command is counted in.
+//! The helper's process, as the server holds it: a socket for its task and its reports, and the control group of its
+//! command.
 
 #![allow(clippy::disallowed_methods, reason = "the sandbox is the one place that starts processes")]
 
@@ -11,20 +11,20 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use super::group::{Group, Groups};
-use super::{HELPER, Order};
+use super::{CommandSpec, HELPER};
 
-/// What the helper calls itself.
+/// The name of the helper's process.
 const NAME: &str = "toolyard";
 
-/// A helper without an order. Dropped, it ends: the socket goes first, and nothing is left of it when its
-/// group goes.
+/// A helper that has no task yet. Dropping it closes the socket first, which ends the process, and then removes the
+/// group.
 pub(super) struct Helper {
     pub(super) socket: UnixStream,
     pub(super) process: Reaped,
     pub(super) group: Option<Group>,
 }
 
-/// A helper that is waited for, whatever happens to who started it. Its socket must be closed before.
+/// A process that is waited for when this is dropped. Its socket must be closed before.
 pub(super) struct Reaped(pub(super) Child);
 
 impl Drop for Reaped {
@@ -34,35 +34,35 @@ impl Drop for Reaped {
 }
 
 impl Helper {
-    /// Starts one. Its group is made while its program is being loaded.
+    /// Starts a helper. Its group is made while its program is being loaded.
     pub(super) fn start(
         program: &Path,
         groups: Option<&Groups>,
-        order: &Order<'_>,
+        order: &CommandSpec<'_>,
     ) -> io::Result<Self> {
         let (socket, theirs) = UnixStream::pair()?;
         let process = Command::new(program)
-            // What it is called can be read in the box: where it is on this machine is nobody's business.
+            // Processes in the box can read this name, which must not reveal a path of the host.
             .arg0(NAME)
             .arg(HELPER)
             .env_clear()
             .current_dir("/")
             .stdin(OwnedFd::from(theirs))
-            .stdout(words(order)?)
-            .stderr(words(order)?)
+            .stdout(output_end(order)?)
+            .stderr(output_end(order)?)
             .spawn()?;
         let mut helper = Self { socket, process: Reaped(process), group: None };
         if let Some(groups) = groups {
             let group = helper.group.insert(groups.make()?);
             group.limit(&order.limits)?;
-            group.take_in(helper.process.0.id())?;
+            group.add_process(helper.process.0.id())?;
         }
         Ok(helper)
     }
 }
 
-/// Where a command's words go.
-fn words(order: &Order<'_>) -> io::Result<Stdio> {
+/// Where a command writes its output.
+fn output_end(order: &CommandSpec<'_>) -> io::Result<Stdio> {
     Ok(match order.terminal {
         Some(terminal) => Stdio::from(terminal.programs_end()?),
         None => Stdio::piped(),

@@ -1,6 +1,5 @@
-//! A terminal without glass: the two ends of a pseudo terminal. The server keeps both. What a program
-//! says is read from the one, and the other is only ever looked at: whether what was typed is still
-//! waiting there.
+//! A pseudo terminal. The server keeps both ends open: it reads a program's output from the one, and polls the other
+//! to find out whether input is still unread.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -11,8 +10,8 @@ use rustix::io::Errno;
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
+use super::foreground::{self, ForegroundState};
 use super::system::BOX_USER;
-use super::waiting::{self, Waiting};
 
 /// Rows and columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,8 +28,8 @@ impl Default for Size {
     }
 }
 
-/// Longer lines do not fit into the kernel's buffer of a terminal that waits for whole ones: it drops the
-/// rest.
+/// The longest line that fits into the kernel's buffer of a terminal in line mode: the kernel drops the rest of a
+/// longer one.
 pub const LONGEST_LINE: usize = 4_095;
 
 /// A pseudo terminal.
@@ -43,53 +42,53 @@ pub struct Pty {
 }
 
 impl Pty {
-    /// A new one.
+    /// Opens a new pseudo terminal.
     pub fn open(size: Size) -> io::Result<Self> {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
         unlockpt(&master)?;
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let slave = ioctl_tiocgptpeer(&master, flags)?;
         let pty = Self { master, slave };
-        // A program that does not read must not hold up who types.
+        // Writing must not block when the program does not read.
         let flags = rustix::fs::fcntl_getfl(&pty.master)?;
         rustix::fs::fcntl_setfl(&pty.master, flags | OFlags::NONBLOCK)?;
         pty.resize(size)?;
         Ok(pty)
     }
 
-    /// What the program sees of it, to start it on.
+    /// The end that a program is started on.
     pub fn programs_end(&self) -> io::Result<OwnedFd> {
         self.slave.try_clone()
     }
 
-    /// Hands the program's end to the user that boxes of root's are.
+    /// Makes the user of root's boxes the owner of the program's end.
     pub(super) fn belongs_to_box(&self) -> io::Result<()> {
         let (user, group) = (Uid::from_raw(BOX_USER), Gid::from_raw(BOX_USER));
         Ok(rustix::fs::fchown(&self.slave, Some(user), Some(group))?)
     }
 
-    /// Sets its size; the program is told.
+    /// Sets its size; the kernel notifies the program.
     pub fn resize(&self, size: Size) -> io::Result<()> {
         let Size { rows, columns } = size;
         let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         Ok(tcsetwinsize(&self.master, size)?)
     }
 
-    /// Waits for words of the program, for so many milliseconds; whether there are any.
+    /// Waits that many milliseconds for output, and returns whether there is any.
     pub fn speaks_within(&self, millis: i64) -> bool {
         is_ready(&self.master, PollFlags::IN, millis)
     }
 
-    /// Takes what the program said and nobody took yet; nothing is `Ok(0)`.
+    /// Reads output of the program; `Ok(0)` if there is none now.
     pub fn hear(&self, into: &mut [u8]) -> io::Result<usize> {
         match rustix::io::read(&self.master, into) {
-            // Nobody has the other end open any more.
+            // EIO: no process has the other end open any more.
             Err(Errno::AGAIN | Errno::INTR | Errno::IO) => Ok(0),
             done => Ok(done?),
         }
     }
 
-    /// Types as much as fits for now; how much that was.
+    /// Writes as much input as fits now, and returns how much that was.
     pub fn types(&self, bytes: &[u8]) -> io::Result<usize> {
         match rustix::io::write(&self.master, bytes) {
             Err(Errno::AGAIN | Errno::INTR) => Ok(0),
@@ -97,18 +96,17 @@ impl Pty {
         }
     }
 
-    /// Waits for room to type, for so many milliseconds; whether there is any.
+    /// Waits that many milliseconds until input can be written, and returns whether it can.
     pub fn has_room_within(&self, millis: i64) -> bool {
         is_ready(&self.master, PollFlags::OUT, millis)
     }
 
-    /// Whether the program gets whole lines, which the kernel lets its user edit.
+    /// Whether the terminal is in line mode: the program gets whole lines, which can be edited before.
     pub fn takes_lines(&self) -> bool {
         tcgetattr(&self.master).is_ok_and(|modes| modes.local_modes.contains(LocalModes::ICANON))
     }
 
-    /// Whether what is typed is shown, by the terminal or by a program that takes each key by itself, as
-    /// editors and shells do.
+    /// Whether input is echoed, by the terminal or by a program that reads each key, as editors and shells do.
     pub fn echoes(&self) -> bool {
         tcgetattr(&self.master).is_ok_and(|modes| {
             let modes = modes.local_modes;
@@ -116,18 +114,22 @@ impl Pty {
         })
     }
 
-    /// What the programs in the foreground wait for, by the terminal's own state. Looking at either end
-    /// makes the kernel pass on what it was still holding back, so that nothing is on its way unseen.
-    pub fn waiting(&self) -> Waiting {
-        let is_typed = || is_ready(&self.slave, PollFlags::IN, 0);
-        let is_said = || is_ready(&self.master, PollFlags::IN, 0);
-        if is_typed() || is_said() {
-            return Waiting::No;
+    /// What the programs in the foreground do. Polling either end makes the kernel deliver buffered bytes, so that
+    /// none is in transit unnoticed.
+    pub fn waiting(&self) -> ForegroundState {
+        let has_unread_input = || is_ready(&self.slave, PollFlags::IN, 0);
+        let has_unread_output = || is_ready(&self.master, PollFlags::IN, 0);
+        if has_unread_input() || has_unread_output() {
+            return ForegroundState::No;
         }
-        let found = waiting::for_input(&self.master, &self.slave);
-        // Whoever took the input between the two looks is not waiting, and may have said something.
-        let waits = matches!(found, Waiting::Input | Waiting::Briefly);
-        if waits && (is_typed() || is_said()) { Waiting::No } else { found }
+        let state = foreground::state(&self.master, &self.slave);
+        // A program that read the input meanwhile does not wait, and may have written output.
+        let waits = matches!(state, ForegroundState::Input | ForegroundState::Briefly);
+        if waits && (has_unread_input() || has_unread_output()) {
+            ForegroundState::No
+        } else {
+            state
+        }
     }
 }
 

@@ -1,5 +1,5 @@
-//! What the helper reports to the server: over its own socket, never among the output of the command. A report is
-//! in the format of `postcard`, which marks its own end.
+//! The reports of the helper to the server, over the helper's socket and never among the command's output. A report is
+//! in the format of `postcard`, which shows where it ends.
 
 use std::fmt;
 use std::io::{self, Write as _};
@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Exit, handles};
 
-/// No report is longer.
-const MOST_BYTES: usize = 16;
+/// Most bytes of a report.
+const MAX_BYTES: usize = 16;
 
 /// One report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,20 +24,20 @@ pub(super) enum Report {
     Ended(Exit),
     /// The next of the sockets that are served outside comes with this.
     Opened,
-    /// A socket that the server asked for comes with this; or else the reason why there is none.
+    /// A socket that the server asked for comes with this; without a socket, this is the error.
     NewSocket(i32),
 }
 
 macro_rules! steps {
-    ($($(#[$about:meta])* $name:ident = $words:literal,)*) => {
+    ($($(#[$about:meta])* $name:ident = $description:literal,)*) => {
         /// A step of making a box.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         pub(super) enum Step { $($(#[$about])* $name,)* }
 
         impl Step {
-            /// What was to be done.
-            pub(super) fn words(self) -> &'static str {
-                match self { $(Self::$name => $words,)* }
+            /// What the step does, for messages.
+            pub(super) fn description(self) -> &'static str {
+                match self { $(Self::$name => $description,)* }
             }
         }
     };
@@ -76,71 +76,71 @@ steps! {
 
 /// A step that failed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Trouble {
+pub(super) struct StepError {
     pub(super) step: Step,
     pub(super) errno: i32,
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for StepError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let why = io::Error::from_raw_os_error(self.errno);
-        write!(out, "the box could not {}: {why}", self.step.words())
+        write!(out, "the box could not {}: {why}", self.step.description())
     }
 }
 
-impl std::error::Error for Trouble {}
+impl std::error::Error for StepError {}
 
-/// Names the step of what failed.
+/// Adds the step to an error.
 pub(super) trait At<T> {
-    /// The same, with the step where it happened.
-    fn at(self, step: Step) -> Result<T, Trouble>;
+    /// The same result, with the failed step in the error.
+    fn at(self, step: Step) -> Result<T, StepError>;
 }
 
 impl<T, E: Into<io::Error>> At<T> for Result<T, E> {
-    fn at(self, step: Step) -> Result<T, Trouble> {
+    fn at(self, step: Step) -> Result<T, StepError> {
         self.map_err(|error| {
             let errno = error.into().raw_os_error().unwrap_or(libc::EIO);
-            Trouble { step, errno }
+            StepError { step, errno }
         })
     }
 }
 
 impl Report {
     /// Writes it to the front of `space`. Nothing is allocated: a child of `fork` may call this.
-    fn to_bytes(self, space: &mut [u8; MOST_BYTES]) -> io::Result<&[u8]> {
+    fn to_bytes(self, space: &mut [u8; MAX_BYTES]) -> io::Result<&[u8]> {
         postcard::to_slice(&self, space).map(|bytes| &*bytes).map_err(io::Error::other)
     }
 
     /// Sends it together with an open file.
     pub(super) fn send_with(self, to: &UnixStream, file: BorrowedFd<'_>) -> io::Result<()> {
-        handles::send_with(to, self.to_bytes(&mut [0; MOST_BYTES])?, file)
+        handles::send_with(to, self.to_bytes(&mut [0; MAX_BYTES])?, file)
     }
 
     /// Sends it.
     pub(super) fn send(self, mut to: &UnixStream) -> io::Result<()> {
-        to.write_all(self.to_bytes(&mut [0; MOST_BYTES])?)
+        to.write_all(self.to_bytes(&mut [0; MAX_BYTES])?)
     }
 }
 
-/// Reports as they come in, whatever the pieces.
+/// Collects the bytes of reports as they arrive.
 #[derive(Default)]
 pub(super) struct Reports(Vec<u8>);
 
 impl Reports {
-    /// Takes in what came, and a file that came with it; how many bytes that were.
-    pub(super) fn hear(&mut self, from: &UnixStream) -> io::Result<(usize, Option<OwnedFd>)> {
+    /// Receives bytes, and a file that came with them; returns how many bytes there were.
+    pub(super) fn receive(&mut self, from: &UnixStream) -> io::Result<(usize, Option<OwnedFd>)> {
         let mut bytes = [0; 256];
         let (count, file) = handles::receive_with(from, &mut bytes)?;
         self.push(&bytes[..count]);
         Ok((count, file))
     }
 
-    /// Takes bytes in.
+    /// Adds bytes.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.0.extend(bytes);
     }
 
-    /// The next whole report. Of bytes that are none, nothing is kept.
+    /// The next complete report. Bytes that are no report are dropped.
     pub(super) fn next(&mut self) -> Option<Report> {
         match postcard::take_from_bytes(&self.0) {
             Ok((report, rest)) => {
@@ -168,14 +168,14 @@ mod tests {
             Report::Ended(Exit::Code(-3)),
             Report::Ended(Exit::Signal(9)),
         ];
-        let bytes = |report: &Report| report.to_bytes(&mut [0; MOST_BYTES]).unwrap().to_vec();
+        let bytes = |report: &Report| report.to_bytes(&mut [0; MAX_BYTES]).unwrap().to_vec();
         let bytes: Vec<u8> = sent.iter().flat_map(bytes).collect();
         let mut reports = Reports::default();
-        let mut heard = Vec::new();
-        for piece in bytes.chunks(5) {
-            reports.push(piece);
-            heard.extend(std::iter::from_fn(|| reports.next()));
+        let mut received = Vec::new();
+        for buffer in bytes.chunks(5) {
+            reports.push(buffer);
+            received.extend(std::iter::from_fn(|| reports.next()));
         }
-        assert_eq!(heard, sent);
+        assert_eq!(received, sent);
     }
 }

@@ -1,5 +1,5 @@
-//! One boxed command, from the server's side: the helper is started and handed its order; its end, its
-//! words and its use of the machine are watched (`watched`).
+//! Runs one command in a box, from the server's side: it starts the helper, sends the task and watches the command
+//! (`watcher.rs`).
 
 #![allow(clippy::disallowed_methods, reason = "the sandbox is the one place that starts processes")]
 
@@ -19,23 +19,26 @@ use super::handles;
 use super::process::Helper;
 use super::system::{self, BOX_USER};
 use super::task::{Kind, Task};
-use super::watched::Watched;
-use super::{Ended, Hear, Layer, Level, Order, Programs, Walls, Wish, default_environment};
+use super::watcher::CommandWatcher;
+use super::{
+    CommandEnd, CommandListener, CommandSpec, Layer, Level, Programs, SandboxConfig, Walls,
+    default_environment,
+};
 
-/// What a terminal of ours understands.
+/// The `TERM` of a command on a terminal.
 const TERMINAL: &str = "xterm-256color";
 
-/// What every run of a [`Sandbox`](super::Sandbox) has in common.
-pub(super) struct Shared {
+/// What all runs of a [`Sandbox`](super::Sandbox) have in common.
+pub(super) struct Runner {
     pub(super) helper: PathBuf,
-    pub(super) wish: Wish,
+    pub(super) wish: SandboxConfig,
     pub(super) level: Level,
-    /// Maps what root owns to the box's user, where the server is root.
+    /// The user namespace that maps root to the box's user, if the server is root.
     pub(super) owners: Option<OwnedFd>,
     pub(super) groups: Option<Arc<Groups>>,
 }
 
-impl Shared {
+impl Runner {
     /// The same at another level.
     pub(super) fn at(&self, level: Level) -> io::Result<Self> {
         let owners = self.owners.as_ref().map(OwnedFd::try_clone).transpose()?;
@@ -45,30 +48,30 @@ impl Shared {
 
     pub(super) fn run(
         &self,
-        order: &Order<'_>,
+        order: &CommandSpec<'_>,
         call: &Call,
-        heard: &mut dyn Hear,
-    ) -> io::Result<Ended> {
+        listener: &mut dyn CommandListener,
+    ) -> io::Result<CommandEnd> {
         let started = Instant::now();
         let mut task = self.task(order)?;
         let mut helper = Helper::start(&self.helper, self.groups.as_deref(), order)?;
-        task.doors = helper.group.as_ref().map(Group::doors).unwrap_or_default();
+        task.cgroup_files = helper.group.as_ref().map(Group::join_files).unwrap_or_default();
         let order_bytes = task.to_bytes()?;
         // A helper that has ended already has reported the reason.
         let _ = handles::send(&helper.socket, order.root)
             .and_then(|()| helper.socket.write_all(&order_bytes));
         let has_network = task.walls.namespaces;
         drop(task);
-        let watched = Watched::new(helper, order, call, started);
-        let watched = if has_network { watched.with_network(heard)? } else { watched };
-        watched.see_through(heard)
+        let watched = CommandWatcher::new(helper, order, call, started);
+        let watched = if has_network { watched.with_network(listener)? } else { watched };
+        watched.run_to_end(listener)
     }
 
     fn walls(&self) -> io::Result<Walls> {
-        let wished = self.wish.walls;
+        let configured = self.wish.walls;
         match self.level {
-            Level::Full => Ok(wished),
-            Level::Walls => Ok(Walls { namespaces: false, ..wished }),
+            Level::Full => Ok(configured),
+            Level::Walls => Ok(Walls { namespaces: false, ..configured }),
             Level::Unconfined => Ok(Walls { namespaces: false, landlock: false, seccomp: false }),
             Level::Refuse => Err(io::Error::new(
                 io::ErrorKind::PermissionDenied,
@@ -77,9 +80,9 @@ impl Shared {
         }
     }
 
-    /// What is shown besides the system: what the operator said, and the person's programs. What lies in the
-    /// workspace is shown as the workspace, with what is masked there.
-    fn shown(&self, order: &Order<'_>, walls: Walls) -> Vec<OsString> {
+    /// The folders that are shown besides the system's: those of the operator, and the person's programs. Programs
+    /// inside of the workspace are left out, because the workspace with its masks is shown there.
+    fn shown(&self, order: &CommandSpec<'_>, walls: Walls) -> Vec<OsString> {
         let is_apart = |path: &&PathBuf| {
             let overlaps = |other: &Path| path.starts_with(other) || other.starts_with(path);
             !overlaps(order.workspace) && !self.wish.scratch.starts_with(path)
@@ -88,19 +91,19 @@ impl Shared {
         self.wish.shown.iter().chain(programs.filter(is_apart)).map(OsString::from).collect()
     }
 
-    fn files(&self, order: &Order<'_>, walls: Walls) -> Vec<(OsString, Vec<u8>)> {
+    fn files(&self, order: &CommandSpec<'_>, walls: Walls) -> Vec<(OsString, Vec<u8>)> {
         let programs = self.wish.programs.files.iter().filter(|_| walls.namespaces);
         let all = order.scripts.iter().chain(programs);
         all.map(|(name, body)| (name.into(), body.clone())).collect()
     }
 
-    fn hidden(&self, order: &Order<'_>, walls: Walls) -> Vec<OsString> {
+    fn hidden(&self, order: &CommandSpec<'_>, walls: Walls) -> Vec<OsString> {
         let masked = self.wish.programs.masked.iter().filter(|_| walls.namespaces);
         let masked = masked.flat_map(|pattern| system::matches(pattern));
         order.hidden.iter().cloned().chain(masked).map(OsString::from).collect()
     }
 
-    fn task(&self, order: &Order<'_>) -> io::Result<Task> {
+    fn task(&self, order: &CommandSpec<'_>) -> io::Result<Task> {
         let walls = self.walls()?;
         check(order, walls)?;
         let (kind, upper, work) = match order.layer {
@@ -136,7 +139,7 @@ impl Shared {
             shown: self.shown(order, walls),
             walls,
             owners: owners.into(),
-            doors: Vec::new(),
+            cgroup_files: Vec::new(),
             user: boxed_by_root.then_some(BOX_USER),
             terminal: order.terminal.is_some(),
             sockets: order.sockets.clone(),
@@ -149,9 +152,13 @@ impl Shared {
     }
 }
 
-/// The default, then what the person's programs need, then the order's own. Where there is no private /tmp,
-/// its own folder is that, or else the workspace.
-fn environment(order: &Order<'_>, walls: Walls, programs: &Programs) -> Vec<(OsString, OsString)> {
+/// The default environment, then the variables of the person's programs, then those of the command. Without
+/// namespaces, the command's own folder, or else the workspace, takes the place of /tmp.
+fn environment(
+    order: &CommandSpec<'_>,
+    walls: Walls,
+    programs: &Programs,
+) -> Vec<(OsString, OsString)> {
     let mut env = default_environment();
     if walls.namespaces {
         env.extend(programs.environment.iter().cloned());
@@ -173,8 +180,8 @@ fn environment(order: &Order<'_>, walls: Walls, programs: &Programs) -> Vec<(OsS
     env
 }
 
-/// What would make a box that is none.
-fn check(order: &Order<'_>, walls: Walls) -> io::Result<()> {
+/// Refuses a request whose box would not confine the command.
+fn check(order: &CommandSpec<'_>, walls: Walls) -> io::Result<()> {
     let wrong = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, what.to_owned()));
     let plain = |path: &Path| {
         path.is_absolute() && path.components().all(|part| part != Component::ParentDir)
@@ -232,8 +239,8 @@ fn check(order: &Order<'_>, walls: Walls) -> io::Result<()> {
     }
 }
 
-/// Makes a scratch good for another run. The overlay leaves folders in it that their own user may not
-/// enter, let alone remove.
+/// Empties the scratch folder of an overlay for another run. The overlay leaves folders in it that their owner may not
+/// enter.
 pub fn empty_scratch(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;

@@ -1,4 +1,4 @@
-//! Runs commands in boxes, on a machine whose walls were tried out.
+//! Runs commands in boxes, at the level that a probe of the machine determined.
 
 #![allow(clippy::disallowed_methods, reason = "the sandbox looks at what it shows")]
 
@@ -9,73 +9,78 @@ use std::sync::{Arc, OnceLock};
 use yard_core::Call;
 
 use super::probe::{self, Trials};
-use super::report::{Step, Trouble};
-use super::run::Shared;
+use super::report::{Step, StepError};
+use super::run::Runner;
 use super::system;
-use super::{Cache, Ended, Finding, Hear, Level, Order, Wish};
+use super::{Cache, CommandEnd, CommandListener, CommandSpec, Finding, Level, SandboxConfig};
 
-/// Runs commands in boxes. A copy is the same one.
+/// Runs commands in boxes. A clone shares everything.
 #[derive(Clone)]
 pub struct Sandbox {
-    shared: Arc<Shared>,
+    shared: Arc<Runner>,
     trials: Arc<Trials>,
     findings: Arc<OnceLock<Vec<Finding>>>,
 }
 
 impl Sandbox {
-    /// Finds out what this machine can do, by running boxed commands. `helper` is the program that
-    /// knows [`HELPER`]: this one's binary.
-    pub fn probe(helper: PathBuf, wish: Wish) -> Self {
+    /// Finds out what this machine can do, by running boxed commands. `helper` is the path of this program's binary,
+    /// which handles [`HELPER`](super::HELPER).
+    pub fn probe(helper: PathBuf, wish: SandboxConfig) -> Self {
         let (shared, trials) = probe::probe(helper, wish);
         Self { shared: Arc::new(shared), trials: Arc::new(trials), findings: Arc::default() }
     }
 
-    /// The same for one workspace, whose commands together may take so much memory. Where no control groups can
-    /// be made, each command is bounded by itself alone.
+    /// The same for one workspace, with a bound on the memory of its commands together. Where no control groups can be
+    /// made, only each command by itself is bounded.
     pub fn of_workspace(&self, memory_bytes: u64) -> io::Result<Self> {
         let Some(groups) = &self.shared.groups else { return Ok(self.clone()) };
         let groups = Some(Arc::new(groups.of_workspace(memory_bytes)?));
-        let shared = Shared { groups, ..self.shared.at(self.level())? };
+        let shared = Runner { groups, ..self.shared.at(self.level())? };
         Ok(Self { shared: Arc::new(shared), ..self.clone() })
     }
 
-    /// How much holds a command here.
+    /// How strictly commands are confined here.
     pub fn level(&self) -> Level {
         self.shared.level
     }
 
-    /// What can be found out, line by line. Who asks first waits for a few more boxes.
+    /// The findings, line by line. The first call runs a few more boxes.
     pub fn findings(&self) -> &[Finding] {
         self.findings.get_or_init(|| probe::findings(&self.shared, &self.trials))
     }
 
-    /// Whether a command can work on this folder, found out by running one.
+    /// Whether commands can work on this folder, found out by running one.
     pub fn finding_about(&self, root: &Path) -> Finding {
         probe::on_root(&self.shared, root)
     }
 
-    /// The file system of a workspace, if a box could not be made because of it.
+    /// The type of the workspace's file system, if that is why a box could not be made.
     pub fn unfit_file_system(&self, error: &io::Error, workspace: &Path) -> Option<String> {
-        let trouble = error.get_ref()?.downcast_ref::<Trouble>()?;
-        let is_about_it = matches!(trouble.step, Step::Mapping | Step::Overlay);
+        let error = error.get_ref()?.downcast_ref::<StepError>()?;
+        let is_about_it = matches!(error.step, Step::Mapping | Step::Overlay);
         is_about_it.then(|| system::file_system(workspace)).flatten()
     }
 
-    /// The caches of packages that the person has.
+    /// The person's caches of packages.
     pub fn caches(&self) -> &[Cache] {
         &self.shared.wish.programs.caches
     }
 
-    /// What of the person's programs is covered and is there now.
+    /// The existing files of the person's programs that boxes hide.
     pub fn masked(&self) -> Vec<PathBuf> {
         let patterns = self.shared.wish.programs.masked.iter();
-        let found = patterns.flat_map(|pattern| system::matches(pattern));
-        found.filter(|path| path.exists()).collect()
+        let paths = patterns.flat_map(|pattern| system::matches(pattern));
+        paths.filter(|path| path.exists()).collect()
     }
 
-    /// Runs a command to its end, on this thread. When it returns, no process of the command is left.
-    /// An error is of the box or of `heard`, never the command's: it did not start, or was ended.
-    pub fn run(&self, order: &Order<'_>, call: &Call, heard: &mut dyn Hear) -> io::Result<Ended> {
-        self.shared.run(order, call, heard)
+    /// Runs a command to its end, on this thread. When it returns, no process of the command is left. An error comes
+    /// from the box or from `listener`: the command was not started, or was killed.
+    pub fn run(
+        &self,
+        order: &CommandSpec<'_>,
+        call: &Call,
+        listener: &mut dyn CommandListener,
+    ) -> io::Result<CommandEnd> {
+        self.shared.run(order, call, listener)
     }
 }

@@ -81,15 +81,15 @@ pub(super) fn unshare(namespaces: UnshareFlags) -> io::Result<()> {
     Ok(())
 }
 
-/// Nothing that this process was born with, beyond its three streams, reaches what it starts.
+/// Keeps the files that this process inherited, apart from its three streams, from the processes that it starts.
 pub(super) fn keep_files_from_commands() -> io::Result<()> {
-    // SAFETY: sets a flag on descriptors; none is closed, so nobody's is pulled from under them.
+    // SAFETY: sets a flag on descriptors and closes none, so every owner's descriptor stays valid.
     let done = unsafe { libc::close_range(3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC as i32) };
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Asks every process of this pid namespace but its first to end. Never outside of one: who is not the
-/// first process is refused.
+/// Sends SIGTERM to every process of this pid namespace apart from its first. Fails unless this process is the first,
+/// because outside of a namespace the signal would reach every process of the machine.
 pub(super) fn terminate_all() -> io::Result<()> {
     if rustix::process::getpid() != Pid::INIT {
         return Err(io::ErrorKind::PermissionDenied.into());

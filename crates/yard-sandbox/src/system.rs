@@ -1,20 +1,20 @@
-//! Which parts of the host every box shows, read-only: what programs need to run, and nothing that
-//! tells of people, of other programs' state or of this machine's secrets.
+//! The parts of the host that every box shows, read-only: what programs need to run, and nothing that reveals people,
+//! the state of other programs or secrets of this machine.
 
 #![allow(clippy::disallowed_methods, reason = "the table of mounts is a file")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The user that a box of root's is, outside: one that owns nothing and that nobody else is.
+/// The user id, on the host, of the boxes of a server that runs as root: it owns no files, and no account has it.
 pub(super) const BOX_USER: u32 = 65_333;
 
 /// Folders (or links to such) with programs and libraries.
 pub(super) const FOLDERS: &[&str] =
     &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt"];
 
-/// Of `/etc`, what the libraries and interpreters read. Neither accounts nor names of machines: those
-/// are made up below.
+/// The entries of `/etc` that libraries and interpreters read, without accounts and names of machines: those are
+/// generated below.
 pub(super) const ETC: &[&str] = &[
     "alternatives",
     "bash.bashrc",
@@ -55,7 +55,7 @@ pub(super) const ETC: &[&str] = &[
 /// Devices that give nothing away.
 pub(super) const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom"];
 
-/// Whatever terminal its opener has, shown to those who have one.
+/// The controlling terminal of a process, shown in boxes that have a terminal.
 pub(super) const OWN_TERMINAL: &str = "tty";
 
 /// Links of `/dev`.
@@ -66,11 +66,11 @@ pub(super) const DEVICE_LINKS: &[(&str, &str)] = &[
     ("stderr", "/proc/self/fd/2"),
 ];
 
-/// Of `/proc`, what tells of the host rather than of the box: shown as an empty file.
+/// The entries of `/proc` that describe the host and not the box, shown as empty files.
 pub(super) const MASKED: &[&str] =
     &["keys", "key-users", "kcore", "kallsyms", "sysrq-trigger", "timer_list"];
 
-/// Files of `/etc` that are made up: the box has one user, whoever runs the server.
+/// The generated files of `/etc`: the box has one user, whichever user runs the server.
 pub(super) fn made_up(uid: u32, gid: u32) -> [(&'static str, String); 5] {
     let passwd = format!(
         "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n\
@@ -79,7 +79,7 @@ pub(super) fn made_up(uid: u32, gid: u32) -> [(&'static str, String); 5] {
     );
     let group = format!("root:x:0:\nuser:x:{gid}:\nnogroup:x:65534:\n");
     let hosts = "127.0.0.1 localhost box\n::1 localhost box\n".to_owned();
-    // Where nobody answers there, no name is found, and at once.
+    // If nothing listens there, every lookup fails at once.
     let resolver = "nameserver 127.0.0.1\noptions timeout:2 attempts:2\n".to_owned();
     let hostname = "box\n".to_owned();
     [
@@ -91,8 +91,8 @@ pub(super) fn made_up(uid: u32, gid: u32) -> [(&'static str, String); 5] {
     ]
 }
 
-/// What there is on the host of a path in which `*` stands for any name. Without one, it is the path itself,
-/// whether it is there or not.
+/// The host paths that match a path in which `*` stands for any name. A path without `*` is returned even if it does
+/// not exist.
 pub(super) fn matches(pattern: &Path) -> Vec<PathBuf> {
     let mut found = vec![PathBuf::new()];
     for part in pattern.components() {
@@ -106,8 +106,8 @@ pub(super) fn matches(pattern: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The kind of file system that a folder is on, by the table of mounts: of the mounts that the path lies
-/// in, the last one of the longest place.
+/// The type of the file system that a folder is on, from the table of mounts: that of the last mount with the longest
+/// mount point above the folder.
 pub(super) fn file_system(folder: &Path) -> Option<String> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let folder = fs::canonicalize(folder).ok()?;

@@ -1,6 +1,6 @@
-//! An order as it is sent to the helper: its length and then its fields in the format of `postcard`, over a socket.
+//! The task of the helper, sent over a socket: its length, and then its fields in the format of `postcard`.
 //! Arguments of the helper's process would be visible to every user in `ps`, and could not be longer than 128 KiB.
-//! Both ends are the same program, so that the format may change at any time.
+//! Both ends are the same program, so the format may change at any time.
 
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -17,24 +17,24 @@ pub(super) const TERMINATE: u8 = b'T';
 /// The server sends this byte to kill every process.
 pub(super) const KILL: u8 = b'K';
 /// The argument that makes the helper an idle process that owns a user namespace (see `probe`).
-pub(super) const HOLD: &str = "hold-owners";
+pub(super) const HOLD_NAMESPACE: &str = "hold-owners";
 
-/// No order is longer than this, standard input and scripts included.
-const LONGEST: u64 = 256 << 20;
-/// How many bytes before an order hold its length.
+/// Most bytes of a task, with standard input and scripts.
+const MAX_BYTES: u64 = 256 << 20;
+/// How many bytes before a task hold its length.
 const LENGTH_BYTES: usize = size_of::<u64>();
 
-/// The path of the workspace in the helper, whose current folder is the handle that it was given.
+/// The path of the workspace in the helper, whose current folder is the workspace's handle.
 pub(super) const WORKSPACE: &str = ".";
 
-/// What the helper shall do.
+/// A command to run, as the helper needs it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Task {
     pub(super) argv: Vec<OsString>,
     pub(super) env: Vec<(OsString, OsString)>,
     pub(super) stdin: Vec<u8>,
     pub(super) scripts: Vec<(OsString, Vec<u8>)>,
-    /// The workspace's path on the host, to tell what lies in it. It is never opened.
+    /// The workspace's path on the host, to find out which host paths are in it. It is never opened.
     #[serde(with = "path_bytes")]
     pub(super) workspace: PathBuf,
     #[serde(with = "path_bytes")]
@@ -46,30 +46,30 @@ pub(super) struct Task {
     pub(super) upper: PathBuf,
     #[serde(with = "path_bytes")]
     pub(super) work: PathBuf,
-    /// Its own folder in the place of `/tmp`; empty without one.
+    /// The command's own folder in the place of `/tmp`; empty without one.
     #[serde(with = "path_bytes")]
     pub(super) scratch: PathBuf,
-    /// What the box has as `/tmp`; empty for one that goes with the box.
+    /// The folder that becomes the box's `/tmp`; empty for a `/tmp` in memory.
     #[serde(with = "path_bytes")]
     pub(super) tmp: PathBuf,
     pub(super) caches: Vec<CacheLayer>,
     pub(super) hidden: Vec<OsString>,
-    /// What of the workspace the command may not read.
+    /// The parts of the workspace that the command may not read.
     pub(super) masked: Vec<Mask>,
     /// More folders that are shown read-only.
     pub(super) shown: Vec<OsString>,
-    /// Which walls stand around the command.
+    /// The walls around the command.
     pub(super) walls: Walls,
     /// The user namespace that maps owners on disk to the box's user; empty without one.
     #[serde(with = "path_bytes")]
     pub(super) owners: PathBuf,
-    /// Through which the helper comes into its control group.
-    pub(super) doors: Vec<OsString>,
+    /// The files through which the helper joins its control group.
+    pub(super) cgroup_files: Vec<OsString>,
     /// The user that a helper with root's rights becomes.
     pub(super) user: Option<u32>,
-    /// Its standard output is a terminal, to be its own.
+    /// The standard output is a terminal, which becomes the command's controlling terminal.
     pub(super) terminal: bool,
-    /// Sockets of the box's own loopback device that are served outside.
+    /// Sockets on the box's own loopback device that the server serves.
     pub(super) sockets: Vec<ServedSocket>,
     /// `None` is no limit.
     pub(super) cpu_seconds: Option<u64>,
@@ -79,7 +79,7 @@ pub(super) struct Task {
     pub(super) file_bytes: u64,
 }
 
-/// What becomes of what is written in the workspace.
+/// Where changes of the workspace go: [`Layer`](super::Layer) without its folders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Kind {
     #[default]
@@ -89,7 +89,7 @@ pub(super) enum Kind {
 }
 
 impl Task {
-    /// The whole order, its length first.
+    /// The length of the task and the task.
     pub(super) fn to_bytes(&self) -> io::Result<Vec<u8>> {
         let mut bytes =
             postcard::to_extend(self, vec![0; LENGTH_BYTES]).map_err(io::Error::other)?;
@@ -98,12 +98,12 @@ impl Task {
         Ok(bytes)
     }
 
-    /// Reads the whole order.
+    /// Reads a whole task.
     pub(super) fn read(mut from: impl Read) -> io::Result<Self> {
         let mut length = [0; LENGTH_BYTES];
         from.read_exact(&mut length)?;
         let length = u64::from_le_bytes(length);
-        if length > LONGEST {
+        if length > MAX_BYTES {
             return Err(io::ErrorKind::InvalidData.into());
         }
         let mut bytes = Vec::new();
@@ -111,7 +111,7 @@ impl Task {
         postcard::from_bytes(&bytes).map_err(|_| io::ErrorKind::InvalidData.into())
     }
 
-    /// The folder in which everything is that the box writes to, but for its `/tmp`.
+    /// The folder of everything that the box writes to, apart from its `/tmp`.
     pub(super) fn layers(&self) -> Option<&Path> {
         let caches = self.caches.first().map(|cache| cache.upper.as_path());
         let upper = (self.kind == Kind::Overlay).then_some(self.upper.as_path());
@@ -119,7 +119,7 @@ impl Task {
     }
 }
 
-/// Where the box shows a host path that lies in the workspace; any other path stays where it is.
+/// The path in the box of a host path: one inside of the workspace moves with it, any other one stays the same.
 pub(super) fn shown_path(task: &Task, host: &Path) -> PathBuf {
     match host.strip_prefix(&task.workspace) {
         Ok(below) if below.as_os_str().is_empty() => task.shown_at.clone(),

@@ -1,4 +1,4 @@
-//! Trees of mounts that are not attached yet: folders of the host, file systems in memory, overlays.
+//! Makes detached mounts: of folders of the host, file systems in memory, overlays.
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -12,10 +12,10 @@ use super::syscall::{TreeAttributes, mount_setattr};
 pub(super) const NO_DEVICES: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
 pub(super) const READ_ONLY: u64 = NO_DEVICES | libc::MOUNT_ATTR_RDONLY;
 
-/// Where everything is that the box writes to, but for its /tmp.
+/// The folder of everything that the box writes to, apart from its /tmp.
 pub(super) const LAYERS: &str = "../changes";
 
-/// A folder of the server's user, shown as the box's own.
+/// A folder of the server's user, shown as the box user's own.
 pub(super) fn own_folder(
     at: &Path,
     attributes: u64,
@@ -28,7 +28,7 @@ pub(super) fn own_folder(
 
 /// A tree of the server's user.
 pub(super) fn own_tree(at: &Path, attributes: u64, is_root: bool) -> io::Result<OwnedFd> {
-    // Without root's rights, what is mounted below cannot be taken off: it comes along.
+    // Without root's rights, mounts below the folder cannot be left out.
     let deep = if is_root { OpenTreeFlags::empty() } else { OpenTreeFlags::AT_RECURSIVE };
     let tree = clone_tree(at, deep)?;
     private(&tree, attributes)?;
@@ -57,7 +57,7 @@ pub(super) fn memory(size: &str, mode: &str) -> io::Result<OwnedFd> {
     new_mount("tmpfs", &[("size", size), ("mode", mode)], NO_DEVICES)
 }
 
-/// A folder in which nothing is, nor will be.
+/// A folder that is always empty.
 pub(super) fn empty() -> io::Result<OwnedFd> {
     new_mount("tmpfs", &[("size", "4k"), ("mode", "0555")], READ_ONLY)
 }
@@ -80,7 +80,7 @@ pub(super) fn new_mount(
     Ok(rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)?)
 }
 
-/// Folders below a layer, both of whose folders are in [`LAYERS`].
+/// An overlay whose upper and work folders are in [`LAYERS`].
 pub(super) fn overlay_of(lower: &str, upper: &Path, work: &Path) -> io::Result<OwnedFd> {
     let layer = |path: &Path| {
         let name = path.file_name().and_then(|name| name.to_str());

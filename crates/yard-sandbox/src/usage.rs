@@ -1,4 +1,5 @@
-//! What a command's processes use, counted from outside, and their end where no namespace brings it.
+//! Measures the resources that a command's processes use, from outside of the box, and kills its processes where no
+//! namespace does.
 
 #![allow(clippy::disallowed_methods, reason = "the sandbox counts the processes that it starts")]
 
@@ -10,31 +11,31 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitOptions};
 
-/// No tree of processes is followed further; the limits are far below.
-const MOST: usize = 20_000;
-/// How often what is left is ended before it is given up: each time takes a millisecond.
-const ROUNDS: usize = 2_000;
+/// Most processes of a tree that are listed, far above the limits.
+const MAX_PROCESSES: usize = 20_000;
+/// How often the remaining processes are killed before giving up. Each round takes a millisecond.
+const KILL_ROUNDS: usize = 2_000;
 
-/// What a tree of processes uses.
+/// The resources that a tree of processes uses.
 #[derive(Debug, Default)]
-pub(super) struct Used {
+pub(super) struct Usage {
     pids: Vec<u32>,
-    /// Resident memory of each, added: memory that they share is counted more than once.
+    /// The sum of their resident memory, in which shared memory is counted more than once.
     resident: u64,
-    /// Of all of them and of those that ended.
+    /// The processor time of all of them, including those that ended.
     pub(super) cpu: Duration,
 }
 
-impl Used {
+impl Usage {
     /// How many there are.
     pub(super) fn processes(&self) -> u64 {
         self.pids.len() as u64
     }
 }
 
-/// What the processes below this one use.
-pub(super) fn of(pid: u32) -> Used {
-    let mut used = Used { pids: descendants(pid), ..Used::default() };
+/// Measures the descendants of a process.
+pub(super) fn measure(pid: u32) -> Usage {
+    let mut used = Usage { pids: descendants(pid), ..Usage::default() };
     let mut ticks = 0;
     for pid in &used.pids {
         let Some((cpu, pages)) = stat(*pid) else { continue };
@@ -45,9 +46,9 @@ pub(super) fn of(pid: u32) -> Used {
     used
 }
 
-/// Whether their memory is above the limit. What is shared is divided up only if it may matter, since
-/// that takes the kernel a while.
-pub(super) fn is_above(used: &Used, limit: u64) -> bool {
+/// Whether their memory is above the limit. Shared memory is divided among its users only if that may matter, because
+/// it takes the kernel a while.
+pub(super) fn exceeds_memory(used: &Usage, limit: u64) -> bool {
     used.resident > limit
         && used.pids.iter().filter_map(|pid| proportional(*pid)).sum::<u64>() > limit
 }
@@ -62,7 +63,7 @@ pub(super) fn with_descendants(root: u32) -> Vec<u32> {
 fn descendants(root: u32) -> Vec<u32> {
     let mut found: Vec<u32> = children(root);
     let mut next = 0;
-    while next < found.len() && found.len() < MOST {
+    while next < found.len() && found.len() < MAX_PROCESSES {
         let more = children(found[next]);
         found.extend(more);
         next += 1;
@@ -95,17 +96,17 @@ fn proportional(pid: u32) -> Option<u64> {
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }
 
-/// Whether what is in folders takes more than `limit` bytes of the disk. Stops as soon as it does.
-pub(super) fn are_larger(folders: &[PathBuf], limit: u64) -> bool {
+/// Whether the contents of folders take more than `limit` bytes of the disk. It stops counting as soon as they do.
+pub(super) fn exceed_bytes(folders: &[PathBuf], limit: u64) -> bool {
     add_up(folders.to_vec(), limit) > limit
 }
 
-/// How many bytes of the disk what is in a folder takes.
-pub(super) fn size(folder: &Path) -> u64 {
+/// How many bytes of the disk the contents of a folder take.
+pub(super) fn disk_bytes(folder: &Path) -> u64 {
     add_up(vec![folder.to_owned()], u64::MAX)
 }
 
-/// How many bytes what is in folders takes; once it is more than `enough`, some number above that.
+/// How many bytes the contents of folders take; if that is more than `enough`, any number above it.
 fn add_up(mut waiting: Vec<PathBuf>, enough: u64) -> u64 {
     let mut total = 0;
     while let Some(folder) = waiting.pop() {
@@ -126,15 +127,15 @@ fn add_up(mut waiting: Vec<PathBuf>, enough: u64) -> u64 {
 }
 
 /// Free bytes of the file system that a folder is on.
-pub(super) fn free(folder: &Path) -> Option<u64> {
+pub(super) fn free_bytes(folder: &Path) -> Option<u64> {
     let stat = rustix::fs::statvfs(folder).ok()?;
     Some(stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
-/// Ends every process below this one, which inherits those whose parent is gone.
+/// Kills every descendant of this process, which adopts those whose parent has ended.
 pub(super) fn end_descendants(me: Pid) {
     let me = me.as_raw_nonzero().get().unsigned_abs();
-    for _ in 0..ROUNDS {
+    for _ in 0..KILL_ROUNDS {
         reap();
         let left = descendants(me);
         if left.is_empty() {

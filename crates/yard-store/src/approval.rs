@@ -5,16 +5,16 @@ use yard_core::{ApprovalId, ChatId, ContentHash, ProcessId, RunId, StepId, Times
 
 use crate::{AuditEntry, NewTurn, Result};
 
-/// What a person is shown: a call, and exactly what it would do.
+/// What a person sees before deciding: a call, and exactly what it would do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct ApprovalRequest {
     /// The dialect of the tool.
     pub toolset: String,
     /// The tool.
     pub tool: String,
     /// Its arguments, as JSON.
     pub args: String,
-    /// Why it is asked.
+    /// Why a person is asked.
     pub reason: String,
     /// What it would do, path by path, as JSON.
     pub effect: String,
@@ -30,25 +30,25 @@ pub struct Request {
     pub root: Option<String>,
 }
 
-/// A request about to be made.
+/// A new request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewApproval {
     /// Its id.
     pub id: ApprovalId,
     /// The chat that the call belongs to.
     pub chat: ChatId,
-    /// Who asks.
+    /// The actor that asks.
     pub asked_by: String,
-    /// When.
+    /// The time.
     pub at: Timestamp,
     /// The process that asks: where the answer is a terminal, only this process can serve it.
     pub asked_in: Option<ProcessId>,
-    /// For what.
-    pub request: Request,
+    /// The request.
+    pub request: ApprovalRequest,
 }
 
 yard_core::spelled_enum! {
-    /// How far a request has come.
+    /// The status of a request.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum ApprovalStatus {
         /// It waits for a person.
@@ -93,9 +93,9 @@ pub struct Decision {
     pub scope: Scope,
     /// A message to the agent.
     pub reason: Option<String>,
-    /// Who.
+    /// The person.
     pub by: String,
-    /// When.
+    /// The time.
     pub at: Timestamp,
 }
 
@@ -112,37 +112,37 @@ pub struct Revision {
     pub state: ContentHash,
 }
 
-/// A decision about to be recorded, with everything that becomes so together with it.
+/// A new decision, with everything that is recorded together with it.
 #[derive(Clone, Copy, Debug)]
 pub struct NewDecision<'a> {
     /// The request.
     pub id: ApprovalId,
     /// The state that the person was shown.
     pub shown: ContentHash,
-    /// What they said.
+    /// The decision.
     pub decision: &'a Decision,
     /// The new plan, where they gave other arguments.
     pub revision: Option<&'a Revision>,
     /// The process that is going to execute it. Without one it waits for a process that can.
     pub claimed_by: Option<ProcessId>,
-    /// What is allowed for longer than this call.
+    /// A permission for more than this call.
     pub grant: Option<&'a Grant>,
 }
 
-/// A request, with what became of it.
+/// A request with its status, decision and answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval {
     /// Its id.
     pub id: ApprovalId,
     /// The chat that the call belongs to.
     pub chat: ChatId,
-    /// Who asked.
+    /// The actor that asked.
     pub asked_by: String,
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// For what, as it was last shown.
-    pub request: Request,
-    /// How far it has come.
+    /// The request as it was last shown.
+    pub request: ApprovalRequest,
+    /// Its status.
     pub status: ApprovalStatus,
     /// The process that asked.
     pub asked_in: Option<ProcessId>,
@@ -160,10 +160,10 @@ pub struct Approval {
     pub answer: Option<String>,
 }
 
-/// Which requests are wanted.
+/// Selects requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ApprovalFilter {
-    /// Only those that have come that far.
+    /// Only those with this status.
     pub status: Option<ApprovalStatus>,
     /// Only those of this actor.
     pub asked_by: Option<String>,
@@ -171,16 +171,16 @@ pub struct ApprovalFilter {
     pub chat: Option<ChatId>,
 }
 
-/// Something that a person allowed for longer than one call.
+/// A permission that a person gave for more than one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
     /// The chat for which it is allowed; none for all of them.
     pub chat: Option<ChatId>,
     /// What is allowed, as JSON.
     pub rule: String,
-    /// Who allowed it.
+    /// The person.
     pub by: String,
-    /// When.
+    /// The time.
     pub at: Timestamp,
 }
 
@@ -215,7 +215,7 @@ pub trait ApprovalStore: Send + Sync {
     fn renew(
         &self,
         id: ApprovalId,
-        request: &Request,
+        request: &ApprovalRequest,
         turn: &NewTurn,
         audit: &AuditEntry,
     ) -> Result<()>;

@@ -10,21 +10,21 @@ use yard_core::{Author, ChatId, ContentHash, StepId, Timestamp};
 /// The action of the row that closes what an older program wrote.
 const SEAL: &str = "seal";
 
-/// What one row says.
+/// The entry of one row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditEntry {
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// Who: `agent:local`, `person:local`.
+    /// The actor: `agent:local`, `person:local`.
     pub actor: String,
-    /// What: the operation, or the decision.
+    /// The operation, or the decision.
     pub action: String,
     /// More about it, redacted: never a content, never a secret.
     pub detail: String,
 }
 
 impl AuditEntry {
-    /// The entry of something that the program did without being asked.
+    /// The entry of an action of the program itself.
     pub fn by_toolyard(at: Timestamp, action: &str, detail: String) -> Self {
         Self { at, actor: "toolyard".to_owned(), action: action.to_owned(), detail }
     }
@@ -39,14 +39,14 @@ pub enum Formula {
     Second,
 }
 
-/// What the chain knows of a step, beside its audit entry.
+/// The part of a step that the chain covers, apart from its audit entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditedStep {
     /// The step.
     pub id: StepId,
-    /// When it happened.
+    /// The time of the step.
     pub at: Timestamp,
-    /// Who, as history names them.
+    /// The author, as history names it.
     pub author: Author,
     /// The operation.
     pub verb: String,
@@ -65,7 +65,7 @@ pub struct AuditRow {
     pub number: u64,
     /// What its hash covers.
     pub formula: Formula,
-    /// What it says.
+    /// Its entry.
     pub entry: AuditEntry,
     /// The step that it belongs to.
     pub step: Option<AuditedStep>,

@@ -20,20 +20,20 @@ yard_core::spelled_enum! {
     }
 }
 
-/// A chat about to be made.
+/// A new chat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewChat {
     /// Its id.
     pub id: ChatId,
-    /// What people call it.
+    /// Its title.
     pub title: String,
     /// In which mode it begins.
     pub mode: Mode,
-    /// Who makes it.
+    /// The actor that makes it.
     pub made_by: String,
     /// The actor whose calls without a chat belong to it.
     pub default_of: Option<String>,
-    /// When.
+    /// The time.
     pub at: Timestamp,
     /// How its transcript begins.
     pub header: String,
@@ -44,17 +44,17 @@ pub struct NewChat {
 pub struct Chat {
     /// Its id.
     pub id: ChatId,
-    /// What people call it.
+    /// Its title.
     pub title: String,
     /// The name of its transcript in `/chats`, fixed once made (W18).
     pub name: Name,
     /// What may change in it.
     pub mode: Mode,
-    /// Who made it.
+    /// The actor that made it.
     pub made_by: String,
     /// The actor whose calls without a chat belong to it.
     pub default_of: Option<String>,
-    /// When it came to be.
+    /// When it was made.
     pub created_at: Timestamp,
     /// When its transcript last grew.
     pub updated_at: Timestamp,
@@ -63,7 +63,7 @@ pub struct Chat {
 }
 
 yard_core::spelled_enum! {
-    /// What a turn of a chat is.
+    /// The kind of a turn of a chat.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum TurnKind {
         /// A message.
@@ -78,19 +78,19 @@ yard_core::spelled_enum! {
         Answer = "answer",
         /// A person is asked whether something may happen.
         Request = "approval",
-        /// A person said yes or no.
+        /// A person decided.
         Decision = "decision",
     }
 }
 
-/// A turn about to be added.
+/// A new turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewTurn {
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// Who.
+    /// The actor.
     pub actor: String,
-    /// What it is.
+    /// Its kind.
     pub kind: TurnKind,
     /// Its data as JSON; the caller has bounded and redacted it.
     pub data: String,
@@ -103,15 +103,15 @@ pub struct NewTurn {
 pub struct Turn {
     /// Its number: larger than that of every turn before it.
     pub number: u64,
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// Who.
+    /// The actor.
     pub actor: String,
-    /// What it is.
+    /// Its kind.
     pub kind: TurnKind,
-    /// What it holds, as JSON.
+    /// Its data, as JSON.
     pub data: String,
-    /// What the transcript says of it.
+    /// Its text in the transcript.
     pub text: String,
 }
 
@@ -128,8 +128,8 @@ pub trait ChatStore: Send + Sync {
     /// there is no such chat.
     fn rename_chat(&self, id: ChatId, title: &str, header: &str, audit: &AuditEntry) -> Result<()>;
 
-    /// Removes a chat with its turns, questions, requests and what was allowed in it; a misfit if there is no
-    /// such chat, or something of it still waits or is about to be executed.
+    /// Removes a chat with its turns, questions, requests and permissions; a misfit if there is no such chat, if one of
+    /// its questions or requests still waits for a person, or if one of its requests is about to be executed.
     fn remove_chat(&self, id: ChatId, audit: &AuditEntry) -> Result<()>;
 
     /// A chat by its id.
@@ -147,7 +147,7 @@ pub trait ChatStore: Send + Sync {
     /// Sets a chat's mode; a misfit if there is no such chat.
     fn set_mode(&self, chat: ChatId, mode: Mode, turn: &NewTurn, audit: &AuditEntry) -> Result<()>;
 
-    /// Adds a message to a chat; its number.
+    /// Adds a message to a chat; returns its number.
     fn post(&self, chat: ChatId, turn: &NewTurn) -> Result<u64>;
 
     /// Adds a turn to a chat without waiting until it is durable.

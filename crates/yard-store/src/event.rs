@@ -8,14 +8,14 @@ use crate::{ApprovalStatus, Mode, Result};
 /// Most changed paths that one event names; the step itself has them all.
 pub const EVENT_PATHS: usize = 50;
 
-/// One thing that happened.
+/// An event with its number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventRow {
     /// Its number: 1, 2, 3 and so on, steps and other events together, without gaps.
     pub number: u64,
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// What.
+    /// The event.
     pub what: Event,
 }
 
@@ -26,23 +26,23 @@ pub enum Event {
     Step(StepEvent),
     /// A person is asked.
     Asked {
-        /// In this chat.
+        /// The chat.
         chat: ChatId,
-        /// This.
+        /// The question.
         question: QuestionId,
     },
     /// A person answered.
     Answered {
-        /// In this chat.
+        /// The chat.
         chat: ChatId,
-        /// This.
+        /// The question.
         question: QuestionId,
     },
     /// A chat's mode changed.
     ModeChanged {
         /// The chat.
         chat: ChatId,
-        /// What it is now.
+        /// The new mode.
         mode: Mode,
     },
     /// A chat was made.
@@ -62,45 +62,45 @@ pub enum Event {
     },
     /// A message was posted.
     Posted {
-        /// In this chat.
+        /// The chat.
         chat: ChatId,
         /// Its turn.
         turn: u64,
     },
     /// A person is asked whether something may happen, or is asked again.
     Requested {
-        /// In this chat.
+        /// The chat.
         chat: ChatId,
-        /// This.
+        /// The request.
         approval: ApprovalId,
     },
     /// A person decided.
     Decided {
-        /// In this chat.
+        /// The chat.
         chat: ChatId,
-        /// To this.
+        /// The request.
         approval: ApprovalId,
         /// Approved or denied.
         status: ApprovalStatus,
     },
     /// An approved request was executed, or failed.
     Concluded {
-        /// In this chat.
+        /// The chat.
         chat: ChatId,
-        /// This.
+        /// The request.
         approval: ApprovalId,
         /// Executed or failed.
         status: ApprovalStatus,
     },
     /// A terminal was opened, or is over.
     Terminal {
-        /// In this chat.
+        /// The chat.
         chat: ChatId,
         /// Its run.
         run: RunId,
-        /// What its chat calls it.
+        /// Its name in the chat.
         name: String,
-        /// What became of it.
+        /// Its state.
         state: TerminalState,
     },
     /// Files were changed on disk by another program. No step records that yet.
@@ -110,7 +110,7 @@ pub enum Event {
     },
 }
 
-/// What became of a terminal.
+/// The state of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TerminalState {
     /// Its program runs.
@@ -122,7 +122,7 @@ pub enum TerminalState {
 }
 
 impl TerminalState {
-    /// One word for it.
+    /// Its name in answers and events.
     pub fn word(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -145,9 +145,9 @@ impl TerminalState {
 pub struct StepEvent {
     /// The step.
     pub id: StepId,
-    /// Who, as history names them.
+    /// The author, as history names it.
     pub author: Author,
-    /// Who, as the audit chain names them.
+    /// The actor, as the audit chain names it.
     pub actor: String,
     /// The operation.
     pub verb: String,

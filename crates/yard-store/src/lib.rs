@@ -21,19 +21,19 @@ pub mod sqlite;
 mod traces;
 
 pub use approval::{
-    Approval, ApprovalFilter, ApprovalStatus, ApprovalStore, Decision, Grant, NewApproval,
-    NewDecision, Request, Revision, Scope,
+    Approval, ApprovalFilter, ApprovalRequest, ApprovalStatus, ApprovalStore, Decision, Grant,
+    NewApproval, NewDecision, Revision, Scope,
 };
 pub use audit::{AuditEntry, AuditRow, AuditedStep, Formula, Seal, chain, first_chain};
 pub use chat::{Chat, ChatStore, Mode, NewChat, NewTurn, Turn, TurnKind, chat_file_name};
 pub use display_name::DisplayNames;
 pub use event::{ChangedFile, EVENT_PATHS, Event, EventLog, EventRow, StepEvent, TerminalState};
 pub use prepared::{Base, Effort, KeptFile, Prepared, Retention};
-pub use question::{Given, NewQuestion, Question, QuestionFilter, QuestionStore, Via};
+pub use question::{NewQuestion, Question, QuestionAnswer, QuestionFilter, QuestionStore, Via};
 pub use record::{
-    Batch, ByOthers, Change, ContentCheck, FileIdentity, Located, Maker, Mark, NewChange, NewStep,
-    Node, Placement, Purged, Remembered, RootIdentity, Seq, StepRow, StepSideEffect, VersionRow,
-    step_digest,
+    Batch, Change, ContentCheck, ContentLocation, FileIdentity, Maker, Mark, NewChange, NewStep,
+    Node, OthersChange, Placement, Purged, RootIdentity, SeenContent, Seq, StepRow, StepSideEffect,
+    VersionRow, step_digest,
 };
 pub use registry::Registry;
 pub use sqlite::{SqliteRegistry, SqliteStore};
@@ -42,7 +42,9 @@ pub use yard_core::Signature;
 use std::ops::ControlFlow;
 
 use yard_core::path::MAX_PATH_BYTES;
-use yard_core::{ContentHash, Fault, FaultCode, FileId, Name, StepId, VersionId, Whose, WsPath};
+use yard_core::{
+    ChatScope, ContentHash, Fault, FaultCode, FileId, Name, StepId, VersionId, WsPath,
+};
 
 /// Why a store did not do what it was asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -138,7 +140,7 @@ pub trait Store: Send + Sync {
     fn content(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>>;
 
     /// Where a content is, without reading it; `None` for a purged one.
-    fn locate(&self, hash: &ContentHash) -> Result<Option<Located>>;
+    fn locate(&self, hash: &ContentHash) -> Result<Option<ContentLocation>>;
 
     /// Contents in the order of their hashes, after `after`, without the purged ones: for checks.
     fn contents(&self, after: Option<&ContentHash>, limit: usize) -> Result<Vec<ContentHash>>;
@@ -185,7 +187,12 @@ pub trait Store: Send + Sync {
 
     /// The newest change of a file after step `since` that was not made in the chat `whose` and did not remove the
     /// file; `None` if there is none.
-    fn last_by_others(&self, file: FileId, whose: &Whose, since: Seq) -> Result<Option<ByOthers>>;
+    fn last_by_others(
+        &self,
+        file: FileId,
+        whose: &ChatScope,
+        since: Seq,
+    ) -> Result<Option<OthersChange>>;
 
     /// Whether an agent ever changed a file.
     fn was_changed_by_agents(&self, file: FileId) -> Result<bool>;
@@ -195,7 +202,7 @@ pub trait Store: Send + Sync {
 
     /// Remembers the stat signatures under which contents were seen on disk. A hint: forgotten when
     /// the file's content changes.
-    fn remember(&self, seen: &[Remembered]) -> Result<()>;
+    fn remember(&self, seen: &[SeenContent]) -> Result<()>;
 
     /// Up to which step the disk is known to be flushed, and under which boot.
     fn projected(&self) -> Result<Mark>;

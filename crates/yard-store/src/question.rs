@@ -15,18 +15,18 @@ yard_core::spelled_enum! {
     }
 }
 
-/// A question about to be asked.
+/// A new question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewQuestion {
     /// Its id.
     pub id: QuestionId,
     /// The chat that it belongs to.
     pub chat: ChatId,
-    /// Who asks.
+    /// The actor that asks.
     pub asked_by: String,
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// What is asked, as JSON.
+    /// The form, as JSON.
     pub form: String,
     /// The plans as they were then, where the question can approve one (W16).
     pub plans: Vec<(WsPath, ContentHash)>,
@@ -39,34 +39,34 @@ pub struct Question {
     pub id: QuestionId,
     /// The chat that it belongs to.
     pub chat: ChatId,
-    /// Who asked.
+    /// The actor that asked.
     pub asked_by: String,
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// What is asked, as JSON.
+    /// The form, as JSON.
     pub form: String,
     /// The plans as they were then, where the question can approve one.
     pub plans: Vec<(WsPath, ContentHash)>,
-    /// What was answered, once it was.
-    pub given: Option<Given>,
+    /// The answer, once there is one.
+    pub given: Option<QuestionAnswer>,
     /// The answer has opened build mode; it does so once.
     pub used: bool,
 }
 
-/// What a person answered.
+/// The answer of a person to a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Given {
+pub struct QuestionAnswer {
     /// The answers by name, as JSON.
     pub answers: String,
-    /// Who.
+    /// The person.
     pub by: String,
-    /// How.
+    /// How the answer was given.
     pub via: Via,
-    /// When.
+    /// When it was given.
     pub at: Timestamp,
 }
 
-/// Which questions are wanted.
+/// Selects questions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QuestionFilter {
     /// Only answered ones, or only those that wait.
@@ -89,7 +89,7 @@ pub trait QuestionStore: Send + Sync {
     fn answer(
         &self,
         question: QuestionId,
-        given: &Given,
+        given: &QuestionAnswer,
         turn: &NewTurn,
         audit: &AuditEntry,
     ) -> Result<()>;

@@ -22,14 +22,14 @@ pub struct Batch<'a> {
     pub contents: &'a [Prepared],
 }
 
-/// A step about to happen.
+/// A new step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewStep {
     /// Its id.
     pub id: StepId,
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// Who.
+    /// The author.
     pub author: Author,
     /// The operation.
     pub verb: String,
@@ -41,9 +41,9 @@ pub struct NewStep {
     pub changes: Vec<NewChange>,
     /// Its row in the audit chain.
     pub audit: AuditEntry,
-    /// What else is written in its transaction.
+    /// Other changes of the store in its transaction.
     pub side_effects: Vec<StepSideEffect>,
-    /// What it is about to do to the disk. A change without one was on disk already.
+    /// What it does to the disk. A change without a placement was on disk already.
     pub placements: Vec<Placement>,
 }
 
@@ -64,7 +64,7 @@ pub enum StepSideEffect {
     Execute {
         /// The request.
         approval: ApprovalId,
-        /// When.
+        /// The time.
         at: Timestamp,
     },
 }
@@ -129,12 +129,12 @@ impl RootIdentity {
     }
 }
 
-/// What a step does to one file.
+/// The change of one file in a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewChange {
     /// The file.
     pub file: FileId,
-    /// Its state before; `None` if it comes to be (or comes back).
+    /// Its state before; `None` if it is made or restored.
     pub before: Option<FileState>,
     /// Its state after; `None` if it is removed. Equal to `before` if it was only touched.
     pub after: Option<FileState>,
@@ -161,7 +161,7 @@ impl NewChange {
     }
 }
 
-/// What a step did to one file.
+/// The change of one file in a step that happened.
 pub type Change = NewChange;
 
 /// A step that happened.
@@ -171,11 +171,11 @@ pub struct StepRow {
     pub seq: Seq,
     /// Its id.
     pub id: StepId,
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// Who.
+    /// The author.
     pub author: Author,
-    /// Who exactly: the actor of its audit row.
+    /// The actor of its audit row.
     pub actor: String,
     /// The operation.
     pub verb: String,
@@ -187,7 +187,7 @@ pub struct StepRow {
     pub path: Option<WsPath>,
 }
 
-/// What the store knows of one file.
+/// The record of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     /// The file.
@@ -211,10 +211,10 @@ pub struct Node {
     pub purged: bool,
 }
 
-/// Who made a file, or changed it.
+/// The maker of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Maker {
-    /// The chat in which it was, if it was in one.
+    /// The chat in which it was made, if there is one.
     pub chat: Option<ChatId>,
     /// The actor of the audit row.
     pub actor: String,
@@ -222,16 +222,16 @@ pub struct Maker {
     pub verb: String,
 }
 
-/// A change of a file that was not made in a given chat.
+/// A change of a file that was made outside of a given chat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ByOthers {
+pub struct OthersChange {
     /// The step.
     pub seq: Seq,
     /// The content that it left, as far as the store has it.
     pub content: Option<ContentHash>,
 }
 
-/// What a purge removed for good.
+/// The contents that a purge removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Purged {
     /// The contents that are gone, in the order of their hashes.
@@ -251,29 +251,29 @@ pub struct VersionRow {
     pub state: FileState,
 }
 
-/// Where a content is.
+/// Where a content is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Located {
+pub struct ContentLocation {
     /// Its length in bytes.
     pub size: u64,
     /// The file in the kernel's folder that holds it, where the store does not.
     pub kept: Option<KeptFile>,
 }
 
-/// What reading a content back found.
+/// The result of reading a content back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ContentCheck {
-    /// It is what its name says.
+    /// Its bytes have the hash that is its name.
     Whole,
-    /// A file in the kernel's folder holds it: the kernel has to look.
+    /// A file in the kernel's folder has the bytes, and the kernel has to check it.
     Kept(KeptFile),
-    /// It is not, and why.
+    /// It is damaged, for this reason.
     Damaged(String),
 }
 
 /// A content that was seen on disk under a signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remembered {
+pub struct SeenContent {
     /// The file.
     pub file: FileId,
     /// The content that was seen; ignored if it is no longer the file's.

@@ -1,9 +1,8 @@
-//! Who may come in: people and their logins, workspaces and their members, agents' keys, and what was
-//! answered under which `Idempotency-Key`. It holds nothing of a workspace's files, and no secret that
-//! could be used: passwords arrive as Argon2 strings, tokens and keys as hashes.
+//! The people of a server and their logins, workspaces and their members, agents' keys, and the answers that were given
+//! under an `Idempotency-Key`. It has no files of workspaces and no usable secret: passwords arrive as Argon2 strings,
+//! tokens and keys as hashes.
 //!
-//! Every change takes its audit row and is one durable transaction. A PostgreSQL registry will pass the
-//! same suite (`yard-testkit/src/registry_contract.rs`).
+//! Every change takes its audit row and is one durable transaction.
 
 use yard_core::{ChatId, KeyId, LoginId, Role, Timestamp, UserId, WorkspaceId};
 
@@ -39,22 +38,22 @@ pub struct NewRefresh {
     pub expires_at: Timestamp,
 }
 
-/// What became of a refresh token that somebody presented.
+/// The result of presenting a refresh token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rotation {
-    /// It was good: it is used up now, the new one stands in its place.
+    /// It was valid: it is used up now, and the new one replaces it.
     Rotated {
         /// The login that it belongs to.
         login: LoginId,
         /// Its person.
         user: UserId,
     },
-    /// It was used before, so somebody has a copy: the whole family is revoked now.
+    /// It was used before, so it was copied: the whole login is ended now.
     Reused {
         /// The login that was ended.
         login: LoginId,
     },
-    /// It ran out, its login was ended, or it never was one.
+    /// It has expired, its login was ended, or there is no such token.
     Dead,
 }
 
@@ -63,7 +62,7 @@ pub enum Rotation {
 pub struct WorkspaceRow {
     /// The workspace.
     pub id: WorkspaceId,
-    /// What people call it.
+    /// Its name.
     pub name: String,
     /// The folder of the host that the operator allowed for it; `None`: one below the data folder.
     pub folder: Option<String>,
@@ -82,9 +81,9 @@ pub struct MemberRow {
     pub email: String,
     /// The person's name.
     pub full_name: Option<String>,
-    /// What the person may do.
+    /// The role of the person.
     pub role: Role,
-    /// Since when.
+    /// When the person became a member.
     pub since: Timestamp,
 }
 
@@ -95,24 +94,24 @@ pub struct KeyRow {
     pub id: KeyId,
     /// Its workspace.
     pub workspace: WorkspaceId,
-    /// What people call it.
+    /// Its name.
     pub name: String,
-    /// What its holder may do.
+    /// The role of its holder.
     pub role: Role,
     /// The only chat that it may speak in.
     pub chat: Option<ChatId>,
     /// The toolsets that it may use; `None` for all, as keys from before toolsets have it.
     pub toolsets: Option<Vec<String>>,
-    /// Who made it.
+    /// The person who made it.
     pub made_by: UserId,
-    /// When.
+    /// When it was made.
     pub created_at: Timestamp,
 }
 
-/// What a change of members came to.
+/// The result of changing a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemberChange {
-    /// It happened.
+    /// The member was changed.
     Done,
     /// The person is no member.
     NoMember,
@@ -120,37 +119,37 @@ pub enum MemberChange {
     LastOwner,
 }
 
-/// A request that may be sent again: who sent it, under which key.
+/// A request that may be sent again, with its actor and its idempotency key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retry<'a> {
-    /// Who, as audit rows name it.
+    /// The actor, as audit rows name it.
     pub actor: &'a str,
-    /// The header's value.
+    /// The value of the header.
     pub key: &'a str,
-    /// Of method, address and body: the same key with another one is a mistake.
+    /// The hash of method, address and body: the same key with another one is an error.
     pub fingerprint: SecretHash,
     /// The workspace that it is about, if it is about one.
     pub workspace: Option<WorkspaceId>,
 }
 
-/// What is known of such a request.
+/// The state of such a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// Nothing: it is the caller's to do now.
+    /// It is new: the caller performs it.
     New,
-    /// It was answered like this.
+    /// It was answered with this response.
     Answered {
         /// The HTTP status.
         status: u16,
         /// The body.
         body: Vec<u8>,
     },
-    /// Somebody began it and has not answered.
+    /// It was begun and has no answer yet.
     Begun {
-        /// When.
+        /// When it was begun.
         at: Timestamp,
     },
-    /// It was answered, and what was answered was purged since.
+    /// It was answered, and the stored answer was purged.
     Forgotten,
     /// The key was used for another request.
     Differs,
@@ -219,7 +218,7 @@ pub trait Registry: Send + Sync {
     /// Renames a workspace; `false` if there is none.
     fn rename_workspace(&self, id: WorkspaceId, name: &str, audit: &AuditEntry) -> Result<bool>;
 
-    /// Deletes a workspace: nobody reaches it any more, its files stay where they are.
+    /// Deletes a workspace: it cannot be reached any more, and its files stay where they are.
     fn delete_workspace(&self, id: WorkspaceId, audit: &AuditEntry) -> Result<bool>;
 
     /// What a person may do in a workspace; `None` for strangers, and where there is no workspace.

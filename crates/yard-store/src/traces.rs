@@ -11,9 +11,9 @@ const RUN: usize = 16;
 /// A content with fewer letters and digits than this names nothing.
 const SHORTEST: usize = 4;
 /// Runs that are remembered. Of more, every text counts as one that quotes.
-const MOST_RUNS: usize = 4 << 20;
+const MAX_RUNS: usize = 4 << 20;
 /// Paths that are looked for, likewise.
-const MOST_PATHS: usize = 64;
+const MAX_PATHS: usize = 64;
 /// Bytes beside what differs from the version before that are looked at again.
 const BESIDE: usize = 256;
 
@@ -32,7 +32,7 @@ impl Traces {
     /// Adds a content. `before` is the content that was added before it; only bytes that differ from it are added.
     pub(crate) fn add_content(&mut self, bytes: &[u8], before: &[u8]) {
         let plain = letters(differing(bytes, before));
-        if self.runs.len() > MOST_RUNS {
+        if self.runs.len() > MAX_RUNS {
             self.everything = true;
         }
         if self.everything {
@@ -50,7 +50,7 @@ impl Traces {
 
     /// Adds a path that one of the files had.
     pub(crate) fn add_path(&mut self, relative: &[u8]) {
-        self.everything |= self.paths.len() >= MOST_PATHS;
+        self.everything |= self.paths.len() >= MAX_PATHS;
         if !self.everything && !relative.is_empty() {
             self.paths.push(relative.to_vec());
         }

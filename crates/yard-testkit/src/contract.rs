@@ -10,8 +10,8 @@ use yard_core::{
     WsPath,
 };
 use yard_store::{
-    AuditEntry, AuditedStep, Batch, Located, Mark, NewChange, Node, Remembered, Signature, Store,
-    StoreError, VersionRow, chain, step_digest,
+    AuditEntry, AuditedStep, Batch, ContentLocation, Mark, NewChange, Node, SeenContent, Signature,
+    Store, StoreError, VersionRow, chain, step_digest,
 };
 
 use crate::step_builder::{name, path};
@@ -476,7 +476,7 @@ fn contents(store: &dyn Store, world: &FakeWorld) {
             builder.append(vec![], &[&bytes]).unwrap();
             let hash = ContentHash::of(&bytes);
             assert!(store.content(&hash).unwrap() == Some(bytes), "{size} bytes");
-            let located = Located { size: size as u64, kept: None };
+            let located = ContentLocation { size: size as u64, kept: None };
             assert_eq!(store.locate(&hash), Ok(Some(located)));
         }
     }
@@ -649,7 +649,7 @@ fn signatures(store: &dyn Store, world: &FakeWorld) {
     let signature = Signature { size: 1, mtime: -5, ctime: i64::MAX, inode: u64::MAX };
     let saw = |file, content: &[u8]| {
         let content = ContentHash::of(content);
-        store.remember(&[Remembered { file, content, signature }]).unwrap();
+        store.remember(&[SeenContent { file, content, signature }]).unwrap();
         store.node(id).unwrap().unwrap().signature
     };
     assert_eq!(saw(id, b"other"), None);

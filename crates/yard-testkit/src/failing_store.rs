@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use yard_core::{ContentHash, FileId, Name, StepId, VersionId, Whose};
+use yard_core::{ChatScope, ContentHash, FileId, Name, StepId, VersionId};
 use yard_store::{
-    AuditEntry, AuditRow, Base, Batch, ByOthers, Change, Effort, Located, Maker, Mark, Node,
-    Placement, Prepared, Purged, Remembered, Result, RootIdentity, Seq, StepRow, Store, StoreError,
-    VersionRow,
+    AuditEntry, AuditRow, Base, Batch, Change, ContentLocation, Effort, Maker, Mark, Node,
+    OthersChange, Placement, Prepared, Purged, Result, RootIdentity, SeenContent, Seq, StepRow,
+    Store, StoreError, VersionRow,
 };
 
 use crate::harness::FailureTrigger;
@@ -102,7 +102,7 @@ impl Store for FailingStore {
         self.pass(|store| store.content(hash))
     }
 
-    fn locate(&self, hash: &ContentHash) -> Result<Option<Located>> {
+    fn locate(&self, hash: &ContentHash) -> Result<Option<ContentLocation>> {
         self.pass(|store| store.locate(hash))
     }
 
@@ -160,7 +160,12 @@ impl Store for FailingStore {
         self.pass(|store| store.makers(file))
     }
 
-    fn last_by_others(&self, file: FileId, whose: &Whose, since: Seq) -> Result<Option<ByOthers>> {
+    fn last_by_others(
+        &self,
+        file: FileId,
+        whose: &ChatScope,
+        since: Seq,
+    ) -> Result<Option<OthersChange>> {
         self.pass(|store| store.last_by_others(file, whose, since))
     }
 
@@ -172,7 +177,7 @@ impl Store for FailingStore {
         self.pass(|store| store.version(id))
     }
 
-    fn remember(&self, seen: &[Remembered]) -> Result<()> {
+    fn remember(&self, seen: &[SeenContent]) -> Result<()> {
         self.pass(|store| store.remember(seen))
     }
 

@@ -4,11 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use yard_core::{Author, ContentHash, FileId, FileState, Name, StepId, VersionId, Whose, WsPath};
+use yard_core::{
+    Author, ChatScope, ContentHash, FileId, FileState, Name, StepId, VersionId, WsPath,
+};
 use yard_store::{
-    AuditEntry, AuditRow, AuditedStep, Base, Batch, ByOthers, Change, Effort, Formula, Located,
-    Maker, Mark, NewChange, NewStep, Node, Placement, Prepared, Purged, Remembered, Result,
-    RootIdentity, Seq, StepRow, Store, StoreError, VersionRow, chain, step_digest,
+    AuditEntry, AuditRow, AuditedStep, Base, Batch, Change, ContentLocation, Effort, Formula,
+    Maker, Mark, NewChange, NewStep, Node, OthersChange, Placement, Prepared, Purged, Result,
+    RootIdentity, SeenContent, Seq, StepRow, Store, StoreError, VersionRow, chain, step_digest,
 };
 
 /// An in-memory store.
@@ -40,7 +42,7 @@ struct File {
 
 #[derive(Clone)]
 struct Content {
-    located: Located,
+    located: ContentLocation,
     bytes: Option<Arc<[u8]>>,
 }
 
@@ -78,7 +80,7 @@ impl Inner {
         };
         if self.contents.get(&prepared.hash()).is_none_or(is_worse) {
             self.purged.remove(&prepared.hash());
-            let located = Located { size: prepared.size(), kept };
+            let located = ContentLocation { size: prepared.size(), kept };
             let before = self.contents.insert(prepared.hash(), Content { located, bytes });
             let before = before.and_then(|content| content.located.kept);
             self.pending_deletions.extend(before.map(|file| file.name));
@@ -255,7 +257,7 @@ impl Store for ModelStore {
         Ok(content.and_then(|content| content.bytes.as_ref()).map(|bytes| bytes.to_vec()))
     }
 
-    fn locate(&self, hash: &ContentHash) -> Result<Option<Located>> {
+    fn locate(&self, hash: &ContentHash) -> Result<Option<ContentLocation>> {
         Ok(self.inner().contents.get(hash).map(|content| content.located.clone()))
     }
 
@@ -347,7 +349,12 @@ impl Store for ModelStore {
         Ok(steps.first().into_iter().chain(steps.last()).map(maker).collect())
     }
 
-    fn last_by_others(&self, file: FileId, whose: &Whose, since: Seq) -> Result<Option<ByOthers>> {
+    fn last_by_others(
+        &self,
+        file: FileId,
+        whose: &ChatScope,
+        since: Seq,
+    ) -> Result<Option<OthersChange>> {
         let inner = self.inner();
         let is_own = |step: &NewStep| {
             let in_none =
@@ -361,7 +368,7 @@ impl Store for ModelStore {
             let changes = step.changes.iter().filter(|change| change.file == file);
             changes.filter_map(move |change| {
                 let content = change.after.as_ref()?.content;
-                Some(ByOthers { seq, content })
+                Some(OthersChange { seq, content })
             })
         });
         Ok(left.last())
@@ -384,9 +391,9 @@ impl Store for ModelStore {
         }))
     }
 
-    fn remember(&self, seen: &[Remembered]) -> Result<()> {
+    fn remember(&self, seen: &[SeenContent]) -> Result<()> {
         let mut inner = self.inner();
-        for Remembered { file, content, signature } in seen {
+        for SeenContent { file, content, signature } in seen {
             let Some(file) = inner.files.get_mut(file) else { continue };
             if file.node.state.as_ref().is_some_and(|state| state.content == Some(*content)) {
                 file.node.signature = Some(*signature);

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use yard_core::{Author, ContentHash, FileId, FileState, FileType, StepId, World, WsPath};
 use yard_store::{
     AuditEntry, Base, Batch, Effort, FileIdentity, KeptFile, Mark, NewChange, NewStep, Node,
-    Placement, Prepared, Remembered, Result, Retention, RootIdentity, Seq, Signature, Store,
+    Placement, Prepared, Result, Retention, RootIdentity, SeenContent, Seq, Signature, Store,
     StoreError,
 };
 
@@ -204,17 +204,17 @@ impl ModelComparison<'_> {
     }
 
     fn remember(&self) {
-        let seen: Vec<Remembered> =
+        let seen: Vec<SeenContent> =
             self.files().iter().filter_map(|node| self.seen(node)).collect();
         assert_same(self.model.remember(&seen), self.store.remember(&seen));
         let mark = Mark { seq: self.world.below(100) as Seq, boot: self.world.random() };
         assert_same(self.model.set_projected(mark), self.store.set_projected(mark));
     }
 
-    fn seen(&self, node: &Node) -> Option<Remembered> {
+    fn seen(&self, node: &Node) -> Option<SeenContent> {
         let inode = self.world.random() as u64;
         let signature = Signature { size: node.last.size, mtime: inode as i64, ctime: 0, inode };
-        Some(Remembered { file: node.id, content: node.last.content?, signature })
+        Some(SeenContent { file: node.id, content: node.last.content?, signature })
     }
 
     fn note(&self) {

@@ -108,9 +108,10 @@ impl Source {
         self.path.ends_with(".rs")
     }
 
-    /// In a crate's `src`.
+    /// In a crate's `src`, and not the tests of a module in a file of their own.
     fn is_shipped(&self) -> bool {
-        self.is_rust() && self.path.starts_with("crates/") && self.path.contains("/src/")
+        let is_source = self.is_rust() && self.path.starts_with("crates/");
+        is_source && self.path.contains("/src/") && !self.path.ends_with("/tests.rs")
     }
 
     fn stem(&self) -> &str {

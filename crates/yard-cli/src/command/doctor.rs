@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use yard_core::WsPath;
 use yard_gate::{Actor, Leftover};
-use yard_sandbox::{Finding, Level, Limits, Sandbox, Wish};
+use yard_sandbox::{CommandLimits, Finding, Level, Sandbox, SandboxConfig};
 
 use crate::config::{self, Config};
 use crate::context::CommandContext;
@@ -54,7 +54,10 @@ impl Options {
         let about_server_programs = about_served_programs(&config, &shown);
         let about_programs = about_programs("your programs", &found, &shown);
         let programs = found.programs;
-        let sandbox = Sandbox::probe(helper, Wish { scratch, programs, shown, ..Wish::default() });
+        let sandbox = Sandbox::probe(
+            helper,
+            SandboxConfig { scratch, programs, shown, ..SandboxConfig::default() },
+        );
         let mut findings = sandbox.findings().to_vec();
         findings.push(about_programs);
         findings.extend(about_server_programs);
@@ -189,7 +192,7 @@ fn configuration(context: &CommandContext) -> Result<Config, Failure> {
     Config::read(file.as_deref(), config::variables())
 }
 
-fn limits(limits: &Limits) -> String {
+fn limits(limits: &CommandLimits) -> String {
     let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / f64::from(1_u32 << 30));
     let cpu =
         limits.cpu_seconds.map_or_else(|| "no limit".to_owned(), |seconds| format!("{seconds} s"));
@@ -241,7 +244,7 @@ fn finding_about_tracked(tracked: &[WsPath]) -> Option<Finding> {
 /// The folder in which boxes are probed: the folder of the layers, if it exists.
 fn scratch(context: &CommandContext) -> PathBuf {
     let data = location::existing_data_folder(context.data_dir());
-    data.unwrap_or_else(|| Wish::default().scratch)
+    data.unwrap_or_else(|| SandboxConfig::default().scratch)
 }
 
 /// Findings about the folder that commands work on: the one that the command line names, or the current one.

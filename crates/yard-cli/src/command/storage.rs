@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use yard_core::FaultCode;
-use yard_disk::Keeping;
+use yard_disk::RetentionLimits;
 
 use crate::box_config;
 use crate::config::Config;
@@ -57,7 +57,7 @@ impl Options {
     }
 }
 
-fn to_json(usage: &[WorkspaceUsage], retention: &Keeping) -> Value {
+fn to_json(usage: &[WorkspaceUsage], retention: &RetentionLimits) -> Value {
     let workspace = |one: &WorkspaceUsage| {
         let parts = PARTS.iter().zip(&one.bytes);
         let parts: Map<String, Value> =
@@ -71,7 +71,7 @@ fn to_json(usage: &[WorkspaceUsage], retention: &Keeping) -> Value {
     json!({"workspaces": workspaces, "budgets": budgets})
 }
 
-fn to_text(usage: &[WorkspaceUsage], retention: &Keeping, terminal: Terminal) -> String {
+fn to_text(usage: &[WorkspaceUsage], retention: &RetentionLimits, terminal: Terminal) -> String {
     if usage.is_empty() {
         return "nothing is kept\n".to_owned();
     }

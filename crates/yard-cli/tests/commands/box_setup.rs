@@ -11,7 +11,7 @@ use yard_core::{ApprovalId, Author, ContentHash, StepId};
 use yard_dialects::Answer;
 use yard_gate::{Actor, Awaited, DecisionInput, Policy, Scope, Session};
 use yard_kernel::CommandBox;
-use yard_sandbox::{Sandbox, Wish};
+use yard_sandbox::{Sandbox, SandboxConfig};
 use yard_testkit::{Folders, OpenOptions, Yard};
 
 /// How often something is tried: the soak ten times as often.
@@ -22,7 +22,7 @@ pub(crate) fn times(soak: usize) -> usize {
 pub(crate) fn plan() -> OpenOptions {
     let helper = PathBuf::from(env!("CARGO_BIN_EXE_toolyard"));
     OpenOptions {
-        boxed: Some(CommandBox::new(move || Sandbox::probe(helper, Wish::default()))),
+        boxed: Some(CommandBox::new(move || Sandbox::probe(helper, SandboxConfig::default()))),
         ..OpenOptions::default()
     }
 }

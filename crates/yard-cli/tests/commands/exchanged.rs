@@ -10,7 +10,7 @@ use std::thread;
 
 use serde_json::json;
 use yard_kernel::{CommandBox, WriteMode};
-use yard_sandbox::{Sandbox, Walls, Wish};
+use yard_sandbox::{Sandbox, Walls, SandboxConfig};
 use yard_testkit::{Folders, OpenOptions, Yard};
 
 use crate::box_setup::{plan, shell_as, times};
@@ -38,7 +38,7 @@ fn is_untouched(outside: &Path) -> bool {
 fn walled() -> OpenOptions {
     let helper = PathBuf::from(env!("CARGO_BIN_EXE_toolyard"));
     let walls = Walls { namespaces: false, ..Walls::default() };
-    let wish = Wish { walls, ..Wish::default() };
+    let wish = SandboxConfig { walls, ..SandboxConfig::default() };
     OpenOptions {
         boxed: Some(CommandBox::new(move || Sandbox::probe(helper, wish))),
         ..OpenOptions::default()

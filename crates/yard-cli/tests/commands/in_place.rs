@@ -10,7 +10,7 @@ use yard_core::Author;
 use yard_core::op::Undo;
 use yard_gate::ApprovalStatus;
 use yard_kernel::CommandBox;
-use yard_sandbox::{Level, Sandbox, Walls, Wish};
+use yard_sandbox::{Level, Sandbox, Walls, SandboxConfig};
 use yard_testkit::{Folders, OpenOptions, Yard};
 
 use crate::box_setup::{asked, decide, differences, guarded, newest, picture, shell, shell_as};
@@ -18,7 +18,7 @@ use crate::box_setup::{asked, decide, differences, guarded, newest, picture, she
 fn plan() -> OpenOptions {
     let helper = PathBuf::from(env!("CARGO_BIN_EXE_toolyard"));
     let walls = Walls { namespaces: false, ..Walls::default() };
-    let wish = Wish { walls, ..Wish::default() };
+    let wish = SandboxConfig { walls, ..SandboxConfig::default() };
     OpenOptions {
         boxed: Some(CommandBox::new(move || Sandbox::probe(helper, wish))),
         ..OpenOptions::default()

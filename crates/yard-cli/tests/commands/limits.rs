@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use yard_kernel::CommandBox;
-use yard_sandbox::{Limits, Sandbox, Wish};
+use yard_sandbox::{CommandLimits, Sandbox, SandboxConfig};
 use yard_testkit::{Folders, OpenOptions, Yard};
 
 use crate::box_setup::shell;
@@ -12,9 +12,9 @@ use crate::programs::{call, value};
 
 const MEGA: u64 = 1 << 20;
 
-fn yard_with(limits: Limits) -> Yard {
+fn yard_with(limits: CommandLimits) -> Yard {
     let helper = PathBuf::from(env!("CARGO_BIN_EXE_toolyard"));
-    let mut boxed = CommandBox::new(move || Sandbox::probe(helper, Wish::default()));
+    let mut boxed = CommandBox::new(move || Sandbox::probe(helper, SandboxConfig::default()));
     boxed.limits = limits;
     Yard::open(&Folders::new(), OpenOptions { boxed: Some(boxed), ..OpenOptions::default() })
         .unwrap()
@@ -22,13 +22,13 @@ fn yard_with(limits: Limits) -> Yard {
 
 #[test]
 fn a_limit_that_ends_a_command_is_named_with_its_setting() {
-    let limits = Limits {
+    let limits = CommandLimits {
         memory_bytes: 96 * MEGA,
         cpu_seconds: Some(1),
         written_bytes: 4 * MEGA,
         file_bytes: MEGA,
         processes: 30,
-        ..Limits::default()
+        ..CommandLimits::default()
     };
     let yard = yard_with(limits);
     for (command, words) in [
@@ -71,7 +71,7 @@ fn a_limit_that_ends_a_command_is_named_with_its_setting() {
 
 #[test]
 fn a_command_may_take_an_hour_and_says_when_its_time_is_up() {
-    let yard = yard_with(Limits::default());
+    let yard = yard_with(CommandLimits::default());
     let args = json!({"language": "bash", "code": "sleep 30", "timeout": 1});
     let error = call(&yard, "run_code", args).body["result"]["error"].clone();
     assert_eq!(error["code"], "TIMEOUT");

@@ -9,7 +9,7 @@ use serde_json::Value;
 use yard_dialects::Answer;
 use yard_gate::Web;
 use yard_kernel::CommandBox;
-use yard_sandbox::{Sandbox, Wish};
+use yard_sandbox::{Sandbox, SandboxConfig};
 use yard_testkit::{Folders, OpenOptions, Yard};
 
 const PYTHON_PACKAGES: [&str; 2] = ["pytest==9.2.0", "ruff==0.17.4"];
@@ -26,7 +26,7 @@ pub(crate) fn yard_showing(shown: Vec<PathBuf>) -> Yard {
 /// The same, with what of the network can be reached.
 pub(crate) fn yard_showing_with(shown: Vec<PathBuf>, web: Web) -> Yard {
     let helper = PathBuf::from(env!("CARGO_BIN_EXE_toolyard"));
-    let wish = Wish { shown, ..Wish::default() };
+    let wish = SandboxConfig { shown, ..SandboxConfig::default() };
     let boxed = Some(CommandBox::new(move || Sandbox::probe(helper, wish)));
     Yard::open(&Folders::new(), OpenOptions { boxed, web, ..OpenOptions::default() }).unwrap()
 }

@@ -9,7 +9,7 @@ use yard_core::ChatId;
 use yard_dialects::{Answer, Catalog};
 use yard_gate::{Scope, Session};
 use yard_kernel::CommandBox;
-use yard_sandbox::{Level, Sandbox, Wish};
+use yard_sandbox::{Level, Sandbox, SandboxConfig};
 use yard_testkit::{Folders, OpenOptions, Yard};
 
 use crate::attempts::{ATTEMPTS, CANARIES, Dice, args_for};
@@ -256,7 +256,7 @@ fn a_new_rule_ends_the_terminals_that_it_touches_and_no_others() {
 fn without_namespaces_no_command_runs_where_something_may_not_be_read() {
     let helper = std::path::PathBuf::from(env!("CARGO_BIN_EXE_toolyard"));
     let walls = yard_sandbox::Walls { namespaces: false, ..Default::default() };
-    let wish = Wish { walls, ..Wish::default() };
+    let wish = SandboxConfig { walls, ..SandboxConfig::default() };
     let boxed = Some(CommandBox::new(move || Sandbox::probe(helper, wish)));
     let yard = Yard::open(&Folders::new(), OpenOptions { boxed, ..plan() }).unwrap();
     if yard.workspace().box_level() != Some(Level::Walls) {

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use yard_dialects::Answer;
-use yard_disk::Keeping;
+use yard_disk::RetentionLimits;
 use yard_testkit::{Folders, OpenOptions, Yard};
 
 use crate::box_setup::{plan, shell};
@@ -18,13 +18,13 @@ use crate::box_setup::{plan, shell};
 /// Where they are, for tools without a leading slash.
 const FOLDER: &str = ".toolyard-output";
 
-fn plan_keeping(keeping: Keeping) -> OpenOptions {
+fn plan_keeping(keeping: RetentionLimits) -> OpenOptions {
     let mut plan = plan();
     plan.boxed.as_mut().unwrap().keeping = keeping;
     plan
 }
 
-fn yard_keeping(keeping: Keeping) -> Yard {
+fn yard_keeping(keeping: RetentionLimits) -> Yard {
     Yard::open(&Folders::new(), plan_keeping(keeping)).unwrap()
 }
 

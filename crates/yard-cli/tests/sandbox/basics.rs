@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use yard_sandbox::{Exit, Hear, Layer, Level, Stopped, Walls, Wish};
+use yard_sandbox::{CommandListener, Exit, Layer, Level, SandboxConfig, StopReason, Walls};
 
 use crate::box_setup::{BoxSetup, as_root_and_user, call, sandbox, sandbox_with};
 
@@ -57,11 +57,11 @@ fn time_runs_out_for_all_of_a_commands_processes() {
         let script = "trap 'echo asked; exit 5' TERM; (trap '' TERM; setsid sleep 30) & \
                       echo here; while :; do sleep 0.05; done";
         let ran = setup.sh(&sandbox, script);
-        assert_eq!(ran.ended.stopped, Some(Stopped::Wall));
+        assert_eq!(ran.ended.stopped, Some(StopReason::Wall));
         assert!(ran.stdout.starts_with("here\n"), "{ran:?}");
         assert!(ran.stdout.contains("asked"), "it was not asked: {ran:?}");
         let ran = setup.sh(&sandbox, "trap '' TERM; while :; do sleep 0.05; done");
-        assert_eq!((ran.ended.stopped, ran.ended.exit), (Some(Stopped::Wall), Exit::Signal(9)));
+        assert_eq!((ran.ended.stopped, ran.ended.exit), (Some(StopReason::Wall), Exit::Signal(9)));
         assert!(before.elapsed() < Duration::from_secs(5));
     });
 }
@@ -80,7 +80,7 @@ fn a_cancelled_call_ends_its_command() {
         let argv = ["sleep", "20"];
         let ran = setup.run_in(&sandbox, Layer::ReadOnly, &workspace, &argv, &call).unwrap();
         canceller.join().unwrap();
-        assert_eq!(ran.ended.stopped, Some(Stopped::Cancelled));
+        assert_eq!(ran.ended.stopped, Some(StopReason::Cancelled));
         assert_eq!(ran.ended.exit, Exit::Signal(15));
     });
 }
@@ -109,7 +109,7 @@ fn what_is_hidden_around_the_workspace_is_hidden() {
     as_root_and_user("basics::what_is_hidden_around_the_workspace_is_hidden", || {
         let mut setup = BoxSetup::new();
         let data = setup.workspace().parent().unwrap().to_owned();
-        let wish = Wish { shown: vec![data.clone()], ..Wish::default() };
+        let wish = SandboxConfig { shown: vec![data.clone()], ..SandboxConfig::default() };
         let sandbox = sandbox_with(wish);
         let script = format!("ls /usr | grep bin; cat file; ls {}", data.display());
         let ran = setup.sh(&sandbox, &script);
@@ -126,7 +126,7 @@ struct Clerk {
     fails: bool,
 }
 
-impl Hear for Clerk {
+impl CommandListener for Clerk {
     fn starts(&mut self) -> io::Result<()> {
         thread::sleep(Duration::from_millis(100));
         assert!(!self.made.exists(), "the command did not wait");
@@ -150,7 +150,7 @@ fn a_command_waits_until_its_start_was_written_down() {
         let made = setup.workspace().join("made");
         for namespaces in [true, false] {
             let walls = Walls { namespaces, ..Walls::default() };
-            let sandbox = sandbox_with(Wish { walls, ..Wish::default() });
+            let sandbox = sandbox_with(SandboxConfig { walls, ..SandboxConfig::default() });
             let run = |fails| {
                 let mut clerk = Clerk { made: made.clone(), fails };
                 let argv = ["sh", "-c", "echo > made"];

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use yard_sandbox::{Exit, Hear, Layer, Sandbox, Stopped, Walls, Wish};
+use yard_sandbox::{CommandListener, Exit, Layer, Sandbox, SandboxConfig, StopReason, Walls};
 
 use crate::box_setup::{BoxSetup, as_root_and_user, sandbox, sandbox_with};
 use crate::escapes::running;
@@ -26,7 +26,7 @@ fn memory_is_that_of_all_processes_together() {
                     os._exit(0)\ntime.sleep(3)\nprint('ESCAPED')";
         for script in [alone, many] {
             let ran = setup.run(&sandbox, &["python3", "-c", script]).unwrap();
-            assert_eq!(ran.ended.stopped, Some(Stopped::Memory), "{ran:?}");
+            assert_eq!(ran.ended.stopped, Some(StopReason::Memory), "{ran:?}");
             assert_eq!(ran.stdout, "ran\n");
         }
         let shared = "import os, time\nheld = bytearray(60 << 20)\nfor _ in range(6):\n    \
@@ -40,7 +40,8 @@ fn memory_is_that_of_all_processes_together() {
 /// Where control groups can be made, which is where a server is meant to run.
 #[test]
 fn commands_of_a_server_share_its_memory() {
-    let sandbox = sandbox_with(Wish { all_memory: Some(150 * MEGA), ..Wish::default() });
+    let sandbox =
+        sandbox_with(SandboxConfig { all_memory: Some(150 * MEGA), ..SandboxConfig::default() });
     let has_groups = sandbox.findings().iter().any(|one| one.name == "control groups" && one.ok);
     if !has_groups {
         return;
@@ -49,12 +50,13 @@ fn commands_of_a_server_share_its_memory() {
     setup.limits.memory_bytes = 1_000 * MEGA;
     let script = "print('ran', flush=True)\nheld = bytearray(400 << 20)\nprint('ESCAPED')";
     let ran = setup.run(&sandbox, &["python3", "-c", script]).unwrap();
-    assert_eq!((ran.ended.stopped, ran.stdout.as_str()), (Some(Stopped::Memory), "ran\n"));
+    assert_eq!((ran.ended.stopped, ran.stdout.as_str()), (Some(StopReason::Memory), "ran\n"));
 }
 
 #[test]
 fn commands_of_a_workspace_share_its_part_of_a_servers_memory() {
-    let sandbox = sandbox_with(Wish { all_memory: Some(1_000 * MEGA), ..Wish::default() });
+    let sandbox =
+        sandbox_with(SandboxConfig { all_memory: Some(1_000 * MEGA), ..SandboxConfig::default() });
     let has_groups = sandbox.findings().iter().any(|one| one.name == "control groups" && one.ok);
     if !has_groups {
         return;
@@ -69,7 +71,7 @@ fn commands_of_a_workspace_share_its_part_of_a_servers_memory() {
         setup.run(sandbox, &["python3", "-c", &script]).unwrap()
     };
     let ran = run(&one, 200, 0);
-    assert_eq!(ran.ended.stopped, Some(Stopped::Memory), "{ran:?}");
+    assert_eq!(ran.ended.stopped, Some(StopReason::Memory), "{ran:?}");
     // Two at once, of which each by itself is within the share; and one of the other workspace meanwhile. They hold
     // their memory for longer than a busy machine takes to start the other.
     let (first, second, others) = thread::scope(|scope| {
@@ -79,7 +81,7 @@ fn commands_of_a_workspace_share_its_part_of_a_servers_memory() {
         (first.join().unwrap(), second.join().unwrap(), others.join().unwrap())
     });
     let stopped = [first.ended.stopped, second.ended.stopped];
-    assert!(stopped.contains(&Some(Stopped::Memory)), "{stopped:?}");
+    assert!(stopped.contains(&Some(StopReason::Memory)), "{stopped:?}");
     assert_eq!((others.ended.stopped, others.stdout.as_str()), (None, "fine\n"), "{others:?}");
     let ran = run(&one, 100, 0);
     assert_eq!((ran.ended.stopped, ran.stdout.as_str()), (None, "fine\n"), "{ran:?}");
@@ -104,10 +106,10 @@ fn processor_time_is_that_of_all_processes_together() {
         let (sandbox, mut setup) = (sandbox(), BoxSetup::new());
         setup.limits.cpu_seconds = Some(1);
         let ran = setup.sh(&sandbox, "while :; do :; done");
-        assert_eq!(ran.ended.stopped, Some(Stopped::Cpu), "{ran:?}");
+        assert_eq!(ran.ended.stopped, Some(StopReason::Cpu), "{ran:?}");
         // Each of these is far from the limit by itself.
         let ran = setup.sh(&sandbox, "while :; do timeout 0.2 sh -c 'while :; do :; done'; done");
-        assert_eq!(ran.ended.stopped, Some(Stopped::Cpu), "{ran:?}");
+        assert_eq!(ran.ended.stopped, Some(StopReason::Cpu), "{ran:?}");
     });
 }
 
@@ -120,7 +122,7 @@ fn what_is_written_is_bounded() {
         let ran = setup.sh(&sandbox, script);
         assert_eq!(
             (ran.ended.stopped, ran.stdout.as_str()),
-            (Some(Stopped::Written), ""),
+            (Some(StopReason::Written), ""),
             "{ran:?}"
         );
         setup.limits.file_bytes = MEGA;
@@ -129,7 +131,7 @@ fn what_is_written_is_bounded() {
         setup.limits.memory_bytes = 64 * MEGA;
         setup.limits.file_bytes = 1 << 40;
         let ran = setup.sh(&sandbox, "head -c 100000000 /dev/zero > /tmp/big; echo $?");
-        assert!(ran.stdout.trim() != "0" || ran.ended.stopped == Some(Stopped::Memory), "{ran:?}");
+        assert!(ran.stdout.trim() != "0" || ran.ended.stopped == Some(StopReason::Memory), "{ran:?}");
         let ran = setup.sh(&sandbox, "ulimit -n; ulimit -c");
         assert_eq!(ran.stdout, "4096\n0\n", "{ran:?}");
     });
@@ -139,7 +141,7 @@ fn what_is_written_is_bounded() {
 #[test]
 fn a_flood_of_output_is_ended_by_who_listens() {
     struct Enough(u64);
-    impl Hear for Enough {
+    impl CommandListener for Enough {
         fn stdout(&mut self, bytes: &[u8]) -> io::Result<()> {
             self.0 += bytes.len() as u64;
             if self.0 > 5 * MEGA { Err(io::Error::other("enough")) } else { Ok(()) }
@@ -168,7 +170,7 @@ fn a_server_to_be_killed() {
     let marker = std::env::var("TOOLYARD_TEST_MARKER").unwrap();
     let namespaces = std::env::var("TOOLYARD_TEST_NAMESPACES").unwrap() == "true";
     let walls = Walls { namespaces, ..Walls::default() };
-    let (sandbox, setup) = (sandbox_with(Wish { walls, ..Wish::default() }), BoxSetup::new());
+    let (sandbox, setup) = (sandbox_with(SandboxConfig { walls, ..SandboxConfig::default() }), BoxSetup::new());
     let script = format!("setsid sleep {marker} & sleep {marker}");
     let workspace = setup.workspace();
     let argv = ["sh", "-c", &script];
@@ -248,7 +250,7 @@ fn processes_are_bounded_without_namespaces() {
     as_root_and_user("bombs::processes_are_bounded_without_namespaces", || {
         let walls = Walls { namespaces: false, ..Walls::default() };
         let (sandbox, mut setup) =
-            (sandbox_with(Wish { walls, ..Wish::default() }), BoxSetup::new());
+            (sandbox_with(SandboxConfig { walls, ..SandboxConfig::default() }), BoxSetup::new());
         setup.limits.processes = 30;
         let script = "import os, time\nmade = 0\nfor _ in range(120):\n    try:\n        \
                       if os.fork() == 0:\n            time.sleep(3)\n            os._exit(0)\n        \
@@ -257,6 +259,6 @@ fn processes_are_bounded_without_namespaces() {
         let argv = ["python3", "-c", script];
         let ran = setup.run_on(&sandbox, Layer::ReadOnly, &workspace, &argv).unwrap();
         let refused = ran.stdout.trim().parse().is_ok_and(|made: u32| made < 35);
-        assert!(ran.ended.stopped == Some(Stopped::Processes) || refused, "{ran:?}");
+        assert!(ran.ended.stopped == Some(StopReason::Processes) || refused, "{ran:?}");
     });
 }

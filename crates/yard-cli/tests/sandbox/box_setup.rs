@@ -13,7 +13,10 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 use yard_core::{Call, Timestamp, World};
-use yard_sandbox::{Ended, Exit, Hear, Layer, Limits, Order, Sandbox, Wish, empty_scratch};
+use yard_sandbox::{
+    CommandEnd, CommandLimits, CommandListener, CommandSpec, Exit, Layer, Sandbox, SandboxConfig,
+    empty_scratch,
+};
 
 /// Where the helper is: set for the copy of a test that runs as the ordinary user, and by hand to
 /// measure another build.
@@ -61,17 +64,17 @@ pub(crate) fn helper() -> PathBuf {
 }
 
 pub(crate) fn sandbox() -> Sandbox {
-    sandbox_with(Wish::default())
+    sandbox_with(SandboxConfig::default())
 }
 
-pub(crate) fn sandbox_with(wish: Wish) -> Sandbox {
+pub(crate) fn sandbox_with(wish: SandboxConfig) -> Sandbox {
     Sandbox::probe(helper(), wish)
 }
 
 /// A workspace and a place for layers.
 pub(crate) struct BoxSetup {
     temp: TempDir,
-    pub(crate) limits: Limits,
+    pub(crate) limits: CommandLimits,
     pub(crate) stdin: Vec<u8>,
     pub(crate) env: Vec<(OsString, OsString)>,
     pub(crate) hidden: Vec<PathBuf>,
@@ -81,7 +84,7 @@ pub(crate) struct BoxSetup {
 /// What a command did.
 #[derive(Debug)]
 pub(crate) struct Ran {
-    pub(crate) ended: Ended,
+    pub(crate) ended: CommandEnd,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
@@ -105,10 +108,10 @@ impl BoxSetup {
         fs::write(temp.path().join("outside/secret"), "host-secret\n").unwrap();
         let secret = temp.path().join("outside/secret");
         fs::set_permissions(secret, fs::Permissions::from_mode(0o644)).unwrap();
-        let limits = Limits {
+        let limits = CommandLimits {
             wall: Duration::from_secs(20),
             grace: Duration::from_millis(300),
-            ..Limits::default()
+            ..CommandLimits::default()
         };
         let env = vec![];
         Self { temp, limits, stdin: Vec::new(), env, hidden: Vec::new(), scripts: Vec::new() }
@@ -175,8 +178,8 @@ impl BoxSetup {
         &self,
         sandbox: &Sandbox,
         argv: &[&str],
-        ears: &mut dyn Hear,
-    ) -> io::Result<Ended> {
+        ears: &mut dyn CommandListener,
+    ) -> io::Result<CommandEnd> {
         self.run_heard_on(sandbox, Layer::ReadOnly, argv, ears)
     }
 
@@ -185,8 +188,8 @@ impl BoxSetup {
         sandbox: &Sandbox,
         layer: Layer<'_>,
         argv: &[&str],
-        ears: &mut dyn Hear,
-    ) -> io::Result<Ended> {
+        ears: &mut dyn CommandListener,
+    ) -> io::Result<CommandEnd> {
         let workspace = self.workspace();
         let root = File::open(&workspace)?;
         sandbox.run(&self.order(&root, &workspace, layer, &workspace, argv), &call(), ears)
@@ -199,8 +202,8 @@ impl BoxSetup {
         layer: Layer<'a>,
         shown_at: &'a Path,
         argv: &[&str],
-    ) -> Order<'a> {
-        Order {
+    ) -> CommandSpec<'a> {
+        CommandSpec {
             argv: argv.iter().map(OsString::from).collect(),
             env: [vec![("GREETING".into(), "hello".into())], self.env.clone()].concat(),
             stdin: self.stdin.clone(),
@@ -224,7 +227,7 @@ impl BoxSetup {
 #[derive(Default)]
 struct Ears(Vec<u8>, Vec<u8>);
 
-impl Hear for Ears {
+impl CommandListener for Ears {
     fn stdout(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.0.extend(bytes);
         Ok(())

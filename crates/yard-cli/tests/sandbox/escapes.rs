@@ -10,7 +10,7 @@ use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::process::{Child, Command, Stdio};
 
-use yard_sandbox::{Layer, Level, Sandbox, Walls, Wish};
+use yard_sandbox::{Layer, Level, Sandbox, SandboxConfig, Walls};
 
 use crate::box_setup::{BoxSetup, as_root_and_user, sandbox, sandbox_with};
 use crate::cases::{CASES, Case, N, W, WORDS};
@@ -165,7 +165,7 @@ fn no_escape_with_all_walls() {
 fn no_escape_with_namespaces_alone() {
     as_root_and_user("escapes::no_escape_with_namespaces_alone", || {
         let walls = Walls { namespaces: true, landlock: false, seccomp: false };
-        let sandbox = sandbox_with(Wish { walls, ..Wish::default() });
+        let sandbox = sandbox_with(SandboxConfig { walls, ..SandboxConfig::default() });
         assert_eq!(sandbox.level(), Level::Full);
         try_all(&sandbox, walls, |case| case.1 & N != 0);
     });
@@ -175,7 +175,7 @@ fn no_escape_with_namespaces_alone() {
 fn no_escape_with_landlock_and_seccomp_alone() {
     as_root_and_user("escapes::no_escape_with_landlock_and_seccomp_alone", || {
         let walls = Walls { namespaces: false, ..Walls::default() };
-        let sandbox = sandbox_with(Wish { walls, ..Wish::default() });
+        let sandbox = sandbox_with(SandboxConfig { walls, ..SandboxConfig::default() });
         assert_eq!(sandbox.level(), Level::Walls, "{:#?}", sandbox.findings());
         try_all(&sandbox, walls, |case| case.1 & W != 0);
     });
@@ -186,7 +186,12 @@ fn no_escape_with_landlock_and_seccomp_alone() {
 #[test]
 fn the_cases_would_escape_without_walls() {
     let walls = Walls { namespaces: false, landlock: false, seccomp: false };
-    let wish = Wish { walls, lowest: Level::Full, allow_unconfined: true, ..Wish::default() };
+    let wish = SandboxConfig {
+        walls,
+        lowest: Level::Full,
+        allow_unconfined: true,
+        ..SandboxConfig::default()
+    };
     let sandbox = sandbox_with(wish);
     assert_eq!(sandbox.level(), Level::Unconfined);
     let harmless = [
@@ -242,7 +247,7 @@ fn daemons_do_not_outlive_the_call() {
         for namespaces in [true, false] {
             let setup = BoxSetup::new();
             let walls = Walls { namespaces, ..Walls::default() };
-            let sandbox = sandbox_with(Wish { walls, ..Wish::default() });
+            let sandbox = sandbox_with(SandboxConfig { walls, ..SandboxConfig::default() });
             let workspace = setup.workspace();
             let ran = match namespaces {
                 true => setup.run(&sandbox, &argv).unwrap(),

@@ -1,24 +1,24 @@
-//! Changing files and folders: write, touch, mkdir, edit, patch, move, remove.
+//! Operations that change files and folders: write, touch, mkdir, edit, patch, move, remove.
 
-use crate::patch::{Action, Landed, Patch};
+use crate::patch::{Action, AppliedHunk, Patch};
 use crate::replace::EditAction;
 use crate::{ContentHash, FileId, FileType, VersionId, WsPath};
 
-/// What a write does where something is already.
+/// What a write does if the file exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnExisting {
-    /// Nothing: it is a fault, and the file stays.
+    /// It fails, and the file stays.
     Refuse,
-    /// It becomes a new version.
+    /// It makes a new version.
     Replace,
 }
 
-/// What a write does where the folder that it goes to is missing.
+/// What a write does if its folder is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnMissingFolder {
-    /// Nothing: it is a fault.
+    /// It fails.
     Refuse,
-    /// It is made, with those above it.
+    /// It makes the folder, with those above it.
     Make,
 }
 
@@ -66,7 +66,7 @@ pub struct Edit {
     pub expected: Option<ContentHash>,
 }
 
-/// What an edit left.
+/// The result of an edit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edited {
     /// The file.
@@ -75,21 +75,21 @@ pub struct Edited {
     pub places: Vec<u64>,
 }
 
-/// Does a patch to any number of files: all of it, or nothing.
+/// Applies a patch to any number of files: all of it, or nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApplyPatch {
-    /// What it asks for. Its paths are those of the workspace, as [`WsPath`] shows them.
+    /// The patch. Its paths are those of the workspace, as [`WsPath`] shows them.
     pub patch: Patch,
 }
 
-/// What a patch left, in the order of its sections.
+/// The result of a patch, in the order of its sections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Patched {
     /// File by file.
     pub files: Vec<PatchedFile>,
 }
 
-/// What a patch left of one file.
+/// The result of a patch for one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatchedFile {
     /// What happened to it.
@@ -103,10 +103,10 @@ pub struct PatchedFile {
     /// Bytes that it holds now; 0 for one that went away.
     pub size: u64,
     /// Where its hunks landed, and what was needed to find each place.
-    pub hunks: Vec<Landed>,
+    pub hunks: Vec<AppliedHunk>,
 }
 
-/// What a write, touch, mkdir or edit left.
+/// The result of a write, touch, mkdir or edit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
     /// The file or folder that changed, links resolved.

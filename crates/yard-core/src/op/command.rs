@@ -1,15 +1,15 @@
-//! Commands: what one changed becomes a step, like any other change.
+//! Operations that record the changes of a command as a step.
 
 use crate::{ChatId, RunId, StepId, WsPath};
 
-/// Makes what a command changed on its own layer a step of the workspace.
+/// Records the changes in the overlay of a command as a step of the workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Land {
     /// The run.
     pub run: RunId,
     /// The chat that it belongs to: what that chat made is its own.
     pub chat: Option<ChatId>,
-    /// Whose default chat that is, if it is somebody's: what they made in none is of that chat too.
+    /// The actor whose default chat that is: what the actor made in no chat belongs to it, too.
     pub default_of: Option<String>,
 }
 
@@ -18,21 +18,21 @@ pub struct Land {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TakeIn;
 
-/// What a command changed, once that is so.
+/// The changes of a command that were recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Landed {
     /// The step; none if nothing changed.
     pub step: Option<StepId>,
-    /// Files, folders and links that came to be.
+    /// Files, folders and links that were made.
     pub created: u64,
-    /// Those that are not what they were.
+    /// Those that were changed.
     pub changed: u64,
-    /// Those that went away.
+    /// Those that were removed.
     pub removed: u64,
-    /// Those that are elsewhere now.
+    /// Those that were moved.
     pub moved: u64,
-    /// What no workspace keeps: sockets, FIFOs, devices.
+    /// Sockets, FIFOs and devices, which no workspace records.
     pub left_out: Vec<WsPath>,
-    /// What was changed in place and is in no step: it is too large, or cannot be read.
+    /// Entries that were changed in place and are in no step, because they are too large or cannot be read.
     pub unrecorded: Vec<WsPath>,
 }

@@ -10,14 +10,14 @@ use crate::{
 /// Most bytes that one call hands out; a caller streams by asking again.
 pub const FETCH_BYTES: u64 = 1 << 20;
 
-/// Asks where a file is, by its id.
+/// Finds a file by its id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Locate {
     /// The file, living or removed.
     pub file: FileId,
 }
 
-/// What the store knows of a file. The disk may have moved on since: `Stat` and `Fingerprint` look.
+/// The record of a file in the store. The file on disk may have changed since: `Stat` and `Fingerprint` read it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Whereabouts {
     /// The file.
@@ -34,7 +34,7 @@ pub struct Whereabouts {
     pub size: Option<u64>,
     /// Hash of its newest version, where the store has it.
     pub hash: Option<ContentHash>,
-    /// When the store first heard of it.
+    /// When the store first recorded it.
     pub created_at: Timestamp,
     /// Its newest version.
     pub version: Option<VersionId>,
@@ -44,23 +44,23 @@ pub struct Whereabouts {
     pub purged: bool,
 }
 
-/// How a file went.
+/// The removal of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Removal {
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// By which step.
+    /// The step.
     pub step: StepId,
 }
 
-/// Asks for the hash of a file's bytes, which are read only where store and disk may disagree.
+/// Finds the hash of a file's bytes, which are read only if store and disk may disagree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fingerprint {
     /// The file; links are followed.
     pub path: WsPath,
 }
 
-/// What a file's bytes are.
+/// The hash and the size of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fingerprinted {
     /// The file, links resolved.
@@ -73,7 +73,7 @@ pub struct Fingerprinted {
     pub size: u64,
     /// Its modification time.
     pub updated_at: Timestamp,
-    /// Given to a [`Fetch`], it makes sure that those are the bytes which are read.
+    /// The signature that makes sure that a [`Fetch`] reads the same bytes.
     pub seen: Signature,
 }
 
@@ -123,11 +123,11 @@ pub struct ShownVersion {
     pub file: FileId,
     /// The step that made it.
     pub step: StepId,
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// Who made it.
+    /// The author.
     pub author: Author,
-    /// Who exactly: the actor of the step's audit row.
+    /// The actor of the step's audit row.
     pub actor: String,
     /// The operation that made it.
     pub verb: String,
@@ -145,7 +145,7 @@ pub struct ShownVersion {
     pub diff: Option<String>,
     /// The diff was cut, or left out for want of room.
     pub truncated: bool,
-    /// Its content was purged: only these facts are left.
+    /// Its content was purged; the other fields remain.
     pub purged: bool,
 }
 
@@ -188,8 +188,8 @@ pub struct Place {
     pub expected: Option<ContentHash>,
 }
 
-/// Removes for good what a removed file held: the contents of its versions that no other file shares.
-/// Whoever asks must have been found to be an owner.
+/// Removes the contents of a removed file for good, apart from those that another file shares.
+/// The caller checks before that an owner asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Purge {
     /// The removed file; a removed folder stands for all that was removed with it.

@@ -1,8 +1,8 @@
-//! The past: history, show, trash, restore, undo, import, verify.
+//! Operations on history: history, show, trash, restore, undo, import, verify.
 
 use crate::{Author, ContentHash, FileId, FileKind, StepId, Timestamp, VersionId, WsPath};
 
-/// Whose history is asked for.
+/// The files whose history is listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HistoryOf {
     /// Every step.
@@ -40,9 +40,9 @@ pub struct HistoryEntry {
     pub id: StepId,
     /// When it happened.
     pub at: Timestamp,
-    /// Who made it.
+    /// The author.
     pub author: Author,
-    /// Who exactly: the actor of its audit row, `person:UUID` say.
+    /// The actor of its audit row, such as `person:UUID`.
     pub actor: String,
     /// The operation.
     pub verb: String,
@@ -72,7 +72,7 @@ pub struct Show {
 /// One step, in full.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// Its line in the history.
+    /// Its entry in the history.
     pub step: HistoryEntry,
     /// File by file.
     pub changes: Vec<ShownChange>,
@@ -81,10 +81,10 @@ pub struct Shown {
 }
 
 crate::spelled_enum! {
-    /// What happened to one file, in words.
+    /// The kind of a change of one file.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum ChangeSummary {
-        /// It came to be.
+        /// It was made.
         Created = "created",
         /// Its content, mode or type changed.
         Modified = "modified",
@@ -116,7 +116,7 @@ pub struct ShownChange {
     pub diff: Option<String>,
 }
 
-/// Lists what was removed and can be restored, newest first.
+/// Lists removed entries that can be restored, newest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trash {
     /// At most that many.
@@ -125,7 +125,7 @@ pub struct Trash {
     pub skip: usize,
 }
 
-/// What can be restored.
+/// Entries that can be restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrashAnswer {
     /// Newest first.
@@ -145,9 +145,9 @@ pub struct Trashed {
     pub kind: FileKind,
     /// Its size in bytes; a folder has none.
     pub size: Option<u64>,
-    /// When it was removed; nobody knows where somebody deleted it by hand.
+    /// When it was removed; unknown if another program deleted it.
     pub removed_at: Option<Timestamp>,
-    /// By which step; none where somebody deleted it by hand.
+    /// The step that removed it; none if another program deleted it.
     pub step: Option<StepId>,
 }
 
@@ -180,7 +180,7 @@ pub struct Undo {
     pub step: StepId,
 }
 
-/// What an undo did.
+/// The result of an undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undone {
     /// The new step.
@@ -209,9 +209,9 @@ pub struct Imported {
     pub step: Option<StepId>,
     /// New to the store.
     pub added: u64,
-    /// Changed behind its back.
+    /// Changed by another program.
     pub changed: u64,
-    /// Gone behind its back.
+    /// Deleted by another program.
     pub removed: u64,
     /// Looked at and equal.
     pub unchanged: u64,
@@ -223,7 +223,7 @@ pub struct Imported {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verify;
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verified {
     /// Audit rows whose chain was recomputed.
@@ -234,11 +234,11 @@ pub struct Verified {
     pub contents: u64,
     /// Files that the store knows and the disk agrees with.
     pub synced: u64,
-    /// Files that changed behind the store's back (no damage: `import` records them).
+    /// Files that another program changed (no damage: `import` records them).
     pub unsynced: Vec<WsPath>,
     /// What is on disk and cannot be seen, because a virtual file is in its place (no damage: rename
     /// it to see it again; W18).
     pub shadowed: Vec<WsPath>,
-    /// Damage, in words.
+    /// A message for each damage.
     pub problems: Vec<String>,
 }

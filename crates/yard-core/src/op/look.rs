@@ -1,4 +1,4 @@
-//! Looking at files and folders: read, stat, list.
+//! Operations that read files and folders: read, stat, list.
 
 use crate::lines::LineStart;
 use crate::{ContentHash, FileId, FileKind, FileType, Timestamp, WsPath};
@@ -22,7 +22,7 @@ pub enum Slice {
     },
 }
 
-/// What a caller wants to know besides the text. What is not asked for is not paid for.
+/// Facts that a caller wants besides the text. Facts that are not wanted are not computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Want {
     /// The hash of the whole content.
@@ -37,7 +37,7 @@ pub struct Want {
 }
 
 impl Want {
-    /// What is worked out of a file with that many bytes.
+    /// The facts that are computed for a file with that many bytes.
     pub fn of_size(self, bytes: u64) -> Self {
         let reads_all = self.up_to.is_none_or(|most| bytes <= most);
         Self { hash: self.hash && reads_all, line_count: self.line_count && reads_all, ..self }
@@ -98,19 +98,19 @@ pub struct Stat {
 /// A file's metadata.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatAnswer {
-    /// What every listing says of it.
+    /// The entry as listings show it.
     pub entry: Entry,
-    /// When it came to be (R11).
+    /// When it was made (R11).
     pub created_at: Timestamp,
     /// Lines, when wanted and a text.
     pub line_count: Option<u64>,
     /// Hash, when wanted and not a folder.
     pub hash: Option<ContentHash>,
-    /// What only the disk knows of it; a virtual file is not there.
+    /// Metadata of the file system; a virtual file has none.
     pub on_disk: Option<OnDisk>,
 }
 
-/// What the file system itself says of an entry.
+/// Metadata of an entry in the file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OnDisk {
     /// Its permission bits.
@@ -129,7 +129,7 @@ pub enum Depth {
     Own,
     /// That many levels; 1 is its own entries.
     Levels(u32),
-    /// Everything.
+    /// All levels.
     All,
 }
 

@@ -1,5 +1,5 @@
-//! Every operation on a workspace as a plain value, with the value that answers it. Operations carry
-//! explicit values and have no defaults: a default is a dialect's word, not ours.
+//! Every operation on a workspace as a plain value, with the type of its answer. Operations have no defaults: defaults
+//! belong to toolsets.
 
 mod change;
 mod command;

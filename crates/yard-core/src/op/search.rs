@@ -27,10 +27,10 @@ impl SizeRange {
     }
 }
 
-/// By what entries are found.
+/// The condition on the names of entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FindBy {
-    /// Everything.
+    /// All entries.
     Any,
     /// Globs (`*`, `**`, `?`, `[]`, `{}`). Without a slash one matches the name at any depth; with
     /// one it is relative to the folder that is searched, with a leading slash to the root (W11).
@@ -65,7 +65,7 @@ pub struct Find {
 pub struct Found {
     /// The folder that was searched, links resolved.
     pub path: WsPath,
-    /// What was found, cut at the limit.
+    /// The entries, cut at the limit.
     pub entries: Vec<Entry>,
     /// Whether the limit cut any.
     pub truncated: bool,

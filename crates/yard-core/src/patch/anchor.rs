@@ -1,15 +1,15 @@
-//! Where a chunk of an envelope belongs: its `@@` lines narrow where to look, step by step. An
-//! anchor only ever leaves out places; of those that are left there must be one (X3).
+//! Finds the place of a chunk of an envelope. Each of its `@@` lines (anchors) restricts the search to the block below
+//! the line that it names; exactly one place must be left (X3).
 
 use std::ops::Range;
 use std::rc::Rc;
 
-use super::page::Fold;
-use super::place::{Area, Missing, Pass, Regions, Search, Spot};
+use super::file_lines::Fold;
+use super::place::{Area, HunkPlace, Pass, PlaceError, Regions, Search};
 use super::{HunkLine, Sign};
 
 impl Search<'_, '_> {
-    pub(super) fn freeform(&self) -> Result<Spot, Missing> {
+    pub(super) fn freeform(&self) -> Result<HunkPlace, PlaceError> {
         if self.hunk.old_lines().next().is_none() {
             return self.addition();
         }
@@ -21,25 +21,25 @@ impl Search<'_, '_> {
             if found.is_none() {
                 found = self.in_passes(&kept, &[&[self.below(&self.hunk.anchors)?]])?;
             }
-            if let Some(mut spot) = found {
-                // What was ignored within lines says more than blank ones at the ends.
-                if kept != whole && spot.pass == Pass::Exact {
-                    spot.pass = Pass::Fuzz(whole.len() - kept.len());
+            if let Some(mut place) = found {
+                // A looser pass is worth more to report than blank lines that were left out.
+                if kept != whole && place.pass == Pass::Exact {
+                    place.pass = Pass::Fuzz(whole.len() - kept.len());
                 }
-                return Ok(spot);
+                return Ok(place);
             }
         }
-        Err(Missing::Nowhere)
+        Err(PlaceError::Nowhere)
     }
 
-    /// Lines that are only added go below the line that `@@` names, or to the end of the file.
-    fn addition(&self) -> Result<Spot, Missing> {
-        let end = self.page.len();
+    /// The place of a chunk that only adds lines: below the line that `@@` names, or at the end of the file.
+    fn addition(&self) -> Result<HunkPlace, PlaceError> {
+        let end = self.file_lines.len();
         let Some((anchor, outer)) = self.hunk.anchors.split_last() else {
-            return Ok(self.spot(end, Pass::Stated));
+            return Ok(self.place_at(end, Pass::Stated));
         };
         let blocks = self.narrowed_by(outer)?;
-        // An outer anchor is not its own inner one.
+        // An inner anchor must be below the outer one.
         let head = usize::from(!outer.is_empty());
         let below = vec![self.below(outer)?];
         for regions in blocks.iter().chain([&below]) {
@@ -49,33 +49,33 @@ impl Search<'_, '_> {
             match found.as_slice() {
                 [] => {}
                 [line] if self.hunk.at_end && line + 1 != end => {
-                    return Err(Missing::NotAtEnd(*line));
+                    return Err(PlaceError::NotAtEnd(*line));
                 }
-                [line] => return Ok(self.spot(line + 1, Pass::of(fold))),
-                _ => return Err(Missing::Anchors(anchor.clone(), found)),
+                [line] => return Ok(self.place_at(line + 1, Pass::of(fold))),
+                _ => return Err(PlaceError::Anchors(anchor.clone(), found)),
             }
         }
         let passed = self.first_anchor_line(anchor, &(0..self.progress.cursor))?;
-        Err(passed.map_or_else(|| Missing::Anchor(anchor.clone()), Missing::Before))
+        Err(passed.map_or_else(|| PlaceError::Anchor(anchor.clone()), PlaceError::Before))
     }
 
-    /// Blank context at the ends is what models add to set chunks apart.
+    /// The chunk without blank context at its ends, which models add to separate chunks.
     fn without_blank_ends(&self) -> Option<Range<usize>> {
         let is_blank = |line: &HunkLine| line.sign == Sign::Context && line.text.trim().is_empty();
         let first = self.hunk.lines.iter().position(|line| !is_blank(line))?;
         let last = self.hunk.lines.iter().rposition(|line| !is_blank(line))? + 1;
         let kept = first..last;
-        (kept != self.whole() && self.says_something(&kept)).then_some(kept)
+        (kept != self.whole() && self.names_a_line(&kept)).then_some(kept)
     }
 
-    /// The blocks below the lines that the anchors name: as they are written, and then with white space
-    /// and punctuation ignored, for anchors are often written without their indentation. A block may
-    /// have begun before the last chunk ended: what is left of it counts.
-    fn narrowed_by(&self, anchors: &[String]) -> Result<Rc<Vec<Regions>>, Missing> {
+    /// The blocks below the lines that the anchors name: first as they are written, and then with white space and
+    /// punctuation ignored, because anchors are often written without their indentation. If a block began before the
+    /// last chunk ended, the rest of it counts.
+    fn narrowed_by(&self, anchors: &[String]) -> Result<Rc<Vec<Regions>>, PlaceError> {
         if anchors.is_empty() {
             return Ok(Rc::default());
         }
-        let blocks = self.page.blocks_below(anchors, || {
+        let blocks = self.file_lines.blocks_below(anchors, || {
             let written =
                 self.nested(anchors, |anchor, inside| Ok(self.anchor_lines(anchor, inside)?.1))?;
             let loose = self.nested(anchors, |anchor, inside| {
@@ -83,7 +83,7 @@ impl Search<'_, '_> {
             })?;
             Ok(if loose == written { vec![written] } else { vec![written, loose] })
         })?;
-        // Flat text has no blocks that could hold an inner anchor: it is sought below.
+        // Text without indentation has no blocks: an inner anchor is then looked for in the rest of the file.
         if blocks.first().is_none_or(Vec::is_empty) {
             self.named_below(anchors)?;
         }
@@ -94,9 +94,9 @@ impl Search<'_, '_> {
     fn nested(
         &self,
         anchors: &[String],
-        lines: impl Fn(&str, &[Range<usize>]) -> Result<Vec<usize>, Missing>,
-    ) -> Result<Regions, Missing> {
-        let whole = 0..self.page.len();
+        lines: impl Fn(&str, &[Range<usize>]) -> Result<Vec<usize>, PlaceError>,
+    ) -> Result<Regions, PlaceError> {
+        let whole = 0..self.file_lines.len();
         let mut inside = vec![whole];
         let mut blocks = Regions::new();
         for anchor in anchors {
@@ -110,19 +110,19 @@ impl Search<'_, '_> {
         Ok(blocks)
     }
 
-    /// Fails for an anchor that is not below the one before it at all.
-    fn named_below(&self, anchors: &[String]) -> Result<(), Missing> {
+    /// Fails if an anchor does not occur below the one before it.
+    fn named_below(&self, anchors: &[String]) -> Result<(), PlaceError> {
         let mut below = self.rest();
         for anchor in anchors {
             let first = self.first_anchor_line(anchor, &below)?;
-            below.start = first.ok_or_else(|| Missing::Anchor(anchor.clone()))? + 1;
+            below.start = first.ok_or_else(|| PlaceError::Anchor(anchor.clone()))? + 1;
         }
         Ok(())
     }
 
-    /// Everything from the first line on that the anchors name, one after the other. The line itself
-    /// is part of it: a chunk may repeat it as its context.
-    fn below(&self, anchors: &[String]) -> Result<Range<usize>, Missing> {
+    /// Everything from the line of the last anchor on, taking for each anchor the first line that it names below the
+    /// one before. The line itself is included, because a chunk may repeat it as context.
+    fn below(&self, anchors: &[String]) -> Result<Range<usize>, PlaceError> {
         let mut below = self.rest();
         let mut head = below.start;
         for anchor in anchors {
@@ -134,12 +134,12 @@ impl Search<'_, '_> {
         Ok(head..below.end)
     }
 
-    /// The lines that an anchor names, at the first pass that finds any.
+    /// The lines that an anchor names, in the first pass that finds any.
     fn anchor_lines(
         &self,
         anchor: &str,
         regions: &[Range<usize>],
-    ) -> Result<(Fold, Vec<usize>), Missing> {
+    ) -> Result<(Fold, Vec<usize>), PlaceError> {
         for fold in Fold::ALL {
             let found = self.within(fold, &[anchor.as_bytes()], Area::all(regions))?;
             if !found.is_empty() {
@@ -154,9 +154,9 @@ impl Search<'_, '_> {
         &self,
         anchor: &str,
         region: &Range<usize>,
-    ) -> Result<Option<usize>, Missing> {
+    ) -> Result<Option<usize>, PlaceError> {
         for fold in Fold::ALL {
-            if let Some(first) = self.page.first(fold, anchor.as_bytes(), region)? {
+            if let Some(first) = self.file_lines.first(fold, anchor.as_bytes(), region)? {
                 return Ok(Some(first));
             }
         }
@@ -164,11 +164,11 @@ impl Search<'_, '_> {
     }
 
     /// The blocks below the named lines, which ascend. One that begins in another ends in it.
-    fn blocks(&self, named: &[usize]) -> Result<Regions, Missing> {
+    fn blocks(&self, named: &[usize]) -> Result<Regions, PlaceError> {
         let mut blocks = Regions::new();
         for line in named {
             if blocks.last().is_none_or(|last| last.end <= *line) {
-                blocks.push(*line..self.page.block_end(*line, || self.block_ends())?);
+                blocks.push(*line..self.file_lines.block_end(*line, || self.block_ends())?);
             }
         }
         Ok(blocks)
@@ -176,15 +176,15 @@ impl Search<'_, '_> {
 
     /// Where each line's block ends. The block is the line and what is indented below it: the body of a
     /// class, a function, an entry, with the bracket that closes it.
-    fn block_ends(&self) -> Result<Vec<u32>, Missing> {
-        let mut ends = vec![self.page.len() as u32; self.page.len()];
-        let mut steps = self.page.steps();
+    fn block_ends(&self) -> Result<Vec<u32>, PlaceError> {
+        let mut ends = vec![self.file_lines.len() as u32; self.file_lines.len()];
+        let mut steps = self.file_lines.steps();
         // Lines that can end a block of a line above them, the nearest last. One that is not less
         // indented than a nearer one ends nothing above that one.
         let mut below: Vec<(usize, u32)> = Vec::new();
-        for line in (0..self.page.len()).rev() {
+        for line in (0..self.file_lines.len()).rev() {
             steps.step()?;
-            let content = self.page.content(line);
+            let content = self.file_lines.content(line);
             let depth = depth(content);
             // A bracket at the depth of the first line belongs to the block.
             let ends_this = |one: &(usize, u32)| one.0 < 2 * depth + 1;

@@ -1,13 +1,12 @@
-//! One section of a patch, done to the bytes of one file (R5, X3). Every byte that no hunk names is
-//! the same afterwards: lines keep their own endings, context keeps its own spelling, and the end
-//! of the file stays open or closed unless the patch says otherwise. Where any hunk has no one
-//! place, nothing is done, and the fault says enough for a next patch that succeeds (R10).
+//! Applies one section of a patch to the bytes of one file (R5, X3). Every byte that no hunk names stays the same:
+//! lines keep their own endings, context keeps its own spelling, and a missing newline at the end of the file stays
+//! missing unless the patch says otherwise. If a hunk has no unique place, nothing is changed, and the fault says
+//! enough for a next patch that succeeds (R10).
 //!
-//! Where this differs from `git apply`: a newline that is missing at the end of the file, or of the
-//! patch, is no reason to refuse; nor are drifted lines, white space and fuzz, as long as the place
-//! is the only one. A hunk that git would put at the nearest of several places is refused; one
-//! without context at an end is not held to be at that end of the file. Lines that are added
-//! without any context take the ending of most lines of the file, whatever the patch has.
+//! It differs from `git apply`: a missing newline at the end of the file or of the patch is no reason to refuse; nor
+//! are drifted lines, white space and fuzz, as long as the place is unique. A hunk that git would put at the nearest
+//! of several places is refused; a hunk without context at an end need not be at that end of the file. Lines that are
+//! added without any context take the ending of most lines of the file, whatever the patch has.
 
 use std::cell::OnceCell;
 
@@ -16,30 +15,29 @@ use crate::replace::diagnosis::{self, Wording};
 use crate::text::{Encoding, LineEnding, NotText, Text, byte_order_mark, ending_of};
 use crate::{Bounds, Fault, FaultCode, Result, Subject};
 
+use super::file_lines::FileLines;
 use super::indent::Shift;
-use super::page::Page;
-use super::place::{Missing, Pass, Progress, Spot, place, stated_start};
-use super::{Action, FilePatch, Form, Hunk, Sign, Transfer};
+use super::place::{HunkPlace, Pass, PlaceError, Progress, find_place, stated_start};
+use super::{Action, FilePatch, Hunk, PatchForm, Sign, Transfer};
 
-/// That many line numbers are named when a hunk stands in several places.
+/// Most line numbers that a message names when a hunk occurs in several places.
 const MAX_PLACES: usize = 100;
 
-/// What a section made of a file.
+/// The result of applying a section to a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied {
-    /// The new content; empty for a file that goes away.
+    /// The new content; empty for a deleted file.
     pub content: Vec<u8>,
-    /// Where each hunk landed, in order.
-    pub hunks: Vec<Landed>,
+    /// Where each hunk was applied, in order.
+    pub hunks: Vec<AppliedHunk>,
 }
 
-/// Where a hunk landed.
+/// Where a hunk was applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Landed {
-    /// The line of the file as it was, from 1, at which its lines begin; for lines that are only
-    /// added, the line that was there before them.
+pub struct AppliedHunk {
+    /// The line of the old file, from 1, at which its lines begin; for lines that are only added, the line before them.
     pub line: u64,
-    /// What was needed to find it.
+    /// What had to be ignored to find the place.
     pub pass: Pass,
 }
 
@@ -72,13 +70,13 @@ fn added(file: &FilePatch) -> Applied {
             content.pop();
         }
     }
-    let landed = Landed { line: 1, pass: Pass::Stated };
+    let landed = AppliedHunk { line: 1, pass: Pass::Stated };
     Applied { content: content.into_bytes(), hunks: vec![landed; file.hunks.len()] }
 }
 
 /// A unified diff names all that it deletes, so that nothing else is lost.
 fn deleted(bytes: &[u8], file: &FilePatch, bounds: Bounds<'_>) -> Result<Applied> {
-    if file.form == Form::Freeform {
+    if file.form == PatchForm::Freeform {
         return Ok(Applied { content: Vec::new(), hunks: Vec::new() });
     }
     let applied = updated(bytes, file, bounds)?;
@@ -103,12 +101,12 @@ fn updated(bytes: &[u8], file: &FilePatch, bounds: Bounds<'_>) -> Result<Applied
         return Ok(Applied { content: bytes.to_vec(), hunks: Vec::new() });
     }
     let mut text = match Text::parse(bytes) {
-        // Tools that know nothing of marks make them part of the first line, and so of a diff.
+        // Tools that do not know byte order marks make them part of the first line, and so of a diff.
         Ok(text) if text.encoding == Encoding::Utf8Bom && names_mark(file) => {
             return patched(bytes, file, bounds);
         }
         Ok(text) => text,
-        // Lines are all that a patch touches, so damage in others can stay as it is.
+        // A patch changes whole lines, so invalid bytes in other lines can stay as they are.
         Err(NotText::Lossy(Encoding::Utf8)) => return patched(bytes, file, bounds),
         Err(NotText::Lossy(Encoding::Utf8Bom)) => return patched_after_bom(bytes, file, bounds),
         Err(reason) => {
@@ -144,53 +142,59 @@ fn patched_after_bom(bytes: &[u8], file: &FilePatch, bounds: Bounds<'_>) -> Resu
     Ok(Applied { content: [mark, &applied.content].concat(), hunks: applied.hunks })
 }
 
-/// The hunks done to a body whose `\n` is one byte.
+/// Applies the hunks to a body whose `\n` is one byte.
 fn patched(body: &[u8], file: &FilePatch, bounds: Bounds<'_>) -> Result<Applied> {
-    let page = Page::new(body, bounds).map_err(stopped)?;
-    let mut output =
-        Output { page: &page, bytes: Vec::with_capacity(body.len()), ending: OnceCell::new() };
+    let file_lines = FileLines::new(body, bounds).map_err(stopped)?;
+    let mut output = Output {
+        file_lines: &file_lines,
+        bytes: Vec::with_capacity(body.len()),
+        ending: OnceCell::new(),
+    };
     let mut progress = Progress::default();
     let mut hunks = Vec::with_capacity(file.hunks.len());
     for (number, hunk) in file.hunks.iter().enumerate() {
         bounds.check()?;
         bounds.check_size(output.bytes.len())?;
-        let spot = place(&page, file.form, hunk, progress).map_err(|missing| match missing {
-            Missing::Stopped(fault) => fault,
-            missing => Unplaced { page: &page, file, number, missing }.fault(),
-        })?;
-        output.copy(progress.cursor..spot.start);
-        progress.cursor = output.write(hunk, &spot);
-        progress.drift = drift(hunk, &spot);
-        hunks.push(landed(hunk, &spot));
+        let place =
+            find_place(&file_lines, file.form, hunk, progress).map_err(
+                |missing| match missing {
+                    PlaceError::Stopped(fault) => fault,
+                    missing => Unplaced { file_lines: &file_lines, file, number, missing }.fault(),
+                },
+            )?;
+        output.copy(progress.cursor..place.start);
+        progress.cursor = output.write(hunk, &place);
+        progress.drift = drift(hunk, &place);
+        hunks.push(landed(hunk, &place));
     }
-    output.copy(progress.cursor..page.len());
+    output.copy(progress.cursor..file_lines.len());
     Ok(Applied { content: output.bytes, hunks })
 }
 
 /// The fault with which work on the lines of a file was stopped.
-fn stopped(missing: Missing) -> Fault {
+fn stopped(missing: PlaceError) -> Fault {
     match missing {
-        Missing::Stopped(fault) => fault,
+        PlaceError::Stopped(fault) => fault,
         _ => Fault::new(FaultCode::Io, "the lines of the file could not be told"),
     }
 }
 
-/// By how much the hunk is off its stated line.
-fn drift(hunk: &Hunk, spot: &Spot) -> isize {
-    let first = spot.start.saturating_sub(spot.kept.start);
+/// By how many lines the hunk is off its stated line.
+fn drift(hunk: &Hunk, place: &HunkPlace) -> isize {
+    let first = place.start.saturating_sub(place.kept.start);
     let signed = |line: usize| isize::try_from(line).unwrap_or(isize::MAX);
     stated_start(hunk).map_or(0, |stated| signed(first) - signed(stated))
 }
 
-fn landed(hunk: &Hunk, spot: &Spot) -> Landed {
+fn landed(hunk: &Hunk, place: &HunkPlace) -> AppliedHunk {
     let only_adds = hunk.old_lines().next().is_none();
-    let line = if only_adds { spot.start } else { spot.start + 1 };
-    Landed { line: line as u64, pass: spot.pass }
+    let line = if only_adds { place.start } else { place.start + 1 };
+    AppliedHunk { line: line as u64, pass: place.pass }
 }
 
 /// The new body, as far as it is written.
 struct Output<'a, 'b> {
-    page: &'a Page<'b>,
+    file_lines: &'a FileLines<'b>,
     bytes: Vec<u8>,
     /// The ending of most lines of the file, once it was asked for.
     ending: OnceCell<Option<LineEnding>>,
@@ -198,15 +202,15 @@ struct Output<'a, 'b> {
 
 impl Output<'_, '_> {
     fn copy(&mut self, lines: std::ops::Range<usize>) {
-        let range = self.page.offset(lines.start)..self.page.offset(lines.end);
-        self.bytes.extend_from_slice(self.page.body().get(range).unwrap_or_default());
+        let range = self.file_lines.offset(lines.start)..self.file_lines.offset(lines.end);
+        self.bytes.extend_from_slice(self.file_lines.body().get(range).unwrap_or_default());
     }
 
-    /// Writes a hunk at its place; the line after the last that it names.
-    fn write(&mut self, hunk: &Hunk, spot: &Spot) -> usize {
-        let lines = hunk.lines.get(spot.kept.clone()).unwrap_or_default();
-        let style = Style::new(self, hunk, spot);
-        let mut at = spot.start;
+    /// Writes a hunk at its place; returns the line of the file after its last one.
+    fn write(&mut self, hunk: &Hunk, place: &HunkPlace) -> usize {
+        let lines = hunk.lines.get(place.kept.clone()).unwrap_or_default();
+        let style = Style::new(self, hunk, place);
+        let mut at = place.start;
         let begun = self.bytes.len();
         let mut last = None;
         let last_added = lines.iter().rposition(|line| line.sign == Sign::Add);
@@ -220,32 +224,32 @@ impl Output<'_, '_> {
             } else {
                 if line.sign == Sign::Context {
                     self.finish_line(style.ending);
-                    self.bytes.extend_from_slice(self.page.raw(at));
+                    self.bytes.extend_from_slice(self.file_lines.raw(at));
                 }
                 at += 1;
             }
             last = Some(line.sign).filter(|sign| *sign != Sign::Remove).or(last);
         }
-        if at == self.page.len() && last.is_some() && self.bytes.len() > begun {
+        if at == self.file_lines.len() && last.is_some() && self.bytes.len() > begun {
             self.end(hunk, last == Some(Sign::Add), &style);
         }
         at
     }
 
-    /// What comes after an unfinished line would become part of it.
+    /// Adds the missing ending of the last line, so that the next bytes do not become part of it.
     fn finish_line(&mut self, ending: LineEnding) {
         if self.bytes.last().is_some_and(|last| *last != b'\n') {
             self.bytes.extend_from_slice(ending.as_str().as_bytes());
         }
     }
 
-    /// Leaves the end of the file open or closed: as it was, unless the patch changes that.
+    /// Adds or removes the newline at the end of the file: as it was before, unless the patch changes that.
     fn end(&mut self, hunk: &Hunk, ends_in_added: bool, style: &Style<'_>) {
-        let was_open = self.page.body().last().is_some_and(|last| *last != b'\n');
+        let was_open = self.file_lines.body().last().is_some_and(|last| *last != b'\n');
         let open = match hunk.old_open == hunk.new_open {
             true if !ends_in_added => return,
             // An empty file has no end that could stay as it was.
-            true if self.page.len() == 0 => hunk.new_open,
+            true if self.file_lines.len() == 0 => hunk.new_open,
             true => was_open,
             false => hunk.new_open,
         };
@@ -259,41 +263,41 @@ impl Output<'_, '_> {
     }
 
     fn file_ending(&self) -> Option<LineEnding> {
-        *self.ending.get_or_init(|| ending_of(self.page.body()))
+        *self.ending.get_or_init(|| ending_of(self.file_lines.body()))
     }
 }
 
 /// How added lines are written at one place.
 struct Style<'a> {
     ending: LineEnding,
-    /// The patch spells out the endings that the file has there, so it means those of its added
-    /// lines too; or the file has none to give.
+    /// The lines of the patch have the endings of the file, so those of its added lines are used, too; or the file has
+    /// no line ending.
     spelled_out: bool,
     shift: Option<Shift<'a>>,
 }
 
 impl<'a> Style<'a> {
-    fn new(output: &Output<'_, 'a>, hunk: &'a Hunk, spot: &Spot) -> Self {
-        let page = output.page;
-        let kept = hunk.lines.get(spot.kept.clone()).unwrap_or_default();
+    fn new(output: &Output<'_, 'a>, hunk: &'a Hunk, place: &HunkPlace) -> Self {
+        let file_lines = output.file_lines;
+        let kept = hunk.lines.get(place.kept.clone()).unwrap_or_default();
         let old = || kept.iter().filter(|line| line.sign != Sign::Add);
-        let pairs = || old().zip(spot.start..).map(|(line, at)| (line.text.as_str(), at));
+        let pairs = || old().zip(place.start..).map(|(line, at)| (line.text.as_str(), at));
         let spelled = |(text, at): (&str, usize)| {
-            let raw = page.raw(at);
+            let raw = file_lines.raw(at);
             raw.strip_suffix(b"\n").unwrap_or(raw) == text.as_bytes()
         };
         let count = old().count();
-        let here = ending_of(page.raw_lines(spot.start..spot.start + count));
+        let here = ending_of(file_lines.raw_lines(place.start..place.start + count));
         let ending = here.or_else(|| output.file_ending());
         // A last line without an ending spells out none.
         let spelled_out = ending.is_none() || here.is_some() && pairs().all(spelled);
         let ending = ending.unwrap_or(LineEnding::Lf);
-        let indented = |(text, at)| Some((text, std::str::from_utf8(page.content(at)).ok()?));
+        let indented = |(text, at)| Some((text, std::str::from_utf8(file_lines.content(at)).ok()?));
         let shift = Shift::new(pairs().filter_map(indented));
         Self { ending, spelled_out, shift: Some(shift).filter(|shift| !shift.is_none()) }
     }
 
-    /// What of a line of the patch is written: its `\r` is an ending that the file need not have.
+    /// A line of the patch as it is written: without its `\r`, if the file's own ending is used.
     fn content<'t>(&self, text: &'t str) -> &'t str {
         if self.spelled_out { text } else { text.strip_suffix('\r').unwrap_or(text) }
     }
@@ -306,22 +310,22 @@ impl<'a> Style<'a> {
     }
 }
 
-/// A hunk without one place.
+/// A hunk without a unique place.
 struct Unplaced<'a, 'b> {
-    page: &'a Page<'b>,
+    file_lines: &'a FileLines<'b>,
     file: &'a FilePatch,
     /// From 0.
     number: usize,
-    missing: Missing,
+    missing: PlaceError,
 }
 
 impl Unplaced<'_, '_> {
     fn fault(&self) -> Fault {
         let code = match self.missing {
-            Missing::Several(..) | Missing::Anchors(..) => FaultCode::TextNotUnique,
+            PlaceError::Several(..) | PlaceError::Anchors(..) => FaultCode::TextNotUnique,
             _ => FaultCode::TextNotFound,
         };
-        let message = format!("{}: {} Nothing was changed.", self.file.name(), self.words());
+        let message = format!("{}: {} Nothing was changed.", self.file.name(), self.explanation());
         Fault::new(code, message).about(Subject::Find)
     }
 
@@ -332,68 +336,68 @@ impl Unplaced<'_, '_> {
 
     fn subject(&self) -> String {
         let noun = match self.file.form {
-            Form::Unified => "hunk",
-            Form::Freeform => "chunk",
+            PatchForm::Unified => "hunk",
+            PatchForm::Freeform => "chunk",
         };
         format!("{noun} {} (line {} of the patch)", self.number + 1, self.hunk().line)
     }
 
-    fn words(&self) -> String {
+    fn explanation(&self) -> String {
         let subject = self.subject();
         match &self.missing {
-            Missing::Nowhere => {
+            PlaceError::Nowhere => {
                 let advice =
                     "Write the context and the `-` lines exactly as they stand in the file.";
                 self.nearest(&subject, &old_text(self.hunk()), advice)
             }
-            Missing::Anchor(anchor) => {
+            PlaceError::Anchor(anchor) => {
                 let advice = "Write after `@@` a whole line of the file, or nothing.";
                 self.nearest(&format!("the `@@` line of {subject}"), anchor, advice)
             }
-            Missing::Before(line) => format!(
+            PlaceError::Before(line) => format!(
                 "{subject} stands at line {}, which is before the end of the one above it. Write \
                  them in the order of the file.",
                 line + 1
             ),
-            Missing::Done(line) => format!(
+            PlaceError::Done(line) => format!(
                 "{subject} was not found, but what it changes its lines to stands at line {}: it \
                  seems to be done already. Leave it out.",
                 line + 1
             ),
-            Missing::NotBelow(line) => format!(
+            PlaceError::NotBelow(line) => format!(
                 "{subject} stands at line {}, which is not below the line that its `@@` names. \
                  Name a line above it, or none.",
                 line + 1
             ),
-            Missing::NotAtEnd(line) => format!(
+            PlaceError::NotAtEnd(line) => format!(
                 "{subject} stands at line {}, but the file goes on after it, and the patch says \
                  that it ends there. Leave that out, or add the lines that follow.",
                 line + 1
             ),
-            Missing::Several(lines, pass) => self.several(&subject, lines, *pass),
-            Missing::Anchors(anchor, lines) => format!(
+            PlaceError::Several(lines, pass) => self.several(&subject, lines, *pass),
+            PlaceError::Anchors(anchor, lines) => format!(
                 "the line `{anchor}` of {subject} stands {}; it must name one. Put an `@@` line of \
                  the class or function around it above it, or add context.",
                 places(lines)
             ),
-            Missing::Unanchored => format!(
+            PlaceError::Unanchored => format!(
                 "{subject} names no line of the file, and its line number is not to be trusted: it \
                  is past the end, or the hunks above it are not where they say. Add some of the \
                  lines around it."
             ),
-            Missing::Unnumbered => format!(
+            PlaceError::Unnumbered => format!(
                 "{subject} only adds lines, and its `@@` line has no numbers that say where. Add some \
                  of the lines around it."
             ),
-            Missing::Stopped(fault) => fault.message().to_owned(),
+            PlaceError::Stopped(fault) => fault.message().to_owned(),
         }
     }
 
     fn several(&self, subject: &str, lines: &[usize], pass: Pass) -> String {
         let how = if pass == Pass::Exact { String::new() } else { format!(" ({pass})") };
         let advice = match self.file.form {
-            Form::Unified => "or make the line number of its `@@` line right",
-            Form::Freeform => "or an `@@` line of the class or function around it",
+            PatchForm::Unified => "or make the line number of its `@@` line right",
+            PatchForm::Freeform => "or an `@@` line of the class or function around it",
         };
         format!(
             "{subject} stands {}{how}; it must stand in one place only. Add more of the lines \
@@ -403,7 +407,7 @@ impl Unplaced<'_, '_> {
     }
 
     fn nearest(&self, subject: &str, old: &str, advice: &str) -> String {
-        let body = String::from_utf8_lossy(self.page.body());
+        let body = String::from_utf8_lossy(self.file_lines.body());
         let empty = "Add the file instead, or send `+` lines only.";
         let wording = Wording { what: subject, advice, empty };
         diagnosis::explain_as(&body, old, &wording)

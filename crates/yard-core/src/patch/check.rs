@@ -1,9 +1,9 @@
-//! Whether the sections of a patch can all be meant: every old path is of the tree before the
-//! patch, every new one of the tree after it, so that the order of sections does not matter. It
-//! compares names only; what is really there is somebody else's to check.
+//! Checks that the sections of a patch do not contradict each other: old paths are of the tree before the patch, new
+//! paths of the tree after it, so that the order of sections does not matter. It compares names only, and does not know
+//! which files exist.
 //!
 //! Several plain updates of one file are no contradiction: [`super::apply_all`] does them one after
-//! the other, each to what the one before it left.
+//! the other, each to the result of the one before it.
 
 use std::collections::HashMap;
 
@@ -11,19 +11,19 @@ use crate::{WsPath, path};
 
 use super::{Action, FilePatch, Patch, PatchError, Transfer};
 
-/// What one section does at a path.
+/// What one section does to the file at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Deed {
-    /// The file that is there changes and stays there.
+enum PathChange {
+    /// The file is changed and stays at the path.
     Change,
-    /// A file comes to be there.
+    /// A file is made at the path.
     Make,
-    /// The file that is there goes away.
+    /// The file is removed from the path.
     Clear,
 }
 
-impl Deed {
-    fn words(self, file: &FilePatch) -> &'static str {
+impl PathChange {
+    fn description(self, file: &FilePatch) -> &'static str {
         match (self, file.transfer) {
             (Self::Change, _) => "updates it",
             (Self::Make, None) => "adds it",
@@ -36,25 +36,25 @@ impl Deed {
 
 /// Refuses a patch in which two sections contradict each other.
 pub fn check(patch: &Patch) -> Result<(), PatchError> {
-    let mut seen: HashMap<String, (Deed, &FilePatch)> = HashMap::new();
+    let mut seen: HashMap<String, (PathChange, &FilePatch)> = HashMap::new();
     for file in &patch.files {
-        for (path, deed) in deeds(file) {
-            let Some((earlier, first)) = seen.insert(key(path), (deed, file)) else { continue };
-            if (earlier, deed) != (Deed::Change, Deed::Change) {
-                return Err(contradiction(path, (earlier, first), (deed, file)));
+        for (path, change) in path_changes(file) {
+            let Some((earlier, first)) = seen.insert(key(path), (change, file)) else { continue };
+            if (earlier, change) != (PathChange::Change, PathChange::Change) {
+                return Err(contradiction(path, (earlier, first), (change, file)));
             }
         }
     }
     Ok(())
 }
 
-fn deeds(file: &FilePatch) -> impl Iterator<Item = (&str, Deed)> {
+fn path_changes(file: &FilePatch) -> impl Iterator<Item = (&str, PathChange)> {
     let (old, new) = (file.old_path.as_deref(), file.new_path.as_deref());
     let stays = file.action == Action::Update && file.transfer.is_none();
     let copied = file.action == Action::Update && file.transfer == Some(Transfer::Copy);
-    let clear = old.filter(|_| !stays && !copied).map(|path| (path, Deed::Clear));
-    let make = new.filter(|_| !stays).map(|path| (path, Deed::Make));
-    let change = new.filter(|_| stays).map(|path| (path, Deed::Change));
+    let clear = old.filter(|_| !stays && !copied).map(|path| (path, PathChange::Clear));
+    let make = new.filter(|_| !stays).map(|path| (path, PathChange::Make));
+    let change = new.filter(|_| stays).map(|path| (path, PathChange::Change));
     [clear, make, change].into_iter().flatten()
 }
 
@@ -66,15 +66,15 @@ pub(super) fn key(path: &str) -> String {
 
 fn contradiction(
     path: &str,
-    (earlier, first): (Deed, &FilePatch),
-    (deed, file): (Deed, &FilePatch),
+    (earlier, first): (PathChange, &FilePatch),
+    (change, file): (PathChange, &FilePatch),
 ) -> PatchError {
     let message = format!(
         "this section of {path} contradicts the one of line {}: that one {}, this one {}. Expected \
          one section that says what becomes of the file",
         first.line,
-        earlier.words(first),
-        deed.words(file)
+        earlier.description(first),
+        change.description(file)
     );
     PatchError::new(file.line, message)
 }

@@ -4,7 +4,7 @@
 
 use super::check::key;
 use super::reader::Reader;
-use super::{Action, FilePatch, Form, Hunk, HunkLine, Patch, PatchError, Sign, Transfer};
+use super::{Action, FilePatch, Hunk, HunkLine, Patch, PatchError, PatchForm, Sign, Transfer};
 
 type Result<T> = std::result::Result<T, PatchError>;
 
@@ -135,7 +135,7 @@ fn shortened(line: &str) -> String {
 fn section(reader: &mut Reader<'_>, header: &Header) -> Result<FilePatch> {
     let path = Some(header.path.clone());
     let mut section = FilePatch {
-        form: Form::Freeform,
+        form: PatchForm::Freeform,
         line: header.line,
         action: header.action,
         old_path: path.clone().filter(|_| header.action != Action::Add),

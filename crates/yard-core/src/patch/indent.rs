@@ -1,7 +1,7 @@
-//! The indentation of added lines where a patch was placed without regard to white space: the
-//! file's own, shifted as the lines that were matched are. Looks at white space only.
+//! The indentation of added lines, if a hunk was placed with white space ignored: it is shifted as the matched lines
+//! of the file are shifted against those of the patch.
 
-/// How the indentations of a patch stand for those of the file.
+/// Maps indentations of the patch to those of the file.
 pub(super) struct Shift<'a> {
     /// Indentations of matched lines in the patch, and of the same lines in the file.
     pairs: Vec<(&'a str, &'a str)>,

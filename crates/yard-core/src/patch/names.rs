@@ -1,5 +1,5 @@
-//! File names as diffs write them: C-style quotes, the one-letter folders that git puts in front,
-//! the time stamps that GNU diff puts behind. Paths stay text; nothing is resolved here.
+//! File names in diffs: C-style quotes, git's one-letter prefixes, and the time stamps of GNU diff. Paths stay text;
+//! nothing is resolved here.
 
 use std::fmt::Write as _;
 

@@ -1,31 +1,31 @@
-//! Where a hunk belongs (X3). A unified hunk that stands at its stated line is there; everything
-//! else must stand in one place only at the first pass at which it stands anywhere. This module
-//! finds places; it writes nothing, and it never chooses between two.
+//! Finds the place of a hunk (X3). A unified hunk whose lines are at its stated line belongs there; the lines of any
+//! other hunk must occur exactly once, in the first pass in which they occur at all. This module writes nothing, and
+//! never chooses between two places.
 
 use std::fmt;
 use std::ops::Range;
 
-use super::page::{Fold, Page};
-use super::{Form, Hunk, HunkLine, Sign};
+use super::file_lines::{FileLines, Fold};
+use super::{Hunk, HunkLine, PatchForm, Sign};
 use crate::Fault;
 
 /// Context lines at each end of a unified hunk that may be left out as the last resort.
 const MAX_FUZZ: usize = 2;
 
-/// What was needed to place a hunk.
+/// What had to be ignored to place a hunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Pass {
-    /// Nothing: it is exactly where the patch says, or says only where to add.
+    /// Nothing: the hunk is exactly at its stated line, or only adds lines at a stated line.
     Stated,
-    /// It is the only exact match, at a line that the patch does not state.
+    /// The stated line: the hunk matches exactly at one other line.
     Exact,
-    /// White space at the end of lines was ignored.
+    /// White space at the end of lines.
     TrailingSpace,
-    /// White space at both ends of lines was ignored.
+    /// White space at both ends of lines.
     SurroundingSpace,
-    /// Typographic quotes, dashes and spaces were taken for their plain relatives too.
+    /// White space, and whether quotes, dashes and spaces are typographic.
     Punctuation,
-    /// So many context lines at its ends were left out; of an envelope, blank ones only.
+    /// So many context lines at the ends of the hunk; in an envelope only blank ones.
     Fuzz(usize),
 }
 
@@ -56,9 +56,9 @@ impl fmt::Display for Pass {
     }
 }
 
-/// Where a hunk goes.
+/// The place of a hunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Spot {
+pub(super) struct HunkPlace {
     /// The line of the file, from 0, at which the kept lines of the hunk begin.
     pub start: usize,
     /// Which of the hunk's lines are kept.
@@ -66,26 +66,26 @@ pub(super) struct Spot {
     pub pass: Pass,
 }
 
-/// Why there is no one place.
+/// Why a hunk has no unique place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Missing {
-    /// It stands nowhere.
+pub(super) enum PlaceError {
+    /// Its lines do not occur.
     Nowhere,
-    /// It stands only before the place where the last hunk ended.
+    /// Its lines occur only before the end of the last hunk.
     Before(usize),
-    /// It stands nowhere, but what it makes of its lines stands at this line.
+    /// Its lines do not occur, but its new lines do, at this line.
     Done(usize),
-    /// It stands at this line, which is not below the line that its `@@` names.
+    /// Its lines occur at this line, which is not below the line that its `@@` names.
     NotBelow(usize),
-    /// It stands at this line, but the file goes on after it.
+    /// Its lines occur at this line, but the file goes on after them.
     NotAtEnd(usize),
-    /// It stands at all of these lines.
+    /// Its lines occur at all of these lines.
     Several(Vec<usize>, Pass),
-    /// The line that an `@@` line names is not there, or not where it was looked for.
+    /// The line that an `@@` line names does not occur, or not within the blocks of those above it.
     Anchor(String),
-    /// The line that an `@@` line names is there several times, and nothing else says which.
+    /// The line that an `@@` line names occurs several times.
     Anchors(String, Vec<usize>),
-    /// It names no line of the file, and the stated line is not to be trusted.
+    /// It names no line of the file, and its stated line cannot be trusted.
     Unanchored,
     /// It only adds lines, and its `@@` line states no number.
     Unnumbered,
@@ -93,13 +93,13 @@ pub(super) enum Missing {
     Stopped(Fault),
 }
 
-impl From<Fault> for Missing {
+impl From<Fault> for PlaceError {
     fn from(fault: Fault) -> Self {
         Self::Stopped(fault)
     }
 }
 
-/// How far a file's hunks were placed.
+/// How far the hunks of a file have been placed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Progress {
     /// The first line that is still free.
@@ -109,20 +109,20 @@ pub(super) struct Progress {
 }
 
 /// Finds the place of a hunk.
-pub(super) fn place(
-    page: &Page<'_>,
-    form: Form,
+pub(super) fn find_place(
+    file_lines: &FileLines<'_>,
+    form: PatchForm,
     hunk: &Hunk,
     progress: Progress,
-) -> Result<Spot, Missing> {
-    let search = Search { page, hunk, progress };
+) -> Result<HunkPlace, PlaceError> {
+    let search = Search { file_lines, hunk, progress };
     let found = match form {
-        Form::Unified if hunk.stated.is_some() => search.unified(),
-        Form::Unified => search.unnumbered(),
-        Form::Freeform => search.freeform(),
+        PatchForm::Unified if hunk.stated.is_some() => search.unified(),
+        PatchForm::Unified => search.unnumbered(),
+        PatchForm::Freeform => search.freeform(),
     };
     found.map_err(|missing| match missing {
-        Missing::Nowhere => search.elsewhere().unwrap_or_else(|stopped| stopped),
+        PlaceError::Nowhere => search.elsewhere().unwrap_or_else(|stopped| stopped),
         other => other,
     })
 }
@@ -134,8 +134,8 @@ pub(super) fn stated_start(hunk: &Hunk) -> Option<usize> {
     Some(if hunk.old_lines().next().is_none() { old } else { old.saturating_sub(1) })
 }
 
-/// The old lines among `lines`, as they are compared: a `\r` at the end is part of the ending,
-/// unless the line has none.
+/// The old lines among `lines`, as they are compared: a `\r` at the end belongs to the line ending, unless the line has
+/// no ending.
 fn old_lines(lines: &[HunkLine], last_is_open: bool) -> Vec<&[u8]> {
     let mut old = lines.iter().filter(|line| line.sign != Sign::Add);
     let mut wanted: Vec<&[u8]> = old
@@ -148,10 +148,10 @@ fn old_lines(lines: &[HunkLine], last_is_open: bool) -> Vec<&[u8]> {
     wanted
 }
 
-/// Lines of the file in which to look, ascending and apart from each other.
+/// The parts of the file that are searched, ascending and not adjacent.
 pub(super) type Regions = Vec<Range<usize>>;
 
-/// Where places count: within one of the regions, and not before a line.
+/// The places that count: those within one of the regions, and not before a line.
 #[derive(Clone, Copy)]
 pub(super) struct Area<'r> {
     regions: &'r [Range<usize>],
@@ -182,7 +182,7 @@ impl<'r> Area<'r> {
 
 /// The search for the place of one hunk. What only envelopes have is in `anchor.rs`.
 pub(super) struct Search<'a, 'b> {
-    pub page: &'a Page<'b>,
+    pub file_lines: &'a FileLines<'b>,
     pub hunk: &'a Hunk,
     pub progress: Progress,
 }
@@ -197,9 +197,9 @@ impl<'a> Search<'a, '_> {
         old_lines(lines, self.hunk.old_open && kept.end == self.hunk.lines.len())
     }
 
-    /// What is left of the file after the last hunk.
+    /// The rest of the file after the last hunk.
     pub(super) fn rest(&self) -> Range<usize> {
-        self.progress.cursor..self.page.len()
+        self.progress.cursor..self.file_lines.len()
     }
 
     /// Whether the last line of the hunk must be the last of the file.
@@ -207,11 +207,11 @@ impl<'a> Search<'a, '_> {
         self.hunk.at_end || self.hunk.old_open || self.hunk.new_open
     }
 
-    pub(super) fn spot(&self, start: usize, pass: Pass) -> Spot {
-        Spot { start, kept: self.whole(), pass }
+    pub(super) fn place_at(&self, start: usize, pass: Pass) -> HunkPlace {
+        HunkPlace { start, kept: self.whole(), pass }
     }
 
-    fn unified(&self) -> Result<Spot, Missing> {
+    fn unified(&self) -> Result<HunkPlace, PlaceError> {
         let wanted = self.wanted(&self.whole());
         let stated = stated_start(self.hunk).unwrap_or_default();
         if wanted.is_empty() {
@@ -219,31 +219,33 @@ impl<'a> Search<'a, '_> {
             let trusted = self.progress.drift == 0
                 && (rest.start..=rest.end).contains(&stated)
                 && (!self.ends_the_file() || stated == rest.end);
-            return trusted.then(|| self.spot(stated, Pass::Stated)).ok_or(Missing::Unanchored);
+            return trusted
+                .then(|| self.place_at(stated, Pass::Stated))
+                .ok_or(PlaceError::Unanchored);
         }
         if let Some(start) = self.at_stated_line(&wanted, stated)? {
-            return Ok(self.spot(start, Pass::Stated));
+            return Ok(self.place_at(start, Pass::Stated));
         }
         self.in_passes(&self.whole(), &[&[self.rest()]])?.map_or_else(|| self.with_fuzz(), Ok)
     }
 
     /// A hunk of a unified diff that states no line is placed as one of an envelope. Lines that are only added
     /// need a line above them, unless there is nothing else in the file.
-    fn unnumbered(&self) -> Result<Spot, Missing> {
+    fn unnumbered(&self) -> Result<HunkPlace, PlaceError> {
         let is_addition = self.hunk.old_lines().next().is_none();
-        if is_addition && self.hunk.anchors.is_empty() && self.page.len() > 0 {
-            return Err(Missing::Unnumbered);
+        if is_addition && self.hunk.anchors.is_empty() && self.file_lines.len() > 0 {
+            return Err(PlaceError::Unnumbered);
         }
         self.freeform()
     }
 
-    /// The stated line, if the hunk stands there exactly. Where the last hunk was off, the line that
-    /// is off alike has as much to say for itself, and if both fit neither is believed.
-    fn at_stated_line(&self, wanted: &[&[u8]], stated: usize) -> Result<Option<usize>, Missing> {
+    /// The stated line, if the hunk matches there exactly. If the last hunk was off its stated line, the line with the
+    /// same offset is as likely, and if the hunk matches at both, neither is taken.
+    fn at_stated_line(&self, wanted: &[&[u8]], stated: usize) -> Result<Option<usize>, PlaceError> {
         let fits = |start: &usize| {
             *start >= self.progress.cursor
-                && self.page.fits(Fold::Exact, wanted, *start)
-                && (!self.ends_the_file() || start + wanted.len() == self.page.len())
+                && self.file_lines.fits(Fold::Exact, wanted, *start)
+                && (!self.ends_the_file() || start + wanted.len() == self.file_lines.len())
         };
         let drifted = stated.checked_add_signed(self.progress.drift);
         let drifted = drifted.filter(|line| *line != stated).filter(fits);
@@ -252,20 +254,19 @@ impl<'a> Search<'a, '_> {
                 let rest = self.rest();
                 let places =
                     self.places(Fold::Exact, wanted, Area::all(std::slice::from_ref(&rest)))?;
-                Err(Missing::Several(places, Pass::Exact))
+                Err(PlaceError::Several(places, Pass::Exact))
             }
             (stated, _) => Ok(stated),
         }
     }
 
-    /// The only place of the kept lines, at the first pass that has any. The further sets of regions
-    /// are guesses themselves: only what stands there exactly counts, and only if the first has
-    /// nothing alike.
+    /// The only place of the kept lines, in the first pass that has any. Only exact matches count in further sets of
+    /// regions, because those are guesses, and only if the first set has no similar place.
     pub(super) fn in_passes(
         &self,
         kept: &Range<usize>,
         tiers: &[&[Range<usize>]],
-    ) -> Result<Option<Spot>, Missing> {
+    ) -> Result<Option<HunkPlace>, PlaceError> {
         // Only where no hunk was placed yet.
         let free = |regions| Area { regions, from: self.progress.cursor };
         let Some(first) = tiers.first() else { return Ok(None) };
@@ -273,10 +274,10 @@ impl<'a> Search<'a, '_> {
             let sought = if fold == Fold::Exact { tiers } else { std::slice::from_ref(first) };
             for regions in sought {
                 if let Some(start) = self.only_place(fold, Pass::of(fold), kept, free(regions))? {
-                    return Ok(Some(Spot { start, kept: kept.clone(), pass: Pass::of(fold) }));
+                    return Ok(Some(HunkPlace { start, kept: kept.clone(), pass: Pass::of(fold) }));
                 }
             }
-            // What the loosest pass does not find, those between do not find either.
+            // A place that the loosest pass does not find is found by no pass between.
             let loosest = Fold::Punctuation;
             let is_exact = fold == Fold::Exact;
             if is_exact && self.places(loosest, &self.wanted(kept), free(first))?.is_empty() {
@@ -292,58 +293,62 @@ impl<'a> Search<'a, '_> {
         pass: Pass,
         kept: &Range<usize>,
         area: Area<'_>,
-    ) -> Result<Option<usize>, Missing> {
+    ) -> Result<Option<usize>, PlaceError> {
         let wanted = self.wanted(kept);
         let mut places = self.places(fold, &wanted, area)?;
         match places.len() {
             0 | 1 => Ok(places.pop()),
-            _ => Err(Missing::Several(places, pass)),
+            _ => Err(PlaceError::Several(places, pass)),
         }
     }
 
-    fn places(&self, fold: Fold, wanted: &[&[u8]], area: Area<'_>) -> Result<Vec<usize>, Missing> {
+    fn places(
+        &self,
+        fold: Fold,
+        wanted: &[&[u8]],
+        area: Area<'_>,
+    ) -> Result<Vec<usize>, PlaceError> {
         if self.ends_the_file() {
-            let start = self.page.len().checked_sub(wanted.len());
+            let start = self.file_lines.len().checked_sub(wanted.len());
             let holds =
-                |start: &usize| area.contains(*start) && self.page.fits(fold, wanted, *start);
+                |start: &usize| area.contains(*start) && self.file_lines.fits(fold, wanted, *start);
             return Ok(start.filter(holds).into_iter().collect());
         }
         self.within(fold, wanted, area)
     }
 
-    /// Where `wanted` stands within one of the regions of an area, which ascend. They are searched at
-    /// once: there may be as many of them as lines.
+    /// Where `wanted` occurs within the regions of an area. They are searched at once, because there may be as many
+    /// regions as lines.
     pub(super) fn within(
         &self,
         fold: Fold,
         wanted: &[&[u8]],
         area: Area<'_>,
-    ) -> Result<Vec<usize>, Missing> {
+    ) -> Result<Vec<usize>, PlaceError> {
         let first = area.regions.partition_point(|region| region.end <= area.from);
         let (first, last) = (area.regions.get(first), area.regions.last());
         let (Some(first), Some(last)) = (first, last) else { return Ok(Vec::new()) };
         let region = first.start.max(area.from)..last.end;
-        let mut places = self.page.places(fold, wanted, &region)?;
+        let mut places = self.file_lines.places(fold, wanted, &region)?;
         places.retain(|place| area.holds(&(*place..place + wanted.len())));
         Ok(places)
     }
 
-    /// As GNU patch does: context at the longer end is left out first. Stricter than GNU patch: the
-    /// context line next to a changed line is never left out, and what is kept must stand in one place
-    /// of the whole file.
-    fn with_fuzz(&self) -> Result<Spot, Missing> {
+    /// Leaves out context as GNU patch does, at the longer end first. It is stricter than GNU patch: the context line
+    /// next to a changed line is never left out, and the kept lines must occur only once in the whole file.
+    fn with_fuzz(&self) -> Result<HunkPlace, PlaceError> {
         let is_context = |line: &&HunkLine| line.sign == Sign::Context;
         let before = self.hunk.lines.iter().take_while(is_context).count();
         let after = self.hunk.lines.iter().rev().take_while(is_context).count();
         let longest = before.max(after);
-        let whole = 0..self.page.len();
+        let whole = 0..self.file_lines.len();
         let mut left_out = 0;
         for fuzz in 1..=MAX_FUZZ {
             let first = (fuzz + before).saturating_sub(longest).min(before.saturating_sub(1));
             let last = (fuzz + after).saturating_sub(longest).min(after.saturating_sub(1));
             let last = if self.ends_the_file() { 0 } else { last };
             let kept = first..self.hunk.lines.len().saturating_sub(last);
-            if first + last == left_out || !self.says_something(&kept) {
+            if first + last == left_out || !self.names_a_line(&kept) {
                 continue;
             }
             left_out = first + last;
@@ -351,46 +356,48 @@ impl<'a> Search<'a, '_> {
             let area = Area::all(std::slice::from_ref(&whole));
             let place = self.only_place(Fold::Exact, pass, &kept, area)?;
             if let Some(start) = place.filter(|start| *start >= self.progress.cursor) {
-                return Ok(Spot { start, kept, pass });
+                return Ok(HunkPlace { start, kept, pass });
             }
         }
-        Err(Missing::Nowhere)
+        Err(PlaceError::Nowhere)
     }
 
-    /// Whether enough is kept to name a place: some line of the file that is not blank.
-    pub(super) fn says_something(&self, kept: &Range<usize>) -> bool {
+    /// Whether the kept lines name a line of the file that is not blank.
+    pub(super) fn names_a_line(&self, kept: &Range<usize>) -> bool {
         self.wanted(kept).iter().any(|line| !line.trim_ascii().is_empty())
     }
 
-    /// Where a hunk that stands nowhere after the last one stands after all.
-    fn elsewhere(&self) -> Result<Missing, Missing> {
+    /// The explanation for a hunk that does not occur after the last one.
+    fn elsewhere(&self) -> Result<PlaceError, PlaceError> {
         let wanted = self.wanted(&self.whole());
         if wanted.is_empty() {
-            return Ok(Missing::Nowhere);
+            return Ok(PlaceError::Nowhere);
         }
-        let after = self.page.places(Fold::Punctuation, &wanted, &self.rest())?;
+        let after = self.file_lines.places(Fold::Punctuation, &wanted, &self.rest())?;
         match after.first() {
-            Some(place) if self.ends_the_file() => return Ok(Missing::NotAtEnd(*place)),
-            Some(place) if !self.hunk.anchors.is_empty() => return Ok(Missing::NotBelow(*place)),
+            Some(place) if self.ends_the_file() => return Ok(PlaceError::NotAtEnd(*place)),
+            Some(place) if !self.hunk.anchors.is_empty() => {
+                return Ok(PlaceError::NotBelow(*place));
+            }
             _ => {}
         }
         let reach = (self.progress.cursor + wanted.len()).saturating_sub(1);
-        let before = self.page.places(Fold::Punctuation, &wanted, &(0..reach))?;
+        let before = self.file_lines.places(Fold::Punctuation, &wanted, &(0..reach))?;
         if let Some(place) = before.first() {
-            return Ok(Missing::Before(*place));
+            return Ok(PlaceError::Before(*place));
         }
-        Ok(self.done()?.map_or(Missing::Nowhere, Missing::Done))
+        Ok(self.done()?.map_or(PlaceError::Nowhere, PlaceError::Done))
     }
 
-    /// Where the hunk seems to have been done already.
-    fn done(&self) -> Result<Option<usize>, Missing> {
+    /// The line at which the new lines of the hunk occur already.
+    fn done(&self) -> Result<Option<usize>, PlaceError> {
         let says = |line: &HunkLine| line.sign == Sign::Add && !line.text.trim().is_empty();
         let bare = |line: &'a str| line.strip_suffix('\r').unwrap_or(line).as_bytes();
         let new: Vec<&[u8]> = self.hunk.new_lines().map(bare).collect();
         if !self.hunk.lines.iter().any(says) {
             return Ok(None);
         }
-        let whole = 0..self.page.len();
-        Ok(self.page.places(Fold::Exact, &new, &whole)?.first().copied())
+        let whole = 0..self.file_lines.len();
+        Ok(self.file_lines.places(Fold::Exact, &new, &whole)?.first().copied())
     }
 }

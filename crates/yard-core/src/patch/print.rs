@@ -1,16 +1,16 @@
-//! A patch in the form in which it was written, such that [`super::parse`] reads the same patch
-//! again. Only the undoing of a copy has no such form: it prints as a deletion without lines.
+//! Prints a patch in its own form, so that [`super::parse`] reads the same patch again. Only the reversal of a copy has
+//! no such form: it is printed as a deletion without lines.
 
 use std::fmt;
 
-use super::{Action, FilePatch, Form, Hunk, Patch, Sign, Transfer, names};
+use super::{Action, FilePatch, Hunk, Patch, PatchForm, Sign, Transfer, names};
 
 /// The mode of a file of which the patch says none.
 const PLAIN_MODE: u32 = 0o100_644;
 
 impl fmt::Display for Patch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let freeform = self.files.iter().any(|file| file.form == Form::Freeform);
+        let freeform = self.files.iter().any(|file| file.form == PatchForm::Freeform);
         if !freeform {
             return self.files.iter().try_for_each(|file| unified_section(file, f));
         }

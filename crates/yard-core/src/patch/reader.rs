@@ -1,4 +1,4 @@
-//! The lines of a patch and how far they are read: what both parsers stand on. It knows neither form.
+//! The position of a parser in the lines of a patch, for both forms.
 
 use super::PatchError;
 

@@ -1,7 +1,8 @@
-//! A unified patch turned around, so that it gives the first tree back. An envelope cannot be: it
-//! does not say what it deletes.
+//! Reverses a unified patch. An envelope cannot be reversed, because it does not say what it deletes.
 
-use super::{Action, FilePatch, Form, Hunk, HunkLine, Patch, PatchError, Sign, Stated, Transfer};
+use super::{
+    Action, FilePatch, Hunk, HunkLine, Patch, PatchError, PatchForm, Sign, Stated, Transfer,
+};
 
 /// The patch that undoes `patch`. A copy is undone by deleting it.
 pub fn reverse(patch: &Patch) -> Result<Patch, PatchError> {
@@ -11,7 +12,7 @@ pub fn reverse(patch: &Patch) -> Result<Patch, PatchError> {
 }
 
 fn reversed_file(file: &FilePatch) -> Result<FilePatch, PatchError> {
-    if file.form == Form::Freeform {
+    if file.form == PatchForm::Freeform {
         let message = "an envelope does not say what it deletes, so it cannot be turned around; \
                        undo the step instead, or send a unified diff";
         return Err(PatchError::new(file.line, message));

@@ -1,38 +1,37 @@
-//! A whole patch, done to whatever holds files: all of it on paper, or nothing. It asks for
-//! contents by the paths that the patch writes and gives back what each file becomes; who calls it
-//! makes that happen, at once.
+//! Applies a whole patch in memory: all of it or nothing. It reads contents by the paths in the patch and returns the
+//! new state of each file; the caller writes them.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
 
 use crate::{Bounds, Fault, FaultCode, Result, Subject};
 
-use super::{Action, FilePatch, Landed, Patch, Transfer, apply_within, check};
+use super::{Action, AppliedHunk, FilePatch, Patch, Transfer, apply_within, check};
 
-/// Sections of one file that come to more bytes than this in all are refused.
-const MOST_BYTES_OF_WORK: usize = 2 << 30;
+/// Most bytes that all sections of one file together may go over.
+const MAX_BYTES_OF_WORK: usize = 2 << 30;
 
-/// What becomes of one file.
+/// The new state of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
-    /// What happens to it.
+pub struct FileUpdate {
+    /// What happens to the file.
     pub action: Action,
-    /// The path before; none for a file that comes to be.
+    /// The path before; none for an added file.
     pub old_path: Option<String>,
-    /// The path after; none for a file that goes away.
+    /// The path after; none for a deleted file.
     pub new_path: Option<String>,
     /// Why the two paths differ, if they do.
     pub transfer: Option<Transfer>,
-    /// The mode that git says it gets, if the patch changes it.
+    /// The new mode, if the patch changes it.
     pub mode: Option<u32>,
-    /// Its content; empty for a file that goes away.
+    /// The new content; empty for a deleted file.
     pub content: Vec<u8>,
-    /// Where its hunks landed, in the order of the patch. Of a file with several sections, each
-    /// hunk's line is one of what the sections before it left.
-    pub hunks: Vec<Landed>,
+    /// Where its hunks were applied, in the order of the patch. If a file has several sections, the line of a hunk is
+    /// one of the text that the sections before it left.
+    pub hunks: Vec<AppliedHunk>,
 }
 
-/// All that a patch does to one file. The jobs of a patch know nothing of each other.
+/// All that a patch does to one file. The jobs of a patch are independent.
 #[derive(Clone, Debug)]
 pub struct Job<'a> {
     first: &'a FilePatch,
@@ -40,16 +39,16 @@ pub struct Job<'a> {
     more: Vec<&'a FilePatch>,
 }
 
-/// Does a patch to the files that `read` gives; it gives none where there is no file. The order of
-/// sections does not matter, but that several updates of one file are done one after the other.
+/// Applies a patch to the files that `read` returns. The order of sections matters only for several updates of one
+/// file.
 pub fn apply_all<B: Borrow<Vec<u8>>>(
     patch: &Patch,
     mut read: impl FnMut(&str) -> Result<Option<B>>,
-) -> Result<Vec<Change>> {
+) -> Result<Vec<FileUpdate>> {
     jobs(patch)?.iter().map(|job| job.apply(&mut read, Bounds::NONE)).collect()
 }
 
-/// What a patch has to do, file by file; a fault where two of its sections contradict each other.
+/// The jobs of a patch, file by file. Fails if two of its sections contradict each other.
 pub fn jobs(patch: &Patch) -> Result<Vec<Job<'_>>> {
     check::check(patch)?;
     let mut jobs: Vec<Job<'_>> = Vec::with_capacity(patch.files.len());
@@ -71,23 +70,23 @@ pub fn jobs(patch: &Patch) -> Result<Vec<Job<'_>>> {
 }
 
 impl<'a> Job<'a> {
-    /// The paths that it asks for, as the patch writes them.
+    /// The paths that it reads, as the patch writes them.
     pub fn reads(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         [self.makes_at(), self.first.old_path.as_deref()].into_iter().flatten()
     }
 
-    /// Where it makes a file, so that nothing may be there.
+    /// The path at which it makes a file, which must be free.
     fn makes_at(&self) -> Option<&'a str> {
         let makes = self.first.action == Action::Add || self.first.transfer.is_some();
         self.first.new_path.as_deref().filter(|_| makes)
     }
 
-    /// Does it to the file that `read` gives, within bounds.
+    /// Applies it to the file that `read` returns, within bounds.
     pub fn apply<B: Borrow<Vec<u8>>>(
         &self,
         mut read: impl FnMut(&str) -> Result<Option<B>>,
         bounds: Bounds<'_>,
-    ) -> Result<Change> {
+    ) -> Result<FileUpdate> {
         let mut change = self.begin(&mut read, bounds)?;
         let mut work = 0;
         for file in &self.more {
@@ -106,7 +105,7 @@ impl<'a> Job<'a> {
         &self,
         read: &mut impl FnMut(&str) -> Result<Option<B>>,
         bounds: Bounds<'_>,
-    ) -> Result<Change> {
+    ) -> Result<FileUpdate> {
         let file = self.first;
         if let Some(path) = self.makes_at()
             && read(path)?.is_some()
@@ -120,7 +119,7 @@ impl<'a> Job<'a> {
             }
             None => apply_within(&[], file, bounds)?,
         };
-        Ok(Change {
+        Ok(FileUpdate {
             action: file.action,
             old_path: file.old_path.clone(),
             new_path: file.new_path.clone(),
@@ -132,9 +131,9 @@ impl<'a> Job<'a> {
     }
 }
 
-/// A fault for very many sections of one large file: each of them goes over the whole file.
+/// Refuses very many sections of one large file, because each of them goes over the whole file.
 fn check_work(work: usize, file: &FilePatch) -> Result<()> {
-    if work <= MOST_BYTES_OF_WORK {
+    if work <= MAX_BYTES_OF_WORK {
         return Ok(());
     }
     let message = format!(

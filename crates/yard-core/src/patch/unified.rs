@@ -1,10 +1,12 @@
-//! The parser of unified diffs, git's and GNU's. It believes no count that the lines do not bear
-//! out, refuses by name what it cannot carry (binary patches, links, merges), and ignores what
-//! stands between sections, where mails and commit messages have their words.
+//! The parser of unified diffs, of git and of GNU diff. It corrects counts that the lines contradict, refuses what it
+//! cannot apply (binary patches, links, merges), and ignores text between sections, such as that of mails and commit
+//! messages.
 
 use super::names::{self, Named};
 use super::reader::Reader;
-use super::{Action, FilePatch, Form, Hunk, HunkLine, Patch, PatchError, Sign, Stated, Transfer};
+use super::{
+    Action, FilePatch, Hunk, HunkLine, Patch, PatchError, PatchForm, Sign, Stated, Transfer,
+};
 
 type Result<T> = std::result::Result<T, PatchError>;
 
@@ -13,7 +15,7 @@ const KIND: u32 = 0o170_000;
 const LINK: u32 = 0o120_000;
 const SUBMODULE: u32 = 0o160_000;
 
-/// Whether a section begins with `line`, before which stands no open hunk.
+/// Whether a section begins with `line`, if no hunk is open before it.
 pub(super) fn begins_section(line: &str, next: &str) -> bool {
     line.starts_with("diff --git ")
         || is_binary(line)
@@ -163,7 +165,7 @@ fn one_path(old: &str, new: &str, line: usize) -> Result<Paths> {
 
 fn empty_section() -> FilePatch {
     FilePatch {
-        form: Form::Unified,
+        form: PatchForm::Unified,
         line: 0,
         action: Action::Update,
         old_path: None,

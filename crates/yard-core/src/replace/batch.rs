@@ -1,6 +1,6 @@
-//! Many edits of one text at once: all texts to be found are looked for in one pass, and as many edits as do
-//! not depend on each other are done in one copy. What is left to do, and every edit that fails, is for the
-//! code that does one edit at a time: nothing is decided here in another way than there.
+//! Does many edits of one text at once: one pass finds all texts, and as many edits as do not depend on each other are
+//! done in one copy. The remaining edits, and every edit that fails, are done one by one, with the same result as if all
+//! were.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,17 +13,17 @@ use crate::text::LineEnding;
 use crate::{Bounds, Result};
 
 /// Fewer edits are done one by one.
-const FEWEST: usize = 16;
+const MIN_EDITS: usize = 16;
 /// A longer text to be found is looked for by itself.
-const LONGEST: usize = 1 << 10;
+const MAX_OLD_BYTES: usize = 1 << 10;
 /// Bytes of texts to be found that are looked for in one pass. The automaton that finds them takes up to 60
 /// times as many, and it cannot be stopped while it is built.
-const MOST_PATTERN_BYTES: usize = 1 << 20;
+const MAX_PATTERN_BYTES: usize = 1 << 20;
 /// Places are looked at up to so many times the size of the text: texts that are parts of each other may
 /// all stand in the same place.
-const MOST_MATCHES: usize = 4;
+const MAX_MATCHES: usize = 4;
 /// Bytes that are searched between two looks at the deadline.
-const PART: usize = 1 << 20;
+const CHUNK_BYTES: usize = 1 << 20;
 
 /// Decides when a batch is tried again after one that did little.
 #[derive(Default)]
@@ -50,7 +50,7 @@ impl Batches {
         usual: Option<LineEnding>,
         bounds: Bounds<'_>,
     ) -> Result<Option<Done>> {
-        if actions.len() < FEWEST {
+        if actions.len() < MIN_EDITS {
             return Ok(None);
         }
         if self.pause > 0 {
@@ -58,8 +58,8 @@ impl Batches {
             return Ok(None);
         }
         let done = at_once(body, actions, usual, bounds)?;
-        let is_little = done.as_ref().is_none_or(|done| done.edits < FEWEST);
-        self.last_pause = if is_little { (2 * self.last_pause).max(FEWEST) } else { 0 };
+        let is_little = done.as_ref().is_none_or(|done| done.edits < MIN_EDITS);
+        self.last_pause = if is_little { (2 * self.last_pause).max(MIN_EDITS) } else { 0 };
         self.pause = self.last_pause;
         Ok(done)
     }
@@ -73,7 +73,7 @@ fn at_once(
 ) -> Result<Option<Done>> {
     let Some(endings) = Endings::of(body, usual) else { return Ok(None) };
     let pairs = endings.pairs(actions);
-    if pairs.len() < FEWEST {
+    if pairs.len() < MIN_EDITS {
         return Ok(None);
     }
     let folded = endings.fold(body);
@@ -145,12 +145,12 @@ impl Endings {
 
     /// The first edits that can be done at once: short ones whose line breaks are the file's.
     fn pairs<'a>(self, actions: &'a [EditAction]) -> Vec<Pair<'a>> {
-        let mut left = MOST_PATTERN_BYTES;
+        let mut left = MAX_PATTERN_BYTES;
         let pair = |action: &'a EditAction| match action {
             EditAction::Replace { old, new, all: false } => {
                 let plain =
                     memchr(b'\r', old.as_bytes()).or(memchr(b'\r', new.as_bytes())).is_none();
-                let fits = (1..=LONGEST.min(left)).contains(&old.len());
+                let fits = (1..=MAX_OLD_BYTES.min(left)).contains(&old.len());
                 left = left.saturating_sub(old.len());
                 (plain && fits).then_some(Pair { old, new })
             }
@@ -206,13 +206,13 @@ impl<'a> Batch<'a> {
         bounds.check()?;
         let mut known = vec![Known::Nowhere; olds.len()];
         let mut steps = bounds.steps();
-        let mut left = MOST_MATCHES * body.len();
+        let mut left = MAX_MATCHES * body.len();
         // In parts, so that a part without any place is no long time without a look at the deadline.
         let longest = olds.iter().map(|old| old.len()).max().unwrap_or(1);
-        for start in (0..body.len()).step_by(PART) {
+        for start in (0..body.len()).step_by(CHUNK_BYTES) {
             bounds.check()?;
             let from = start.saturating_sub(longest - 1);
-            let part = &body.as_bytes()[from..body.len().min(start + PART)];
+            let part = &body.as_bytes()[from..body.len().min(start + CHUNK_BYTES)];
             for found in automaton.find_overlapping_iter(part) {
                 steps.step()?;
                 // What ends before the part was found with the part before it.
@@ -254,7 +254,7 @@ impl<'a> Batch<'a> {
         window.extend_from_slice(new.as_bytes());
         let right = window.len();
         self.push_after(end, &mut window);
-        let most = MOST_MATCHES * window.len();
+        let most = MAX_MATCHES * window.len();
         for (count, found) in self.automaton.find_overlapping_iter(&window).enumerate() {
             self.steps.step()?;
             if count > most {
@@ -334,7 +334,7 @@ mod tests {
     fn edits() -> impl Strategy<Value = Vec<(String, String)>> {
         let text = || proptest::string::string_regex("[ab\n]{1,4}|[a-d]{2,6}").unwrap();
         let pair = (text(), prop_oneof![text(), Just(String::new())]);
-        proptest::collection::vec(pair, FEWEST..40)
+        proptest::collection::vec(pair, MIN_EDITS..40)
     }
 
     fn actions(edits: &[(String, String)]) -> Vec<EditAction> {
@@ -359,7 +359,7 @@ mod tests {
             let text = if crlf { text.replace('\n', "\r\n") } else { text };
             // Edits that fail end all others: the longest start that succeeds is compared, too.
             let all = actions(&edits);
-            for count in [all.len(), FEWEST] {
+            for count in [all.len(), MIN_EDITS] {
                 let some = &all[..count];
                 prop_assert_eq!(edit(text.as_bytes(), some), one_by_one(text.as_bytes(), some));
             }
@@ -378,7 +378,7 @@ mod tests {
                 order.iter().zip(news).map(|(mark, new)| (format!("<{mark}>"), new)).collect();
             let all = actions(&edits);
             let mut last = Ok(None);
-            for count in FEWEST..=all.len() {
+            for count in MIN_EDITS..=all.len() {
                 let some = &all[..count];
                 let done = edit(text.as_bytes(), some);
                 prop_assert_eq!(&done, &one_by_one(text.as_bytes(), some));

@@ -1,6 +1,5 @@
-//! Why a text was not found (R10): the closest place, and how it differs. It only reads and
-//! explains; it never edits at a place that is merely similar. The work is bounded: one pass over
-//! the text, and a close look at a few places.
+//! Explains why a text was not found (R10): the most similar place, and how it differs. Nothing is ever edited at a
+//! similar place. The work is bounded: one pass over the text, and a close comparison at a few places.
 
 mod part_of_line;
 
@@ -15,28 +14,28 @@ use similar::{Algorithm, capture_diff_slices, diff_ratio};
 
 use crate::{lines, text};
 
-/// What is shown of the place at most.
+/// Most lines of a place that are shown.
 const SHOWN_LINES: usize = 10;
-/// What is shown of the place at most.
+/// Most characters of a place that are shown.
 const SHOWN_CHARS: usize = 600;
-/// What is shown of one line.
+/// Most characters of one line that are shown.
 const SHOWN_LINE_CHARS: usize = 160;
-/// Places that are compared closely.
+/// How many places are compared closely.
 const CANDIDATES: usize = 6;
-/// A line that occurs more often than that marks no place.
+/// A line that occurs more often does not help to find a place.
 const MAX_ANCHORS: usize = 40;
 /// Characters that are compared closely, of each side.
 const COMPARED_CHARS: usize = 1200;
-/// Lines of the wanted text that are looked up; the rest hardly changes where it is.
+/// Lines of the wanted text that are looked up; further ones hardly change the result.
 const LOOKED_UP_LINES: usize = 60;
-/// In a larger text nothing is compared closely: each comparison goes over all of it.
-const LARGEST_BODY: usize = 4 << 20;
+/// A larger text is not searched, because each comparison goes over all of it.
+const MAX_BODY_BYTES: usize = 4 << 20;
 /// A longer text that is looked for, or a longer place, is not compared closely.
-const LARGEST_PLACE: usize = 256 << 10;
-/// What is less alike is no help.
-const LEAST_RATIO: f32 = 0.5;
+const MAX_PLACE_BYTES: usize = 256 << 10;
+/// A less similar place is not reported.
+const MIN_RATIO: f32 = 0.5;
 
-/// What a caller calls the text, and what they can do next.
+/// The caller's wording of the explanation.
 pub(crate) struct Wording<'a> {
     /// The text, as the subject of a sentence.
     pub what: &'a str,
@@ -46,7 +45,7 @@ pub(crate) struct Wording<'a> {
     pub empty: &'a str,
 }
 
-/// The words for a caller whose text does not stand in the file.
+/// The explanation for an edit whose text does not occur in the file.
 pub(super) fn explain(body: &str, old: &str) -> String {
     let edit = Wording {
         what: "the text to be replaced",
@@ -56,13 +55,13 @@ pub(super) fn explain(body: &str, old: &str) -> String {
     explain_as(body, old, &edit)
 }
 
-/// As `explain`, in the words of another tool.
+/// As `explain`, with another wording.
 pub(crate) fn explain_as(body: &str, old: &str, wording: &Wording<'_>) -> String {
     let what = wording.what;
     if body.is_empty() {
         return format!("{what} was not found: the file is empty. {}", wording.empty);
     }
-    if body.len() > LARGEST_BODY || old.len() > LARGEST_PLACE {
+    if body.len() > MAX_BODY_BYTES || old.len() > MAX_PLACE_BYTES {
         return format!(
             "{what} was not found. The file has {} bytes and the text {}, which is too much to look \
              for a similar place. Read the lines in question and copy the text from there.",
@@ -78,7 +77,7 @@ pub(crate) fn explain_as(body: &str, old: &str, wording: &Wording<'_>) -> String
         return words;
     }
     let closest = folded_place(body, &file, old).or_else(|| similar_place(&file, old));
-    if let Some(place) = closest.filter(|place| length(&file, place) <= LARGEST_PLACE) {
+    if let Some(place) = closest.filter(|place| length(&file, place) <= MAX_PLACE_BYTES) {
         return describe(body, &file, &place, old, wording);
     }
     match part_of_line::closest(&file, old) {
@@ -90,7 +89,7 @@ pub(crate) fn explain_as(body: &str, old: &str, wording: &Wording<'_>) -> String
     }
 }
 
-/// The text is there once what a tool or a transport added is taken away again.
+/// The explanation for a text that would occur without something that a tool or a transport added.
 fn misquoted(body: &str, old: &str) -> Option<&'static str> {
     let plain = OnceCell::new();
     let plain = || plain.get_or_init(|| with_plain_endings(body));
@@ -123,12 +122,12 @@ fn misquoted(body: &str, old: &str) -> Option<&'static str> {
     None
 }
 
-/// The text is there in the other of the two ways in which Unicode writes letters with accents.
+/// The explanation for a text that occurs in the other of the two Unicode forms of letters with accents.
 fn other_unicode_form(body: &str, old: &str, wording: &Wording<'_>) -> Option<String> {
     let compose = ComposingNormalizerBorrowed::new_nfc();
     let wanted = compose.normalize(old);
     let mut lines = body.lines().enumerate();
-    // Which line it is can be told for a text within one.
+    // Only the first line of the text is used to name a line of the file.
     let (index, line) = lines.find(|(_, line)| {
         !line.is_ascii()
             && compose.normalize(line).contains(wanted.lines().next().unwrap_or_default())
@@ -177,7 +176,7 @@ fn without_line_numbers(old: &str) -> Option<String> {
     lines.map(|lines| lines.join("\n"))
 }
 
-/// One way in which texts that mean the same may differ.
+/// One way in which equivalent texts may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Difference {
     Endings,
@@ -198,14 +197,14 @@ impl Difference {
         Self::Case,
     ];
 
-    fn words(self, file: &str, old: &str) -> &'static str {
+    fn description(self, file: &str, old: &str) -> &'static str {
         match self {
             Self::Endings if old.contains('\r') => {
                 "line endings (your text has \\r where the file has none; send plain \\n)"
             }
             Self::Endings => "line endings",
             Self::Trailing => "white space at the end of a line",
-            Self::Indentation => indentation_words(file, old),
+            Self::Indentation => indentation_difference(file, old),
             Self::Spacing => "white space or line breaks within it",
             Self::Typography => "typographic characters (curly or straight quotes, dashes, dots)",
             Self::Case => "upper and lower case",
@@ -213,7 +212,7 @@ impl Difference {
     }
 }
 
-fn indentation_words(file: &str, old: &str) -> &'static str {
+fn indentation_difference(file: &str, old: &str) -> &'static str {
     let has = |text: &str, tab: char| text.lines().any(|line| indent(line).contains(tab));
     match (has(file, '\t'), has(old, '\t')) {
         (true, false) => "indentation (the file uses tabs, your text does not)",
@@ -286,7 +285,7 @@ fn fold_all(line: &[u8], folded: &mut Vec<u8>) {
     }
 }
 
-/// What is left of each ASCII character when every difference is folded; 0 for nothing.
+/// Each ASCII character with every difference folded; 0 if nothing is left of it.
 const FOLDED: [u8; 256] = {
     let mut table = [0; 256];
     let mut byte = 0u8;
@@ -301,7 +300,7 @@ const FOLDED: [u8; 256] = {
     table
 };
 
-/// What may have been typed for a character: accents and angle quotes count as quotes here, too.
+/// The plain form of a typographic character; accents and angle quotes count as quotes here, too.
 fn typed(character: char) -> Option<&'static str> {
     match character {
         '\u{b4}' | '`' => Some("'"),
@@ -310,7 +309,7 @@ fn typed(character: char) -> Option<&'static str> {
     }
 }
 
-/// The place that is the wanted text but for [`Difference`]s; of several the one with the fewest.
+/// The place that equals the wanted text apart from [`Difference`]s; of several the one with the fewest.
 fn folded_place(body: &str, file: &[&str], old: &str) -> Option<Range<usize>> {
     let needle = fold(old, &Difference::ALL);
     if needle.is_empty() {
@@ -326,7 +325,7 @@ fn folded_place(body: &str, file: &[&str], old: &str) -> Option<Range<usize>> {
     memmem::find_iter(&folded, &needle)
         .take(CANDIDATES)
         .map(|start| line_at(start)..line_at(start + needle.len() - 1) + 1)
-        .filter(|place| length(file, place) <= LARGEST_PLACE)
+        .filter(|place| length(file, place) <= MAX_PLACE_BYTES)
         .min_by_key(|place| differences(&raw(body, place), old).len())
 }
 
@@ -340,8 +339,7 @@ fn raw(body: &str, place: &Range<usize>) -> String {
     body.split_inclusive('\n').skip(place.start).take(place.len()).collect()
 }
 
-/// The differences that keep `old` from standing in `file`: those without whose folding it does
-/// not.
+/// The differences because of which `old` does not occur in `file`: those that must be folded for it to occur.
 fn differences(file: &str, old: &str) -> Vec<Difference> {
     let needed = |difference: &Difference| {
         let others: Vec<Difference> =
@@ -351,7 +349,7 @@ fn differences(file: &str, old: &str) -> Vec<Difference> {
     Difference::ALL.into_iter().filter(needed).collect()
 }
 
-/// The place that is most like the wanted text, if any is.
+/// The place that is most similar to the wanted text, if one is similar enough.
 fn similar_place(file: &[&str], old: &str) -> Option<Range<usize>> {
     let wanted: Vec<&str> = old.lines().collect();
     let mut starts = anchored(file, &wanted);
@@ -361,11 +359,11 @@ fn similar_place(file: &[&str], old: &str) -> Option<Range<usize>> {
     let places = starts.into_iter().map(|start| start..(start + wanted.len()).min(file.len()));
     let rated = places.map(|place| (ratio(&file[place.clone()], &wanted), place));
     let best = rated.max_by(|(one, _), (other, _)| one.total_cmp(other));
-    best.filter(|(ratio, _)| *ratio >= LEAST_RATIO).map(|(_, place)| place)
+    best.filter(|(ratio, _)| *ratio >= MIN_RATIO).map(|(_, place)| place)
 }
 
-/// Where the wanted text would begin if a line of it stood where the file has the same line. Each
-/// such line votes with its length, divided by how often it occurs.
+/// Where the wanted text would begin, by the lines that it has in common with the file. Each such line votes with its
+/// length, divided by how often it occurs.
 fn anchored(file: &[&str], wanted: &[&str]) -> Vec<usize> {
     let mut looked_up: HashMap<&str, Vec<usize>> = HashMap::new();
     for (index, line) in wanted.iter().enumerate().take(LOOKED_UP_LINES) {
@@ -391,7 +389,7 @@ fn anchored(file: &[&str], wanted: &[&str]) -> Vec<usize> {
     most(votes.into_iter())
 }
 
-/// Where the wanted text would begin if its longest line stood where most of that line's words do.
+/// Where the wanted text would begin, by the lines that share most words with its longest line.
 fn sharing_words(file: &[&str], wanted: &[&str]) -> Vec<usize> {
     let longest = wanted.iter().enumerate().max_by_key(|(_, line)| line.trim().len());
     let Some((index, line)) = longest else { return Vec::new() };
@@ -463,14 +461,14 @@ fn describe(
     let raw = raw(body, place);
     let kinds = differences(&raw, old);
     let same = fold(&raw, &Difference::ALL).contains(&fold(old, &Difference::ALL));
-    // Who looks for whole lines does not find a text that is a part of one.
+    // A caller that looks for whole lines does not find a part of one.
     let is_part = with_plain_endings(&raw).contains(old);
     let how = match kinds.as_slice() {
         _ if !same => "in its characters".to_owned(),
         _ if is_part => "in the rest of its lines, which are compared whole".to_owned(),
         [] => "in white space".to_owned(),
         kinds => {
-            let words: Vec<&str> = kinds.iter().map(|kind| kind.words(&raw, old)).collect();
+            let words: Vec<&str> = kinds.iter().map(|kind| kind.description(&raw, old)).collect();
             format!("in {}", words.join("; in "))
         }
     };
@@ -496,8 +494,8 @@ fn line_range(place: &Range<usize>) -> String {
     }
 }
 
-/// The first line that is not the same, both ways, with what is invisible made visible. The first
-/// and the last line of the wanted text may be parts of lines, unless whole lines are looked for.
+/// The first line that differs, in both texts, with invisible characters escaped. The first and the last line of the
+/// wanted text may be parts of lines, unless whole lines are looked for.
 fn first_difference(raw: &str, start: usize, old: &str, whole_lines: bool) -> Option<String> {
     let wanted: Vec<&str> = old.split('\n').collect();
     let last = wanted.len() - 1;

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use yard_core::patch::{
-    Action, FilePatch, Form, Hunk, HunkLine, Patch, Sign, Stated, Transfer, check, parse,
+    Action, FilePatch, Hunk, HunkLine, Patch, PatchForm, Sign, Stated, Transfer, check, parse,
 };
 
 use super::support::properties::patch as exercise;
@@ -127,17 +127,17 @@ fn unified_file() -> impl Strategy<Value = FilePatch> {
         old_mode,
         new_mode,
         transfer: [None, Some(Transfer::Rename), Some(Transfer::Copy)][transfer],
-        ..section(Form::Unified, Action::Update)
+        ..section(PatchForm::Unified, Action::Update)
     });
     let add = (unified_hunk(&[Sign::Add]), mode()).prop_map(|(hunk, new_mode)| FilePatch {
         hunks: vec![hunk],
         new_mode,
-        ..section(Form::Unified, Action::Add)
+        ..section(PatchForm::Unified, Action::Add)
     });
     let delete = (unified_hunk(&[Sign::Remove]), mode()).prop_map(|(hunk, old_mode)| FilePatch {
         hunks: vec![hunk],
         old_mode,
-        ..section(Form::Unified, Action::Delete)
+        ..section(PatchForm::Unified, Action::Delete)
     });
     prop_oneof![update, add, delete]
 }
@@ -155,17 +155,17 @@ fn freeform_file() -> impl Strategy<Value = FilePatch> {
     let update = update.prop_map(|(hunks, moved)| FilePatch {
         hunks,
         transfer: moved.then_some(Transfer::Rename),
-        ..section(Form::Freeform, Action::Update)
+        ..section(PatchForm::Freeform, Action::Update)
     });
     let add = lines(&[Sign::Add]).prop_map(|lines| FilePatch {
         hunks: vec![Hunk { lines, ..Hunk::default() }],
-        ..section(Form::Freeform, Action::Add)
+        ..section(PatchForm::Freeform, Action::Add)
     });
-    let delete = Just(section(Form::Freeform, Action::Delete));
+    let delete = Just(section(PatchForm::Freeform, Action::Delete));
     prop_oneof![update, add, delete]
 }
 
-fn section(form: Form, action: Action) -> FilePatch {
+fn section(form: PatchForm, action: Action) -> FilePatch {
     FilePatch {
         form,
         line: 0,
@@ -188,7 +188,7 @@ fn named((files, names): (Vec<FilePatch>, Vec<String>)) -> Patch {
         file.old_path = old.clone().filter(|_| file.action != Action::Add);
         let new = if file.transfer.is_some() { new } else { old };
         file.new_path = new.filter(|_| file.action != Action::Delete);
-        if file.form == Form::Freeform {
+        if file.form == PatchForm::Freeform {
             let simple = |path: String| path.replace(['\n', '\t'], "_");
             file.old_path = file.old_path.map(simple);
             file.new_path = file.new_path.map(simple);

@@ -1,6 +1,6 @@
 //! The Begin/End Patch envelope: every form that is accepted, every one that is refused.
 
-use yard_core::patch::{Action, Form, Sign, Transfer, parse};
+use yard_core::patch::{Action, PatchForm, Sign, Transfer, parse};
 
 use super::{one, refused};
 
@@ -24,7 +24,7 @@ const EXAMPLE: &str = "*** Begin Patch
 fn x3_the_envelope_is_read() {
     let patch = parse(EXAMPLE).unwrap();
     let [new, app, old] = patch.files.as_slice() else { panic!("{patch:?}") };
-    assert!(patch.files.iter().all(|file| file.form == Form::Freeform));
+    assert!(patch.files.iter().all(|file| file.form == PatchForm::Freeform));
     assert_eq!((new.action, new.line), (Action::Add, 2));
     assert_eq!((new.old_path.as_deref(), new.new_path.as_deref()), (None, Some("docs/new.md")));
     assert_eq!(new.hunks[0].new_lines().collect::<Vec<_>>(), ["first line", "second line"]);

@@ -1,6 +1,6 @@
 //! Where hunks land, what becomes of the bytes around them, and what a refusal says.
 
-use yard_core::patch::{Landed, Pass, apply, apply_all, parse};
+use yard_core::patch::{AppliedHunk, Pass, apply, apply_all, parse};
 use yard_core::{FaultCode, Subject};
 
 use super::{applied, one, text_of};
@@ -17,7 +17,7 @@ fn diff(body: &str) -> String {
 fn lands(before: &str, patch: &str, after: &str, line: u64, pass: Pass) {
     let done = applied(before, patch).unwrap_or_else(|fault| panic!("{fault}\n{patch}"));
     assert_eq!(text_of(&done), after, "{patch}");
-    assert_eq!(done.hunks, [Landed { line, pass }], "{patch}");
+    assert_eq!(done.hunks, [AppliedHunk { line, pass }], "{patch}");
 }
 
 fn fails(before: &str, patch: &str, code: FaultCode, words: &[&str]) {
@@ -47,7 +47,7 @@ fn x3_after_a_drift_two_claims_are_none() {
     let two = diff("@@ -1 +1 @@\n-first\n+FIRST\n@@ -3 +3 @@\n-x\n+y\n");
     let one_place = applied("0\nfirst\nx\n1\n", &two).unwrap();
     assert_eq!(text_of(&one_place), "0\nFIRST\ny\n1\n");
-    assert_eq!(one_place.hunks[1], Landed { line: 3, pass: Pass::Stated });
+    assert_eq!(one_place.hunks[1], AppliedHunk { line: 3, pass: Pass::Stated });
     let both = ["at lines 3 and 4"];
     fails("0\nfirst\nx\nx\n", &two, FaultCode::TextNotUnique, &both);
     let unanchored = diff("@@ -1 +1 @@\n-first\n+FIRST\n@@ -2,0 +3 @@\n+y\n");

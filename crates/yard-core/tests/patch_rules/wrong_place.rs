@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use yard_core::patch::{FilePatch, Form, HunkLine, Pass, Sign, apply};
+use yard_core::patch::{FilePatch, HunkLine, Pass, PatchForm, Sign, apply};
 
 use super::support::{Dice, cases};
 use super::{one, text_of};
@@ -168,7 +168,7 @@ fn x3_nothing_lands_at_a_place_that_is_not_named_uniquely() {
             }
             (pass, None) => {
                 // Only an envelope's blank ends may be left out at a looser pass.
-                assert_eq!(file.form, Form::Freeform, "{story}");
+                assert_eq!(file.form, PatchForm::Freeform, "{story}");
                 part = without_blank_ends(&file);
                 assert_eq!(find(&old(&file, &part)), Some((pass, vec![landed.line])), "{story}");
             }

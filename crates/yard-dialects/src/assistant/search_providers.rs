@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use yard_core::{Fault, FaultCode, Result};
-use yard_gate::{Method, Request, Response, SearchHit, SearchProvider, Target};
+use yard_gate::{Method, SearchHit, SearchProvider, Target, WebRequest, WebResponse};
 
 /// Longest title and snippet of a result that are shown.
 const TITLE_CHARS: usize = 300;
@@ -70,7 +70,7 @@ impl SearchProvider for Configured {
         &self.base
     }
 
-    fn request(&self, query: &str, count: usize, wall: Duration) -> Result<Request> {
+    fn request(&self, query: &str, count: usize, wall: Duration) -> Result<WebRequest> {
         let key = self.key.clone().unwrap_or_default();
         let mut headers = vec![("Accept".to_owned(), "application/json".to_owned())];
         let base = self.base.as_str().trim_end_matches('/');
@@ -90,10 +90,10 @@ impl SearchProvider for Configured {
             }
         };
         let method = if body.is_some() { Method::Post } else { Method::Get };
-        Ok(Request { target: Target::parse(&target)?, method, headers, body, wall })
+        Ok(WebRequest { target: Target::parse(&target)?, method, headers, body, wall })
     }
 
-    fn hits(&self, response: &Response, count: usize) -> Result<Vec<SearchHit>> {
+    fn hits(&self, response: &WebResponse, count: usize) -> Result<Vec<SearchHit>> {
         let place = self.base.place();
         if response.status != 200 {
             let advice = self.advice(response.status);

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use yard_core::{Fault, FaultCode};
-use yard_gate::{FetchedPage, Method, Request, Shape, Target};
+use yard_gate::{FetchedPage, Method, Request, StagedAttributes, Target};
 
 use crate::stop::completed;
 use crate::tool::{Context, Hints, Stop, Tool, Work};
@@ -93,8 +93,8 @@ impl Tool for WebFetch {
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let (offset, url) = (args.offset, args.url.clone());
         let shape = match args.format {
-            Format::Markdown => Shape::Markdown,
-            Format::Html => Shape::Source,
+            Format::Markdown => PageFormat::Markdown,
+            Format::Html => PageFormat::Source,
         };
         let request = request(args, context)?;
         let fetched = context.attempt.fetch(request, shape);
@@ -108,7 +108,7 @@ fn request(args: Args, context: &Context<'_>) -> Result<Request, Stop> {
         return Err(Stop::argument("body", "a GET sends none; send it with `method: \"POST\"`"));
     }
     let target = Target::parse(&args.url);
-    Ok(Request {
+    Ok(WebRequest {
         target: target.map_err(|fault| Stop::argument("url", fault.message()))?,
         method: match args.method {
             HttpMethod::Get => Method::Get,

@@ -1,5 +1,5 @@
-//! Whole files that are kept as versions. What is kept is durable when a function returns, unless its
-//! name says otherwise.
+//! Kept files: whole files that hold the contents of versions. A new name is durable when a function returns, unless
+//! the function's name says otherwise.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -9,24 +9,24 @@ use rustix::fs::AtFlags;
 use rustix::io::Errno;
 use yard_core::{Result, WsPath};
 
-use super::{Displaced, Shape, Stage, Staged};
-use crate::beneath::Disk;
+use super::{Displaced, Stage, Staged, StagedAttributes};
+use crate::disk::Disk;
 use crate::faults::write_fault;
 use crate::folders::{names_in, open_existing, open_file};
 
 impl Stage {
-    /// The names of all kept files; none where they cannot be listed.
+    /// The names of all kept files; none if they cannot be listed.
     pub fn kept_names(&self) -> Vec<String> {
         names_in(&self.kept).unwrap_or_default()
     }
 
-    /// Keeps a displaced file as the version itself, under `name`; durable when this returns.
+    /// Makes a displaced file the kept file `name`; durable when this returns.
     pub fn keep(&self, displaced: &Displaced, name: &str) -> std::result::Result<(), Errno> {
         rustix::fs::renameat(&self.folder, &displaced.name, &self.kept, name)?;
         self.flush_kept()
     }
 
-    /// Whether a kept file is there.
+    /// Whether a kept file exists.
     pub fn has_kept(&self, name: &str) -> bool {
         rustix::fs::statat(&self.kept, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
@@ -36,18 +36,18 @@ impl Stage {
         self.spares.load(Ordering::Relaxed)
     }
 
-    /// Notes that there are new kept files that may be removed to make space.
+    /// Records that there are new kept files that may be removed to make space.
     pub fn note_spares(&self) {
         self.spares.store(true, Ordering::Relaxed);
         self.new_spares.store(true, Ordering::Relaxed);
     }
 
-    /// Whether there are new ones since this was last called.
+    /// Whether there are new files that may be removed since the last call of this function.
     pub fn take_new_spares(&self) -> bool {
         self.new_spares.swap(false, Ordering::Relaxed)
     }
 
-    /// How much space a kept file takes that no other name shares; `None` if it is not there.
+    /// How much space removing a kept file would free; `None` if it does not exist.
     pub fn kept_alone(&self, name: &str) -> Option<u64> {
         let raw = rustix::fs::statat(&self.kept, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         let size = u64::try_from(raw.st_size).unwrap_or(0);
@@ -56,14 +56,14 @@ impl Stage {
 
     /// Removes kept files for good.
     pub fn remove_kept(&self, names: &[String]) -> Result<()> {
-        let fault = |errno| write_fault(errno, &WsPath::root());
+        let to_fault = |errno| write_fault(errno, &WsPath::root());
         for name in names {
             match rustix::fs::unlinkat(&self.kept, name, AtFlags::empty()) {
                 Ok(()) | Err(Errno::NOENT) => {}
-                Err(errno) => return Err(fault(errno)),
+                Err(errno) => return Err(to_fault(errno)),
             }
         }
-        self.flush_kept().map_err(fault)
+        self.flush_kept().map_err(to_fault)
     }
 
     /// Makes the names of kept files durable.
@@ -76,12 +76,12 @@ impl Stage {
         open_file(&self.kept, name)
     }
 
-    /// A copy of a kept file, staged to be put in its place.
+    /// Stages a copy of a kept file.
     pub fn copy_of_kept(
         self: &Arc<Self>,
         disk: &Disk,
         name: &str,
-        shape: &Shape,
+        shape: &StagedAttributes,
         path: &WsPath,
     ) -> Result<Staged> {
         let source = self.open_kept(name).map_err(|errno| write_fault(errno, path))?;
@@ -105,7 +105,7 @@ impl Staged {
     }
 }
 
-/// A kept file whose step is not recorded yet. Dropped before it is known to stay, it is removed.
+/// A kept file whose step is not recorded yet. Dropping it removes the file, unless [`NewlyKept::stays`] was called.
 pub struct NewlyKept {
     stage: Arc<Stage>,
     name: String,
@@ -113,12 +113,12 @@ pub struct NewlyKept {
 }
 
 impl NewlyKept {
-    /// Its step is about to be recorded, or may be already.
+    /// The file stays: its step is about to be recorded, or may be recorded already.
     pub fn stays(&mut self) {
         self.stays = true;
     }
 
-    /// Its step was not recorded.
+    /// The file is removed when this is dropped, because its step was not recorded.
     pub fn goes(&mut self) {
         self.stays = false;
     }

@@ -1,5 +1,5 @@
-//! Puts staged files in their places, and takes files out of theirs. Two files change places in one
-//! rename, so that there is no moment without a file and a save that comes in between is not lost.
+//! Puts staged files in place, and displaces files. One rename exchanges two files, so that the path is never without
+//! a file and a save that happens in between is not lost.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -9,24 +9,23 @@ use yard_core::{Call, ContentHash, FileId, FileKind, Result, StepId, WsPath};
 use yard_store::Signature;
 
 use super::{Stage, Staged};
-use crate::beneath::{Disk, DiskCall};
 use crate::content::{hash_all, read_all};
+use crate::disk::{Disk, DiskCall};
 use crate::faults::{is_folder, special, write_fault};
 use crate::folders::{exchange, open_file, rename_new};
 use crate::stat::{EntryKind, EntryStat};
 
 /// Larger files are hashed in pieces.
-const WHOLE: u64 = 1 << 20;
+const MAX_LOADED_BYTES: u64 = 1 << 20;
 
-/// How the name of a file ends that takes another's place, or was taken out of its own.
+/// The end of the name of a file that replaces another one, or was displaced.
 pub(super) const SWAPPED: &str = ".swap";
 
-/// An entry that was taken out of its place. It is compared with what was expected there, and then
-/// removed or kept.
+/// A displaced entry. It is compared with the entry that the plan expected, and then removed or stored.
 pub struct Displaced {
     /// Its name in the staging folder.
     pub name: String,
-    /// How it looks.
+    /// Its metadata.
     pub stat: EntryStat,
 }
 
@@ -47,8 +46,8 @@ impl Displaced {
 }
 
 impl Stage {
-    /// Puts a staged file at a path that is expected to be free. If it is not, the two entries change places
-    /// and the other one is returned.
+    /// Puts a staged file at a path that is expected to be free. If it is not, the two entries are exchanged, and the
+    /// displaced one is returned.
     pub fn place_new(
         &self,
         disk: &Disk,
@@ -56,23 +55,23 @@ impl Stage {
         path: &WsPath,
         file: FileId,
     ) -> Result<Option<Displaced>> {
-        let fault = |errno| write_fault(errno, path);
-        disk.probe(DiskCall::Place).map_err(fault)?;
-        let (parent, name) = disk.parent_of(path).map_err(fault)?;
+        let to_fault = |errno| write_fault(errno, path);
+        disk.probe(DiskCall::Place).map_err(to_fault)?;
+        let (parent, name) = disk.parent_of(path).map_err(to_fault)?;
         match rename_new(&self.folder, &staged.name, &parent, name.as_bytes()) {
             Ok(()) => {
                 staged.placed = true;
                 Ok(None)
             }
             Err(Errno::EXIST) => self.place_over(disk, staged, path, file).map(Some),
-            Err(errno) => Err(fault(errno)),
+            Err(errno) => Err(to_fault(errno)),
         }
     }
 
-    /// Puts a staged file in the place of another.
+    /// Replaces a file by a staged one.
     ///
-    /// The staged file has, or now gets, a name that says which file it replaces: an entry that a crash
-    /// leaves under such a name may be a person's save, and recovery looks at it before it is removed.
+    /// The staged file has, or now gets, a name that says which file it replaces: after a crash, an entry under such a
+    /// name may be a person's save, and recovery checks it before it is removed.
     pub fn place_over(
         &self,
         disk: &Disk,
@@ -80,13 +79,14 @@ impl Stage {
         path: &WsPath,
         file: FileId,
     ) -> Result<Displaced> {
-        let fault = |errno| write_fault(errno, path);
-        disk.probe(DiskCall::Place).map_err(fault)?;
-        let (parent, name) = disk.parent_of(path).map_err(fault)?;
+        let to_fault = |errno| write_fault(errno, path);
+        disk.probe(DiskCall::Place).map_err(to_fault)?;
+        let (parent, name) = disk.parent_of(path).map_err(to_fault)?;
         let name = name.as_bytes();
         if !staged.name.ends_with(SWAPPED) {
             let swap = self.swap_name(file, None);
-            rustix::fs::renameat(&self.folder, &staged.name, &self.folder, &swap).map_err(fault)?;
+            rustix::fs::renameat(&self.folder, &staged.name, &self.folder, &swap)
+                .map_err(to_fault)?;
             staged.name = swap;
         }
         match exchange(&self.folder, &staged.name, &parent, name) {
@@ -94,21 +94,21 @@ impl Stage {
             Err(Errno::INVAL | Errno::NOSYS) => {
                 return self.place_in_two(staged, parent.as_fd(), name, path, file);
             }
-            Err(errno) => return Err(fault(errno)),
+            Err(errno) => return Err(to_fault(errno)),
         }
         let stat = match self.stat(&staged.name) {
             Ok(stat) => stat,
-            // Without its stat the displaced entry cannot be compared, so it goes back: a failure means that
-            // nothing happened.
+            // Without metadata the displaced entry cannot be compared, so the exchange is reverted: after a failure
+            // nothing has changed.
             Err(errno) => {
                 let back = exchange(&self.folder, &staged.name, &parent, name);
                 staged.placed = back.is_err();
-                return Err(fault(errno));
+                return Err(to_fault(errno));
             }
         };
         if !(stat.is(FileKind::File) || stat.is(FileKind::Link)) {
-            // A folder or a special file appeared there meanwhile: it goes back.
-            exchange(&self.folder, &staged.name, &parent, name).map_err(fault)?;
+            // A folder or a special file appeared there meanwhile: the exchange is reverted.
+            exchange(&self.folder, &staged.name, &parent, name).map_err(to_fault)?;
             return Err(match stat.kind {
                 EntryKind::Special(what) => special(path, what),
                 EntryKind::Known(_) => is_folder(path),
@@ -127,33 +127,33 @@ impl Stage {
         path: &WsPath,
         file: FileId,
     ) -> Result<Displaced> {
-        let fault = |errno| write_fault(errno, path);
+        let to_fault = |errno| write_fault(errno, path);
         let aside = self.swap_name(file, None);
-        rustix::fs::renameat(parent, name, &self.folder, &aside).map_err(fault)?;
+        rustix::fs::renameat(parent, name, &self.folder, &aside).map_err(to_fault)?;
         let placed = rename_new(&self.folder, &staged.name, parent, name);
         if let Err(errno) = placed {
-            // It goes back, unless its place was taken meanwhile: then the next recovery keeps it.
+            // The file goes back, unless another one is at its path by now: then the next recovery stores it.
             let _ = rename_new(&self.folder, &aside, parent, name);
-            return Err(fault(errno));
+            return Err(to_fault(errno));
         }
         staged.placed = true;
-        let stat = self.stat(&aside).map_err(fault)?;
+        let stat = self.stat(&aside).map_err(to_fault)?;
         Ok(Displaced { name: aside, stat })
     }
 
-    /// Takes a file or link out of its place.
+    /// Moves a file or link from its path to the staging folder.
     pub fn displace(&self, disk: &Disk, path: &WsPath, file: FileId) -> Result<Displaced> {
-        let fault = |errno| write_fault(errno, path);
-        disk.probe(DiskCall::Displace).map_err(fault)?;
-        let (parent, name) = disk.parent_of(path).map_err(fault)?;
+        let to_fault = |errno| write_fault(errno, path);
+        disk.probe(DiskCall::Displace).map_err(to_fault)?;
+        let (parent, name) = disk.parent_of(path).map_err(to_fault)?;
         let aside = self.swap_name(file, None);
-        rename_new(&parent, name.as_bytes(), &self.folder, &aside).map_err(fault)?;
+        rename_new(&parent, name.as_bytes(), &self.folder, &aside).map_err(to_fault)?;
         match self.stat(&aside) {
             Ok(stat) => Ok(Displaced { name: aside, stat }),
-            // As in `place_over`: a failure means that nothing happened.
+            // As in `place_over`: after a failure nothing has changed.
             Err(errno) => {
                 let _ = rename_new(&self.folder, &aside, &parent, name.as_bytes());
-                Err(fault(errno))
+                Err(to_fault(errno))
             }
         }
     }
@@ -167,20 +167,20 @@ impl Stage {
             .collect()
     }
 
-    /// Puts a displaced file back in its place, when the rest of its step failed; whether that was still
+    /// Moves a displaced file back to its path, after the rest of its step failed; returns whether the path was still
     /// free.
     pub fn put_back(&self, disk: &Disk, displaced: &Displaced, path: &WsPath) -> Result<bool> {
-        let fault = |errno| write_fault(errno, path);
-        let (parent, name) = disk.parent_of(path).map_err(fault)?;
+        let to_fault = |errno| write_fault(errno, path);
+        let (parent, name) = disk.parent_of(path).map_err(to_fault)?;
         match rename_new(&self.folder, &displaced.name, &parent, name.as_bytes()) {
             Ok(()) => Ok(true),
             Err(Errno::EXIST) => Ok(false),
-            Err(errno) => Err(fault(errno)),
+            Err(errno) => Err(to_fault(errno)),
         }
     }
 
-    /// Lets a displaced file and the one that replaced it change places again; whether that one, which is
-    /// then removed, was still there. If it is another file by now, such as a person's save, that stays.
+    /// Exchanges a displaced file again with the one that replaced it, and removes that one; returns whether it was
+    /// still there. If another file is at the path by now, such as a person's save, that file stays.
     pub fn swap_back(
         &self,
         disk: &Disk,
@@ -188,45 +188,45 @@ impl Stage {
         path: &WsPath,
         placed: u64,
     ) -> Result<bool> {
-        let fault = |errno| write_fault(errno, path);
-        let (parent, name) = disk.parent_of(path).map_err(fault)?;
+        let to_fault = |errno| write_fault(errno, path);
+        let (parent, name) = disk.parent_of(path).map_err(to_fault)?;
         let (from, to) = (displaced.name.as_str(), name.as_bytes());
         let swap = || exchange(&self.folder, from, &parent, to);
         match swap() {
             Ok(()) => {}
-            // Without an exchange, our file cannot be told from a save of the last few microseconds.
+            // Without an exchange, a save of the last few microseconds cannot be detected.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 let replaced = rustix::fs::renameat(&self.folder, from, &parent, to);
-                return replaced.map(|()| true).map_err(fault);
+                return replaced.map(|()| true).map_err(to_fault);
             }
             Err(Errno::NOENT) => return self.put_back(disk, displaced, path),
-            Err(errno) => return Err(fault(errno)),
+            Err(errno) => return Err(to_fault(errno)),
         }
-        if self.stat(&displaced.name).map_err(fault)?.signature.inode == placed {
+        if self.stat(&displaced.name).map_err(to_fault)?.signature.inode == placed {
             self.discard(displaced);
             return Ok(true);
         }
-        swap().map(|()| false).map_err(fault)
+        swap().map(|()| false).map_err(to_fault)
     }
 
     /// The bytes of a displaced file or the target of a displaced link.
     pub fn displaced_bytes(&self, displaced: &Displaced, path: &WsPath) -> Result<Vec<u8>> {
-        let fault = |errno| write_fault(errno, path);
+        let to_fault = |errno| write_fault(errno, path);
         if displaced.stat.is(FileKind::Link) {
             let target = rustix::fs::readlinkat(&self.folder, &displaced.name, Vec::new());
-            return target.map(|target| target.into_bytes()).map_err(fault);
+            return target.map(|target| target.into_bytes()).map_err(to_fault);
         }
-        let mut file = open_file(&self.folder, &displaced.name).map_err(fault)?;
+        let mut file = open_file(&self.folder, &displaced.name).map_err(to_fault)?;
         read_all(&mut file, displaced.stat.size(), path)
     }
 
-    /// Its hash, however large it is.
+    /// The hash of a displaced entry of any size.
     pub fn displaced_hash(&self, displaced: &Displaced, call: &Call) -> Result<ContentHash> {
         let path = WsPath::root();
         if displaced.stat.is(FileKind::Link) {
             return self.displaced_bytes(displaced, &path).map(|target| ContentHash::of(&target));
         }
-        if displaced.stat.size() <= WHOLE {
+        if displaced.stat.size() <= MAX_LOADED_BYTES {
             return self.displaced_bytes(displaced, &path).map(|bytes| ContentHash::of(&bytes));
         }
         let file = open_file(&self.folder, &displaced.name);
@@ -239,15 +239,15 @@ impl Stage {
         let _ = rustix::fs::unlinkat(&self.folder, &displaced.name, AtFlags::empty());
     }
 
-    /// Removes displaced entries of these files that are still here.
+    /// Removes the displaced entries of these files that are still in the staging folder.
     pub fn discard_displaced(&self, files: &[FileId]) {
         let theirs = |displaced: &Displaced| displaced.file().is_some_and(|id| files.contains(&id));
         self.leftovers().iter().filter(|left| theirs(left)).for_each(|left| self.discard(left));
     }
 }
 
-/// Whether what was displaced is what the plan expected, as far as metadata can tell: a rename changes
-/// the change time, so that one is left out.
+/// Whether a displaced entry is the one that the plan expected, by its metadata without the change time, which a rename
+/// changes.
 pub fn looks_like(expected: &Signature, found: &Signature) -> bool {
     (expected.size, expected.mtime, expected.inode) == (found.size, found.mtime, found.inode)
 }

@@ -8,7 +8,7 @@
 
 use yard_core::{ApprovalId, Call, Fault, FaultCode, ProcessId, Result};
 use yard_kernel::store_fault;
-use yard_store::{Approval, ApprovalFilter, ApprovalStatus, Request, StoreError};
+use yard_store::{Approval, ApprovalFilter, ApprovalRequest, ApprovalStatus, StoreError};
 
 use super::Approvals;
 use crate::{OpenWorkspace, Session, Waiter};
@@ -135,7 +135,7 @@ impl Session {
         &self,
         call: &Call,
         same_asker: &ApprovalFilter,
-        request: &Request,
+        request: &ApprovalRequest,
     ) -> Result<Option<ApprovalId>> {
         if request.run.is_some() {
             // The command has run again, so that its changes are another request.

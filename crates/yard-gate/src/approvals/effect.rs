@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use yard_core::{ContentHash, Dial, Effect, EffectKind, FileType, PathEffect, WsPath};
-use yard_store::{Approval, Request};
+use yard_store::{Approval, ApprovalRequest};
 
 /// How many paths a request names.
 const MAX_PATHS: usize = 5_000;
@@ -67,7 +67,7 @@ impl StoredEffect {
         }
     }
 
-    fn read(request: &Request) -> Self {
+    fn read(request: &ApprovalRequest) -> Self {
         let none = Self { paths: Vec::new(), more: 0, dials: Vec::new() };
         serde_json::from_str(&request.effect).unwrap_or(none)
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use yard_core::{ApprovalId, ChatId, Effect, Fault, FaultCode, Result};
 use yard_kernel::{Proposal, store_fault};
 use yard_store::{
-    ApprovalFilter, ApprovalStatus, NewApproval, Request, StepSideEffect, StoreError,
+    ApprovalFilter, ApprovalRequest, ApprovalStatus, NewApproval, StepSideEffect, StoreError,
 };
 
 use super::{Admission, Attempt, Pending, Repeatable};
@@ -143,7 +143,11 @@ impl Attempt<'_> {
     }
 
     /// Writes a request into the store.
-    pub(crate) fn make_request(&self, chat: ChatId, request: Request) -> Result<ApprovalId> {
+    pub(crate) fn make_request(
+        &self,
+        chat: ChatId,
+        request: ApprovalRequest,
+    ) -> Result<ApprovalId> {
         let (call, actor) = (self.call, self.session.actor().name());
         let id = ApprovalId::new(call.world());
         let detail = format!("{}.{} approval {id}", self.origin.toolset, self.origin.tool);
@@ -170,8 +174,13 @@ impl Attempt<'_> {
         }
     }
 
-    fn request_of(&self, repeatable: &Repeatable, reason: String, planned: Planned<'_>) -> Request {
-        Request {
+    fn request_of(
+        &self,
+        repeatable: &Repeatable,
+        reason: String,
+        planned: Planned<'_>,
+    ) -> ApprovalRequest {
+        ApprovalRequest {
             toolset: self.origin.toolset.to_owned(),
             tool: self.origin.tool.to_owned(),
             args: repeatable.args.to_string(),

@@ -2,7 +2,7 @@
 //! and plan mode. Nothing here asks a person, and nothing here changes anything.
 
 use yard_core::op::{Land, Operation as _};
-use yard_core::{Effect, Result, Whose};
+use yard_core::{ChatScope, Effect, Result};
 use yard_kernel::{Execute, Proposal};
 use yard_store::Mode;
 
@@ -24,8 +24,8 @@ impl Attempt<'_> {
             return Ok(());
         }
         let whose = match chat.get(session)? {
-            Some(chat) => Whose { chat: Some(chat.id), default_of: chat.default_of.clone() },
-            None => Whose { chat: None, default_of: Some(session.actor().name()) },
+            Some(chat) => ChatScope { chat: Some(chat.id), default_of: chat.default_of.clone() },
+            None => ChatScope { chat: None, default_of: Some(session.actor().name()) },
         };
         open.workspace.classify_effects(proposal, &whose, O::IS_EDIT, self.call)?;
         if session.actor().is_person() && O::VERB != Land::VERB {

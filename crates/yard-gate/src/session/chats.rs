@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex};
 use serde_json::Value;
 use yard_core::{Call, ChatId, Fault, FaultCode, Result};
 use yard_kernel::store_fault;
-use yard_store::{ApprovalFilter, ApprovalStatus, Chat, Mode, NewChat, Turn, TurnKind};
+use yard_store::{
+    ApprovalFilter, ApprovalStatus, Chat, Mode, NewChat, QuestionFilter, Turn, TurnKind,
+};
 
 use super::Session;
 use crate::lock::lock;
@@ -195,6 +197,15 @@ impl Chats<'_> {
                 );
                 return Err(Fault::new(FaultCode::Exists, message));
             }
+        }
+        let filter = QuestionFilter { answered: Some(false), asked_by: None, chat: Some(id) };
+        let waiting = session.open().desk.questions(&filter, None, 1).map_err(store_fault)?;
+        if let Some(question) = waiting.first() {
+            let message = format!(
+                "the question {} of this chat waits for an answer: answer it before the chat is deleted",
+                question.id
+            );
+            return Err(Fault::new(FaultCode::Exists, message));
         }
         session.open().stop_terminals_of(id);
         let audit = session.audit_entry(call, "remove chat", format!("chat {id}"));

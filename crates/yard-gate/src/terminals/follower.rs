@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use yard_core::Call;
 use yard_kernel::WriteMode;
-use yard_sandbox::Patience;
+use yard_sandbox::Deadline;
 
 use crate::lock::lock;
 use crate::open::OpenTerminal;
@@ -63,15 +63,15 @@ impl Follower {
     pub(super) fn follow(&self) {
         let _settling = SettleOnDrop(&self.terminal);
         let terminal = &self.terminal.terminal;
-        let (mut moved, mut recorded, mut idle) = (0, 0, Patience::of(self.idle));
-        let (mut rest, mut silent) = (Patience::of(Duration::ZERO), Patience::of(SILENT_INTERVAL));
+        let (mut moved, mut recorded, mut idle) = (0, 0, Deadline::of(self.idle));
+        let (mut rest, mut silent) = (Deadline::of(Duration::ZERO), Deadline::of(SILENT_INTERVAL));
         loop {
             let nudged = terminal.wait_for_wake(CHECK_INTERVAL);
             if !terminal.runs() {
                 break;
             }
             if moved != terminal.activity() {
-                (moved, idle) = (terminal.activity(), Patience::of(self.idle));
+                (moved, idle) = (terminal.activity(), Deadline::of(self.idle));
             } else if idle.left().is_zero() {
                 terminal.stop();
             }
@@ -83,8 +83,8 @@ impl Follower {
                 let begun = self.now();
                 self.record();
                 let cost = self.now().saturating_sub(begun).clamp(0, MAX_COST_MILLIS);
-                rest = Patience::of(Duration::from_millis(cost.unsigned_abs()) * MAX_TIME_SHARE);
-                silent = Patience::of(SILENT_INTERVAL);
+                rest = Deadline::of(Duration::from_millis(cost.unsigned_abs()) * MAX_TIME_SHARE);
+                silent = Deadline::of(SILENT_INTERVAL);
             }
         }
         let (one, open) = (&self.terminal, self.session.open());

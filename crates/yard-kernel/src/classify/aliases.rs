@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use yard_core::{Effect, PathEffect, WsPath};
-use yard_disk::Spot;
+use yard_disk::ResolvedPath;
 
 use crate::workspace::Workspace;
 
@@ -24,9 +24,9 @@ pub(super) fn add<'n>(
 /// The resolved path, with and without following a link at its end. Empty if the path has no link.
 fn resolved_paths(workspace: &Workspace, name: &WsPath) -> Vec<WsPath> {
     let resolved = [true, false].map(|follow| match workspace.disk.locate(name, follow) {
-        Ok(Spot::Present { path, .. } | Spot::Missing { path }) => Some(path),
+        Ok(ResolvedPath::Present { path, .. } | ResolvedPath::Missing { path }) => Some(path),
         // An operation that uses a path which leads outside or nowhere is refused.
-        Ok(Spot::Blocked { .. }) | Err(_) => None,
+        Ok(ResolvedPath::Blocked { .. }) | Err(_) => None,
     });
     let mut paths: Vec<WsPath> =
         resolved.into_iter().flatten().filter(|real| real != name).collect();

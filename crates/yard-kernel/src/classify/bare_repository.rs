@@ -1,7 +1,7 @@
 //! Bare repositories: folders that git takes for repositories although they are not named `.git`. Git obeys their
 //! configuration and their hooks.
 
-use yard_core::git::{self, Part};
+use yard_core::git::{self, GitFileKind};
 use yard_core::{EffectKind, FileKind, Name, Result, WsPath};
 use yard_store::NewChange;
 
@@ -29,10 +29,10 @@ impl EffectClassifier<'_> {
             let Some(first) = inside.first().map(Name::as_bytes) else { continue };
             let part = git::part_in(&inside);
             let makes = git::makes_repository(first) && one.kind != EffectKind::Remove;
-            if part != Part::Obeyed && !makes || !self.looks_like_repository(&folder)? {
+            if part != GitFileKind::Executed && !makes || !self.looks_like_repository(&folder)? {
                 continue;
             }
-            let obeyed = part == Part::Obeyed
+            let obeyed = part == GitFileKind::Executed
                 && part.decides(one.kind, is_folder)
                 && !self.is_initial(one.kind, &inside, change);
             if obeyed || makes && self.completes_repository(&folder, &inside)? {

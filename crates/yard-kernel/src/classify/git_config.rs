@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use yard_core::{Call, FileKind, Result, Signature, WsPath, git};
-use yard_disk::Spot;
+use yard_disk::ResolvedPath;
 
 use super::bare_repository::LARGEST_CONFIG;
 use super::{EffectClassifier, small_file};
@@ -123,11 +123,11 @@ impl Workspace {
             let (key, value) = split_at_line(entry);
             let Ok(key) = std::str::from_utf8(key) else { continue };
             for (place, base) in git::places_in(key, value) {
-                let from = if base == git::Base::File { &above } else { folder };
+                let from = if base == git::ConfigPathBase::File { &above } else { folder };
                 let Some(path) = self.inside(from, place) else { continue };
                 let is_file =
                     || matches!(self.disk.stat(&path), Ok(Some(stat)) if stat.is(FileKind::File));
-                if base != git::Base::Perhaps || is_file() {
+                if base != git::Base::WorktreeIfExists || is_file() {
                     self.add_target(&mut targets, path);
                 }
             }
@@ -140,7 +140,7 @@ impl Workspace {
         if path.is_root() {
             return;
         }
-        if let Ok(Spot::Present { path: real, .. } | Spot::Missing { path: real }) =
+        if let Ok(ResolvedPath::Present { path: real, .. } | ResolvedPath::Missing { path: real }) =
             self.disk.locate(&path, true)
             && real != path
         {

@@ -9,7 +9,7 @@ use crate::planner::{Large, NewContent, Planner};
 use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;
 use yard_core::FileKind;
-use yard_disk::{EntryKind, Spot, is_folder, not_found, special};
+use yard_disk::{EntryKind, ResolvedPath, is_folder, not_found, special};
 
 impl Execute for Edit {
     const IS_EDIT: bool = true;
@@ -20,7 +20,7 @@ impl Execute for Edit {
 
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Edited>> {
         let (path, seen) = match workspace.locate_to_change(&self.path, true)? {
-            Spot::Present { path, stat } => {
+            ResolvedPath::Present { path, stat } => {
                 match stat.kind {
                     EntryKind::Known(FileKind::Folder) => return Err(is_folder(&path)),
                     EntryKind::Special(what) => return Err(special(&path, what)),
@@ -29,7 +29,9 @@ impl Execute for Edit {
                 check_loadable(stat.size(), workspace.limits(), &path)?;
                 (path, stat)
             }
-            Spot::Missing { .. } | Spot::Blocked { .. } => return Err(not_found(&self.path)),
+            ResolvedPath::Missing { .. } | ResolvedPath::Blocked { .. } => {
+                return Err(not_found(&self.path));
+            }
         };
         let mut planner = Planner::new(workspace, call);
         let current = planner.current_as(&path, &seen, Large::Keep)?;

@@ -4,7 +4,7 @@ use yard_core::op::{History, HistoryAnswer, HistoryEntry, HistoryOf};
 use yard_core::{
     Call, Effect, EffectKind, Fault, FaultCode, FileId, Result, StepId, Subject, WsPath,
 };
-use yard_disk::Spot;
+use yard_disk::ResolvedPath;
 use yard_store::{Change, Node, Seq, StepRow};
 
 use crate::proposal::{Execute, Planned};
@@ -47,8 +47,8 @@ fn at_path(
     let Some(file) = last_at(workspace, path)? else {
         // A file that no step has touched yet has a history too: an empty one.
         return match workspace.disk.locate(path, false)? {
-            Spot::Present { .. } => Ok(Vec::new()),
-            Spot::Missing { .. } | Spot::Blocked { .. } => Err(no_history(path)),
+            ResolvedPath::Present { .. } => Ok(Vec::new()),
+            ResolvedPath::Missing { .. } | ResolvedPath::Blocked { .. } => Err(no_history(path)),
         };
     };
     of_file(workspace, file.id, before, count)

@@ -7,7 +7,7 @@ use yard_core::op::{Import, Imported, Landed, TakeIn};
 use yard_core::{
     Call, Effect, EffectKind, FaultCode, FileId, FileKind, FileState, FileType, Result, WsPath,
 };
-use yard_disk::{EntryKind, Spot, not_found};
+use yard_disk::{EntryKind, ResolvedPath, not_found};
 use yard_search::{Flow, Visit, Walk, WalkOptions};
 use yard_store::{Effort, NewChange, Node};
 
@@ -24,9 +24,9 @@ const PROGRESS_EVERY: u64 = 64;
 impl Execute for Import {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Imported>> {
         let (base, stat) = match workspace.disk.locate(&self.path, false)? {
-            Spot::Present { path, stat } => (path, stat),
-            Spot::Missing { path } => return Importing::new(workspace, call).finish_gone(&path),
-            Spot::Blocked { .. } => return Err(not_found(&self.path)),
+            ResolvedPath::Present { path, stat } => (path, stat),
+            ResolvedPath::Missing { path } => return Importing::new(workspace, call).finish_gone(&path),
+            ResolvedPath::Blocked { .. } => return Err(not_found(&self.path)),
         };
         let mut importing = Importing::new(workspace, call);
         importing.visit(&Visit { path: base.clone(), kind: stat.kind })?;

@@ -14,7 +14,9 @@ use yard_core::{
     Call, ContentHash, Effect, EffectKind, Fault, FaultCode, FileId, FileKind, FileState, FileType,
     Result, Subject, WsPath, git, git_index, merge,
 };
-use yard_disk::{Disk, EntryKind, EntryStat, OverlayLayer, RunFolder, Shape, hash_all, read_all};
+use yard_disk::{
+    Disk, EntryKind, EntryStat, OverlayLayer, RunFolder, StagedAttributes, hash_all, read_all,
+};
 use yard_store::{Change, Seq, StepRow};
 
 use crate::build_output::{BuildOutputs, IgnoreFiles};
@@ -352,7 +354,8 @@ impl<'a> Landing<'a> {
         }
         let files: Vec<_> = { entries.iter().zip(&currents) }
             .map(|(entry, current)| {
-                let usual = Shape { mode: Some(entry.stat.mode), owner: None, taking: None };
+                let usual =
+                    StagedAttributes { mode: Some(entry.stat.mode), owner: None, taking: None };
                 let shape = current.as_ref().map_or(usual, |current| {
                     self.planner.shape(current, &with_mode(current, entry.stat.mode))
                 });
@@ -448,14 +451,14 @@ impl<'a> Landing<'a> {
             None => {
                 let kind = entry.stat.kind.known().unwrap_or(FileKind::File);
                 let mode = Some(entry.stat.mode);
-                let shape = Shape { mode, owner: None, taking: None };
+                let shape = StagedAttributes { mode, owner: None, taking: None };
                 ContentToStage { bytes, base: None, kind, shape, path: entry.path.clone(), layer }
             }
         }
     }
 
     fn create(&mut self, path: &WsPath, staged: StagedContent) -> Result<()> {
-        let add = |planner: &mut Planner<'a>, _: &Shape| Ok(planner.add_content(staged));
+        let add = |planner: &mut Planner<'a>, _: &StagedAttributes| Ok(planner.add_content(staged));
         self.planner.create_image(path, FileType::Document, false, add)?;
         self.landed.created += 1;
         Ok(())
@@ -465,7 +468,7 @@ impl<'a> Landing<'a> {
     fn plan_large_file(&mut self, entry: &LayerEntry) -> Result<()> {
         let (workspace, path) = (self.planner.workspace, &entry.path);
         let hash = self.hash(entry)?;
-        let shape = Shape { mode: Some(entry.stat.mode), owner: None, taking: None };
+        let shape = StagedAttributes { mode: Some(entry.stat.mode), owner: None, taking: None };
         let staged = workspace.stage.adopt(&workspace.disk, &self.layer.disk, &shape, path)?;
         staged.flush(path)?;
         let received = ReceivedFile { hash, size: entry.stat.size(), staged };

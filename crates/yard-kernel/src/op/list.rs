@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use yard_core::op::{Depth, Entry, List, ListOrder, Listing};
 use yard_core::{Call, Effect, EffectKind, FileId, FileKind, FileType, Name, Result, WsPath};
-use yard_disk::{EntryKind, Spot, not_found};
+use yard_disk::{EntryKind, ResolvedPath, not_found};
 use yard_search::{Flow, Visit, Walk, WalkOptions, is_unreadable};
 use yard_store::Node;
 
@@ -89,8 +89,8 @@ fn read_target_showing(
         return read_target_showing(workspace, &led, show);
     }
     let (found, stat) = match spot {
-        Spot::Present { path, stat } => (path, stat),
-        Spot::Missing { .. } | Spot::Blocked { .. } => return Err(not_found(path)),
+        ResolvedPath::Present { path, stat } => (path, stat),
+        ResolvedPath::Missing { .. } | ResolvedPath::Blocked { .. } => return Err(not_found(path)),
     };
     let virtuals = if found == *path { virtuals } else { show(workspace, &found)? };
     Ok(ReadTarget { path: found, is_folder: stat.is(FileKind::Folder), virtuals })
@@ -141,9 +141,9 @@ impl Workspace {
             return Ok(is_folder(visit));
         }
         match self.disk.locate(&visit.path, true) {
-            Ok(Spot::Present { stat, .. }) => Ok(stat.is(FileKind::Folder)),
+            Ok(ResolvedPath::Present { stat, .. }) => Ok(stat.is(FileKind::Folder)),
             // A link that is broken, leaves the workspace or may not be followed is listed as a file.
-            Ok(Spot::Missing { .. } | Spot::Blocked { .. }) | Err(_) => Ok(false),
+            Ok(ResolvedPath::Missing { .. } | ResolvedPath::Blocked { .. }) | Err(_) => Ok(false),
         }
     }
 }

@@ -4,7 +4,7 @@ use yard_core::op::{Changed, Mkdir};
 use yard_core::{
     Call, Effect, EffectKind, Fault, FaultCode, FileId, FileKind, Result, Subject, WsPath,
 };
-use yard_disk::Spot;
+use yard_disk::ResolvedPath;
 
 use crate::draft::StepOrigin;
 use crate::planner::{Planner, not_a_folder};
@@ -18,11 +18,11 @@ impl Execute for Mkdir {
 
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Changed>> {
         let path = match workspace.locate_to_change(&self.path, true)? {
-            Spot::Blocked { by } => return Err(not_a_folder(&by)),
-            Spot::Present { path, stat } if !stat.is(FileKind::Folder) => {
+            ResolvedPath::Blocked { by } => return Err(not_a_folder(&by)),
+            ResolvedPath::Present { path, stat } if !stat.is(FileKind::Folder) => {
                 return Err(not_a_folder(&path));
             }
-            Spot::Present { path, .. } | Spot::Missing { path } => path,
+            ResolvedPath::Present { path, .. } | ResolvedPath::Missing { path } => path,
         };
         let mut planner = Planner::new(workspace, call);
         let file = planner.make_folders(&path)?;

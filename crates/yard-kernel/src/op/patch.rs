@@ -4,12 +4,12 @@
 use std::collections::{HashMap, HashSet};
 
 use yard_core::op::{ApplyPatch, Patched, PatchedFile};
-use yard_core::patch::{self, Action, Change, Job, Transfer};
+use yard_core::patch::{self, Action, FileUpdate, Job, Transfer};
 use yard_core::{
     Call, EffectKind, Fault, FaultCode, FileKind, FileState, FileType, PathError, Result, Subject,
     WsPath,
 };
-use yard_disk::{EntryStat, Shape, Spot, not_found, read_all};
+use yard_disk::{EntryStat, ResolvedPath, StagedAttributes, not_found, read_all};
 
 use crate::load_limits::check_loadable;
 use crate::op::relocate::move_entry;
@@ -114,7 +114,7 @@ impl<'a> PatchedTree<'a> {
         Ok(self.files.get(text).map(|current| &*current.bytes))
     }
 
-    fn remove(&mut self, change: &Change) -> Result<()> {
+    fn remove(&mut self, change: &FileUpdate) -> Result<()> {
         let current = self.source_itself(change)?;
         self.planner.check_writable_above(&current.path)?;
         self.planner.vacate(&current);
@@ -137,7 +137,7 @@ impl<'a> PatchedTree<'a> {
         match (change.action, change.transfer) {
             (Action::Add, _) => {
                 let path = parsed(change.new_path.as_deref()?).ok()?;
-                let shape = Shape { mode: self.new_mode(change, None), owner: None, taking: None };
+                let shape = StagedAttributes { mode: self.new_mode(change, None), owner: None, taking: None };
                 Some(ContentToStage {
                     bytes,
                     base: None,
@@ -193,7 +193,7 @@ impl<'a> PatchedTree<'a> {
         Ok(PatchedFile { action, path, moved_from, copied_from, size, hunks })
     }
 
-    fn source(&self, change: &Change) -> Result<Current> {
+    fn source(&self, change: &FileUpdate) -> Result<Current> {
         let text = change.old_path.as_deref().unwrap_or_default();
         self.files.get(text).cloned().ok_or_else(|| match parsed(text) {
             Ok(path) => not_found(&path),
@@ -207,7 +207,7 @@ impl<'a> PatchedTree<'a> {
         let current = self.source(change)?;
         let named = parsed(change.old_path.as_deref().unwrap_or_default())?;
         match self.planner.workspace.locate_to_change(&named, false)? {
-            Spot::Present { path, .. } if path != current.path => {
+            ResolvedPath::Present { path, .. } if path != current.path => {
                 let message = format!(
                     "{path} is a link to {}, and a patch moves and deletes files only. Nothing was \
                      changed. Name the file itself.",
@@ -224,11 +224,11 @@ impl<'a> PatchedTree<'a> {
         let text = change.new_path.as_deref().unwrap_or_default();
         let named = parsed(text)?;
         let path = match self.planner.workspace.locate_to_change(&named, false)? {
-            Spot::Present { path, .. } => return Err(super::write::exists(&path)),
-            Spot::Missing { path } => path,
+            ResolvedPath::Present { path, .. } => return Err(super::write::exists(&path)),
+            ResolvedPath::Missing { path } => path,
             // The patch deletes the file that blocks the path.
-            Spot::Blocked { by } if self.planner.is_vacated(&by) && named.is_within(&by) => named,
-            Spot::Blocked { by } => return Err(not_a_folder(&by)),
+            ResolvedPath::Blocked { by } if self.planner.is_vacated(&by) && named.is_within(&by) => named,
+            ResolvedPath::Blocked { by } => return Err(not_a_folder(&by)),
         };
         self.name(&path, text)?;
         Ok(path)
@@ -236,7 +236,7 @@ impl<'a> PatchedTree<'a> {
 
     fn create(
         &mut self,
-        change: &Change,
+        change: &FileUpdate,
         copied: Option<&Current>,
         content: Option<StagedContent>,
     ) -> Result<WsPath> {
@@ -246,7 +246,7 @@ impl<'a> PatchedTree<'a> {
         let file_type = copied.map_or(FileType::Document, |source| source.state.file_type);
         let mode = self.new_mode(change, copied);
         self.planner.create_image(&path, file_type, false, |planner, shape| {
-            let (base, kind, shape) = (None, FileKind::File, Shape { mode, ..*shape });
+            let (base, kind, shape) = (None, FileKind::File, StagedAttributes { mode, ..*shape });
             let path = path.clone();
             let to_stage = ContentToStage { bytes, base, kind, shape, path, layer: None };
             let stage = || to_stage.stage(planner.workspace, planner.effort);
@@ -299,8 +299,8 @@ impl LoadedFile {
     /// Reads the file at a path of a patch, if there is one.
     fn read(workspace: &Workspace, text: &str) -> Result<Option<Self>> {
         let (path, seen) = match workspace.locate_to_change(&parsed(text)?, true)? {
-            Spot::Missing { .. } | Spot::Blocked { .. } => return Ok(None),
-            Spot::Present { path, stat } => (path, stat),
+            ResolvedPath::Missing { .. } | ResolvedPath::Blocked { .. } => return Ok(None),
+            ResolvedPath::Present { path, stat } => (path, stat),
         };
         let (mut file, stat) = workspace.disk.open_seen(&path, &seen)?;
         check_loadable(stat.size(), workspace.limits(), &path)?;

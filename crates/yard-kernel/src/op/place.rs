@@ -2,7 +2,7 @@
 
 use yard_core::op::{Changed, OnExisting, OnMissingFolder, Place, Write};
 use yard_core::{Call, FileKind, FileType, Result, WsPath};
-use yard_disk::{EntryKind, EntryStat, Spot, is_folder, special};
+use yard_disk::{EntryKind, EntryStat, ResolvedPath, is_folder, special};
 
 use crate::op::{stale, write};
 use crate::planner::{Large, Planner, not_a_folder};
@@ -21,9 +21,9 @@ impl Execute for Place {
             return as_write(self, upload.bytes(&self.path)?).plan(workspace, call);
         }
         match workspace.disk.locate(&self.path, true)? {
-            Spot::Blocked { by } => Err(not_a_folder(&by)),
-            Spot::Missing { path } => create(self, &upload, &path, workspace, call),
-            Spot::Present { path, stat } => match stat.kind {
+            ResolvedPath::Blocked { by } => Err(not_a_folder(&by)),
+            ResolvedPath::Missing { path } => create(self, &upload, &path, workspace, call),
+            ResolvedPath::Present { path, stat } => match stat.kind {
                 EntryKind::Known(FileKind::Folder) => Err(is_folder(&path)),
                 EntryKind::Special(what) => Err(special(&path, what)),
                 EntryKind::Known(_) => replace(self, &upload, &path, &stat, workspace, call),

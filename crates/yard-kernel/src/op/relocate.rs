@@ -5,7 +5,7 @@ use yard_core::op::{Move, Moved, OnExisting};
 use yard_core::{
     Call, Effect, EffectKind, Fault, FaultCode, FileKind, FileState, Result, Subject, WsPath,
 };
-use yard_disk::{EntryKind, EntryStat, Spot, not_found, special};
+use yard_disk::{EntryKind, EntryStat, ResolvedPath, not_found, special};
 
 use crate::load_limits::check_loadable;
 use crate::planner::{Current, Large, Planner, join, not_a_folder};
@@ -48,11 +48,11 @@ fn source(order: &Move, workspace: &Workspace) -> Result<(WsPath, EntryStat)> {
         return Err(super::mkdir::the_root());
     }
     match workspace.locate_to_move_away(&order.from)? {
-        Spot::Present { path, stat } => match stat.kind {
+        ResolvedPath::Present { path, stat } => match stat.kind {
             EntryKind::Special(what) => Err(special(&path, what)),
             EntryKind::Known(_) => Ok((path, stat)),
         },
-        Spot::Missing { .. } | Spot::Blocked { .. } => Err(not_found(&order.from)),
+        ResolvedPath::Missing { .. } | ResolvedPath::Blocked { .. } => Err(not_found(&order.from)),
     }
 }
 
@@ -60,27 +60,27 @@ fn source(order: &Move, workspace: &Workspace) -> Result<(WsPath, EntryStat)> {
 fn target(order: &Move, workspace: &Workspace, from: &WsPath) -> Result<WsPath> {
     let name = from.name().ok_or_else(|| not_found(from))?;
     match workspace.locate_to_change(&order.to, true).map_err(about_destination)? {
-        Spot::Present { path, stat }
+        ResolvedPath::Present { path, stat }
             if stat.is(FileKind::Folder) && (order.into_folder || path != *from) =>
         {
             let to = join(&path, &name)?;
             must_be_free(order, workspace, from, to)
         }
-        Spot::Present { path, .. } if order.into_folder => {
+        ResolvedPath::Present { path, .. } if order.into_folder => {
             Err(about_destination(not_a_folder(&path)))
         }
-        Spot::Present { .. } => exact_target(order, workspace, from),
-        Spot::Missing { path } if order.into_folder => Err(missing_folder(&path)),
-        Spot::Missing { .. } => exact_target(order, workspace, from),
-        Spot::Blocked { by } => Err(file_above(&by)),
+        ResolvedPath::Present { .. } => exact_target(order, workspace, from),
+        ResolvedPath::Missing { path } if order.into_folder => Err(missing_folder(&path)),
+        ResolvedPath::Missing { .. } => exact_target(order, workspace, from),
+        ResolvedPath::Blocked { by } => Err(file_above(&by)),
     }
 }
 
 /// The given path as the target. A link at its end is not followed, because the link itself would be replaced.
 fn exact_target(order: &Move, workspace: &Workspace, from: &WsPath) -> Result<WsPath> {
     let to = match workspace.locate_to_change(&order.to, false).map_err(about_destination)? {
-        Spot::Present { path, .. } | Spot::Missing { path } => path,
-        Spot::Blocked { by } => return Err(file_above(&by)),
+        ResolvedPath::Present { path, .. } | ResolvedPath::Missing { path } => path,
+        ResolvedPath::Blocked { by } => return Err(file_above(&by)),
     };
     must_be_free(order, workspace, from, to)
 }

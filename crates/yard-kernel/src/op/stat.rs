@@ -3,7 +3,7 @@
 use yard_core::hash::ContentHasher;
 use yard_core::op::{Stat, StatAnswer};
 use yard_core::{Call, ContentHash, Effect, EffectKind, FileKind, Result, WsPath, lines, text};
-use yard_disk::{EntryKind, Spot, each_piece, not_found, read_all};
+use yard_disk::{EntryKind, ResolvedPath, each_piece, not_found, read_all};
 
 use crate::command_output;
 use crate::proposal::{Execute, Planned};
@@ -29,8 +29,10 @@ impl Execute for Stat {
             return Ok(planned);
         }
         let (path, stat) = match spot {
-            Spot::Present { path, stat } => (path, stat),
-            Spot::Missing { .. } | Spot::Blocked { .. } => return Err(not_found(&self.path)),
+            ResolvedPath::Present { path, stat } => (path, stat),
+            ResolvedPath::Missing { .. } | ResolvedPath::Blocked { .. } => {
+                return Err(not_found(&self.path));
+            }
         };
         let (hash, line_count) = content(self, workspace, &path, &stat, call)?;
         let state = workspace.sync_state(&path, &stat, hash, call)?;

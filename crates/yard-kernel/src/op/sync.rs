@@ -4,7 +4,7 @@
 use yard_core::op::Entry;
 use yard_core::{Call, ContentHash, FileId, FileKind, FileType, Result, WsPath};
 use yard_disk::{EntryStat, hash_all, is_settled};
-use yard_store::{Node, Remembered};
+use yard_store::{Node, SeenContent};
 
 use crate::workspace::Workspace;
 
@@ -104,7 +104,7 @@ impl Workspace {
     ) {
         let signature = stat.signature;
         if is_settled(&signature, call) {
-            self.signatures.remember(Remembered { file, content, signature });
+            self.signatures.remember(SeenContent { file, content, signature });
         }
     }
 

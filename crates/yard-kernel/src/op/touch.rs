@@ -2,7 +2,7 @@
 
 use yard_core::op::{Changed, Touch};
 use yard_core::{Call, FileKind, FileType, Result, WsPath};
-use yard_disk::{EntryKind, Spot, special};
+use yard_disk::{EntryKind, ResolvedPath, special};
 
 use crate::planner::{Large, NewContent, Planner, not_a_folder};
 use crate::proposal::{Execute, Planned};
@@ -15,9 +15,9 @@ impl Execute for Touch {
 
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Changed>> {
         match workspace.locate_to_change(&self.path, true)? {
-            Spot::Blocked { by } => Err(not_a_folder(&by)),
-            Spot::Missing { path } => create(&path, workspace, call),
-            Spot::Present { path, stat } => match stat.kind {
+            ResolvedPath::Blocked { by } => Err(not_a_folder(&by)),
+            ResolvedPath::Missing { path } => create(&path, workspace, call),
+            ResolvedPath::Present { path, stat } => match stat.kind {
                 EntryKind::Special(what) => Err(special(&path, what)),
                 EntryKind::Known(FileKind::Folder) if path.is_root() => {
                     Err(super::mkdir::the_root())

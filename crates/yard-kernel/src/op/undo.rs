@@ -12,7 +12,7 @@ use yard_core::{
     Call, ContentHash, EffectKind, Fault, FaultCode, FileId, FileKind, FileState, Result, Subject,
     WsPath, merge,
 };
-use yard_disk::Shape;
+use yard_disk::StagedAttributes;
 use yard_store::{Change, StepRow};
 
 use crate::build_output::{BuildOutputs, IgnoreFiles};
@@ -171,7 +171,7 @@ impl Undoing<'_> {
         path: &WsPath,
     ) -> Result<()> {
         if state.kind != FileKind::Folder {
-            let shape = Shape { mode: Some(state.mode), owner: None, taking: None };
+            let shape = StagedAttributes { mode: Some(state.mode), owner: None, taking: None };
             let staged = match state.content {
                 Some(hash) => image(self.planner.workspace, &hash, state.kind, &shape, path)?,
                 None => None,

@@ -2,7 +2,7 @@
 
 use yard_core::op::{Changed, OnExisting, OnMissingFolder, Write};
 use yard_core::{Call, Fault, FaultCode, FileKind, FileType, Result, Subject, WsPath};
-use yard_disk::{EntryKind, EntryStat, Spot, is_folder, special};
+use yard_disk::{EntryKind, EntryStat, ResolvedPath, is_folder, special};
 
 use crate::load_limits::check_writable;
 use crate::op::stale;
@@ -18,9 +18,9 @@ impl Execute for Write {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Changed>> {
         check_writable(self.content.len() as u64, workspace.limits(), &self.path)?;
         match workspace.locate_to_change(&self.path, true)? {
-            Spot::Blocked { by } => Err(not_a_folder(&by)),
-            Spot::Missing { path } => create(self, &path, workspace, call),
-            Spot::Present { path, stat } => match stat.kind {
+            ResolvedPath::Blocked { by } => Err(not_a_folder(&by)),
+            ResolvedPath::Missing { path } => create(self, &path, workspace, call),
+            ResolvedPath::Present { path, stat } => match stat.kind {
                 EntryKind::Known(FileKind::Folder) => Err(is_folder(&path)),
                 EntryKind::Special(what) => Err(special(&path, what)),
                 EntryKind::Known(_) => replace(self, &path, &stat, workspace, call),

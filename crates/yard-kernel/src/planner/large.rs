@@ -2,7 +2,7 @@
 //! at its path, the store must not record that it is kept, unless a copy of it is.
 
 use yard_core::{ContentHash, FileId, Result, VersionId, WsPath};
-use yard_disk::{Shape, kept_name};
+use yard_disk::{StagedAttributes, kept_name};
 use yard_store::Prepared;
 
 use super::{Observed, Planner};
@@ -31,7 +31,7 @@ impl Planner<'_> {
         }
         let (disk, stage) = (&self.workspace.disk, &self.workspace.stage);
         let (source, _) = disk.open_seen(path, &observed.stat)?;
-        let shape = Shape { mode: None, owner: None, taking: None };
+        let shape = StagedAttributes { mode: None, owner: None, taking: None };
         let copy = stage.copy(disk, source, &shape, path)?;
         copy.flush(path)?;
         let file = kept_name::of_copy(&hash, VersionId::new(self.call.world()));

@@ -1,7 +1,7 @@
 //! Plans for contents that are not in memory: uploads, files that are too large to load, and stored contents.
 
 use yard_core::{ContentHash, FileState, Result, VersionId, WsPath};
-use yard_disk::{Shape, kept_name, not_found};
+use yard_disk::{StagedAttributes, kept_name, not_found};
 use yard_store::Prepared;
 
 use super::{Current, Image, Planner};
@@ -14,7 +14,7 @@ impl Planner<'_> {
     pub(crate) fn stage_upload(
         &mut self,
         upload: &ReceivedFile,
-        shape: &Shape,
+        shape: &StagedAttributes,
         path: &WsPath,
     ) -> Result<Image> {
         let ReceivedFile { hash, size, staged } = upload;

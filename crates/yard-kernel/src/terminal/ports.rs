@@ -14,7 +14,7 @@ use std::time::Duration;
 use yard_core::ChatId;
 use yard_disk::Bound;
 use yard_net::Proxy;
-use yard_sandbox::{BoxNetwork, Hear, Level, ServedSocket};
+use yard_sandbox::{BoxNetwork, CommandListener, Level, ServedSocket};
 
 use super::{NewTerminal, Terminal};
 use crate::box_sockets::BoxSockets;
@@ -229,7 +229,7 @@ impl Connecting {
     }
 }
 
-impl Hear for Connecting {
+impl CommandListener for Connecting {
     fn opened(&mut self, socket: OwnedFd) -> io::Result<()> {
         self.sockets.opened(socket)
     }

@@ -1,13 +1,13 @@
-//! What a command did with the hosts that it asked for, and how its run's folder keeps that.
+//! What a command did with the hosts that it asked for, and the lines in which the folder of its run stores that.
 
-/// What came of the last connection of a command to a host.
+/// The outcome of the last connection of a command to a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// It was let through, whether or not the host answered.
+    /// The connection was allowed, whether or not the host answered.
     Through,
-    /// It was refused, for this reason.
+    /// The connection was refused, for this reason.
     Refused(String),
-    /// It was not let through, because nobody has answered this request yet.
+    /// The connection was not made, because no person has decided about this request yet.
     Waits(String),
 }
 
@@ -16,37 +16,37 @@ pub enum Access {
 pub struct HostTraffic {
     /// Host and port.
     pub place: String,
-    /// How often it was tried.
+    /// How often the command tried to connect.
     pub tries: u64,
     /// Bytes that went to the host.
     pub up: u64,
     /// Bytes that came from it.
     pub down: u64,
-    /// What came of the last try.
+    /// The outcome of the last try.
     pub access: Access,
 }
 
-/// Between the words of a line of [`HostTraffic`].
-const BETWEEN: char = '\t';
+/// Separates the fields of a line of [`HostTraffic`].
+const SEPARATOR: char = '\t';
 
 impl HostTraffic {
     /// As a line of text.
     pub fn to_line(&self) -> String {
-        let (word, text) = match &self.access {
+        let (access, text) = match &self.access {
             Access::Through => ("through", ""),
             Access::Refused(why) => ("refused", why.as_str()),
             Access::Waits(request) => ("waits", request.as_str()),
         };
         let text = text.replace(char::is_control, " ");
         let Self { place, tries, up, down, .. } = self;
-        format!("{place}\t{tries}\t{up}\t{down}\t{word}\t{text}\n")
+        format!("{place}\t{tries}\t{up}\t{down}\t{access}\t{text}\n")
     }
 
     /// Reads such a line.
     pub fn from_line(line: &str) -> Option<Self> {
-        let words: Vec<&str> = line.splitn(6, BETWEEN).collect();
-        let [place, tries, up, down, word, text] = words[..] else { return None };
-        let access = match word {
+        let fields: Vec<&str> = line.splitn(6, SEPARATOR).collect();
+        let [place, tries, up, down, access, text] = fields[..] else { return None };
+        let access = match access {
             "through" => Access::Through,
             "refused" => Access::Refused(text.to_owned()),
             "waits" => Access::Waits(text.to_owned()),

@@ -40,15 +40,14 @@ pub(crate) fn lock_file(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// Creates a file if it is missing, and takes the access of other users of this machine away.
+/// Creates a file if it is missing, and takes the access of other users of this machine away. An existing file is not
+/// opened: closing it would release the locks that SQLite holds on it in this process.
 pub(crate) fn make_private(path: &Path) -> Result<()> {
-    let made = || {
-        let file = open_private(path)?;
-        let permissions = file.metadata()?.permissions();
-        match permissions.mode() & 0o077 {
-            0 => Ok(()),
-            _ => file.set_permissions(Permissions::from_mode(0o600)),
-        }
+    let made = || match std::fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => open_private(path).map(drop),
+        Err(error) => Err(error),
+        Ok(metadata) if metadata.permissions().mode() & 0o077 == 0 => Ok(()),
+        Ok(_) => std::fs::set_permissions(path, Permissions::from_mode(0o600)),
     };
     made().map_err(|error| fault(&error))
 }
@@ -93,12 +92,11 @@ impl BlobFolder {
         Ok(Self { dir: dir.to_owned() })
     }
 
-    /// Whether the blob is there already; if so, its name is durable when this returns, whichever
-    /// process gave it.
+    /// Whether the blob exists already; if so, its name is durable when this returns, whichever process made it.
     pub(super) fn settle_existing(&self, hash: &ContentHash) -> Result<bool> {
         let there = self.has(hash);
         if there {
-            flush_folder(&self.shelf(hash))?;
+            flush_folder(&self.folder_of(hash))?;
         }
         Ok(there)
     }
@@ -110,7 +108,7 @@ impl BlobFolder {
     /// Removes a blob; that it is gone is durable when this returns.
     pub(super) fn remove(&self, hash: &ContentHash) -> Result<()> {
         match std::fs::remove_file(self.path(hash)) {
-            Ok(()) => flush_folder(&self.shelf(hash)),
+            Ok(()) => flush_folder(&self.folder_of(hash)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(fault(&error)),
         }
@@ -126,53 +124,53 @@ impl BlobFolder {
     }
 
     fn path(&self, hash: &ContentHash) -> PathBuf {
-        self.shelf(hash).join(hash.to_string())
+        self.folder_of(hash).join(hash.to_string())
     }
 
-    fn shelf(&self, hash: &ContentHash) -> PathBuf {
+    fn folder_of(&self, hash: &ContentHash) -> PathBuf {
         self.dir.join(format!("{:02x}", hash.as_bytes()[0]))
     }
 }
 
-/// Takes a compressed content as it comes: in memory while it is small, then as a file.
-pub(super) struct Spill<'a> {
+/// Writes a compressed content: to memory while it is small, then to a file.
+pub(super) struct BlobWriter<'a> {
     folder: &'a BlobFolder,
     hash: ContentHash,
     limit: usize,
-    held: Vec<u8>,
+    buffered: Vec<u8>,
     file: Option<Draft>,
 }
 
-impl<'a> Spill<'a> {
+impl<'a> BlobWriter<'a> {
     /// Holds up to `limit` bytes in memory.
     pub(super) fn new(folder: &'a BlobFolder, hash: ContentHash, limit: usize) -> Self {
-        Self { folder, hash, limit, held: Vec::new(), file: None }
+        Self { folder, hash, limit, buffered: Vec::new(), file: None }
     }
 
     /// The bytes, if they stayed in memory; `None` once they are a blob, flushed and in its place.
     pub(super) fn finish(self) -> Result<Option<Vec<u8>>> {
-        let Some(draft) = self.file else { return Ok(Some(self.held)) };
+        let Some(draft) = self.file else { return Ok(Some(self.buffered)) };
         draft.settle(&self.folder.path(&self.hash)).map_err(|error| fault(&error))?;
-        flush_folder(&self.folder.shelf(&self.hash))?;
+        flush_folder(&self.folder.folder_of(&self.hash))?;
         Ok(None)
     }
 
     fn draft(&mut self) -> io::Result<&mut Draft> {
         if self.file.is_none() {
-            let shelf = self.folder.shelf(&self.hash);
-            ensure_folder(&shelf)?;
-            let mut draft = Draft::create(&shelf)?;
-            draft.file.write_all(&std::mem::take(&mut self.held))?;
+            let folder = self.folder.folder_of(&self.hash);
+            ensure_folder(&folder)?;
+            let mut draft = Draft::create(&folder)?;
+            draft.file.write_all(&std::mem::take(&mut self.buffered))?;
             self.file = Some(draft);
         }
         self.file.as_mut().ok_or_else(|| io::Error::other("no draft"))
     }
 }
 
-impl Write for Spill<'_> {
+impl Write for BlobWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.file.is_none() && self.held.len() + bytes.len() <= self.limit {
-            self.held.extend_from_slice(bytes);
+        if self.file.is_none() && self.buffered.len() + bytes.len() <= self.limit {
+            self.buffered.extend_from_slice(bytes);
             return Ok(bytes.len());
         }
         self.draft()?.file.write(bytes)
@@ -183,7 +181,7 @@ impl Write for Spill<'_> {
     }
 }
 
-/// A file that is not yet a blob; gone again unless it becomes one.
+/// A file that is being written. Dropping it removes the file, unless it became a blob.
 struct Draft {
     path: PathBuf,
     file: File,
@@ -191,12 +189,12 @@ struct Draft {
 }
 
 impl Draft {
-    /// Named by a count: a number that another process has, or that a crash left, is passed over.
-    fn create(shelf: &Path) -> io::Result<Self> {
+    /// Creates a file named by a number. Numbers that another process uses, or that a crash left, are skipped.
+    fn create(folder: &Path) -> io::Result<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         loop {
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
-            let path = shelf.join(format!("draft-{count}"));
+            let path = folder.join(format!("draft-{count}"));
             match OpenOptions::new().write(true).create_new(true).open(&path) {
                 Ok(file) => return Ok(Self { path, file, settled: false }),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

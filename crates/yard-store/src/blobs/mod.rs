@@ -17,12 +17,12 @@ pub(crate) use splice::{unsplice, unsplice_in_place};
 
 use crate::prepared::{Form, TINY};
 use crate::{Base, Effort, Prepared, Result, StoreError};
-use file::{BlobFolder, Spill};
+use file::{BlobFolder, BlobWriter};
 use splice::Overlap;
 
 /// Longest chain of contents that one read has to follow, the one at its foot included.
 pub(crate) const MAX_CHAIN: u8 = 16;
-/// Above this raw size nothing is held compressed in memory, and no delta is tried.
+/// Above this raw size nothing is buffered compressed in memory, and no delta is tried.
 const SMALL: usize = 1 << 20;
 /// Compressed contents above this are files of their own: rows that large slow the database down.
 const INLINE: usize = 256 << 10;
@@ -100,9 +100,9 @@ impl Blobs {
         if self.folder.settle_existing(&hash)? {
             return Ok(Form::Blob);
         }
-        let mut spill = Spill::new(&self.folder, hash, INLINE);
-        codec::compress_into(bytes, &mut spill).map_err(|error| file::fault(&error))?;
-        Ok(spill.finish()?.map_or(Form::Blob, Form::Zstd))
+        let mut writer = BlobWriter::new(&self.folder, hash, INLINE);
+        codec::compress_into(bytes, &mut writer).map_err(|error| file::fault(&error))?;
+        Ok(writer.finish()?.map_or(Form::Blob, Form::Zstd))
     }
 
     /// Whether a content of that size may have become a file.

@@ -1,4 +1,4 @@
-//! Writing steps: what `append` does inside its transaction. The caller commits it or rolls it back.
+//! Writes steps, inside of a transaction that the caller commits or rolls back.
 
 use rusqlite::{Connection, params};
 use yard_core::{ContentHash, FileId, FileState, Timestamp, WsPath};
@@ -9,7 +9,7 @@ use super::value::{self, SamePath};
 use super::{content, event, history, node, one, placement, run};
 use crate::blobs::Blobs;
 use crate::{
-    AuditEntry, AuditedStep, Batch, Formula, NewChange, NewStep, Node, Remembered, Result, Seal,
+    AuditEntry, AuditedStep, Batch, Formula, NewChange, NewStep, Node, Result, Seal, SeenContent,
     Seq, StoreError, chain, step_digest,
 };
 
@@ -49,7 +49,7 @@ impl Tip {
     }
 }
 
-/// Appends a batch; the new head.
+/// Appends a batch; returns the new head.
 pub(super) fn append(
     connection: &Connection,
     expected: Seq,
@@ -268,7 +268,7 @@ impl Appender<'_> {
     }
 }
 
-/// A fault unless the change starts from the state that its file is in.
+/// Fails unless the change starts from the present state of its file.
 fn check(change: &NewChange, current: Option<&Stored>) -> Result<()> {
     let state = current.and_then(|current| current.node.state.as_ref());
     if change.file == FileId::ROOT {
@@ -342,7 +342,7 @@ pub(super) fn seal(connection: &Connection) -> Result<()> {
     note(connection, &seal.entry(at))
 }
 
-/// What the audit chain covers of a step.
+/// The part of a step that the audit chain covers.
 fn audited(step: &NewStep) -> AuditedStep {
     AuditedStep {
         id: step.id,
@@ -356,12 +356,12 @@ fn audited(step: &NewStep) -> AuditedStep {
 }
 
 /// Records the signatures of contents that are still the contents of their files.
-pub(super) fn remember(connection: &Connection, seen: &[Remembered]) -> Result<()> {
+pub(super) fn remember(connection: &Connection, seen: &[SeenContent]) -> Result<()> {
     let sql = "UPDATE file SET seen_size = ?3, seen_mtime = ?4, seen_ctime = ?5, seen_inode = ?6
                WHERE id = (SELECT row FROM named WHERE id = ?1) AND uuid = ?1 AND content = ?2
                AND living = 1";
     let mut statement = connection.prepare_cached(sql)?;
-    for Remembered { file, content, signature } in seen {
+    for SeenContent { file, content, signature } in seen {
         statement.execute(params![
             file.as_bytes(),
             content.as_bytes(),

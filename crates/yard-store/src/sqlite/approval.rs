@@ -8,8 +8,8 @@ use super::event;
 use super::value::{self, get, limit, moment, number};
 use super::{SqliteStore, all, append, chat, one, run, run_or};
 use crate::{
-    Approval, ApprovalFilter, ApprovalStatus, ApprovalStore, AuditEntry, Decision, Event, Grant,
-    NewApproval, NewDecision, NewTurn, Request, Result, Seq, StoreError,
+    Approval, ApprovalFilter, ApprovalRequest, ApprovalStatus, ApprovalStore, AuditEntry, Decision,
+    Event, Grant, NewApproval, NewDecision, NewTurn, Result, Seq, StoreError,
 };
 
 macro_rules! approvals {
@@ -70,7 +70,7 @@ impl ApprovalStore for SqliteStore {
     fn renew(
         &self,
         id: ApprovalId,
-        request: &Request,
+        request: &ApprovalRequest,
         turn: &NewTurn,
         audit: &AuditEntry,
     ) -> Result<()> {
@@ -144,7 +144,7 @@ fn insert(connection: &Connection, asked: &NewApproval) -> Result<()> {
                diff, state, status, preset, run, root, asked_in) \
                SELECT ?1, id, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16 \
                FROM chat WHERE uuid = ?2";
-    let Request { toolset, tool, args, reason, effect, diff, state, preset, run, root } =
+    let ApprovalRequest { toolset, tool, args, reason, effect, diff, state, preset, run, root } =
         &asked.request;
     let values = params![
         asked.id.as_bytes(),
@@ -169,7 +169,7 @@ fn insert(connection: &Connection, asked: &NewApproval) -> Result<()> {
     })
 }
 
-/// Writes a decision where there is none yet; the request's chat.
+/// Writes a decision, if there is none yet; returns the request's chat.
 fn decide(connection: &Connection, made: &NewDecision<'_>) -> Result<ChatId> {
     let NewDecision { id, shown, decision, revision, claimed_by, .. } = made;
     let sql = "UPDATE approval SET status = ?2, approves = ?3, scope = ?4, word = ?5, \
@@ -198,9 +198,9 @@ fn decide(connection: &Connection, made: &NewDecision<'_>) -> Result<ChatId> {
         .ok_or_else(|| StoreError::Misfit(format!("approval {id} does not wait for a decision")))
 }
 
-/// Asks again: what was allowed would no longer be what happens. The request's chat. The arguments stay:
-/// those of the agent, and those that a person gave instead.
-fn renew(connection: &Connection, id: ApprovalId, request: &Request) -> Result<ChatId> {
+/// Makes a request pending again, because the approved plan is no longer what would happen; returns the request's
+/// chat. The arguments stay: those of the agent, and those that a person gave instead.
+fn renew(connection: &Connection, id: ApprovalId, request: &ApprovalRequest) -> Result<ChatId> {
     let sql = "UPDATE approval SET reason = ?2, effect = ?3, diff = ?4, state = ?5, status = ?6, \
                approves = NULL, scope = NULL, word = NULL, decided_by = NULL, decided_at = NULL, \
                claimed_by = NULL, started = NULL, run = ?8 WHERE uuid = ?1 AND status = ?7 \
@@ -219,14 +219,14 @@ fn renew(connection: &Connection, id: ApprovalId, request: &Request) -> Result<C
         .ok_or_else(|| StoreError::Misfit(format!("approval {id} is not about to be executed")))
 }
 
-/// Says in other words why a request is made that waits.
+/// Replaces the reason of a pending request.
 fn reword(connection: &Connection, id: ApprovalId, reason: &str) -> Result<()> {
     let sql = "UPDATE approval SET reason = ?2 WHERE uuid = ?1 AND status = ?3";
     let pending = value::to_number(ApprovalStatus::Pending);
     run(connection, sql, params![id.as_bytes(), reason, pending]).map(drop)
 }
 
-/// Makes `claimant` the one process that executes a request, in the place of `before`.
+/// Makes `claimant` the process that executes a request, in the place of `before`.
 fn claim(
     connection: &Connection,
     id: ApprovalId,
@@ -246,7 +246,7 @@ fn claim(
     })
 }
 
-/// Closes a request that was not executed and that no process executes now. The request's chat.
+/// Closes a request that was not executed and that no process executes now; returns its chat.
 fn close(connection: &Connection, id: ApprovalId, status: ApprovalStatus) -> Result<ChatId> {
     let sql = "UPDATE approval SET status = ?2 \
                WHERE uuid = ?1 AND (status = ?3 OR (status = ?4 AND claimed_by IS NULL)) \
@@ -261,8 +261,7 @@ fn close(connection: &Connection, id: ApprovalId, status: ApprovalStatus) -> Res
         .ok_or_else(|| StoreError::Misfit(format!("approval {id} does not wait any more")))
 }
 
-/// Marks a request as done by the step `head`; a misfit unless it was allowed and is not done yet. The
-/// request's chat.
+/// Marks a request as executed by the step `head`; a misfit unless it was approved and not executed. Returns its chat.
 pub(super) fn execute(connection: &Connection, head: Seq, id: ApprovalId) -> Result<ChatId> {
     let sql = "UPDATE approval SET status = ?2, step = ?3 WHERE uuid = ?1 AND status = ?4 \
                RETURNING (SELECT uuid FROM chat WHERE chat.id = approval.chat)";
@@ -276,7 +275,7 @@ pub(super) fn execute(connection: &Connection, head: Seq, id: ApprovalId) -> Res
         .ok_or_else(|| StoreError::Misfit(format!("approval {id} was executed already")))
 }
 
-/// Notes the run that a yes is used up by.
+/// Records the run that uses up an approval.
 fn start(connection: &Connection, id: ApprovalId, run: RunId) -> Result<()> {
     let sql = "UPDATE approval SET run = ?2, started = 1 \
                WHERE uuid = ?1 AND status = ?3 AND run IS NULL AND started IS NULL";
@@ -286,9 +285,8 @@ fn start(connection: &Connection, id: ApprovalId, run: RunId) -> Result<()> {
     })
 }
 
-/// Keeps the answer of a call that was decided. One that happened in a step stays executed, one that was
-/// denied stays denied; one that changed nothing gets `status` now. The request's chat, if its status
-/// changed.
+/// Stores the answer of a decided call. A request that was executed by a step stays executed, a denied one stays denied;
+/// one that changed nothing gets `status`. Returns the request's chat, if its status changed.
 fn conclude(
     connection: &Connection,
     id: ApprovalId,
@@ -342,7 +340,7 @@ fn approval(row: &Row<'_>) -> Result<Approval> {
         chat: ChatId::from_bytes(get(row, 1)?),
         asked_by: get(row, 2)?,
         at: moment(get(row, 3)?),
-        request: Request {
+        request: ApprovalRequest {
             toolset: get(row, 4)?,
             tool: get(row, 5)?,
             args: get(row, 6)?,
@@ -383,7 +381,7 @@ fn grant(connection: &Connection, grant: &Grant) -> Result<()> {
     run(connection, sql, values).map(drop)
 }
 
-/// What is allowed for every chat, and for this one.
+/// The permissions for every chat, and for this one.
 fn grants(connection: &Connection, chat: Option<ChatId>) -> Result<Vec<Grant>> {
     let sql = "SELECT chat, rule, by, at FROM allowed WHERE chat IS NULL OR chat = ?1 ORDER BY id";
     let chat = chat.as_ref().map(ChatId::as_bytes);
@@ -393,7 +391,7 @@ fn grants(connection: &Connection, chat: Option<ChatId>) -> Result<Vec<Grant>> {
     })
 }
 
-/// Replaces what is allowed for every chat.
+/// Replaces the permissions for every chat.
 fn replace_saved(connection: &Connection, saved: &[Grant]) -> Result<()> {
     run(connection, "DELETE FROM allowed WHERE chat IS NULL", [])?;
     saved.iter().try_for_each(|saved| grant(connection, saved))

@@ -138,7 +138,7 @@ fn make_chat(connection: &Connection, chat: &NewChat, audit: &AuditEntry) -> Res
     by_id(connection, chat.id)?.ok_or_else(|| corrupt("a chat is gone as soon as it is made"))
 }
 
-/// Removes a chat and all that belongs to it alone.
+/// Removes a chat with its turns, questions, requests and permissions.
 fn remove_chat(connection: &Connection, id: ChatId) -> Result<()> {
     let sql = "SELECT id FROM chat WHERE uuid = ?1";
     let row = one(connection, sql, [id.as_bytes()], |row| get::<i64>(row, 0))?;
@@ -148,6 +148,10 @@ fn remove_chat(connection: &Connection, id: ChatId) -> Result<()> {
         [ApprovalStatus::Pending, ApprovalStatus::Approved].map(value::to_number);
     if one(connection, sql, params![row, pending, approved], |_| Ok(()))?.is_some() {
         return Err(StoreError::Misfit(format!("requests of chat {id} still wait")));
+    }
+    let sql = "SELECT 1 FROM question WHERE chat = ?1 AND answers IS NULL LIMIT 1";
+    if one(connection, sql, [row], |_| Ok(()))?.is_some() {
+        return Err(StoreError::Misfit(format!("questions of chat {id} still wait")));
     }
     for sql in [
         "DELETE FROM turn WHERE chat = ?1",
@@ -201,7 +205,7 @@ pub(super) fn set_mode(connection: &Connection, chat: ChatId, mode: Mode) -> Res
     run_or(connection, sql, values, || no_chat(chat))
 }
 
-/// Adds a turn to a chat's transcript; its number.
+/// Adds a turn to a chat's transcript; returns its number.
 pub(super) fn add_turn(connection: &Connection, chat: ChatId, turn: &NewTurn) -> Result<u64> {
     let sql = "UPDATE chat SET bytes = bytes + ?2, updated = max(updated, ?3) WHERE uuid = ?1 \
                RETURNING id";

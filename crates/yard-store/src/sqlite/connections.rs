@@ -86,7 +86,7 @@ impl Connections {
         work: impl FnOnce(&Connection) -> Result<T>,
     ) -> Result<T> {
         let flush = if self.options.flush { flush } else { Flush::Off };
-        let mut writer = held(&self.writer);
+        let mut writer = lock(&self.writer);
         writer.flush(flush)?;
         writer.writes += 1;
         let writes = writer.writes;
@@ -117,7 +117,7 @@ impl Connections {
     /// Rewrites the database with its present contents and empties the log, so that neither file has bytes of
     /// anything that was ever removed.
     pub(super) fn scrub(&self) -> Result<()> {
-        let mut writer = held(&self.writer);
+        let mut writer = lock(&self.writer);
         writer.connection.execute_batch("VACUUM")?;
         let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
         let busy: bool = writer.connection.query_row(sql, [], |row| row.get(0))?;
@@ -137,15 +137,16 @@ impl Connections {
         log.into()
     }
 
-    /// Runs queries on a connection that nobody else uses meanwhile.
+    /// Runs queries on a connection that no other thread uses meanwhile. Each query sees the newest commit, so that
+    /// several queries may see different ones.
     pub(super) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        let idle = held(&self.readers).pop();
+        let idle = lock(&self.readers).pop();
         let connection = match idle {
             Some(connection) => connection,
             None => open_reader(&self.database)?,
         };
         let done = work(&connection)?;
-        let mut readers = held(&self.readers);
+        let mut readers = lock(&self.readers);
         if readers.len() < IDLE_READERS {
             readers.push(connection);
         }
@@ -211,9 +212,8 @@ fn configure(connection: &Connection) -> Result<()> {
     Ok(())
 }
 
-/// A lock is poisoned by a panic, but what it guards is whole: a transaction that was under way was
-/// rolled back when it was dropped.
-pub(super) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// Locks a mutex, also after a panic of another thread: the transaction of that thread was rolled back.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

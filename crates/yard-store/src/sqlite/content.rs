@@ -10,7 +10,7 @@ use super::value::{get, hash, limit, unsigned};
 use super::{all, one, purge, run};
 use crate::blobs::{Blobs, MAX_CHAIN, expand, unsplice, unsplice_in_place, verified};
 use crate::prepared::{Form, TINY};
-use crate::{KeptFile, Located, Prepared, Result, Retention, StoreError};
+use crate::{ContentLocation, KeptFile, Prepared, Result, Retention, StoreError};
 
 /// The form in which a content is stored. The numbers are those of the database: 2 was a form that
 /// `zstd_deltas.rs` re-encodes.
@@ -193,12 +193,15 @@ fn misfit(hash: &ContentHash, why: &str) -> StoreError {
     StoreError::Misfit(format!("content {hash} {why}"))
 }
 
-pub(super) fn locate(connection: &Connection, hash: &ContentHash) -> Result<Option<Located>> {
+pub(super) fn locate(
+    connection: &Connection,
+    hash: &ContentHash,
+) -> Result<Option<ContentLocation>> {
     let sql = "SELECT size, form, CASE WHEN form IN (?3, ?4) THEN data END FROM content
                WHERE hash = ?1 AND form <> ?2";
     let (purged, kept) = (ContentForm::Purged, [ContentForm::Kept, ContentForm::Evictable]);
     one(connection, sql, params![hash.as_bytes(), purged, kept[0], kept[1]], |row| {
-        Ok(Located { size: unsigned(row, 0)?, kept: kept_file(row, 1)? })
+        Ok(ContentLocation { size: unsigned(row, 0)?, kept: kept_file(row, 1)? })
     })
 }
 
@@ -300,15 +303,11 @@ pub(super) fn bytes_of_row(
 pub(super) enum Anchor {
     /// The version before itself, at this depth.
     Itself(u8),
-    /// The version before is at the end of its chain: the content at the foot of that chain.
-    Foot(ContentHash, Vec<u8>),
+    /// The content at the foot of the chain of the version before, because that chain is full ([`foot`]).
+    Foot,
 }
 
-pub(super) fn anchor(
-    connection: &Connection,
-    blobs: &Blobs,
-    hash: &ContentHash,
-) -> Result<Option<Anchor>> {
+pub(super) fn anchor(connection: &Connection, hash: &ContentHash) -> Result<Option<Anchor>> {
     let sql = "SELECT depth, form FROM content WHERE hash = ?1";
     let found = one(connection, sql, [hash.as_bytes()], |row| {
         Ok((get::<u8>(row, 0)?, get::<ContentForm>(row, 1)?))
@@ -316,18 +315,29 @@ pub(super) fn anchor(
     match found {
         Some((depth, form)) if form.has_bytes() => match depth + 1 < MAX_CHAIN {
             true => Ok(Some(Anchor::Itself(depth))),
-            false => foot(connection, blobs, hash).map(Some),
+            false => Ok(Some(Anchor::Foot)),
         },
         _ => Ok(None),
     }
 }
 
-fn foot(connection: &Connection, blobs: &Blobs, hash: &ContentHash) -> Result<Anchor> {
-    let foot = chain(connection, hash)?.pop().ok_or_else(|| corrupt("a chain is empty"))?;
-    let foot_hash = foot.hash;
-    Ok(Anchor::Foot(foot_hash, verified(&foot_hash, plain(blobs, foot)?)?))
+/// The content at the foot of a chain; `None` if it was purged. It reads several rows, which must be of one snapshot.
+pub(super) fn foot(
+    connection: &Connection,
+    blobs: &Blobs,
+    hash: &ContentHash,
+) -> Result<Option<(ContentHash, Vec<u8>)>> {
+    match chain(connection, hash)?.pop() {
+        Some(foot) if foot.form.has_bytes() => {
+            let hash = foot.hash;
+            Ok(Some((hash, verified(&hash, plain(blobs, foot)?)?)))
+        }
+        _ => Ok(None),
+    }
 }
 
+/// The bytes of a content; `None` if it was purged, or the kernel keeps its file. It reads several rows, which must be
+/// of one snapshot: a purge re-encodes the contents of a chain.
 pub(super) fn bytes(
     connection: &Connection,
     blobs: &Blobs,

@@ -1,10 +1,10 @@
-//! What SQLite's errors mean to the callers of a store. The only place that knows their codes.
+//! Converts SQLite's errors to those of a store. No other module knows their codes.
 
 use rusqlite::{Error, ErrorCode, ffi};
 
 use crate::StoreError;
 
-/// What a person can do about a damaged database.
+/// Advice for a damaged database.
 const ADOPT: &str =
     "Restore it from a backup, or go on without its history: `toolyard adopt` keeps it aside";
 

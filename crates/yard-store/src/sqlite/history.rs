@@ -1,13 +1,13 @@
 //! Reading history: steps, their changes, versions and the audit chain.
 
 use rusqlite::{Connection, Row, params};
-use yard_core::{Author, ChatId, FileId, FileState, StepId, VersionId, Whose, WsPath};
+use yard_core::{Author, ChatId, ChatScope, FileId, FileState, StepId, VersionId, WsPath};
 
 use super::error::corrupt;
 use super::value::{self, StateColumns, get, limit, moment, number, unsigned};
 use super::{all, one};
 use crate::{
-    AuditRow, AuditedStep, ByOthers, Change, Formula, Maker, Node, Result, Seq, StepRow,
+    AuditRow, AuditedStep, Change, Formula, Maker, Node, OthersChange, Result, Seq, StepRow,
     VersionRow, step_digest,
 };
 
@@ -231,9 +231,9 @@ fn maker(row: &Row<'_>) -> Result<Maker> {
 pub(super) fn last_by_others(
     connection: &Connection,
     file: FileId,
-    whose: &Whose,
+    whose: &ChatScope,
     since: Seq,
-) -> Result<Option<ByOthers>> {
+) -> Result<Option<OthersChange>> {
     let sql = "SELECT c.seq, cc.hash FROM change c JOIN step s ON s.seq = c.seq \
                LEFT JOIN content cc ON cc.id = c.content \
                WHERE c.file = (SELECT row FROM named WHERE id = ?1) AND c.seq > ?2 AND (c.flags & ?3) != 0 \
@@ -251,7 +251,7 @@ pub(super) fn last_by_others(
         whose.default_of.as_deref()
     ];
     one(connection, sql, parameters, |row| {
-        Ok(ByOthers { seq: unsigned(row, 0)?, content: value::hash(row, 1)? })
+        Ok(OthersChange { seq: unsigned(row, 0)?, content: value::hash(row, 1)? })
     })
 }
 

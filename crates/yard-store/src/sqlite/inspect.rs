@@ -1,6 +1,6 @@
-//! Looking for rows that contradict each other. The audit chain says whether history is what it was; this
-//! says whether everything that is only derived from history (numbers, links, the newest state of each
-//! file, the index of names) still follows from it. It changes nothing.
+//! Finds rows that contradict each other. The audit chain proves that history was not changed; this checks that
+//! everything derived from history (numbers, links, the newest state of each file, the index of names) still follows
+//! from it. It changes nothing.
 
 use rusqlite::Connection;
 
@@ -10,11 +10,11 @@ use super::{all, history, node};
 use crate::{Node, Result};
 
 /// Most problems of one kind that are reported.
-const TOLD: usize = 20;
-/// Files that are looked at with one query.
+const MAX_REPORTED: usize = 20;
+/// Files that are read with one query.
 const PAGE: usize = 500;
 
-/// Every contradiction, in words.
+/// A message for every contradiction.
 pub(super) fn inspect(connection: &Connection) -> Result<Vec<String>> {
     let mut problems = steps(connection)?;
     problems.extend(notes(connection)?);
@@ -22,13 +22,13 @@ pub(super) fn inspect(connection: &Connection) -> Result<Vec<String>> {
     let of_contents = of_contents.iter().map(|(sql, what)| (sql.as_str(), *what));
     for (sql, what) in CONTRADICTIONS.into_iter().chain(of_contents) {
         let rows = all(connection, sql, [], |row| get::<String>(row, 0))?;
-        problems.extend(rows.iter().take(TOLD).map(|row| format!("{what}: {row}")));
+        problems.extend(rows.iter().take(MAX_REPORTED).map(|row| format!("{what}: {row}")));
     }
     problems.extend(files(connection)?);
     Ok(problems)
 }
 
-/// Queries that find nothing in a sound store, and what it means if they do. Each returns one text a row.
+/// Queries that find nothing in a sound store, each with the problem if it does. A row is the text of one finding.
 const CONTRADICTIONS: [(&str, &str); 10] = [
     (
         "SELECT 'change ' || c.id FROM change c LEFT JOIN step s ON s.seq = c.seq
@@ -140,7 +140,7 @@ fn steps(connection: &Connection) -> Result<Vec<String>> {
         seq = row.0 + 1;
         first = row.1.saturating_add(row.2.max(0));
     }
-    problems.truncate(TOLD);
+    problems.truncate(MAX_REPORTED);
     Ok(problems)
 }
 
@@ -158,11 +158,11 @@ fn notes(connection: &Connection) -> Result<Vec<String>> {
         }
         (expected, step) = (nth.saturating_add(1), after.unwrap_or(step));
     }
-    problems.truncate(TOLD);
+    problems.truncate(MAX_REPORTED);
     Ok(problems)
 }
 
-/// Each file is what its changes made of it.
+/// Checks that the row of each file follows from its changes.
 fn files(connection: &Connection) -> Result<Vec<String>> {
     let mut problems = Vec::new();
     let mut after = 0;
@@ -179,7 +179,7 @@ fn files(connection: &Connection) -> Result<Vec<String>> {
             }
         }
     }
-    problems.truncate(TOLD);
+    problems.truncate(MAX_REPORTED);
     Ok(problems)
 }
 
@@ -188,7 +188,7 @@ fn follows(connection: &Connection, stored: &node::Stored) -> Result<bool> {
     else {
         return Ok(false);
     };
-    // No change contains what was seen on disk or what was purged.
+    // Changes contain neither signatures nor purges.
     let Node { signature, purged, .. } = stored.node;
     Ok(stored.last == change && stored.node == Node { signature, purged, ..made })
 }

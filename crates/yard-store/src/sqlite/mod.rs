@@ -29,13 +29,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rusqlite::{Connection, Params, Row};
-use yard_core::{ContentHash, FileId, Name, StepId, VersionId, Whose};
+use yard_core::{ChatScope, ContentHash, FileId, Name, StepId, VersionId};
 
 use crate::blobs::{Against, Blobs, create_folder, lock_file};
 use crate::{
-    AuditEntry, AuditRow, Base, Batch, ByOthers, Change, ContentCheck, Effort, Located, Maker,
-    Mark, Node, Placement, Prepared, Purged, Remembered, Result, RootIdentity, Seq, StepRow, Store,
-    StoreError, VersionRow,
+    AuditEntry, AuditRow, Base, Batch, Change, ContentCheck, ContentLocation, Effort, Maker, Mark,
+    Node, OthersChange, Placement, Prepared, Purged, Result, RootIdentity, SeenContent, Seq,
+    StepRow, Store, StoreError, VersionRow,
 };
 use connections::{Connections, Flush};
 use content::Anchor;
@@ -171,24 +171,30 @@ impl Store for SqliteStore {
         mut effort: Effort,
     ) -> Result<Prepared> {
         let Some(base) = base else { return self.blobs.prepare(hash, bytes, None, effort) };
-        let anchor = self.db.glance(|db| content::anchor(db, &self.blobs, &base.hash))?;
-        let against = match &anchor {
-            None => None,
-            Some(Anchor::Itself(depth)) => Some(Against { base, depth: *depth }),
+        let anchor = self.db.glance(|db| content::anchor(db, &base.hash))?;
+        let foot = match anchor {
+            Some(Anchor::Foot) => {
+                self.db.read_at_once(|db| content::foot(db, &self.blobs, &base.hash))?
+            }
+            _ => None,
+        };
+        let against = match (anchor, &foot) {
+            (Some(Anchor::Itself(depth)), _) => Some(Against { base, depth }),
             // Every version of the new chain reads its first splice, so that is compressed at once.
-            Some(Anchor::Foot(hash, bytes)) => {
+            (_, Some((hash, bytes))) => {
                 effort = Effort::Thorough;
                 Some(Against { base: Base { hash: *hash, bytes }, depth: 0 })
             }
+            _ => None,
         };
         self.blobs.prepare(hash, bytes, against, effort)
     }
 
     fn content(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>> {
-        self.db.read(|connection| content::bytes(connection, &self.blobs, hash))
+        self.db.read_at_once(|connection| content::bytes(connection, &self.blobs, hash))
     }
 
-    fn locate(&self, hash: &ContentHash) -> Result<Option<Located>> {
+    fn locate(&self, hash: &ContentHash) -> Result<Option<ContentLocation>> {
         self.db.glance(|connection| content::locate(connection, hash))
     }
 
@@ -249,7 +255,12 @@ impl Store for SqliteStore {
         self.db.read(|connection| history::makers(connection, file))
     }
 
-    fn last_by_others(&self, file: FileId, whose: &Whose, since: Seq) -> Result<Option<ByOthers>> {
+    fn last_by_others(
+        &self,
+        file: FileId,
+        whose: &ChatScope,
+        since: Seq,
+    ) -> Result<Option<OthersChange>> {
         self.db.read(|connection| history::last_by_others(connection, file, whose, since))
     }
 
@@ -261,7 +272,7 @@ impl Store for SqliteStore {
         self.db.read(|connection| history::version(connection, id))
     }
 
-    fn remember(&self, seen: &[Remembered]) -> Result<()> {
+    fn remember(&self, seen: &[SeenContent]) -> Result<()> {
         if seen.is_empty() {
             return Ok(());
         }
@@ -342,5 +353,39 @@ impl Store for SqliteStore {
 
     fn contradictions(&self) -> Result<Vec<String>> {
         self.db.read_at_once(inspect::inspect)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "a test that reads the kernel's table of locks")]
+mod tests {
+    use std::os::unix::fs::MetadataExt as _;
+
+    use super::*;
+
+    /// How many POSIX locks this process has on a file.
+    fn locks(file: &Path) -> usize {
+        let inode = std::fs::metadata(file).unwrap().ino();
+        let process = std::process::id().to_string();
+        let table = std::fs::read_to_string("/proc/locks").unwrap();
+        let is_ours = |line: &&str| {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            fields.get(1) == Some(&"POSIX")
+                && fields.get(4) == Some(&process.as_str())
+                && fields.get(5).is_some_and(|id| id.ends_with(&format!(":{inode}")))
+        };
+        table.lines().filter(is_ours).count()
+    }
+
+    #[test]
+    fn opening_a_folder_again_leaves_the_locks_of_the_first_store() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("journal.db");
+        let first = SqliteStore::open(folder.path()).unwrap();
+        let before = locks(&database);
+        assert!(before > 0, "SQLite locks the database while it is open");
+        let second = SqliteStore::open(folder.path()).unwrap();
+        assert_eq!(locks(&database), before);
+        drop((first, second));
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn by_id(connection: &Connection, id: FileId) -> Result<Option<Node>>
     Ok(at_row(connection, id)?.map(|found| found.node))
 }
 
-/// A file with where it is stored and where its history begins.
+/// A file, its row, and the row of its last change.
 pub(super) struct Stored {
     pub(super) row: i64,
     pub(super) last: i64,

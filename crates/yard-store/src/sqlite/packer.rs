@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::connections::{Connections, Flush, held};
+use super::connections::{Connections, Flush, lock};
 use super::content;
 use crate::blobs::compressed;
 use crate::{Prepared, Result};
@@ -53,7 +53,7 @@ impl Packer {
         if hurried == 0 {
             return;
         }
-        let mut state = held(&self.work.state);
+        let mut state = lock(&self.work.state);
         state.waiting += hurried as u64;
         if !state.running {
             let (db, work) = (Arc::clone(&self.db), Arc::clone(&self.work));
@@ -61,19 +61,19 @@ impl Packer {
             let spawned = thread.spawn(move || work.through(&db));
             // Without a thread the contents stay as they are until the next ones come.
             state.running = spawned.is_ok();
-            *held(&self.thread) = spawned.ok();
+            *lock(&self.thread) = spawned.ok();
         }
     }
 }
 
 impl Drop for Packer {
     fn drop(&mut self) {
-        held(&self.work.state).closing = true;
+        lock(&self.work.state).closing = true;
         self.work.woken.notify_all();
-        if let Some(thread) = held(&self.thread).take() {
+        if let Some(thread) = lock(&self.thread).take() {
             let _ = thread.join();
         }
-        if held(&self.work.state).waiting > 0 {
+        if lock(&self.work.state).waiting > 0 {
             // A command closes the store after a step or two: its contents are packed now.
             let _ = pack(&self.db);
         }
@@ -84,13 +84,13 @@ impl Work {
     /// Packs whenever it is quiet, until nothing is left or the store is closed.
     fn through(&self, db: &Connections) {
         while self.wait_for_quiet() {
-            while !held(&self.state).closing && matches!(pack(db), Ok(true)) {}
+            while !lock(&self.state).closing && matches!(pack(db), Ok(true)) {}
         }
     }
 
     /// Waits until it is quiet and returns whether there is something to pack. If not, the thread ends.
     fn wait_for_quiet(&self) -> bool {
-        let mut state = held(&self.state);
+        let mut state = lock(&self.state);
         while state.waiting > 0 && !state.closing {
             let before = state.waiting;
             let waited = self.woken.wait_timeout(state, QUIET);

@@ -1,4 +1,4 @@
-//! What steps are about to do to the disk, until the disk is flushed; and the folder that they do it to.
+//! Stores what steps do to the disk until the disk is flushed, and the identity of the root.
 
 use rusqlite::{Connection, Row, params};
 

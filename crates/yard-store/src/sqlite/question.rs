@@ -9,8 +9,8 @@ use super::event;
 use super::value::{self, get, limit, moment};
 use super::{SqliteStore, all, append, chat, one, run_or};
 use crate::{
-    AuditEntry, Event, Given, NewQuestion, NewTurn, Question, QuestionFilter, QuestionStore,
-    Result, StoreError,
+    AuditEntry, Event, NewQuestion, NewTurn, Question, QuestionAnswer, QuestionFilter,
+    QuestionStore, Result, StoreError,
 };
 
 macro_rules! questions {
@@ -40,7 +40,7 @@ impl QuestionStore for SqliteStore {
     fn answer(
         &self,
         id: QuestionId,
-        given: &Given,
+        given: &QuestionAnswer,
         turn: &NewTurn,
         audit: &AuditEntry,
     ) -> Result<()> {
@@ -82,8 +82,8 @@ fn insert(connection: &Connection, asked: &NewQuestion) -> Result<()> {
     })
 }
 
-/// Writes an answer where there is none yet; the question's chat.
-fn give(connection: &Connection, id: QuestionId, given: &Given) -> Result<ChatId> {
+/// Writes an answer, if there is none yet; returns the question's chat.
+fn give(connection: &Connection, id: QuestionId, given: &QuestionAnswer) -> Result<ChatId> {
     let sql = "UPDATE question SET answers = ?2, answered_by = ?3, via = ?4, answered_at = ?5 \
                WHERE uuid = ?1 AND answers IS NULL \
                RETURNING (SELECT uuid FROM chat WHERE chat.id = question.chat)";
@@ -146,13 +146,13 @@ fn question(row: &Row<'_>) -> Result<Question> {
     })
 }
 
-fn given(row: &Row<'_>) -> Result<Option<Given>> {
+fn given(row: &Row<'_>) -> Result<Option<QuestionAnswer>> {
     let Some(answers) = get(row, 6)? else { return Ok(None) };
     let (by, via, at) = (get(row, 7)?, value::numbered(row, 8)?, moment(get(row, 9)?));
-    Ok(Some(Given { answers, by, via, at }))
+    Ok(Some(QuestionAnswer { answers, by, via, at }))
 }
 
-/// Hash, path, a NUL; and so on. No path holds a NUL.
+/// Each plan as its hash, its path and a NUL, which no path contains.
 fn plans_to_bytes(plans: &[(WsPath, ContentHash)]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (path, hash) in plans {

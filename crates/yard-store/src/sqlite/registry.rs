@@ -1,4 +1,4 @@
-//! A registry in a folder: one SQLite database, `people.db`. What the rows mean is decided above.
+//! A registry in a folder: one SQLite database, `people.db`. The layers above decide what the rows mean.
 
 use std::path::Path;
 
@@ -33,7 +33,7 @@ impl SqliteRegistry {
         Ok(Self { db })
     }
 
-    /// One change with its audit row.
+    /// Makes one change with its audit row.
     fn change<T>(
         &self,
         audit: &AuditEntry,
@@ -46,7 +46,7 @@ impl SqliteRegistry {
         })
     }
 
-    /// As `change`; what says that nothing happened leaves no audit row either.
+    /// As `change`, but without an audit row if `work` returns that nothing happened.
     fn change_if(
         &self,
         audit: &AuditEntry,
@@ -75,7 +75,7 @@ fn note(connection: &Connection, entry: &AuditEntry) -> Result<()> {
     Ok(())
 }
 
-/// Whether a row could be added; `false` if another one holds what must be unique.
+/// Whether a row was added; `false` if another row has the same unique value.
 fn unless_taken(added: rusqlite::Result<usize>) -> Result<bool> {
     match added {
         Err(error) if is_taken(&error) => Ok(false),
@@ -139,13 +139,13 @@ fn insert_refresh(connection: &Connection, login: LoginId, refresh: NewRefresh) 
     Ok(())
 }
 
-/// Ends a login; whether there was one to end.
+/// Ends a login; returns whether it had not ended before.
 fn end(connection: &Connection, login: LoginId) -> Result<bool> {
     let sql = "UPDATE login SET ended = 1 WHERE id = ?1 AND ended = 0";
     Ok(run(connection, sql, [login.as_bytes()])? > 0)
 }
 
-/// What a row of `refresh`, with its login, says.
+/// A row of `refresh`, with its login.
 struct Presented {
     login: LoginId,
     user: UserId,
@@ -185,7 +185,7 @@ fn has_other_owner(connection: &Connection, workspace: WorkspaceId, user: UserId
     Ok(connection.prepare_cached(sql)?.query_row(ids, |_| Ok(())).optional()?.is_some())
 }
 
-/// Revokes the keys that a person made to a workspace: they were made by an owner's right.
+/// Revokes the keys to a workspace that a person made as its owner.
 fn revoke_keys_of(
     connection: &Connection,
     workspace: WorkspaceId,
@@ -264,7 +264,7 @@ impl Registry for SqliteRegistry {
     }
 
     fn end_login(&self, login: LoginId, audit: &AuditEntry) -> Result<()> {
-        // Ending what has ended is nothing to note: else old tokens could fill the chain.
+        // A login that has ended leaves no second row: else old tokens could fill the chain.
         self.change_if(audit, |connection| end(connection, login)).map(drop)
     }
 

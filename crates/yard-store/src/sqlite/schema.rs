@@ -32,7 +32,7 @@ pub(super) const JOURNAL: Schema = Schema {
     migrations: &[
         Sql(FIRST),
         Sql(PURGING),
-        Sql(DESK),
+        Sql(CHAT_TABLES),
         Sql(APPROVALS),
         Sql(RUNS),
         Sql(TERMINALS),
@@ -244,7 +244,7 @@ CREATE TABLE mark (
 ) STRICT;
 ";
 
-const DESK: &str = "
+const CHAT_TABLES: &str = "
 -- A chat. `header` is how its transcript begins, `bytes` how long it is with the texts of all turns.
 CREATE TABLE chat (
     id INTEGER PRIMARY KEY,

@@ -1,5 +1,5 @@
-//! How values stand in the columns, and how they come back. The numbers here are the format: they
-//! may be added to and never changed.
+//! Converts values to columns and back. The numbers here are part of the format: new ones may be added, and none may
+//! change.
 
 use rusqlite::Row;
 use rusqlite::types::{FromSql, ValueRef};
@@ -44,7 +44,7 @@ numbered! {
     TurnKind: Message Call Mode Question Answer Request Decision;
 }
 
-/// The small facts of a change in one number.
+/// The flags, kind and type of a state in one number.
 pub(super) fn flags(state: Option<&FileState>, same_path: SamePath) -> i64 {
     let same_path = if same_path == SamePath::Yes { SAME_PATH } else { 0 };
     let Some(state) = state else { return same_path };
@@ -69,7 +69,7 @@ pub(super) fn has_same_path(flags: i64) -> bool {
     flags & SAME_PATH != 0
 }
 
-/// What `flags` and the other columns of a state say together.
+/// The columns of a state.
 pub(super) struct StateColumns {
     pub(super) flags: i64,
     pub(super) parent: FileId,
@@ -124,8 +124,7 @@ pub(super) fn numbered<T: Numbered>(row: &Row<'_>, at: usize) -> Result<T> {
     of_number(get(row, at)?)
 }
 
-/// A number that never reaches the sign bit in a sound store, as SQLite takes it; beyond, the
-/// largest one.
+/// A number as SQLite stores it; one that is too large, which a sound store never has, becomes the largest.
 pub(super) fn number(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -139,7 +138,7 @@ pub(super) fn moment(millis: i64) -> Timestamp {
     Timestamp::from_millis(millis)
 }
 
-/// A column as any type that knows how to read itself.
+/// A column as a Rust type.
 pub(super) fn get<T: FromSql>(row: &Row<'_>, at: usize) -> Result<T> {
     Ok(row.get(at)?)
 }
@@ -190,8 +189,8 @@ fn blob<'a>(row: &'a Row<'_>, at: usize) -> Result<Option<&'a [u8]>> {
     }
 }
 
-/// A link that is a row number where the store has the row, and else the id itself: `joined` is the
-/// column of the id that a join found.
+/// The id that a link names: the column `at` has a row number, whose id a join found in column `joined`, or the id
+/// itself if the store does not have that row.
 pub(super) fn link(row: &Row<'_>, at: usize, joined: usize) -> Result<Option<[u8; 16]>> {
     match row.get_ref(at)? {
         ValueRef::Null => Ok(None),

@@ -1,5 +1,5 @@
-//! The migration of contents that an older version of this program compressed with another content as the dictionary
-//! (form 2). They are stored in a present form when their database is opened. No other module knows that form.
+//! Migrates contents that an older version of this program compressed with another content as the dictionary (form 2)
+//! to a present form when their database is opened. No other module knows that form.
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Contents that the kernel keeps as files.
 
 use yard_core::{ContentHash, FileId};
-use yard_store::{Batch, KeptFile, Located, Prepared, Retention, Store};
+use yard_store::{Batch, ContentLocation, KeptFile, Prepared, Retention, Store};
 
 use super::purging;
 use crate::step_builder::path;
@@ -18,7 +18,7 @@ pub(super) fn located(store: &dyn Store, world: &FakeWorld) {
         store.append(store.head().unwrap(), Batch { steps: &[], contents }).unwrap();
         (store.content(&hash).unwrap(), store.locate(&hash).unwrap().unwrap())
     };
-    let as_kept = |file: KeptFile| Located { size: 5, kept: Some(file) };
+    let as_kept = |file: KeptFile| ContentLocation { size: 5, kept: Some(file) };
     let of = |file: &KeptFile| [Prepared::kept(hash, 5, file.clone())];
     let built = KeptFile { name: "built".to_owned(), retention: Retention::Evictable };
     let (one, two) = (kept_file("one"), kept_file("two"));
@@ -33,7 +33,7 @@ pub(super) fn located(store: &dyn Store, world: &FakeWorld) {
 
     let other = builder.prepared_after(b"large too, and stored against it", b"large");
     store.append(1, Batch { steps: &[], contents: &[other] }).unwrap();
-    let here = (Some(b"large".to_vec()), Located { size: 5, kept: None });
+    let here = (Some(b"large".to_vec()), ContentLocation { size: 5, kept: None });
     assert_eq!(keep(&[builder.prepared(b"large")]), here);
     assert_eq!(keep(&of(&two)), here);
     assert_eq!(store.contents(None, 9).unwrap().len(), 2);

@@ -7,10 +7,11 @@ mod older;
 mod tampered;
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rusqlite::Connection;
 use tempfile::TempDir;
-use yard_core::{ContentHash, FileId, WsPath};
+use yard_core::{ContentHash, FileId, World as _, WsPath};
 use yard_store::sqlite::Options;
 use yard_store::{ApprovalStore, Batch, Effort, EventLog, SqliteStore, Store, StoreError};
 use yard_testkit::store_equality::assert_stores_equal;
@@ -491,4 +492,36 @@ fn an_older_database_gets_its_desk_and_keeps_its_history() {
     StepBuilder::new(&store, &world).file("/b", b"b");
     let numbers: Vec<u64> = store.events(0, 9).unwrap().iter().map(|row| row.number).collect();
     assert_eq!(numbers, [1, 2, 3]);
+}
+
+#[test]
+fn a_content_can_be_read_while_the_one_that_it_is_spliced_from_is_purged() {
+    let dir = TempDir::new().unwrap();
+    let (store, other) = (open(dir.path()), open(dir.path()));
+    let world = FakeWorld::new(5);
+    let scribe = Scribe::new(&store, &world);
+    for round in 0..40 {
+        let base = format!("{round}\n{}", source().concat()).into_bytes();
+        let edited = [&base[..], b"one more line\n"].concat();
+        let removed = scribe.file(&format!("base-{round}"), &base);
+        let contents = [scribe.prepared_after(&edited, &base)];
+        let path = WsPath::parse(&format!("/edited-{round}")).unwrap();
+        let steps = [scribe.step("write", vec![scribe.create(FileId::ROOT, &path, &edited)])];
+        let batch = Batch { steps: &steps, contents: &contents };
+        store.append(store.head().unwrap(), batch).unwrap();
+        scribe.delete(removed);
+        let (hash, is_over) = (ContentHash::of(&edited), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            let reader = scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    assert_eq!(other.content(&hash).unwrap().as_deref(), Some(&edited[..]));
+                }
+            });
+            let entry = AuditEntry::by_toolyard(world.now(), "purge", String::new());
+            let purged = store.purge(&[removed], &entry);
+            is_over.store(true, Ordering::Relaxed);
+            reader.join().unwrap();
+            purged.unwrap();
+        });
+    }
 }

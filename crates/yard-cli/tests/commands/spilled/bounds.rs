@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use yard_core::op::{Purge, Trash};
-use yard_disk::Keeping;
+use yard_disk::RetentionLimits;
 
 use super::{
     FOLDER, files, lines, ok, path_of, plan_keeping, read, say_lines, spill, yard_keeping,
@@ -14,13 +14,13 @@ use crate::box_setup::{shell, yard};
 
 #[test]
 fn x4_of_a_flood_the_first_bytes_are_kept_and_the_rest_is_counted() {
-    let yard = yard_keeping(Keeping { stream_bytes: 100_000, ..Keeping::default() });
+    let yard = yard_keeping(RetentionLimits { stream_bytes: 100_000, ..RetentionLimits::default() });
     let answer = shell(&yard, &say_lines(5_000_000));
     let (text, path) = (answer["stdout"].as_str().unwrap(), path_of(&answer, "stdout"));
     let hint = format!("the first 100000 of all 5000000 bytes are at {path}");
     assert!(text.contains(&hint) && text.ends_with("   499999\n"), "{text}");
     assert!(std::fs::read(&files(&yard)[0]).unwrap() == lines(5_000_000).as_bytes()[..100_000]);
-    let yard = yard_keeping(Keeping { stream_bytes: 0, ..Keeping::default() });
+    let yard = yard_keeping(RetentionLimits { stream_bytes: 0, ..RetentionLimits::default() });
     let answer = shell(&yard, &say_lines(5_000_000));
     assert_eq!((&answer["stdout_path"], files(&yard).len()), (&Value::Null, 0));
     assert!(
@@ -30,7 +30,7 @@ fn x4_of_a_flood_the_first_bytes_are_kept_and_the_rest_is_counted() {
 
 #[test]
 fn x4_the_oldest_output_is_removed_first_and_a_reader_learns_that() {
-    let yard = yard_keeping(Keeping { total_bytes: 1_000_000, ..Keeping::default() });
+    let yard = yard_keeping(RetentionLimits { total_bytes: 1_000_000, ..RetentionLimits::default() });
     let paths: Vec<String> = (0..4).map(|_| spill(&yard, 400_000)).collect();
     let found: Vec<bool> = paths.iter().map(|path| read(&yard, path).ok).collect();
     assert_eq!(found, [false, false, true, true]);
@@ -52,9 +52,10 @@ fn x4_what_is_old_goes_when_the_workspace_is_opened() {
     let past = std::time::SystemTime::now() - Duration::from_secs(8 * 24 * 3_600);
     std::fs::File::options().write(true).open(file).unwrap().set_modified(past).unwrap();
     assert!(read(&yard, &old).ok && read(&yard, &young).ok);
-    let yard = yard.reopen_as(plan_keeping(Keeping::default()));
+    let yard = yard.reopen_as(plan_keeping(RetentionLimits::default()));
     assert!(!read(&yard, &old).ok && read(&yard, &young).ok, "a week is over");
-    let yard = yard.reopen_as(plan_keeping(Keeping { total_bytes: 1, ..Keeping::default() }));
+    let yard = yard
+        .reopen_as(plan_keeping(RetentionLimits { total_bytes: 1, ..RetentionLimits::default() }));
     assert_eq!(files(&yard).len(), 0, "what is too much goes too");
 }
 

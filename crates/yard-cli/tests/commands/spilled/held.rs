@@ -93,7 +93,7 @@ fn x4_a_waiting_landing_keeps_its_output_for_both_decisions() {
     let yard = yard();
     let id = asks(&yard, "a.txt");
     // The program ends before a person has decided.
-    let yard = yard.reopen_as(plan_keeping(yard_disk::Keeping::default()));
+    let yard = yard.reopen_as(plan_keeping(yard_disk::RetentionLimits::default()));
     let done = decide(&yard, id, true);
     let kept: Value = serde_json::from_str(done.answer.as_deref().unwrap()).unwrap();
     let path = path_of(&kept["body"]["result"], "stdout");

@@ -1,16 +1,17 @@
-//! The part of a line that is most like a text without a line break, however long the line is. One pass over the
-//! file counts which characters a part has in common with the text; only the best few are compared closely.
+//! Finds the part of a line that is most similar to a text without a line break, however long the line is. One pass
+//! over the file counts the characters that a part has in common with the text; only the best few parts are compared
+//! closely.
 
 use similar::{Algorithm, capture_diff_slices, diff_ratio};
 
 use super::{CANDIDATES, Wording, visible};
 
 /// A longer text is not looked for in parts of lines: as a line it would have been found.
-const LONGEST: usize = 400;
-/// A shorter text is like too much.
-const SHORTEST: usize = 3;
-/// What is less alike is no help.
-const LEAST_RATIO: f32 = 0.6;
+const MAX_OLD_BYTES: usize = 400;
+/// A shorter text is similar to too much.
+const MIN_OLD_BYTES: usize = 3;
+/// A less similar part is not reported.
+const MIN_RATIO: f32 = 0.6;
 
 /// A part of a line.
 pub(super) struct Part<'a> {
@@ -21,9 +22,9 @@ pub(super) struct Part<'a> {
     before: usize,
 }
 
-/// The part that is most like `old`, if any is.
+/// The part that is most similar to `old`, if one is similar enough.
 pub(super) fn closest<'a>(file: &[&'a str], old: &str) -> Option<Part<'a>> {
-    if old.contains('\n') || !(SHORTEST..=LONGEST).contains(&old.len()) {
+    if old.contains('\n') || !(MIN_OLD_BYTES..=MAX_OLD_BYTES).contains(&old.len()) {
         return None;
     }
     let mut sought = [0u16; 256];
@@ -52,7 +53,7 @@ pub(super) fn closest<'a>(file: &[&'a str], old: &str) -> Option<Part<'a>> {
         );
         (ratio, Part { line, text, before: whole[..start].chars().count() })
     });
-    let alike = rated.filter(|(ratio, _)| *ratio >= LEAST_RATIO);
+    let alike = rated.filter(|(ratio, _)| *ratio >= MIN_RATIO);
     let best = alike.reduce(|one, other| if other.0 > one.0 { other } else { one });
     best.map(|(_, part)| part)
 }

@@ -1,0 +1,209 @@
+//! Removes folders in the background: a folder is renamed at once, and a thread deletes its contents, because deleting
+//! what a command wrote may take longer than the command took.
+//!
+//! What a crash leaves is deleted when the queue is opened next. No file in these folders is read.
+
+use std::ffi::OsStr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use rustix::fs::{AtFlags, FileType as RawType, Mode};
+use rustix::io::Errno;
+
+use crate::folders::{entries_in, open_existing, open_folder, rename_new};
+
+/// The folder of removed folders, and the thread that empties it, which lives as long as there is work. A clone is the
+/// same queue.
+#[derive(Clone)]
+pub struct RemovalQueue(Arc<Shared>);
+
+struct Shared {
+    folder: OwnedFd,
+    state: Mutex<State>,
+    idle: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: Vec<Vec<u8>>,
+    running: bool,
+}
+
+impl RemovalQueue {
+    /// Opens the queue, and continues with what a crash left.
+    pub(super) fn open(data: impl AsFd) -> Result<Self, Errno> {
+        let folder = open_folder(data.as_fd(), "dropped")?;
+        let left = entries_in(&folder)?.into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+        let shared = Shared { folder, state: Mutex::default(), idle: Condvar::new() };
+        let dropped = Self(Arc::new(shared));
+        if !left.is_empty() {
+            dropped.begin(left);
+        }
+        Ok(dropped)
+    }
+
+    /// Removes a folder with everything in it. What cannot be deleted now is tried again at the next opening.
+    pub(super) fn take(&self, from: &OwnedFd, name: &str) {
+        // Two processes may remove the same folder: one of them finds it gone.
+        match rename_new(from, name, &self.0.folder, name) {
+            Ok(()) => self.begin(vec![name.as_bytes().to_vec()]),
+            Err(Errno::NOENT) => {}
+            Err(_) => {
+                let _ = remove(from, OsStr::new(name));
+            }
+        }
+    }
+
+    /// The same for a folder whose name is not unique: other folders of that name may be in the queue.
+    pub(super) fn take_any(&self, from: &OwnedFd, name: &[u8]) -> Result<(), Errno> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let process = rustix::process::getpid().as_raw_nonzero();
+        loop {
+            let unique = format!("any-{process}-{}", NEXT.fetch_add(1, Ordering::Relaxed));
+            match rename_new(from, name, &self.0.folder, &unique) {
+                Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errno),
+                Ok(()) => {
+                    self.begin(vec![unique.into_bytes()]);
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn begin(&self, names: Vec<Vec<u8>>) {
+        let mut state = self.0.lock();
+        state.waiting.extend(names);
+        if state.running {
+            return;
+        }
+        state.running = true;
+        drop(state);
+        let shared = Arc::clone(&self.0);
+        let spawned =
+            thread::Builder::new().name("dropped".to_owned()).spawn(move || shared.empty());
+        if spawned.is_err() {
+            self.0.empty();
+        }
+    }
+
+    /// Waits until the queue is empty.
+    pub(super) fn settle(&self) {
+        let mut state = self.0.lock();
+        while state.running {
+            state = self.0.idle.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl Drop for RemovalQueue {
+    fn drop(&mut self) {
+        self.settle();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn empty(&self) {
+        while let Some(name) = self.next() {
+            let _ = remove(&self.folder, OsStr::from_bytes(&name));
+        }
+    }
+
+    /// The next name; `None` after the last one, when waiting threads are woken.
+    fn next(&self) -> Option<Vec<u8>> {
+        let mut state = self.lock();
+        let next = state.waiting.pop();
+        if next.is_none() {
+            state.running = false;
+            self.idle.notify_all();
+        }
+        next
+    }
+}
+
+/// Removes a folder with everything in it.
+fn remove(parent: &OwnedFd, name: &OsStr) -> Result<(), Errno> {
+    // A command may have taken away the right to write into the folder, as Go does in its module cache.
+    let _ = rustix::fs::chmodat(parent, name, Mode::RWXU, AtFlags::empty());
+    let folder = open_existing(parent, name)?;
+    clear(&folder)?;
+    rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)
+}
+
+/// Removes everything in a folder. A tree may be too deep for the stack of a thread or for the limit on open files, so
+/// this is a loop, which moves the folders inside of a folder up before it removes the folder.
+fn clear(folder: &OwnedFd) -> std::result::Result<(), Errno> {
+    let mut next = 0_u64;
+    loop {
+        let names = entries_in(folder)?;
+        if names.is_empty() {
+            return Ok(());
+        }
+        for (name, kind) in names {
+            let name = OsStr::from_bytes(&name);
+            if kind != RawType::Directory {
+                rustix::fs::unlinkat(folder, name, AtFlags::empty())?;
+                continue;
+            }
+            // The command may have made the folder unreadable.
+            let _ = rustix::fs::chmodat(folder, name, Mode::RWXU, AtFlags::empty());
+            let inside = open_existing(folder, name)?;
+            for (inner, kind) in entries_in(&inside)? {
+                let inner = OsStr::from_bytes(&inner);
+                if kind != RawType::Directory {
+                    rustix::fs::unlinkat(&inside, inner, AtFlags::empty())?;
+                    continue;
+                }
+                let _ = rustix::fs::chmodat(&inside, inner, Mode::RWXU, AtFlags::empty());
+                loop {
+                    next += 1;
+                    let aside = format!(".gone-{next}");
+                    match rename_new(&inside, inner, folder, &aside) {
+                        Err(Errno::EXIST) => {}
+                        moved => break moved?,
+                    }
+                }
+            }
+            rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR)?;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+    use crate::attributes::tests::as_ordinary_user;
+
+    #[test]
+    fn a_folder_without_write_permission_is_removed_with_everything_in_it() {
+        let data = tempfile::tempdir().unwrap();
+        as_ordinary_user(data.path(), || {
+            let handle = open_folder(rustix::fs::CWD, data.path().as_os_str()).unwrap();
+            let queue = RemovalQueue::open(&handle).unwrap();
+            let module = data.path().join("module");
+            fs::create_dir_all(module.join("inside")).unwrap();
+            fs::write(module.join("inside/file"), "x").unwrap();
+            for folder in [module.join("inside"), module.clone()] {
+                fs::set_permissions(folder, Permissions::from_mode(0o555)).unwrap();
+            }
+            // As a crash leaves it: in the folder of the queue, which is opened again.
+            fs::set_permissions(&module, Permissions::from_mode(0o755)).unwrap();
+            fs::rename(&module, data.path().join("dropped/module")).unwrap();
+            let left = data.path().join("dropped/module");
+            fs::set_permissions(&left, Permissions::from_mode(0o555)).unwrap();
+            drop(queue);
+            RemovalQueue::open(&handle).unwrap().settle();
+            assert!(!left.exists());
+        });
+    }
+}

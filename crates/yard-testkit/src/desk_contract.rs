@@ -1,0 +1,558 @@
+//! What every desk promises, one case a promise. A case is given a new, empty store that is both.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use yard_core::{ApprovalId, ChatId, ContentHash, ProcessId, QuestionId, RunId, World};
+use yard_store::{
+    ApprovalFilter, ApprovalRequest, ApprovalStatus, AuditEntry, Batch, Chat, Decision,
+    EVENT_PATHS, Event, Grant, Mode, NewApproval, NewChat, NewDecision, NewQuestion, NewTurn,
+    QuestionAnswer, QuestionFilter, Scope, StepSideEffect, Store, StoreError, TerminalState,
+    TurnKind, Via, WorkspaceRecords,
+};
+
+use crate::scribe::path;
+use crate::{FakeWorld, Scribe};
+
+/// One store, seen from both sides.
+pub struct Sides {
+    /// The journal.
+    pub store: Arc<dyn Store>,
+    /// The desk beside it.
+    pub desk: Arc<dyn WorkspaceRecords>,
+}
+
+/// One promise.
+pub type Case = (&'static str, fn(&Sides, &FakeWorld));
+
+/// All promises.
+pub const CASES: &[Case] = &[
+    ("an empty desk answers with nothing", empty),
+    ("a chat reads back under a name of its own", chats),
+    ("an actor has one default chat", default_chats),
+    ("a transcript is the header and the texts, and its size is known", transcripts),
+    ("turns are read in pages, all or of one kind", turns),
+    ("a question is answered once", answers),
+    ("questions are read in pages, by status, asker and chat", questions),
+    ("a chat with a question that waits is not removed", removal_with_a_question),
+    ("a step and its side effect happen together or not at all", side_effects),
+    ("steps and events are one sequence", events),
+    ("an event names some of many paths", many_paths),
+    ("a request is decided once, and executed once", approvals),
+    ("one process executes a request, and what was started is not started again", claims),
+    ("a request that no longer holds is asked again", renewed),
+    ("requests are read in pages, by status, asker and chat", approval_pages),
+    ("what is allowed for longer is kept by chat, and the policy as it was set", allowances),
+    ("what matters leaves its row in the audit chain", audited),
+    ("what names no chat changes nothing", nowhere),
+];
+
+/// Runs every case on a store of its own, and panics with the names of those that failed.
+pub fn suite(open: &dyn Fn() -> Sides) {
+    let mut failed = Vec::new();
+    for (promise, case) in CASES {
+        let sides = open();
+        let run = || case(&sides, &FakeWorld::new(7));
+        if catch_unwind(AssertUnwindSafe(run)).is_err() {
+            failed.push(*promise);
+        }
+    }
+    assert!(failed.is_empty(), "broken promises: {failed:#?}");
+}
+
+fn audit(world: &FakeWorld, action: &str) -> AuditEntry {
+    let (actor, detail) = ("agent:local".to_owned(), String::new());
+    AuditEntry { at: world.now(), actor, action: action.to_owned(), detail }
+}
+
+fn turn(world: &FakeWorld, kind: TurnKind, text: &str) -> NewTurn {
+    let (actor, data) = ("agent:local".to_owned(), format!("{{\"text\":{text:?}}}"));
+    NewTurn { at: world.now(), actor, kind, data, text: text.to_owned() }
+}
+
+fn make(sides: &Sides, world: &FakeWorld, title: &str) -> Chat {
+    make_for(sides, world, title, None)
+}
+
+fn make_for(sides: &Sides, world: &FakeWorld, title: &str, default_of: Option<&str>) -> Chat {
+    let chat = NewChat {
+        id: ChatId::new(world),
+        title: title.to_owned(),
+        mode: Mode::Plan,
+        made_by: "agent:local".to_owned(),
+        default_of: default_of.map(str::to_owned),
+        at: world.now(),
+        header: format!("# {title}\n"),
+    };
+    sides.desk.make_chat(&chat, &audit(world, "make chat")).unwrap()
+}
+
+fn ask(sides: &Sides, world: &FakeWorld, chat: ChatId, by: &str) -> QuestionId {
+    let plans = vec![
+        (path("/plans/a.plan"), ContentHash::of(b"a")),
+        (path("/b.plan"), ContentHash::from_bytes([0; 32])),
+    ];
+    let asked = NewQuestion {
+        id: QuestionId::new(world),
+        chat,
+        asked_by: by.to_owned(),
+        at: world.now(),
+        form: "[]".to_owned(),
+        plans,
+    };
+    let turn = turn(world, TurnKind::Question, "asked\n");
+    sides.desk.ask(&asked, &turn, &audit(world, "ask")).unwrap();
+    let row = sides.desk.question(asked.id).unwrap().unwrap();
+    assert_eq!((row.chat, &row.plans, row.given, row.used), (chat, &asked.plans, None, false));
+    asked.id
+}
+
+fn answer(sides: &Sides, world: &FakeWorld, id: QuestionId) -> Result<(), StoreError> {
+    let (answers, by) = ("{}".to_owned(), "person:local".to_owned());
+    let given = QuestionAnswer { answers, by, via: Via::Button, at: world.now() };
+    let turn = turn(world, TurnKind::Answer, "answered\n");
+    sides.desk.answer(id, &given, &turn, &audit(world, "answer"))?;
+    assert_eq!(sides.desk.question(id)?.unwrap().given, Some(given));
+    Ok(())
+}
+
+fn empty(sides: &Sides, world: &FakeWorld) {
+    let desk = &sides.desk;
+    assert_eq!(desk.chat(ChatId::new(world)), Ok(None));
+    assert_eq!(desk.default_chat("agent:local"), Ok(None));
+    assert_eq!(desk.chats(None, 9), Ok(vec![]));
+    assert_eq!(desk.turns(ChatId::new(world), None, 0, 9), Ok(vec![]));
+    assert_eq!(desk.transcript(ChatId::new(world)), Ok(None));
+    assert_eq!(desk.question(QuestionId::new(world)), Ok(None));
+    assert_eq!(desk.questions(&QuestionFilter::default(), None, 9), Ok(vec![]));
+    assert_eq!(desk.events(0, 9), Ok(vec![]));
+    assert_eq!(desk.last_event(), Ok(0));
+}
+
+fn chats(sides: &Sides, world: &FakeWorld) {
+    let made: Vec<Chat> = (0..3).map(|_| make(sides, world, "a/b")).collect();
+    let names: Vec<String> = made.iter().map(|chat| chat.name.to_string()).collect();
+    assert_eq!(names, ["a-b.chat", "a-b (2).chat", "a-b (3).chat"]);
+    for chat in &made {
+        assert_eq!(sides.desk.chat(chat.id), Ok(Some(chat.clone())));
+        assert_eq!(sides.desk.chat_named(&chat.name), Ok(Some(chat.clone())));
+    }
+    let page = |before, limit| {
+        let page = sides.desk.chats(before, limit).unwrap();
+        page.into_iter().map(|chat| chat.id).collect::<Vec<_>>()
+    };
+    assert_eq!(page(None, 2), [made[2].id, made[1].id]);
+    assert_eq!(page(Some(made[1].id), 2), [made[0].id]);
+}
+
+fn removal_with_a_question(sides: &Sides, world: &FakeWorld) {
+    let desk = &sides.desk;
+    let chat = make(sides, world, "one").id;
+    let question = ask(sides, world, chat, "agent:local");
+    let removed = desk.remove_chat(chat, &audit(world, "remove chat"));
+    assert!(matches!(removed, Err(StoreError::Misfit(_))), "{removed:?}");
+    assert!(desk.chat(chat).unwrap().is_some() && desk.question(question).unwrap().is_some());
+    answer(sides, world, question).unwrap();
+    desk.remove_chat(chat, &audit(world, "remove chat")).unwrap();
+    assert!(desk.chat(chat).unwrap().is_none() && desk.question(question).unwrap().is_none());
+}
+
+fn default_chats(sides: &Sides, world: &FakeWorld) {
+    let first = make_for(sides, world, "x", Some("a"));
+    let again = make_for(sides, world, "y", Some("a"));
+    assert_eq!(first, again);
+    assert_eq!(sides.desk.default_chat("a"), Ok(Some(first)));
+    assert_eq!(sides.desk.default_chat("b"), Ok(None));
+    assert_eq!(sides.desk.last_event(), Ok(1));
+}
+
+fn transcripts(sides: &Sides, world: &FakeWorld) {
+    let (chat, other) = (make(sides, world, "t").id, make(sides, world, "u").id);
+    for text in ["one\n", "zwei ä\n", ""] {
+        sides.desk.post(chat, &turn(world, TurnKind::Message, text)).unwrap();
+        sides.desk.record(other, &turn(world, TurnKind::Call, "elsewhere\n")).unwrap();
+    }
+    let mode = turn(world, TurnKind::Mode, "build\n");
+    sides.desk.set_mode(chat, Mode::Build, &mode, &audit(world, "set mode")).unwrap();
+    let text = sides.desk.transcript(chat).unwrap().unwrap();
+    assert_eq!(text, "# t\none\nzwei ä\nbuild\n");
+    let found = sides.desk.chat(chat).unwrap().unwrap();
+    assert_eq!((found.bytes, found.mode), (text.len() as u64, Mode::Build));
+    assert!(found.updated_at > found.created_at);
+}
+
+fn turns(sides: &Sides, world: &FakeWorld) {
+    let chat = make(sides, world, "t").id;
+    for n in 0..6 {
+        let kind = if n % 2 == 0 { TurnKind::Message } else { TurnKind::Call };
+        sides.desk.record(chat, &turn(world, kind, &n.to_string())).unwrap();
+    }
+    let all = sides.desk.turns(chat, None, 0, 99).unwrap();
+    assert!(all.is_sorted_by_key(|turn| turn.number));
+    assert_eq!(all.len(), 6);
+    assert_eq!(sides.desk.turns(chat, None, all[1].number, 2).unwrap(), all[2..4]);
+    let calls = sides.desk.turns(chat, Some(TurnKind::Call), all[1].number, 9).unwrap();
+    assert_eq!(calls, [all[3].clone(), all[5].clone()]);
+}
+
+fn answers(sides: &Sides, world: &FakeWorld) {
+    let chat = make(sides, world, "t").id;
+    let id = ask(sides, world, chat, "a");
+    assert_eq!(answer(sides, world, id), Ok(()));
+    let before = (sides.desk.transcript(chat), sides.desk.last_event(), sides.store.audit(0, 99));
+    assert!(matches!(answer(sides, world, id), Err(StoreError::Misfit(_))));
+    let missing = answer(sides, world, QuestionId::new(world));
+    assert!(matches!(missing, Err(StoreError::Misfit(_))));
+    let after = (sides.desk.transcript(chat), sides.desk.last_event(), sides.store.audit(0, 99));
+    assert_eq!(after, before);
+}
+
+fn questions(sides: &Sides, world: &FakeWorld) {
+    let (one, two) = (make(sides, world, "t").id, make(sides, world, "u").id);
+    let asked = [(one, "a"), (two, "a"), (one, "b"), (one, "a")];
+    let ids = asked.map(|(chat, by)| ask(sides, world, chat, by));
+    answer(sides, world, ids[0]).unwrap();
+    let list = |filter: QuestionFilter, before, limit| {
+        let rows = sides.desk.questions(&filter, before, limit).unwrap();
+        rows.into_iter().map(|row| row.id).collect::<Vec<_>>()
+    };
+    let all = QuestionFilter::default();
+    assert_eq!(list(all.clone(), None, 3), [ids[3], ids[2], ids[1]]);
+    assert_eq!(list(all.clone(), Some(ids[1]), 3), [ids[0]]);
+    let answered = |answered| QuestionFilter { answered: Some(answered), ..all.clone() };
+    assert_eq!(list(answered(true), None, 9), [ids[0]]);
+    assert_eq!(list(answered(false), None, 9), [ids[3], ids[2], ids[1]]);
+    let by = QuestionFilter { asked_by: Some("a".to_owned()), chat: Some(one), ..all.clone() };
+    assert_eq!(list(by, None, 9), [ids[3], ids[0]]);
+}
+
+fn side_effects(sides: &Sides, world: &FakeWorld) {
+    let scribe = Scribe::new(sides.store.as_ref(), world);
+    let chat = make(sides, world, "t").id;
+    let question = ask(sides, world, chat, "a");
+    let attempt = |name: &str| {
+        let mut step = scribe.step("write", vec![scribe.create_folder(root(), &path(name))]);
+        let turn = turn(world, TurnKind::Mode, "left\n");
+        step.side_effects = vec![StepSideEffect::LeavePlan { chat, question, turn }];
+        let batch = Batch { steps: &[step], contents: &[] };
+        sides.store.append(sides.store.head().unwrap(), batch)
+    };
+    assert!(matches!(attempt("/a"), Err(StoreError::Misfit(_))), "not answered yet");
+    answer(sides, world, question).unwrap();
+    assert_eq!(sides.desk.chat(chat).unwrap().unwrap().mode, Mode::Plan);
+    assert_eq!(attempt("/a"), Ok(1));
+    assert_eq!(sides.desk.chat(chat).unwrap().unwrap().mode, Mode::Build);
+    assert!(sides.desk.question(question).unwrap().unwrap().used);
+    assert!(sides.desk.transcript(chat).unwrap().unwrap().ends_with("left\n"));
+    let last = sides.desk.events(sides.desk.last_event().unwrap() - 2, 9).unwrap();
+    assert!(matches!(&last[0].what, Event::Step(step) if step.verb == "write"));
+    assert_eq!(last[1].what, Event::ModeChanged { chat, mode: Mode::Build });
+    let before = (sides.desk.transcript(chat), sides.desk.last_event(), sides.store.head());
+    assert!(matches!(attempt("/b"), Err(StoreError::Misfit(_))), "used already");
+    let after = (sides.desk.transcript(chat), sides.desk.last_event(), sides.store.head());
+    assert_eq!(after, before);
+    assert_eq!(sides.store.lookup(&path("/b")), Ok(None));
+}
+
+fn request(sides: &Sides, world: &FakeWorld, chat: ChatId, by: &str) -> ApprovalId {
+    let asked = NewApproval {
+        id: ApprovalId::new(world),
+        chat,
+        asked_by: by.to_owned(),
+        at: world.now(),
+        asked_in: Some(ProcessId::from_bytes([1; 16])),
+        request: asked_for("first"),
+    };
+    let turn = turn(world, TurnKind::Request, "may I\n");
+    sides.desk.request(&asked, &turn, &audit(world, "request")).unwrap();
+    let row = sides.desk.approval(asked.id).unwrap().unwrap();
+    assert_eq!((row.chat, &row.request, row.at), (chat, &asked.request, asked.at));
+    assert_eq!((row.status, row.decision, row.step), (ApprovalStatus::Pending, None, None));
+    asked.id
+}
+
+fn asked_for(what: &str) -> ApprovalRequest {
+    ApprovalRequest {
+        preset: "guarded".to_owned(),
+        root: Some("app".to_owned()),
+        run: None,
+        toolset: "assistant".to_owned(),
+        tool: "delete_file".to_owned(),
+        args: "{}".to_owned(),
+        reason: "it removes".to_owned(),
+        effect: "[]".to_owned(),
+        diff: what.to_owned(),
+        state: ContentHash::of(what.as_bytes()),
+    }
+}
+
+fn decide(
+    sides: &Sides,
+    world: &FakeWorld,
+    id: ApprovalId,
+    approves: bool,
+    grant: Option<&Grant>,
+) -> Result<(), StoreError> {
+    let decision = Decision {
+        approves,
+        scope: Scope::Chat,
+        reason: Some("why not".to_owned()),
+        by: "person:local".to_owned(),
+        at: world.now(),
+    };
+    let turn = turn(world, TurnKind::Decision, "said\n");
+    let state = sides.desk.approval(id)?.map_or(asked_for("first"), |row| row.request).state;
+    let other = ContentHash::of(b"not what was shown");
+    let made = |shown| NewDecision {
+        id,
+        shown,
+        decision: &decision,
+        revision: None,
+        claimed_by: None,
+        grant,
+    };
+    let unseen = sides.desk.decide(&made(other), &turn, &audit(world, "decide"));
+    assert!(matches!(unseen, Err(StoreError::Misfit(_))), "what was not shown is not decided");
+    sides.desk.decide(&made(state), &turn, &audit(world, "decide"))?;
+    assert_eq!(sides.desk.approval(id)?.unwrap().decision, Some(decision));
+    Ok(())
+}
+
+/// Appends a step that is what was approved.
+fn execute(
+    sides: &Sides,
+    world: &FakeWorld,
+    approval: ApprovalId,
+    name: &str,
+) -> Result<u64, StoreError> {
+    let scribe = Scribe::new(sides.store.as_ref(), world);
+    let mut step = scribe.step("write", vec![scribe.create_folder(root(), &path(name))]);
+    step.side_effects = vec![StepSideEffect::Execute { approval, at: world.now() }];
+    sides.store.append(sides.store.head().unwrap(), Batch { steps: &[step], contents: &[] })
+}
+
+fn status(sides: &Sides, id: ApprovalId) -> ApprovalStatus {
+    sides.desk.approval(id).unwrap().unwrap().status
+}
+
+fn approvals(sides: &Sides, world: &FakeWorld) {
+    let chat = make(sides, world, "t").id;
+    let misfit = |done: Result<_, StoreError>| assert!(matches!(done, Err(StoreError::Misfit(_))));
+    let id = request(sides, world, chat, "a");
+    misfit(execute(sides, world, id, "/a"));
+    decide(sides, world, id, true, None).unwrap();
+    misfit(decide(sides, world, id, false, None).map(|()| 0));
+    assert_eq!(status(sides, id), ApprovalStatus::Approved);
+    assert_eq!(execute(sides, world, id, "/a"), Ok(1));
+    misfit(execute(sides, world, id, "/b"));
+    assert_eq!(sides.store.lookup(&path("/b")), Ok(None));
+    sides.desk.conclude(id, ApprovalStatus::Failed, "1", world.now()).unwrap();
+    sides.desk.conclude(id, ApprovalStatus::Failed, "2", world.now()).unwrap();
+    let row = sides.desk.approval(id).unwrap().unwrap();
+    assert_eq!((row.status, row.answer.as_deref()), (ApprovalStatus::Executed, Some("1")));
+    assert!(row.step.is_some());
+    let denied = request(sides, world, chat, "a");
+    let before = sides.desk.approval(denied).unwrap().unwrap().request;
+    sides.desk.reword(denied, "for another reason").unwrap();
+    let reworded = sides.desk.approval(denied).unwrap().unwrap().request;
+    assert_eq!(reworded, ApprovalRequest { reason: "for another reason".to_owned(), ..before });
+    decide(sides, world, denied, false, None).unwrap();
+    sides.desk.reword(denied, "too late").unwrap();
+    assert_eq!(sides.desk.approval(denied).unwrap().unwrap().request, reworded);
+    misfit(execute(sides, world, denied, "/c"));
+    sides.desk.conclude(denied, ApprovalStatus::Executed, "3", world.now()).unwrap();
+    assert_eq!(status(sides, denied), ApprovalStatus::Denied);
+    let looked = request(sides, world, chat, "a");
+    decide(sides, world, looked, true, None).unwrap();
+    sides.desk.conclude(looked, ApprovalStatus::Executed, "4", world.now()).unwrap();
+    let row = sides.desk.approval(looked).unwrap().unwrap();
+    assert_eq!((row.status, row.step), (ApprovalStatus::Executed, None));
+    let told = sides.desk.events(sides.desk.last_event().unwrap() - 3, 9).unwrap();
+    let told: Vec<Event> = told.into_iter().map(|row| row.what).collect();
+    let approval = looked;
+    let decided = Event::Decided { chat, approval, status: ApprovalStatus::Approved };
+    let done = Event::Concluded { chat, approval, status: ApprovalStatus::Executed };
+    assert_eq!(told, [Event::Requested { chat, approval }, decided, done]);
+    misfit(decide(sides, world, ApprovalId::new(world), true, None).map(|()| 0));
+}
+
+fn renewed(sides: &Sides, world: &FakeWorld) {
+    let chat = make(sides, world, "t").id;
+    let id = request(sides, world, chat, "a");
+    let again = |what| {
+        let said = turn(world, TurnKind::Request, "again\n");
+        sides.desk.renew(id, &asked_for(what), &said, &audit(world, "request"))
+    };
+    assert!(matches!(again("x"), Err(StoreError::Misfit(_))), "it waits already");
+    decide(sides, world, id, true, None).unwrap();
+    assert_eq!(again("second"), Ok(()));
+    let row = sides.desk.approval(id).unwrap().unwrap();
+    assert_eq!((row.status, row.decision), (ApprovalStatus::Pending, None));
+    assert_eq!(row.request, asked_for("second"));
+    decide(sides, world, id, true, None).unwrap();
+    assert_eq!(execute(sides, world, id, "/a"), Ok(1));
+    assert!(matches!(again("third"), Err(StoreError::Misfit(_))), "it is done");
+}
+
+fn claims(sides: &Sides, world: &FakeWorld) {
+    let chat = make(sides, world, "t").id;
+    let misfit = |done: Result<(), StoreError>| assert!(matches!(done, Err(StoreError::Misfit(_))));
+    let [one, two] = [[1; 16], [2; 16]].map(ProcessId::from_bytes);
+    let row = |id| sides.desk.approval(id).unwrap().unwrap();
+    let id = request(sides, world, chat, "a");
+    assert_eq!((row(id).asked_in, row(id).claimed_by), (Some(one), None));
+    misfit(sides.desk.claim(id, None, Some(one)));
+    decide(sides, world, id, true, None).unwrap();
+    sides.desk.claim(id, None, Some(one)).unwrap();
+    misfit(sides.desk.claim(id, None, Some(two)));
+    assert_eq!(row(id).claimed_by, Some(one));
+    misfit(sides.desk.close(id, ApprovalStatus::Withdrawn, &audit(world, "close")));
+    sides.desk.claim(id, Some(one), Some(two)).unwrap();
+    sides.desk.start(id, RunId::from_bytes([3; 16])).unwrap();
+    assert!(row(id).started);
+    misfit(sides.desk.start(id, RunId::from_bytes([4; 16])));
+    misfit(sides.desk.claim(id, Some(two), Some(one)));
+    sides.desk.conclude(id, ApprovalStatus::Unknown, "1", world.now()).unwrap();
+    assert_eq!(row(id).status, ApprovalStatus::Unknown);
+    for decided in [false, true] {
+        let id = request(sides, world, chat, "a");
+        if decided {
+            decide(sides, world, id, true, None).unwrap();
+        }
+        sides.desk.close(id, ApprovalStatus::Withdrawn, &audit(world, "close")).unwrap();
+        assert_eq!(row(id).status, ApprovalStatus::Withdrawn);
+        misfit(sides.desk.close(id, ApprovalStatus::Expired, &audit(world, "close")));
+        misfit(decide(sides, world, id, true, None));
+    }
+}
+
+fn approval_pages(sides: &Sides, world: &FakeWorld) {
+    let (one, two) = (make(sides, world, "t").id, make(sides, world, "u").id);
+    let asked = [(one, "a"), (two, "a"), (one, "b"), (one, "a")];
+    let ids = asked.map(|(chat, by)| request(sides, world, chat, by));
+    decide(sides, world, ids[0], false, None).unwrap();
+    let list = |filter: ApprovalFilter, before, limit| {
+        let rows = sides.desk.approvals(&filter, before, limit).unwrap();
+        rows.into_iter().map(|row| row.id).collect::<Vec<_>>()
+    };
+    let all = ApprovalFilter::default();
+    assert_eq!(list(all.clone(), None, 3), [ids[3], ids[2], ids[1]]);
+    assert_eq!(list(all.clone(), Some(ids[1]), 3), [ids[0]]);
+    let status = Some(ApprovalStatus::Denied);
+    assert_eq!(list(ApprovalFilter { status, ..all.clone() }, None, 9), [ids[0]]);
+    let by = ApprovalFilter { asked_by: Some("a".to_owned()), chat: Some(one), ..all };
+    assert_eq!(list(by, None, 9), [ids[3], ids[0]]);
+}
+
+fn allowances(sides: &Sides, world: &FakeWorld) {
+    let (one, two) = (make(sides, world, "t").id, make(sides, world, "u").id);
+    let allowed = |chat, rule: &str| Grant {
+        chat,
+        rule: rule.to_owned(),
+        by: "person:local".to_owned(),
+        at: world.now(),
+    };
+    for grant in [allowed(Some(one), "1"), allowed(None, "2"), allowed(Some(two), "3")] {
+        let id = request(sides, world, one, "a");
+        decide(sides, world, id, true, Some(&grant)).unwrap();
+    }
+    let rules = |chat| {
+        let grants = sides.desk.grants(chat).unwrap();
+        grants.into_iter().map(|grant| grant.rule).collect::<Vec<_>>()
+    };
+    assert_eq!(rules(Some(one)), ["1", "2"]);
+    assert_eq!(rules(None), ["2"]);
+    assert_eq!(sides.desk.policy(), Ok(None));
+    sides.desk.set_policy("{}", None, &audit(world, "policy")).unwrap();
+    assert_eq!(rules(None), ["2"]);
+    let saved = [allowed(None, "4")];
+    sides.desk.set_policy("[]", Some(&saved), &audit(world, "policy")).unwrap();
+    assert_eq!(sides.desk.policy(), Ok(Some("[]".to_owned())));
+    assert_eq!(rules(Some(two)), ["3", "4"]);
+}
+
+fn root() -> yard_core::FileId {
+    yard_core::FileId::ROOT
+}
+
+fn events(sides: &Sides, world: &FakeWorld) {
+    let scribe = Scribe::new(sides.store.as_ref(), world);
+    scribe.file("/0", b"0");
+    scribe.file("/1", b"1");
+    let chat = make(sides, world, "t").id;
+    let posted = sides.desk.post(chat, &turn(world, TurnKind::Message, "m")).unwrap();
+    scribe.file("/2", b"2");
+    let paths = vec![path("/a b"), path("/c")];
+    sides.desk.changed_outside(world.now(), &paths).unwrap();
+    scribe.file("/3", b"3");
+    let run = RunId::new(world);
+    let states = [TerminalState::Running, TerminalState::Ended(137), TerminalState::Interrupted];
+    for state in states {
+        sides.desk.terminal_is(world.now(), chat, run, "t 1", state).unwrap();
+    }
+    let all = sides.desk.events(0, 99).unwrap();
+    let words: Vec<String> = all.iter().map(|row| word(&row.what)).collect();
+    assert_eq!(
+        words,
+        ["/0", "/1", "made", "posted", "/2", "outside", "/3", "running", "ended", "interrupted"]
+    );
+    for (row, state) in all[7..].iter().zip(states) {
+        assert_eq!(row.what, Event::Terminal { chat, run, name: "t 1".to_owned(), state });
+    }
+    assert_eq!(all[3].what, Event::Posted { chat, turn: posted });
+    assert_eq!(all[5].what, Event::ChangedOutside { paths });
+    for (at, row) in all.iter().enumerate() {
+        assert_eq!(row.number, at as u64 + 1);
+        assert_eq!(sides.desk.events(at as u64, 2).unwrap(), all[at..(at + 2).min(all.len())]);
+    }
+    assert_eq!(sides.desk.last_event(), Ok(10));
+    assert_eq!(sides.desk.events(10, 9), Ok(vec![]));
+    assert_eq!(sides.desk.events(99, 9), Ok(vec![]));
+}
+
+fn word(event: &Event) -> String {
+    match event {
+        Event::Step(step) => step.changes[0].path.to_string(),
+        Event::ChatMade { .. } => "made".to_owned(),
+        Event::Posted { .. } => "posted".to_owned(),
+        Event::ChangedOutside { .. } => "outside".to_owned(),
+        Event::Terminal { state, .. } => state.word().to_owned(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn many_paths(sides: &Sides, world: &FakeWorld) {
+    let scribe = Scribe::new(sides.store.as_ref(), world);
+    let many = EVENT_PATHS + 10;
+    let paths: Vec<_> = (0..many).map(|n| path(&format!("/{n}"))).collect();
+    let changes = paths.iter().map(|path| scribe.create_folder(root(), path)).collect();
+    scribe.append(changes, &[]).unwrap();
+    sides.desk.changed_outside(world.now(), &paths).unwrap();
+    let rows = sides.desk.events(0, 9).unwrap();
+    let Event::Step(step) = &rows[0].what else { panic!("{rows:?}") };
+    assert_eq!((step.files, step.changes.len()), (many as u64, EVENT_PATHS));
+    let Event::ChangedOutside { paths } = &rows[1].what else { panic!("{rows:?}") };
+    assert_eq!(paths.len(), EVENT_PATHS);
+}
+
+fn audited(sides: &Sides, world: &FakeWorld) {
+    let chat = make(sides, world, "t").id;
+    let id = ask(sides, world, chat, "a");
+    answer(sides, world, id).unwrap();
+    let mode = turn(world, TurnKind::Mode, "build\n");
+    sides.desk.set_mode(chat, Mode::Build, &mode, &audit(world, "set mode")).unwrap();
+    let rows = sides.store.audit(0, 9).unwrap();
+    let actions: Vec<&str> = rows.iter().map(|row| row.entry.action.as_str()).collect();
+    assert_eq!(actions, ["make chat", "ask", "answer", "set mode"]);
+}
+
+fn nowhere(sides: &Sides, world: &FakeWorld) {
+    let chat = ChatId::new(world);
+    let said = turn(world, TurnKind::Message, "m");
+    let misfit = |done: Result<(), StoreError>| assert!(matches!(done, Err(StoreError::Misfit(_))));
+    misfit(sides.desk.post(chat, &said).map(|_| ()));
+    misfit(sides.desk.record(chat, &said));
+    misfit(sides.desk.set_mode(chat, Mode::Plan, &said, &audit(world, "set mode")));
+    assert_eq!(sides.desk.last_event(), Ok(0));
+    assert_eq!(sides.store.audit(0, 9), Ok(vec![]));
+}

@@ -29,7 +29,7 @@ impl RootSession {
 
     /// Calls `work` with the context of this root.
     fn with_context<T>(&self, context: &Context<'_>, work: impl FnOnce(&Context<'_>) -> T) -> T {
-        let attempt = context.attempt.through(&self.session);
+        let attempt = context.attempt.in_session(&self.session);
         work(&context.with(&attempt))
     }
 

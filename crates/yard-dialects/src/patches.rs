@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use yard_core::op::{self, PatchedFile};
-use yard_core::patch::{self, Action, Form, AppliedHunk, Pass, Patch, Transfer};
+use yard_core::patch::{self, Action, AppliedHunk, PatchForm, Pass, Patch, Transfer};
 use yard_core::{Fault, Subject};
 
 use crate::tool::{Context, Stop};

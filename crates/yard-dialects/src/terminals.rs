@@ -6,7 +6,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 use yard_core::{Fault, WsPath};
-use yard_gate::{Screen, StopReason, TerminalInfo, TerminalUpdate, UpdateReason};
+use yard_gate::{Screen, StopReason, TerminalInfo, TerminalView, UpdateReason};
 
 use crate::context::message_paths;
 use crate::tool::{Context, Stop};
@@ -56,7 +56,7 @@ pub(crate) struct ScreenReply {
 /// The output, the state and the screen of a terminal.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct TerminalReply {
-    /// What was said since the last look, as the program wrote it, with its control sequences; of much, the
+    /// What was said since the last view, as the program wrote it, with its control sequences; of much, the
     /// beginning and the end, and between them where the whole is.
     pub(crate) output: String,
     /// Whether something of it is left out; the text says how many bytes.
@@ -79,19 +79,19 @@ pub(crate) struct TerminalReply {
 }
 
 impl TerminalReply {
-    pub(crate) fn of(context: &Context<'_>, look: &TerminalUpdate) -> Self {
-        let TerminalUpdate { glance, .. } = look;
-        let output = commands::output_text(context, &glance.said);
-        let ends_now = glance.why != UpdateReason::Ended && context.session().is_for_one_call();
+    pub(crate) fn of(context: &Context<'_>, view: &TerminalView) -> Self {
+        let TerminalView { update, .. } = view;
+        let output = commands::output_text(context, &update.output);
+        let ends_now = update.reason != UpdateReason::Ended && context.session().is_for_one_call();
         Self {
             output: output.text,
             truncated: output.truncated,
-            state: if ends_now { State::Ended } else { state(glance.why) },
-            because: if ends_now { ENDS_NOW.to_owned() } else { reason(context, look) },
-            exit_code: glance.end.map(|ended| ended.code()),
-            screen: glance.screen.as_ref().map(ScreenReply::of),
+            state: if ends_now { State::Ended } else { state(update.reason) },
+            because: if ends_now { ENDS_NOW.to_owned() } else { reason(context, view) },
+            exit_code: update.end.map(|ended| ended.code()),
+            screen: update.screen.as_ref().map(ScreenReply::of),
             log_path: output.path,
-            message: message(context, look),
+            message: message(context, view),
         }
     }
 }
@@ -123,13 +123,13 @@ fn state(why: UpdateReason) -> State {
 }
 
 /// Why the program is in its state.
-fn reason(context: &Context<'_>, look: &TerminalUpdate) -> String {
-    let glance = &look.glance;
-    let hidden = if glance.echoes { "" } else { "; what is typed is not shown" };
-    match glance.why {
-        UpdateReason::CommandEnd => match glance.end.and_then(|ended| Some((ended.stopped?, ended.took))) {
-            Some((StopReason::Cancelled, _)) if look.ended.is_some() => {
-                format!("it was ended: {}", look.ended.as_deref().unwrap_or_default())
+fn reason(context: &Context<'_>, view: &TerminalView) -> String {
+    let update = &view.update;
+    let hidden = if update.echoes { "" } else { "; what is typed is not shown" };
+    match update.reason {
+        UpdateReason::Ended => match update.end.and_then(|ended| Some((ended.stopped?, ended.took))) {
+            Some((StopReason::Cancelled, _)) if view.ended.is_some() => {
+                format!("it was ended: {}", view.ended.as_deref().unwrap_or_default())
             }
             None => "the program ended".to_owned(),
             Some((StopReason::Cancelled, _)) => {
@@ -149,21 +149,21 @@ fn reason(context: &Context<'_>, look: &TerminalUpdate) -> String {
     }
 }
 
-fn message(context: &Context<'_>, look: &TerminalUpdate) -> Option<String> {
-    let mut parts: Vec<String> = look.steps.iter().filter_map(commands::changes_message).collect();
-    let unrecorded = look.steps.iter().flat_map(|landed| &landed.unrecorded);
+fn message(context: &Context<'_>, view: &TerminalView) -> Option<String> {
+    let mut parts: Vec<String> = view.steps.iter().filter_map(commands::changes_message).collect();
+    let unrecorded = view.steps.iter().flat_map(|landed| &landed.unrecorded);
     let names: Vec<String> = unrecorded.take(5).map(|path| context.display(path)).collect();
     if !names.is_empty() {
         parts.push(format!("too large or unreadable, and in no step: {}", names.join(", ")));
     }
     parts.extend(
-        look.trouble.iter().map(|why| format!("what it changed is not recorded yet: {why}")),
+        view.trouble.iter().map(|why| format!("what it changed is not recorded yet: {why}")),
     );
-    parts.extend(commands::masked_message(look.masked));
-    parts.extend(hidden_program_message(context, look));
-    parts.extend(commands::hosts_message(&look.hosts));
+    parts.extend(commands::masked_message(view.masked));
+    parts.extend(hidden_program_message(context, view));
+    parts.extend(commands::hosts_message(&view.hosts));
     if !context.session().is_for_one_call() {
-        parts.extend(ports_message(&look.glance.ports));
+        parts.extend(ports_message(&view.update.ports));
     }
     if parts.is_empty() { None } else { Some(parts.join("; ")) }
 }
@@ -185,8 +185,8 @@ fn ports_message(ports: &[u16]) -> Option<String> {
 }
 
 /// About a program that a shell did not find, and that is on the machine but not in the box.
-fn hidden_program_message(context: &Context<'_>, look: &TerminalUpdate) -> Option<String> {
-    let output = &look.glance.said;
+fn hidden_program_message(context: &Context<'_>, view: &TerminalView) -> Option<String> {
+    let output = &view.update.output;
     let text = [&output.head[..], &output.tail[..]].map(String::from_utf8_lossy).concat();
     let name = hidden_programs::missing_on_terminal(&text)?;
     let folder = context.session().hidden_program(name)?;

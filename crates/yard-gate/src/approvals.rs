@@ -447,7 +447,7 @@ fn exact_paths(approval: &Approval, effect: &Effect, writing_rule: &str) -> Resu
 }
 
 /// The policy of the door through which the request was made.
-fn policy_of(request: &Request) -> Policy {
+fn policy_of(request: &ApprovalRequest) -> Policy {
     match Preset::from_word(&request.preset) {
         Some(Preset::Open) => Policy::Open,
         Some(Preset::Guarded) => Policy::Guarded,

@@ -27,7 +27,7 @@ use crate::{Asks, Attempt, Completion, Session, Verdict};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finished {
     /// How it ended and its output.
-    pub ran: Ran,
+    pub ran: FinishedRun,
     /// The changes that were committed.
     pub landed: Landed,
     /// Why its changes were dropped.
@@ -205,7 +205,7 @@ impl Attempt<'_> {
     }
 
     /// The outcome of a command whose changes are dropped.
-    fn dropping_changes(&self, ran: Ran, why: &str) -> Completion<Finished> {
+    fn dropping_changes(&self, ran: FinishedRun, why: &str) -> Completion<Finished> {
         self.open().workspace.drop_run(ran.run);
         Completion::Done(Finished { ran, landed: Landed::default(), dropped: Some(why.to_owned()) })
     }
@@ -227,7 +227,7 @@ impl Attempt<'_> {
     }
 
     /// Judges and commits the changes of a command.
-    fn land(&self, ran: Ran) -> Result<Completion<Finished>> {
+    fn land(&self, ran: FinishedRun) -> Result<Completion<Finished>> {
         let workspace = &self.open().workspace;
         let run = ran.run;
         if self.session().mode()? == Mode::Plan {

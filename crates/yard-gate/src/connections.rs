@@ -346,7 +346,7 @@ impl Connections {
             args[COVERS] = json!(PUBLIC_HOSTS);
         }
         let state = state_hash(self.attempt().origin(), &args, &state_of_start(effect, ""));
-        Request {
+        ApprovalRequest {
             toolset: self.toolset.clone(),
             tool: self.tool.clone(),
             args: args.to_string(),

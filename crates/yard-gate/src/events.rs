@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use yard_core::{Call, Reading as _, Result, World};
+use yard_core::{Call, ReadAccess as _, Result, World};
 use yard_kernel::{ExternalChanges, store_fault};
 use yard_store::{EVENT_PATHS, Event, EventRow};
 

@@ -55,16 +55,16 @@ impl Session {
 
 /// A request to the web, as audit rows name it.
 #[derive(Clone, Debug)]
-pub(crate) struct WebRequest;
+pub(crate) struct WebAccess;
 
-impl Operation for WebRequest {
+impl Operation for WebAccess {
     type Answer = ();
     const VERB: &'static str = "reach";
 }
 
 impl Attempt<'_> {
     /// Fetches a web page. A person is asked if its host is not allowed.
-    pub fn fetch(&self, request: Request, shape: StagedAttributes) -> Result<Completion<FetchedPage>> {
+    pub fn fetch(&self, request: WebRequest, format: PageFormat) -> Result<Completion<FetchedPage>> {
         let call = self.call();
         let (wall, method, begun) = (request.wall, request.method, call.world().elapsed());
         let kind = match method {
@@ -85,7 +85,7 @@ impl Attempt<'_> {
         let took = call.world().elapsed().saturating_sub(begun);
         // A page that arrives at the end of the time is still converted.
         let left = wall.saturating_sub(took).max(MIN_CONVERSION);
-        let page = response.page(shape, call, left)?;
+        let page = response.page(format, call, left)?;
         Ok(Completion::Done(FetchedPage {
             url: response.target.as_str().to_owned(),
             redirects: response.redirects,
@@ -135,7 +135,7 @@ impl Attempt<'_> {
             self.audit_request(&effect, "deny ")?;
             return Err(fault);
         }
-        if let Admission::Wait(pending) = self.admit::<WebRequest>(&effect)? {
+        if let Admission::Wait(pending) = self.admit::<WebAccess>(&effect)? {
             return Ok(Completion::Pending(pending));
         }
         self.check_not_dry_run()?;
@@ -163,7 +163,7 @@ impl Attempt<'_> {
     }
 
     fn audit_request(&self, effect: &Effect, prefix: &str) -> Result<()> {
-        let mut entry = self.audit_entry::<WebRequest>(effect);
+        let mut entry = self.audit_entry::<WebAccess>(effect);
         entry.action.insert_str(0, prefix);
         self.open().workspace.record_audit(&entry)
     }

@@ -49,7 +49,7 @@ pub use change_notifier::{ChangeListener, ChangeNotifier, ChangeSubscription};
 pub use commands::Finished;
 pub use events::MAX_EVENTS;
 pub use fetch::FetchedPage;
-pub use open::{OpenWorkspace, TerminalInfo, TerminalUpdate, Waiter};
+pub use open::{OpenWorkspace, TerminalInfo, TerminalView, Waiter};
 pub use page::{ListPage, MAX_ROWS};
 pub use policy::{Asks, Origin, Policy, Preset, Verdict};
 pub use question_form::{Button, Choice, FormError, FormQuestion, QuestionForm};

@@ -11,7 +11,7 @@ use yard_kernel::{Watch, Workspace, store_fault};
 use yard_store::{ApprovalFilter, ApprovalStatus, WorkspaceRecords};
 
 pub(crate) use self::terminals::{JudgedStart, OpenTerminal, SETTLING_MILLIS, TerminalTable};
-pub use self::terminals::{TerminalInfo, TerminalUpdate};
+pub use self::terminals::{TerminalInfo, TerminalView};
 pub use self::waiters::Waiter;
 use self::waiters::Waiters;
 use crate::lock::lock;

@@ -58,7 +58,7 @@ impl AskedQuestion {
     }
 }
 
-fn given_answer(given: Given) -> Result<GivenAnswer> {
+fn given_answer(given: QuestionAnswer) -> Result<GivenAnswer> {
     let answers = serde_json::from_str(&given.answers).map_err(|error| {
         Fault::new(FaultCode::Io, format!("the store holds an answer that is none: {error}"))
     })?;
@@ -118,7 +118,7 @@ impl Questions<'_> {
         let audit = session.audit_entry(call, "answer", detail);
         let by = audit.actor.clone();
         let turn = transcript::answer(audit.at, by.clone(), &id.to_string(), &answers, via);
-        let given = Given { answers: answers.to_string(), by, via, at: audit.at };
+        let given = QuestionAnswer { answers: answers.to_string(), by, via, at: audit.at };
         match session.open().records.answer(id, &given, &turn, &audit) {
             Err(StoreError::Misfit(_)) => return Err(answered_already(id, None)),
             done => done.map_err(store_fault)?,

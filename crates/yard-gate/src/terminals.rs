@@ -24,7 +24,7 @@ use crate::attempt::Admission;
 use crate::commands::effect_of_start;
 use crate::lock::lock;
 use crate::open::{JudgedStart, OpenTerminal, SETTLING_MILLIS, TerminalTable};
-use crate::{Actor, Attempt, Completion, Session, TerminalInfo, TerminalUpdate, Verdict};
+use crate::{Actor, Attempt, Completion, Session, TerminalInfo, TerminalView, Verdict};
 
 /// The longest name.
 const NAME_BYTES: usize = 100;
@@ -64,7 +64,7 @@ impl Attempt<'_> {
         name: &str,
         command: &Command,
         time: Duration,
-    ) -> Result<Completion<TerminalUpdate>> {
+    ) -> Result<Completion<TerminalView>> {
         let (session, workspace) = (self.session(), &self.open().workspace);
         check_name(name)?;
         let ground = match session.mode()? {
@@ -72,7 +72,7 @@ impl Attempt<'_> {
             Mode::Build => WriteMode::InPlace,
         };
         // No person is asked where no command can run.
-        workspace.ground()?;
+        workspace.write_mode()?;
         if let Some(chat) = session.current_chat()? {
             let max = workspace.terminal_limits().at_once;
             lock(&self.open().terminals).check_free(chat.id, name, max)?;
@@ -188,7 +188,7 @@ impl Attempt<'_> {
     }
 
     /// Types into a terminal and waits at most `time` for output. An empty text types nothing.
-    pub fn send_input(&self, name: &str, text: &str, time: Duration) -> Result<TerminalUpdate> {
+    pub fn send_input(&self, name: &str, text: &str, time: Duration) -> Result<TerminalView> {
         let one = self.session().terminals().own(name)?;
         // Reading the output is a write: the next update does not have it any more.
         self.check_record_write("look at terminal")?;
@@ -209,7 +209,7 @@ impl Attempt<'_> {
     }
 
     /// Ends a terminal and all processes that it started.
-    pub fn stop_terminal(&self, name: &str) -> Result<TerminalUpdate> {
+    pub fn stop_terminal(&self, name: &str) -> Result<TerminalView> {
         let one = self.session().terminals().own(name)?;
         self.check_record_write("stop terminal")?;
         one.terminal.stop();
@@ -221,7 +221,7 @@ impl Attempt<'_> {
     fn check_may_type(&self, one: &OpenTerminal) -> Result<()> {
         let session = self.session();
         self.check_record_write("type")?;
-        if one.ground == WriteMode::Place && session.mode()? == Mode::Plan {
+        if one.ground == WriteMode::InPlace && session.mode()? == Mode::Plan {
             let reason = format!(
                 "this chat is in plan mode, and the session {} was opened in build mode: what is typed \
                  there can change files. Open another session, which cannot",

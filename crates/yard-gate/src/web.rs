@@ -27,9 +27,9 @@ pub trait SearchProvider: std::fmt::Debug + Send + Sync {
     /// Its address.
     fn address(&self) -> &Target;
     /// The request for at most `count` results.
-    fn request(&self, query: &str, count: usize, wall: Duration) -> Result<Request>;
+    fn request(&self, query: &str, count: usize, wall: Duration) -> Result<WebRequest>;
     /// The results in a response, at most `count`.
-    fn hits(&self, response: &Response, count: usize) -> Result<Vec<SearchHit>>;
+    fn hits(&self, response: &WebResponse, count: usize) -> Result<Vec<SearchHit>>;
 }
 
 /// The access to the web that the operator set.

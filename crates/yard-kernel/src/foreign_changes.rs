@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use yard_core::FileId;
-use yard_store::{ByOthers, Seq};
+use yard_store::{OthersChange, Seq};
 
 /// A file, and the chat whose changes do not count.
 type Key = (FileId, Option<String>);
@@ -13,7 +13,7 @@ type Key = (FileId, Option<String>);
 const MOST_CACHED: usize = 4_096;
 
 /// Up to which step a file was checked, and the newest foreign change of it that was found.
-pub(crate) type LastForeignChange = (Seq, Option<ByOthers>);
+pub(crate) type LastForeignChange = (Seq, Option<OthersChange>);
 
 /// The newest foreign changes of files. A history only grows, so that only steps after the cached one have to be checked.
 #[derive(Debug, Default)]

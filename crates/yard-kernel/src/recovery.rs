@@ -27,7 +27,7 @@ use crate::stored_content::image;
 use crate::workspace::Workspace;
 use recorded::{Boot, Newest, RecordedFiles, is_folder_as_before};
 use unmoved::{MovedFile, UnmovedEntry, rebased};
-use yard_disk::{EntryStat, StagedAttributes, StagedAttributes, read_all};
+use yard_disk::{EntryStat, Staged, StagedAttributes, read_all};
 
 /// Most paths that a report names; the others are counted.
 const NAMED_PATHS: usize = 20;

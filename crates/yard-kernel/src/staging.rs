@@ -3,7 +3,7 @@
 
 use rustix::io::Errno;
 use yard_core::{Call, ContentHash, FileKind, Result, RunId, WsPath};
-use yard_disk::{Disk, NewlyKept, Shape, Staged, hash_all, kept_name, write_fault};
+use yard_disk::{Disk, NewlyKept, StagedAttributes, Staged, hash_all, kept_name, write_fault};
 use yard_store::{Base, Effort, Prepared};
 
 use crate::content_cache;
@@ -16,7 +16,7 @@ pub(crate) struct ContentToStage<'a> {
     /// The version before it, against which the store may compress it.
     pub(crate) base: Option<Base<'a>>,
     pub(crate) kind: FileKind,
-    pub(crate) shape: Shape,
+    pub(crate) shape: StagedAttributes,
     pub(crate) path: WsPath,
     /// The layer that already has it as a file at that path.
     pub(crate) layer: Option<&'a Disk>,
@@ -25,7 +25,7 @@ pub(crate) struct ContentToStage<'a> {
 /// A file of a layer that is build output.
 pub(crate) struct BuildOutputToStage<'a> {
     pub(crate) layer: &'a Disk,
-    pub(crate) shape: Shape,
+    pub(crate) shape: StagedAttributes,
     pub(crate) path: WsPath,
     pub(crate) run: RunId,
 }

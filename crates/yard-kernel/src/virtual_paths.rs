@@ -2,7 +2,7 @@
 //! reserved names are in `virtual_files.rs` and `command_output.rs`.
 
 use yard_core::{Call, Fault, FaultCode, FileKind, Result, Subject, WsPath};
-use yard_disk::{Disk, EntryStat, Spot, output_folder};
+use yard_disk::{Disk, EntryStat, ResolvedPath, output_folder};
 
 use crate::command_output::output_not_found;
 use crate::virtual_files::{
@@ -65,8 +65,8 @@ impl Workspace {
     }
 
     /// The path of virtual files or command output to which the links of a path lead, if they lead to one.
-    pub(crate) fn virtual_target(&self, named: &WsPath, spot: &Spot) -> Option<WsPath> {
-        let (Spot::Present { path, .. } | Spot::Missing { path }) = spot else { return None };
+    pub(crate) fn virtual_target(&self, named: &WsPath, spot: &ResolvedPath) -> Option<WsPath> {
+        let (ResolvedPath::Present { path, .. } | ResolvedPath::Missing { path }) = spot else { return None };
         let chats = self.virtual_files.is_some() && (is_reserved(path) || is_virtual_folder(path));
         let is_virtual = chats || path.is_command_output();
         (is_virtual && path != named).then(|| path.clone())
@@ -74,17 +74,17 @@ impl Workspace {
 
     /// Locates an entry that is about to change. A fault if its path is reserved, before or after its links are
     /// resolved.
-    pub(crate) fn locate_to_change(&self, path: &WsPath, follow: bool) -> Result<Spot> {
+    pub(crate) fn locate_to_change(&self, path: &WsPath, follow: bool) -> Result<ResolvedPath> {
         check_not_reserved(path)?;
         let spot = self.disk.locate(path, follow)?;
-        if let Spot::Present { path, .. } | Spot::Missing { path } = &spot {
+        if let ResolvedPath::Present { path, .. } | ResolvedPath::Missing { path } = &spot {
             check_not_reserved(path)?;
         }
         Ok(spot)
     }
 
     /// As [`Workspace::locate_to_change`], for an entry that is moved or removed: a link at the end is not followed.
-    pub(crate) fn locate_to_move_away(&self, path: &WsPath) -> Result<Spot> {
+    pub(crate) fn locate_to_move_away(&self, path: &WsPath) -> Result<ResolvedPath> {
         self.check_holds_no_chats(path)?;
         self.locate_to_change(path, false)
     }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use yard_core::{Fault, FaultCode};
-use yard_gate::{FetchedPage, Method, Request, StagedAttributes, Target};
+use yard_gate::{FetchedPage, Method, PageFormat, Target, WebRequest};
 
 use crate::stop::completed;
 use crate::tool::{Context, Hints, Stop, Tool, Work};

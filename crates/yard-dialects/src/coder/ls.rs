@@ -103,7 +103,7 @@ fn is_directory(entry: &op::Entry, context: &Context<'_>) -> Result<bool, Stop> 
         return Ok(entry.kind == Some(FileKind::Folder));
     }
     let (session, path) = across_roots::root_of(context, &entry.path);
-    let attempt = context.attempt.through(&session);
+    let attempt = context.attempt.in_session(&session);
     let there = context.with(&attempt);
     match there.perform(op::Stat { path, want: Want::default(), follow: true }) {
         Ok(target) => Ok(target.entry.kind == Some(FileKind::Folder)),

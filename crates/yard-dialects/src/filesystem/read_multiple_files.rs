@@ -39,7 +39,7 @@ impl Tool for ReadMultipleFiles {
 
 fn one(text: &str, left: &mut u64, context: &Context<'_>) -> Result<String, Stop> {
     // Each file is read in its own root: a call that only reads may be about several roots (R15).
-    let attempt = context.attempt.through(context.session().in_root_of(text.trim()));
+    let attempt = context.attempt.in_session(context.session().in_root_of(text.trim()));
     let there = context.with(&attempt);
     let read = host_paths::parse(&there, text, Subject::Path)
         .and_then(|path| read_text_file::whole(&there, path, *left));

@@ -110,7 +110,7 @@ pub(crate) fn state_of_start(effect: &Effect, summary: &str) -> ContentHash {
 }
 
 /// The effect of a request.
-pub(super) fn effect_of(request: &Request) -> Effect {
+pub(super) fn effect_of(request: &ApprovalRequest) -> Effect {
     let stored = StoredEffect::read(request);
     Effect {
         paths: stored.paths.into_iter().filter_map(StoredPath::into_effect).collect(),
@@ -119,7 +119,7 @@ pub(super) fn effect_of(request: &Request) -> Effect {
 }
 
 /// Whether the effect has more paths than the request names.
-pub(super) fn has_more_paths(request: &Request) -> bool {
+pub(super) fn has_more_paths(request: &ApprovalRequest) -> bool {
     StoredEffect::read(request).more > 0
 }
 
@@ -156,7 +156,7 @@ pub fn is_for_host(approval: &Approval) -> bool {
 }
 
 /// The host and port of a request about a command's connection.
-pub(crate) fn requested_host(request: &Request) -> Option<(String, u16)> {
+pub(crate) fn requested_host(request: &ApprovalRequest) -> Option<(String, u16)> {
     let dials = effect_of(request).dials;
     let dial = dials.into_iter().find(|dial| dial.kind == EffectKind::Connect)?;
     Some((dial.host, dial.port))

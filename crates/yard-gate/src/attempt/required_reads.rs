@@ -61,7 +61,7 @@ impl Attempt<'_> {
     /// change would have fitted is not revealed, so that no caller can guess the content of a file by changing it.
     pub(super) fn judge_required_reads<O: Execute>(&self, op: &O) -> Result<RequiredReads> {
         let mut required = RequiredReads::default();
-        let reads = op.reads();
+        let reads = op.read_paths();
         if reads.is_empty() || self.notes.dry_run.is_some() {
             return Ok(required);
         }

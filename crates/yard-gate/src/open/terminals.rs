@@ -79,9 +79,9 @@ impl Recorded {
 
 /// The output of a terminal and its changes since the last update.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TerminalUpdate {
+pub struct TerminalView {
     /// The output, and why the wait for it ended.
-    pub glance: FinishedRun,
+    pub update: TerminalUpdate,
     /// Its recorded changes since the last update.
     pub steps: Vec<Landed>,
     /// Why its changes could not be recorded.
@@ -123,10 +123,10 @@ impl TerminalTable {
     /// Adds a terminal and removes the oldest ended ones above the limit.
     pub(crate) fn add(&mut self, one: Arc<OpenTerminal>) {
         self.all.retain(|other| (other.chat, &other.name) != (one.chat, &one.name));
-        let ended = self.all.iter().filter(|one| !one.terminal.runs()).count();
+        let ended = self.all.iter().filter(|one| !one.terminal.is_running()).count();
         let mut surplus = ended.saturating_sub(MAX_ENDED);
         self.all.retain(|one| {
-            let is_removed = surplus > 0 && !one.terminal.runs();
+            let is_removed = surplus > 0 && !one.terminal.is_running();
             surplus -= usize::from(is_removed);
             !is_removed
         });
@@ -136,7 +136,7 @@ impl TerminalTable {
     /// A fault if no terminal of that name can be opened: the name is in use, or `max` terminals run already.
     pub(crate) fn check_free(&self, chat: ChatId, name: &str, max: usize) -> Result<()> {
         let Self { all, reserved, .. } = self;
-        let running = || all.iter().filter(|one| one.terminal.runs());
+        let running = || all.iter().filter(|one| one.terminal.is_running());
         let is_reserved = reserved.iter().any(|(of, reserved)| *of == chat && reserved == name);
         if is_reserved || running().any(|one| one.chat == chat && one.name == name) {
             let message = format!(
@@ -159,9 +159,9 @@ impl TerminalTable {
 
 impl OpenTerminal {
     /// Waits at most `time` for output, and returns it with the recorded changes.
-    pub(crate) fn update(&self, time: Duration, call: &Call) -> Result<TerminalUpdate> {
-        let glance = self.terminal.watch(time, call)?;
-        match glance.why {
+    pub(crate) fn update(&self, time: Duration, call: &Call) -> Result<TerminalView> {
+        let update = self.terminal.wait_for_update(time, call)?;
+        match update.reason {
             UpdateReason::Ended => {
                 self.wait_settled(SETTLING_MILLIS);
             }
@@ -173,7 +173,7 @@ impl OpenTerminal {
         let (steps, trouble) = (std::mem::take(&mut recorded.steps), recorded.trouble.take());
         let (ended, masked) = (recorded.ended.clone(), self.terminal.masked());
         let hosts = recorded.new_hosts(self.terminal.hosts());
-        Ok(TerminalUpdate { glance, steps, trouble, ended, masked, hosts })
+        Ok(TerminalView { update, steps, trouble, ended, masked, hosts })
     }
 
     /// Why it was ended, if the rules did that.
@@ -280,7 +280,7 @@ impl OpenWorkspace {
     pub(crate) fn stop_terminals(&self, matches: impl Fn(&OpenTerminal) -> bool) -> usize {
         let all: Vec<Arc<OpenTerminal>> = lock(&self.terminals).all.clone();
         let stopped: Vec<_> =
-            all.iter().filter(|one| matches(one) && one.terminal.runs()).collect();
+            all.iter().filter(|one| matches(one) && one.terminal.is_running()).collect();
         stopped.iter().for_each(|one| one.terminal.stop());
         stopped.iter().fold(SETTLING_MILLIS, |millis, one| one.wait_settled(millis));
         stopped.len()
@@ -290,7 +290,7 @@ impl OpenWorkspace {
     /// records the changes of all of them.
     pub(crate) fn is_closing_others(&self) -> bool {
         let running = lock(&self.terminals);
-        let writes = |one: &Arc<OpenTerminal>| one.ground == WriteMode::Place && one.terminal.runs();
+        let writes = |one: &Arc<OpenTerminal>| one.ground == WriteMode::InPlace && one.terminal.is_running();
         running.is_closed && running.all.iter().any(writes)
     }
 
@@ -303,7 +303,7 @@ impl OpenWorkspace {
 
     /// Ends all terminals and allows no new ones, before the workspace is closed. Returns how many ran.
     pub fn stop_all_terminals(&self) -> usize {
-        let ran = lock(&self.terminals).all.iter().filter(|one| one.terminal.runs()).count();
+        let ran = lock(&self.terminals).all.iter().filter(|one| one.terminal.is_running()).count();
         self.begin_to_stop_terminals();
         let all: Vec<Arc<OpenTerminal>> = lock(&self.terminals).all.clone();
         all.iter().fold(SETTLING_MILLIS, |millis, one| one.wait_settled(millis));

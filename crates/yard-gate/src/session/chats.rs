@@ -199,7 +199,7 @@ impl Chats<'_> {
             }
         }
         let filter = QuestionFilter { answered: Some(false), asked_by: None, chat: Some(id) };
-        let waiting = session.open().desk.questions(&filter, None, 1).map_err(store_fault)?;
+        let waiting = session.open().records.questions(&filter, None, 1).map_err(store_fault)?;
         if let Some(question) = waiting.first() {
             let message = format!(
                 "the question {} of this chat waits for an answer: answer it before the chat is deleted",

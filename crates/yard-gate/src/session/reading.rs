@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use yard_core::{Call, EffectKind, Reading, Result, WsPath};
+use yard_core::{Call, EffectKind, ReadAccess, Result, WsPath};
 use yard_store::NewTurn;
 
 use super::Session;
@@ -38,8 +38,8 @@ impl Session {
     /// The same call with the read restrictions of its caller.
     pub(crate) fn restricted_call(&self, origin: Origin<'_>, call: &Call) -> Result<Call> {
         let restrictions = self.read_restrictions(origin, call)?;
-        let reading = restrictions.map(|restrictions| Arc::new(restrictions) as Arc<dyn Reading>);
-        Ok(call.clone().reading_as(reading))
+        let reading = restrictions.map(|restrictions| Arc::new(restrictions) as Arc<dyn ReadAccess>);
+        Ok(call.clone().with_read_access(reading))
     }
 
     /// Files that rules withhold from tools although git tracks them, so that the objects of git hold their contents.

@@ -67,7 +67,7 @@ impl Follower {
         let (mut rest, mut silent) = (Deadline::of(Duration::ZERO), Deadline::of(SILENT_INTERVAL));
         loop {
             let nudged = terminal.wait_for_wake(CHECK_INTERVAL);
-            if !terminal.runs() {
+            if !terminal.is_running() {
                 break;
             }
             if moved != terminal.activity() {

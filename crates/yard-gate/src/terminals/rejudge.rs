@@ -20,7 +20,7 @@ impl Session {
     pub(super) fn rejudge_terminal(&self, one: &OpenTerminal, call: &Call) {
         let Ok(rules) = self.open().rules(call) else { return };
         let rules = rules.to_full_text();
-        if !one.terminal.runs() || *lock(&one.start.rules) == rules {
+        if !one.terminal.is_running() || *lock(&one.start.rules) == rules {
             return;
         }
         if let Some(reason) = self.reason_to_end(one, call) {

@@ -127,7 +127,7 @@ impl Workspace {
                 let Some(path) = self.inside(from, place) else { continue };
                 let is_file =
                     || matches!(self.disk.stat(&path), Ok(Some(stat)) if stat.is(FileKind::File));
-                if base != git::Base::WorktreeIfExists || is_file() {
+                if base != git::ConfigPathBase::WorktreeIfExists || is_file() {
                     self.add_target(&mut targets, path);
                 }
             }

@@ -123,7 +123,7 @@ impl<'a> PatchedTree<'a> {
 
     /// Stages the contents of new files and of files that are changed in place, all in parallel: most patches have no
     /// others.
-    fn contents(&self, changes: &[Change]) -> Result<Vec<Option<StagedContent>>> {
+    fn contents(&self, changes: &[FileUpdate]) -> Result<Vec<Option<StagedContent>>> {
         let Planner { workspace, call, effort, .. } = self.planner;
         let contents: Vec<_> = changes.iter().map(|change| self.content_for(change)).collect();
         let has_content: Vec<bool> = contents.iter().map(Option::is_some).collect();
@@ -132,7 +132,7 @@ impl<'a> PatchedTree<'a> {
         Ok(has_content.into_iter().map(|has| has.then(|| staged.next()).flatten()).collect())
     }
 
-    fn content_for<'b>(&'b self, change: &'b Change) -> Option<ContentToStage<'b>> {
+    fn content_for<'b>(&'b self, change: &'b FileUpdate) -> Option<ContentToStage<'b>> {
         let bytes = change.content.as_slice();
         match (change.action, change.transfer) {
             (Action::Add, _) => {
@@ -160,7 +160,7 @@ impl<'a> PatchedTree<'a> {
 
     fn plan_change(
         &mut self,
-        change: &Change,
+        change: &FileUpdate,
         content: Option<StagedContent>,
     ) -> Result<PatchedFile> {
         let mut copied_from = None;
@@ -203,7 +203,7 @@ impl<'a> PatchedTree<'a> {
 
     /// As [`PatchedTree::source`], for a file that is moved or deleted. A fault if the path is a link, which would be left
     /// behind broken.
-    fn source_itself(&self, change: &Change) -> Result<Current> {
+    fn source_itself(&self, change: &FileUpdate) -> Result<Current> {
         let current = self.source(change)?;
         let named = parsed(change.old_path.as_deref().unwrap_or_default())?;
         match self.planner.workspace.locate_to_change(&named, false)? {
@@ -220,7 +220,7 @@ impl<'a> PatchedTree<'a> {
     }
 
     /// The path of a new or moved file, with the links above it followed.
-    fn target(&mut self, change: &Change) -> Result<WsPath> {
+    fn target(&mut self, change: &FileUpdate) -> Result<WsPath> {
         let text = change.new_path.as_deref().unwrap_or_default();
         let named = parsed(text)?;
         let path = match self.planner.workspace.locate_to_change(&named, false)? {
@@ -257,7 +257,7 @@ impl<'a> PatchedTree<'a> {
     }
 
     /// The mode of a new file: that of the process's umask with git's bits, or for a copy that of its source.
-    fn new_mode(&self, change: &Change, copied: Option<&Current>) -> Option<u32> {
+    fn new_mode(&self, change: &FileUpdate, copied: Option<&Current>) -> Option<u32> {
         let usual = self.planner.workspace.folder_mode;
         let from_patch = change.mode.map(|mode| with_git_mode(usual & 0o666, mode, usual));
         from_patch.or_else(|| copied.map(|source| source.state.mode))
@@ -267,7 +267,7 @@ impl<'a> PatchedTree<'a> {
     fn rewrite(
         &mut self,
         current: &Current,
-        change: &Change,
+        change: &FileUpdate,
         content: Option<StagedContent>,
     ) -> Result<()> {
         let (limits, size) = (self.planner.workspace.limits(), change.content.len() as u64);
@@ -310,7 +310,7 @@ impl LoadedFile {
 }
 
 /// The state of a file after the patch, without its content.
-fn patched_state(current: &Current, change: &Change) -> FileState {
+fn patched_state(current: &Current, change: &FileUpdate) -> FileState {
     let mode = current.state.mode;
     let mode = change.mode.map_or(mode, |git| with_git_mode(mode, git, mode | mode >> 2));
     FileState { mode, ..current.state.clone() }

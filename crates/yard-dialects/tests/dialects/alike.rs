@@ -1,5 +1,5 @@
-//! One edit, said in every dialect, leaves byte-identical files: whatever the encoding, the line ending
-//! and the end of the file (R5). What it does not name stays, in its own file and in the others.
+//! One edit, made in every dialect, leaves byte-identical files, whatever the encoding, the line ending
+//! and the end of the file are (R5). All other bytes stay, in the edited file and in the others.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

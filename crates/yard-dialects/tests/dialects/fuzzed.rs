@@ -1,4 +1,4 @@
-//! Whatever is sent to a tool, there is an answer in the envelope of F1, and nobody panics.
+//! Any arguments of any tool get an answer in the envelope of F1, without a panic.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};

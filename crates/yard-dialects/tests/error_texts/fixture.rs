@@ -18,11 +18,11 @@ use super::listed::Failing;
 /// Bytes that one call may load or write here.
 const LOAD_BYTES: usize = 16 << 10;
 
-/// What a failure says.
+/// The answer of a failed call.
 pub(crate) struct Failed {
-    /// The dialect's word, after the HTTP status where that says something.
+    /// The dialect's error code, after the HTTP status where the dialect has several.
     pub(crate) code: String,
-    /// All that a model reads. What is another in each run is replaced.
+    /// The text that a model reads. Parts that differ from run to run are replaced.
     pub(crate) text: String,
 }
 

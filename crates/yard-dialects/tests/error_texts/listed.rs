@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::fixture::Failed;
 
-/// Where it is.
+/// The file of the table.
 pub(crate) const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/error_texts.txt");
 
 /// A call that fails.

@@ -1,5 +1,5 @@
-//! What theirs corrupts and ours keeps, or refuses. Each case shows both, so that it tells when the
-//! reference server has learned better.
+//! Calls by which the reference server corrupts a file, and Toolyard keeps its bytes or refuses. Each case checks both
+//! servers, so that a fix of the reference server is noticed.
 
 use serde_json::{Value, json};
 use yard_testkit::Yard;

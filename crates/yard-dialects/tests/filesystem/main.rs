@@ -20,10 +20,10 @@ use yard_testkit::Yard;
 
 use reference::Reference;
 
-/// Where the roots of both differ, they read the same.
+/// Replaces the root of either server in a text.
 const ROOT: &str = "{root}";
 
-/// What a call came to.
+/// The result of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ToolResult {
     pub(crate) is_ok: bool,

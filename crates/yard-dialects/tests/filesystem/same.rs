@@ -1,4 +1,4 @@
-//! What both say alike.
+//! Calls that both servers answer with the same text.
 
 use serde_json::{Value, json};
 

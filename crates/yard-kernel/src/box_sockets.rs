@@ -1,6 +1,6 @@
-//! The sockets of a box's own loopback device that this process serves: those of its way out to the web, and the
-//! ports of other terminals of the same chat. The box makes them and hands them out in the order in which they
-//! were asked for. Which hosts may be reached is not known here.
+//! The sockets on a box's loopback device that this process serves: those of its proxy, and ports of other terminals of the
+//! same chat. The box makes the sockets and hands them over in the order of the request. Which hosts may be reached is not
+//! known here.
 
 use std::collections::VecDeque;
 use std::io;
@@ -20,7 +20,7 @@ enum Purpose {
     Questions,
 }
 
-/// The sockets of a box that runs.
+/// The sockets of a running box that this process serves.
 pub(crate) struct BoxSockets {
     proxy: Arc<Proxy>,
     way_out: ProxySockets,
@@ -30,7 +30,7 @@ pub(crate) struct BoxSockets {
 }
 
 impl BoxSockets {
-    /// For the proxy, and for these ports of terminals. Of two that have the same port, the first is taken.
+    /// The sockets for a proxy and for these ports of terminals. Of two terminals with the same port, the first is served.
     pub(crate) fn new(proxy: Arc<Proxy>, terminals: Vec<TerminalPort>) -> Self {
         let way_out = ProxySockets::new(Arc::clone(&proxy));
         let own = way_out.connections_at().into_iter();
@@ -47,17 +47,17 @@ impl BoxSockets {
         Self { proxy, way_out, terminals: Vec::new(), expected }
     }
 
-    /// The sockets that the box is to make.
+    /// The sockets that the box has to make.
     pub(crate) fn wanted(&self) -> Vec<ServedSocket> {
         self.expected.iter().map(|(socket, _)| *socket).collect()
     }
 
-    /// Where the box is to take connections that do not go to terminals.
+    /// The addresses in the box at which connections do not go to terminals.
     pub(crate) fn own_addresses(&self) -> Vec<SocketAddr> {
         self.way_out.connections_at().into_iter().map(SocketAddr::from).collect()
     }
 
-    /// The ports of terminals that the box is to have from the start.
+    /// The ports of terminals that are available in the box from the start.
     pub(crate) fn wanted_terminals(&self) -> Vec<TerminalPort> {
         let terminal = |(_, purpose): &(ServedSocket, Purpose)| match purpose {
             Purpose::Terminal(terminal) => Some(terminal.clone()),
@@ -66,7 +66,7 @@ impl BoxSockets {
         self.expected.iter().filter_map(terminal).collect()
     }
 
-    /// The box made the next of the wanted sockets.
+    /// Takes over the next of the wanted sockets, which the box has made.
     pub(crate) fn opened(&mut self, socket: OwnedFd) -> io::Result<()> {
         match self.expected.pop_front() {
             Some((_, Purpose::Proxy)) => self.way_out.add_listener(socket.into()),
@@ -76,7 +76,7 @@ impl BoxSockets {
         }
     }
 
-    /// Takes connections to one more port of a terminal.
+    /// Serves another port of a terminal.
     pub(crate) fn add_terminal(
         &mut self,
         listener: TcpListener,
@@ -87,12 +87,12 @@ impl BoxSockets {
         Ok(())
     }
 
-    /// Takes no more connections to a port of a terminal.
+    /// Stops serving a port of a terminal.
     pub(crate) fn remove_terminal(&mut self, terminal: &TerminalPort) {
         self.terminals.retain(|(_, one)| one != terminal);
     }
 
-    /// The sockets, while another connection can be taken.
+    /// The sockets on which another connection can be accepted now.
     pub(crate) fn listening(&self) -> Vec<BorrowedFd<'_>> {
         let mut all = self.way_out.listening();
         if self.proxy.has_room_for_local() {
@@ -101,7 +101,7 @@ impl BoxSockets {
         all
     }
 
-    /// Takes the connections that wait, as many as there is room for.
+    /// Accepts waiting connections, as many as there is room for.
     pub(crate) fn accept(&self) {
         self.way_out.accept();
         for (listener, to) in &self.terminals {
@@ -113,7 +113,7 @@ impl BoxSockets {
         }
     }
 
-    /// Ends every connection; what the command did with each host.
+    /// Ends every connection. Returns the traffic of each host.
     pub(crate) fn end(&self) -> Vec<HostTraffic> {
         self.proxy.end()
     }

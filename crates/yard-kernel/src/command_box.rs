@@ -1,4 +1,4 @@
-//! The box of a workspace: where its commands run, and what they may use.
+//! The box in which the commands of a workspace run, with its limits.
 
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
@@ -7,17 +7,17 @@ use std::time::Duration;
 use yard_disk::RetentionLimits;
 use yard_sandbox::{CommandLimits, Sandbox};
 
-/// The box of a workspace. A copy is the same one.
+/// The box of a workspace. A clone is the same box.
 #[derive(Clone)]
 pub struct CommandBox {
     sandbox: Arc<LazyLock<Sandbox, Probing>>,
-    /// Where the box shows the workspace; its real path if that is not said.
+    /// The path at which the box shows the workspace; its real path if this is not set.
     pub shown_at: Option<PathBuf>,
     /// What a command may use.
     pub limits: CommandLimits,
-    /// How much of what commands say is kept.
+    /// How much output is stored.
     pub keeping: RetentionLimits,
-    /// What terminals may use besides.
+    /// The limits of terminals.
     pub terminals: TerminalLimits,
     /// Finds the folder of a program that is on this machine and that the box does not show. Only where callers
     /// may know paths of the machine (R13).
@@ -27,14 +27,14 @@ pub struct CommandBox {
 /// Finds the folder of a program that a box does not show, by the program's name.
 pub type HiddenPrograms = Arc<dyn Fn(&str) -> Option<PathBuf> + Send + Sync>;
 
-/// What terminals may use, beside what every command may.
+/// The limits of terminals, in addition to those of every command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TerminalLimits {
-    /// Terminals at a time, of one workspace.
+    /// Most terminals of one workspace at a time.
     pub at_once: usize,
-    /// From start to end.
+    /// The longest time from start to end.
     pub life: Duration,
-    /// Without a word from either side.
+    /// The longest time without input and output.
     pub idle: Duration,
 }
 
@@ -48,7 +48,7 @@ impl Default for TerminalLimits {
 type Probing = Box<dyn FnOnce() -> Sandbox + Send>;
 
 impl CommandBox {
-    /// A box that is tried out when it is first needed.
+    /// A box that is made by `probe` when it is first needed.
     pub fn new(probe: impl FnOnce() -> Sandbox + Send + 'static) -> Self {
         let probe: Probing = Box::new(probe);
         let sandbox = Arc::new(LazyLock::new(probe));

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use yard_core::{Author, Call, Fault, FileId, FileKind, FileState, Result, StepId, WsPath};
 use yard_disk::{EntryStat, NewlyKept, WorkspaceLock};
+use yard_search::is_unreadable;
 use yard_store::{Batch, FileIdentity, NewChange, NewStep, Placement, Prepared, Seq, StoreError};
 
 use crate::applied::advance_applied_mark;
@@ -118,15 +119,14 @@ fn commit_batch(
     call: &Call,
 ) {
     let (requests, ended) = split_ended(requests);
-    let (admitted, stale) = admit(workspace, requests);
+    let (admitted, rejected) = admit(workspace, requests);
     let outcomes = commit_admitted(workspace, head, admitted, call);
     drop(lock);
     for (waiter, result, retired) in outcomes {
         waiter.send(Signal::Finished(result, retired));
     }
-    let stale = stale.into_iter().map(|request| (request, Ok(CommitOutcome::Stale)));
     let ended = ended.into_iter().map(|(request, fault)| (request, Err(fault)));
-    for (request, result) in stale.chain(ended) {
+    for (request, result) in rejected.into_iter().chain(ended) {
         let waiter = Arc::clone(&request.waiter);
         drop(request);
         waiter.send(Signal::Finished(result, Vec::new()));
@@ -145,24 +145,31 @@ fn split_ended(requests: Vec<Request>) -> (Vec<Request>, Vec<(Request, Fault)>) 
     (going_on, ended)
 }
 
-/// Splits requests into those of this batch and those that have to be planned again.
-fn admit(workspace: &Workspace, requests: Vec<Request>) -> (Vec<Request>, Vec<Request>) {
+/// Splits requests into those of this batch, and those that have to be planned again or cannot be checked.
+fn admit(
+    workspace: &Workspace,
+    requests: Vec<Request>,
+) -> (Vec<Request>, Vec<(Request, Result<CommitOutcome>)>) {
     let mut touched: HashSet<WsPath> = HashSet::new();
-    let (mut admitted, mut stale) = (Vec::new(), Vec::new());
+    let (mut admitted, mut rejected) = (Vec::new(), Vec::new());
     for request in requests {
         let is_alone = !request.draft.exclusive || admitted.is_empty();
         let may_join = is_alone && !admitted.iter().any(|other: &Request| other.draft.exclusive);
-        if may_join
-            && !collides(&request.draft, &touched)
-            && is_as_expected(workspace, &request.draft)
-        {
-            touched.extend(request.draft.touched().cloned());
-            admitted.push(request);
-        } else {
-            stale.push(request);
+        let is_as_expected = match may_join && !collides(&request.draft, &touched) {
+            true => is_as_expected(workspace, &request.draft),
+            false => Ok(false),
+        };
+        match is_as_expected {
+            Ok(true) => {
+                touched.extend(request.draft.touched().cloned());
+                admitted.push(request);
+            }
+            Ok(false) => rejected.push((request, Ok(CommitOutcome::Stale))),
+            // Planning again would meet the same fault.
+            Err(fault) => rejected.push((request, Err(fault))),
         }
     }
-    (admitted, stale)
+    (admitted, rejected)
 }
 
 /// Whether the draft relies on a path that another draft of the batch changes.
@@ -173,10 +180,18 @@ fn collides(draft: &Draft, touched: &HashSet<WsPath>) -> bool {
 }
 
 /// Whether the disk is still as the draft expects.
-fn is_as_expected(workspace: &Workspace, draft: &Draft) -> bool {
+fn is_as_expected(workspace: &Workspace, draft: &Draft) -> Result<bool> {
+    for expectation in &draft.expectations {
+        match is_met(workspace, expectation) {
+            Ok(true) => {}
+            Ok(false) => return Ok(false),
+            // Another program removed or replaced a folder above the path.
+            Err(fault) if is_unreadable(fault.code()) => return Ok(false),
+            Err(fault) => return Err(fault),
+        }
+    }
     let mut trees = draft.moved_trees.get().into_iter().flatten();
-    draft.expectations.iter().all(|expectation| is_met(workspace, expectation).unwrap_or(false))
-        && trees.all(|tree| tree.is_unchanged(&workspace.disk))
+    Ok(trees.all(|tree| tree.is_unchanged(&workspace.disk)))
 }
 
 fn is_met(workspace: &Workspace, expectation: &Expectation) -> Result<bool> {

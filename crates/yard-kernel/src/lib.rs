@@ -1,9 +1,9 @@
-//! Plans, records, projects and recovers: the only code that changes the world.
+//! Plans, commits, projects and recovers changes: the only code that changes a workspace.
 //!
-//! Every operation has one file in `op/` with its `plan`: what it would do, with before- and
-//! after-images, changing nothing. [`Workspace::commit`] checks that the before-images still hold and
-//! makes it so. Files are opened by `yard-disk`, processes started by `yard-sandbox`, and hosts dialled by
-//! `yard-net`. Nothing here knows who is calling, which policy holds or what a dialect calls things.
+//! Every operation has one file in `op/` with its `plan`, which finds out what the operation would change without changing
+//! it. [`Workspace::commit`] checks that the workspace is still as planned, and makes the change durable. Files are opened by
+//! `yard-disk`, processes started by `yard-sandbox`, and hosts dialled by `yard-net`. Nothing here knows callers and
+//! policies.
 
 mod applied;
 mod box_sockets;

@@ -2,7 +2,7 @@
 
 use yard_core::{Fault, FaultCode, Limits, Result, Subject, WsPath};
 
-/// A fault if one call may not write that many bytes.
+/// A fault if one call may not write this number of bytes.
 pub(crate) fn check_writable(size: u64, limits: &Limits, path: &WsPath) -> Result<()> {
     check(size, limits, Subject::Content, |most| {
         format!(
@@ -11,7 +11,7 @@ pub(crate) fn check_writable(size: u64, limits: &Limits, path: &WsPath) -> Resul
     })
 }
 
-/// A fault if that many bytes may not be loaded whole.
+/// A fault if a file of this size may not be loaded as a whole.
 pub(crate) fn check_loadable(size: u64, limits: &Limits, path: &WsPath) -> Result<()> {
     check(size, limits, Subject::Path, |most| {
         format!("{path} has {size} bytes; at most {most} are loaded whole. Read it in slices")

@@ -1,5 +1,5 @@
-//! Which files of the workspace a box has to mask: those that its caller may not read. Only the places
-//! that the rules name are looked at. Nothing here mounts or opens a file's contents.
+//! Finds the files that a box has to mask, because its caller may not read them. Only paths that rules name are searched.
+//! Nothing here mounts anything or reads the contents of files.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -15,10 +15,10 @@ use crate::workspace::Workspace;
 
 /// Most files that are masked one by one: each is a mount.
 const MOST_FILES: usize = 10_000;
-/// Most entries that are shown in folders which are masked whole.
+/// Most entries whose names are shown in folders that are masked as a whole.
 const MOST_NAMES: usize = 200_000;
 
-/// What a box has to mask, in the order in which that is done.
+/// The files and folders that a box has to mask.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Masks {
     masks: BTreeMap<WsPath, MaskKind>,
@@ -27,7 +27,7 @@ pub(crate) struct Masks {
 }
 
 impl Masks {
-    /// Everything in the workspace that the caller of this call may not read.
+    /// Finds everything in the workspace that the caller may not read.
     pub(crate) fn find(workspace: &Workspace, call: &Call) -> Result<Self> {
         let mut masks = Self::default();
         let Some(reading) = call.reading() else { return Ok(masks) };
@@ -35,10 +35,10 @@ impl Masks {
         places.sort_unstable();
         places.dedup();
         for named in places {
-            // A rule on a folder that is a link is about what is in the folder that it leads to.
+            // A rule on a link to a folder applies to the entries of that folder.
             if let ResolvedPath::Present { path, stat } = workspace.disk.locate(&named, true)? {
-                let mut look = Look { workspace, call, reading, masks: &mut masks };
-                look.entry(&Named { path, named }, stat.kind)?;
+                let mut finder = MaskFinder { workspace, call, reading, masks: &mut masks };
+                finder.entry(&NamedEntry { path, named }, stat.kind)?;
             }
         }
         Ok(masks)
@@ -52,7 +52,7 @@ impl Masks {
 
     /// The first of `other` that is not masked here.
     pub(crate) fn first_missing_of<'a>(&self, other: &'a Self) -> Option<&'a WsPath> {
-        // What comes to be in a folder that is masked whole is not seen at all.
+        // New entries in a folder that is masked as a whole are not visible.
         let is_covered = |path: &WsPath| {
             let is_whole = |folder| self.masks.get(folder) == Some(&MaskKind::Folder);
             self.masks.contains_key(path) || path.ancestors().iter().any(is_whole)
@@ -71,41 +71,41 @@ impl Masks {
         self.masks.keys().next()
     }
 
-    /// The same for the box: what is in a folder follows it.
+    /// The masks for the box, with folders before their entries.
     pub(crate) fn for_box(&self) -> Vec<Mask> {
         let mask = |(path, kind): (&WsPath, &MaskKind)| {
             let path = PathBuf::from(OsString::from_vec(path.relative().to_vec()));
             Mask { path, kind: *kind }
         };
         let mut masks: Vec<Mask> = self.masks.iter().map(mask).collect();
-        // Component by component: `a.txt` stands behind what is in `a`.
+        // `Path` compares component by component, so that `a.txt` comes after the entries of `a`.
         masks.sort_by(|a, b| a.path.cmp(&b.path));
         masks
     }
 }
 
 /// An entry, and the path by which rules may name it.
-struct Named {
+struct NamedEntry {
     path: WsPath,
     named: WsPath,
 }
 
-impl Named {
+impl NamedEntry {
     fn below(&self, name: &[u8]) -> Option<Self> {
         let path = self.path.join_bytes(name).ok()?;
         Some(Self { path, named: self.named.join_bytes(name).ok()? })
     }
 }
 
-struct Look<'a> {
+struct MaskFinder<'a> {
     workspace: &'a Workspace,
     call: &'a Call,
     reading: &'a dyn ReadAccess,
     masks: &'a mut Masks,
 }
 
-impl Look<'_> {
-    fn entry(&mut self, entry: &Named, kind: EntryKind) -> Result<()> {
+impl MaskFinder<'_> {
+    fn entry(&mut self, entry: &NamedEntry, kind: EntryKind) -> Result<()> {
         self.call.check()?;
         match kind {
             EntryKind::Known(FileKind::Folder) => {
@@ -115,12 +115,12 @@ impl Look<'_> {
                 if is_whole { self.whole_folder(entry) } else { self.folder(entry) }
             }
             EntryKind::Known(FileKind::File) => self.file(entry),
-            // A link is its target's path; sockets and the like are not opened in a box.
+            // The target of a link has a path of its own, and special files cannot be opened in a box.
             EntryKind::Known(FileKind::Link) | EntryKind::Special(_) => Ok(()),
         }
     }
 
-    fn file(&mut self, entry: &Named) -> Result<()> {
+    fn file(&mut self, entry: &NamedEntry) -> Result<()> {
         let may_read = self.reading.may_read(&entry.path) && self.reading.may_read(&entry.named);
         if may_read || self.masks.masks.contains_key(&entry.path) {
             return Ok(());
@@ -130,19 +130,19 @@ impl Look<'_> {
         if self.masks.single > MOST_FILES { Err(too_many(&entry.path)) } else { Ok(()) }
     }
 
-    fn folder(&mut self, folder: &Named) -> Result<()> {
+    fn folder(&mut self, folder: &NamedEntry) -> Result<()> {
         for (entry, kind) in self.entries(folder)? {
             self.entry(&entry, kind)?;
         }
         Ok(())
     }
 
-    /// Notes a folder that is masked whole, with the names of everything in it.
-    fn whole_folder(&mut self, folder: &Named) -> Result<()> {
+    /// Adds a folder that is masked as a whole, with the names of everything in it.
+    fn whole_folder(&mut self, folder: &NamedEntry) -> Result<()> {
         if self.masks.masks.contains_key(&folder.path) {
             return Ok(());
         }
-        // What was found by another name before is in it now.
+        // Masks of its entries, which were found by another path, are replaced.
         let is_inside = |path: &WsPath| path.is_within(&folder.path);
         self.masks.masks.retain(|path, _| !is_inside(path));
         self.masks.masks.insert(folder.path.clone(), MaskKind::Folder);
@@ -162,11 +162,11 @@ impl Look<'_> {
         Ok(())
     }
 
-    fn entries(&self, folder: &Named) -> Result<Vec<(Named, EntryKind)>> {
+    fn entries(&self, folder: &NamedEntry) -> Result<Vec<(NamedEntry, EntryKind)>> {
         let disk = &self.workspace.disk;
         let listed = match disk.list(&folder.path) {
             Ok(listed) => listed,
-            // What vanished meanwhile needs no mask.
+            // A folder that vanished needs no mask.
             Err(fault) if is_unreadable(fault.code()) => return Ok(Vec::new()),
             Err(fault) => return Err(fault),
         };

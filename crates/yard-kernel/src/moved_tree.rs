@@ -1,13 +1,13 @@
-//! What is in a folder that a step moves. The step itself changes one entry, the folder; whoever says yes
-//! to it says yes to everything in there, which is therefore listed, hashed, and looked at once more right
-//! before the folder moves. Nothing here changes anything.
+//! The entries of a folder that a step moves. The step itself changes only the folder, but an approval covers everything in
+//! it, so that its entries are shown, are part of the state hash, and are compared right before the folder is moved. Nothing
+//! here changes anything.
 
 use std::fmt::Write as _;
 
 use yard_core::{Call, FileKind, Result, WsPath};
 use yard_disk::{Disk, EntryKind, EntryStat};
 
-/// A folder that moves, with everything below it in the order of the paths.
+/// A folder that is moved, with everything below it in the order of the paths.
 pub(crate) struct MovedTree {
     from: WsPath,
     entries: Vec<(WsPath, EntryStat)>,
@@ -20,7 +20,7 @@ impl MovedTree {
             call.map_or(Ok(()), Call::check)?;
             let mut stats = disk.stats();
             for entry in disk.list(&folder)? {
-                // A name that no tool can handle is shown by its folder, whose times it has changed.
+                // An entry with a name that no path can have is left out, but it changes the times of its folder.
                 let Ok(path) = folder.join_bytes(&entry.name) else { continue };
                 let Some(stat) = stats.stat(&path)? else { continue };
                 if stat.is(FileKind::Folder) {
@@ -33,12 +33,12 @@ impl MovedTree {
         Ok(Self { from: from.clone(), entries })
     }
 
-    /// Whether everything is still there, and nothing else.
+    /// Whether the folder still has exactly these entries, unchanged.
     pub(crate) fn is_unchanged(&self, disk: &Disk) -> bool {
         Self::read(disk, &self.from, None).is_ok_and(|now| now.entries == self.entries)
     }
 
-    /// Adds everything that tells one tree from another.
+    /// Adds a text that is different for different trees.
     pub(crate) fn describe(&self, text: &mut String) {
         for (path, stat) in &self.entries {
             let path = path.to_string().escape_debug().to_string();
@@ -47,7 +47,7 @@ impl MovedTree {
         }
     }
 
-    /// Adds a line an entry, for a person.
+    /// Adds a line for each entry, for a person.
     pub(crate) fn list(&self, text: &mut String) {
         for (path, stat) in &self.entries {
             let what = match stat.kind {

@@ -1,4 +1,4 @@
-//! One file an operation: what it would do, worked out without doing it.
+//! The plans of operations, one file each.
 
 mod edit;
 mod fetch;

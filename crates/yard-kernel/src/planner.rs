@@ -240,7 +240,7 @@ impl<'a> Planner<'a> {
     ) -> Result<Current> {
         let (parent, node) = self.node_at(path)?;
         let observed = self.observe(path, seen, node.as_ref())?;
-        self.to_current(parent, path, node, observed, large)
+        self.reconcile(parent, path, node, observed, large)
     }
 
     /// As [`Planner::current`], with metadata and bytes of a file that were just read.
@@ -254,7 +254,7 @@ impl<'a> Planner<'a> {
         let expected = node.as_ref().and_then(|node| node.last.content);
         let content = Some(self.workspace.written_contents.hash(&bytes, expected));
         let observed = Observed { kind: FileKind::File, stat, content, bytes, is_large: false };
-        self.to_current(parent, path, node, observed, Large::Keep)
+        self.reconcile(parent, path, node, observed, Large::Keep)
     }
 
     /// The id of the entry that the store has at a path.
@@ -275,7 +275,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Adopts the difference between the store and an observed entry, and expects that the entry stays the same.
-    fn to_current(
+    fn reconcile(
         &mut self,
         parent: FileId,
         path: &WsPath,

@@ -1,10 +1,10 @@
-//! Ports that programs in terminals listen on. A terminal's box has a network of its own, so that nobody reaches
-//! such a port by itself: whoever wants to asks the process that runs the terminal, over a socket in the data
-//! folder, and is handed a connection that was made in that network.
+//! Ports that programs in terminals listen on. A terminal's box has a network of its own, so that its ports cannot be reached
+//! from outside. The process that runs the terminal listens on a socket in the data folder, and hands out connections that it
+//! makes in that network.
 //!
-//! A request is two bytes: a port to connect to, or 0 for the list of ports. The list is a line of ports and what
-//! the terminal is, in the words of who opened it; a connection is an open file. Who may ask is who may use the
-//! data folder, which no box shows.
+//! A request is two bytes: a port to connect to, or 0 for the list of ports. The answer to the latter is a line of ports and
+//! the terminal's description; the answer to the former is an open file. Every process that may use the data folder may send
+//! requests; no box shows that folder.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, SocketAddrV4, TcpStream};
@@ -35,7 +35,7 @@ pub struct TerminalPort {
     pub chat: ChatId,
     /// The terminal.
     pub run: RunId,
-    /// What the terminal is, in the words of who opened it.
+    /// The description that its opener stored with the terminal.
     pub note: Vec<u8>,
     /// The port, of the box's loopback device.
     pub port: u16,
@@ -50,17 +50,17 @@ impl PartialEq for TerminalPort {
 
 impl Eq for TerminalPort {}
 
-/// What was found when terminals were asked for their ports.
+/// The ports of several terminals.
 #[derive(Debug, Default)]
 pub struct PortList {
     /// The ports of those that answered.
     pub ports: Vec<TerminalPort>,
-    /// Those that run and did not answer in time: which ports they have is not known.
+    /// Running terminals that did not answer in time, so that their ports are not known.
     pub silent: Vec<RunId>,
 }
 
 impl TerminalPort {
-    /// Where the box of another terminal has it.
+    /// Its address in the boxes of other terminals.
     pub(crate) fn address(&self) -> SocketAddrV4 {
         SocketAddrV4::new(Ipv4Addr::LOCALHOST, self.port)
     }
@@ -89,9 +89,9 @@ fn listed(sockets: &Sockets, which: impl Fn(ChatId) -> bool) -> PortList {
     // Without the folder there are none.
     for name in sockets.names().unwrap_or_default() {
         let Some((chat, run)) = parsed(&name).filter(|(chat, _)| which(*chat)) else { continue };
-        let (ports, note) = match ask(sockets, &name) {
+        let (ports, note) = match request_list(sockets, &name) {
             Ok(answer) => answer,
-            // It ended meanwhile, or long ago in a crash.
+            // The terminal has ended, in a crash if the socket still exists.
             Err(error) if is_gone(&error) => continue,
             Err(_) => {
                 all.silent.push(run);
@@ -110,7 +110,7 @@ fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
 }
 
-fn ask(sockets: &Sockets, name: &str) -> io::Result<(Vec<u16>, Vec<u8>)> {
+fn request_list(sockets: &Sockets, name: &str) -> io::Result<(Vec<u16>, Vec<u8>)> {
     let mut stream = sockets.connect(name, LIST_TIME)?;
     stream.write_all(&LIST)?;
     let mut list = Vec::new();
@@ -122,36 +122,36 @@ fn ask(sockets: &Sockets, name: &str) -> io::Result<(Vec<u16>, Vec<u8>)> {
     Ok((ports.collect::<io::Result<_>>()?, list[end + 1..].to_vec()))
 }
 
-/// What a terminal's process knows of its ports.
-pub(crate) trait Offers {
+/// The ports of a terminal, in the process that runs it.
+pub(crate) trait PortSource {
     /// The ports that programs in the box listen on, in order.
     fn ports(&self) -> Vec<u16>;
     /// A new connection to one of them.
     fn connect(&self, port: u16) -> io::Result<TcpStream>;
-    /// What the terminal is.
+    /// The description of the terminal.
     fn note(&self) -> &[u8];
 }
 
-/// Listens for those who want to reach a terminal.
-pub(crate) fn offer(sockets: &Sockets, chat: ChatId, run: RunId) -> io::Result<Bound> {
+/// Listens for requests for the ports of a terminal.
+pub(crate) fn listen(sockets: &Sockets, chat: ChatId, run: RunId) -> io::Result<Bound> {
     sockets.bind(&name(chat, run))
 }
 
 /// Answers one request.
-pub(crate) fn answer(mut stream: UnixStream, offers: &dyn Offers) -> io::Result<()> {
+pub(crate) fn answer(mut stream: UnixStream, source: &dyn PortSource) -> io::Result<()> {
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(TIME))?;
     stream.set_write_timeout(Some(TIME))?;
     let mut request = [0; 2];
     stream.read_exact(&mut request)?;
     if request != LIST {
-        let connection = offers.connect(u16::from_be_bytes(request))?;
+        let connection = source.connect(u16::from_be_bytes(request))?;
         return send_file(&stream, connection.as_fd());
     }
-    let ports: Vec<String> = offers.ports().iter().take(MOST_PORTS).map(u16::to_string).collect();
+    let ports: Vec<String> = source.ports().iter().take(MOST_PORTS).map(u16::to_string).collect();
     stream.write_all(ports.join(" ").as_bytes())?;
     stream.write_all(b"\n")?;
-    stream.write_all(offers.note())?;
+    stream.write_all(source.note())?;
     stream.shutdown(Shutdown::Write)
 }
 
@@ -177,7 +177,7 @@ mod tests {
         clippy::disallowed_methods,
         reason = "a server of the test stands for a program in a box"
     )]
-    impl Offers for Server {
+    impl PortSource for Server {
         fn ports(&self) -> Vec<u16> {
             vec![5_173, 8_000]
         }
@@ -203,7 +203,7 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let sockets = Sockets::open(state.path()).unwrap();
         let (chat, other) = (ChatId::from_bytes([1; 16]), ChatId::from_bytes([2; 16]));
-        let bound = offer(&sockets, chat, RunId::from_bytes([7; 16])).unwrap();
+        let bound = listen(&sockets, chat, RunId::from_bytes([7; 16])).unwrap();
         let server = Server(TcpListener::bind("127.0.0.1:0").unwrap());
         let answering = thread::spawn(move || {
             for _ in 0..3 {

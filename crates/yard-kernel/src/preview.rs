@@ -1,5 +1,4 @@
-//! What a proposal would do, for a person who decides whether it may: the hash that says whether it is
-//! still the same, and the diff. Nothing here changes anything.
+//! Previews a proposal for the person who has to approve it: its state hash, and its diff. Nothing here changes anything.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -16,21 +15,20 @@ use crate::workspace::Workspace;
 
 /// A content above this size is not shown.
 const LARGEST_SHOWN: u64 = 4 << 20;
-/// That many refs are named where they are summed up.
+/// Most refs that a summary names.
 const REFS_NAMED: usize = 8;
 
 impl<A> Proposal<A> {
-    /// The hash of everything that it would change, before and after, and of every entry of the folders
-    /// that it would move: equal hashes, equal changes. From now on those folders have to stay as they are
-    /// until it is committed.
+    /// The hash of everything that it would change, before and after, and of every entry of the folders that it would move.
+    /// Proposals with equal hashes make equal changes. Those folders must not change from now on until it is committed.
     pub fn state(&self, workspace: &Workspace, call: &Call) -> Result<ContentHash> {
         let mut text = String::new();
         match &self.work {
             CommitWork::Step { draft, .. } => {
                 for change in &draft.changes {
                     let (from, to) = (change.from.as_ref(), change.to.as_ref());
-                    side(&mut text, "from", from, change.before.as_ref());
-                    side(&mut text, "to", to, change.after.as_ref());
+                    add_side(&mut text, "from", from, change.before.as_ref());
+                    add_side(&mut text, "to", to, change.after.as_ref());
                 }
                 for tree in draft.moved_trees(&workspace.disk, call)? {
                     tree.describe(&mut text);
@@ -45,18 +43,18 @@ impl<A> Proposal<A> {
         Ok(ContentHash::of(text.as_bytes()))
     }
 
-    /// The change as unified diffs, and whether something is missing because there is more than
-    /// `max_bytes`. What is no text, or too large, is named with its hash and not shown.
+    /// The change as unified diffs, and whether it was cut to `max_bytes`. A content that is no text, or is too large, is
+    /// named by its hash.
     pub fn diff(&self, workspace: &Workspace, max_bytes: usize) -> (String, bool) {
         let CommitWork::Step { draft, .. } = &self.work else { return (String::new(), false) };
         let (outputs, changes): (Vec<_>, Vec<_>) =
             draft.changes.iter().partition(|change| draft.build_outputs.contains(&change.file));
         let (of_git, mut changes): (Vec<&NewChange>, Vec<_>) =
-            changes.into_iter().partition(|change| is_git_s_business(change));
+            changes.into_iter().partition(|change| is_internal_to_git(change));
         let places = self.effect.paths.iter().enumerate();
         let order: HashMap<&WsPath, usize> =
             places.rev().map(|(at, effect)| (&effect.path, at)).collect();
-        // As the effect has it: what is asked for comes first.
+        // In the order of the effects, of which those that need an approval come first.
         changes.sort_by_key(|change| place(change).and_then(|path| order.get(path)).copied());
         let (mut text, mut is_cut) = (String::new(), false);
         for change in changes {
@@ -75,7 +73,7 @@ impl<A> Proposal<A> {
         for tree in draft.moved_trees.get().into_iter().flatten() {
             tree.list(&mut text);
         }
-        text.push_str(&git_in_a_line(&of_git));
+        text.push_str(&git_summary(&of_git));
         if !outputs.is_empty() {
             let _ = writeln!(text, "\\ build output: {}", counted(&outputs));
         }
@@ -88,9 +86,9 @@ fn place(change: &NewChange) -> Option<&WsPath> {
     change.to.as_ref().or(change.from.as_ref())
 }
 
-/// Whether a change is one of those that git makes by the dozen, and that tell a person nothing. What git
-/// obeys, and what nobody knows in there, is shown like any other file.
-fn is_git_s_business(change: &NewChange) -> bool {
+/// Whether a change is one of many that git makes in its own files, which are only summed up for a person. Configuration,
+/// hooks and unknown files of git are shown like any other file.
+fn is_internal_to_git(change: &NewChange) -> bool {
     let part = place(change).and_then(git::part);
     matches!(
         part,
@@ -104,8 +102,8 @@ fn is_git_s_business(change: &NewChange) -> bool {
     )
 }
 
-/// All of that, with the refs by name.
-fn git_in_a_line(changes: &[&NewChange]) -> String {
+/// The line that sums up git's own files, with the names of refs.
+fn git_summary(changes: &[&NewChange]) -> String {
     let Some(first) = changes.first().and_then(|change| place(change)) else {
         return String::new();
     };
@@ -138,14 +136,14 @@ fn is_folder(change: &NewChange) -> bool {
     state.is_some_and(|state| state.kind == FileKind::Folder)
 }
 
-/// A ref as git names it.
+/// The name that git has for a ref.
 fn ref_name(path: &WsPath) -> String {
     let shown = path.to_string();
     shown.split_once("/.git/").map_or(shown.clone(), |(_, name)| name.to_owned())
 }
 
-/// Paths in their shown form hold no line break, so that no two changes are written alike.
-fn side(text: &mut String, word: &str, path: Option<&WsPath>, state: Option<&FileState>) {
+/// Adds one side of a change. Its path is escaped, so that the texts of different changes differ.
+fn add_side(text: &mut String, word: &str, path: Option<&WsPath>, state: Option<&FileState>) {
     let shown = path.map(|path| path.to_string().escape_debug().to_string()).unwrap_or_default();
     let _ = write!(text, "{word} {shown}");
     if let Some(state) = state {
@@ -177,7 +175,7 @@ fn one(
         _ => None,
     };
     match diff {
-        Some((text, cut)) => Some((format!("{}{text}", unusual(change)), cut)),
+        Some((text, cut)) => Some((format!("{}{text}", mode_lines(change)), cut)),
         None => {
             let hash = |state: &Option<FileState>| match content(state) {
                 Some(hash) => format!("sha256 {hash}"),
@@ -191,8 +189,8 @@ fn one(
     }
 }
 
-/// What a diff of texts does not say: that a link is one, that a new file can be run, that a mode changes.
-fn unusual(change: &NewChange) -> String {
+/// Lines for what a diff of texts does not show: a link, a new executable file, a changed mode.
+fn mode_lines(change: &NewChange) -> String {
     let Some(after) = &change.after else { return String::new() };
     let at = place(change).map(in_a_line).unwrap_or_default();
     let mode = after.mode;
@@ -206,12 +204,12 @@ fn unusual(change: &NewChange) -> String {
     }
 }
 
-/// A path that breaks no line.
+/// A path without line breaks.
 fn in_a_line(path: &WsPath) -> String {
     diff_label("", Some(path))
 }
 
-/// What happens, in a line that readers of diffs skip.
+/// The change in a line that parsers of diffs skip.
 fn headline(change: &NewChange) -> String {
     let size = |state: &Option<FileState>| state.as_ref().map_or(0, |state| state.size);
     let (from, to) = (change.from.as_ref().map(in_a_line), change.to.as_ref().map(in_a_line));
@@ -231,7 +229,7 @@ fn headline(change: &NewChange) -> String {
     }
 }
 
-/// The bytes before; `None` where there are more than `most`, or they are not to be had.
+/// The bytes before a change; `None` if there are more than `most`, or they cannot be read.
 pub(crate) fn before(
     workspace: &Workspace,
     draft: &Draft,
@@ -249,14 +247,14 @@ pub(crate) fn before(
     if let Ok(Some(bytes)) = workspace.store().content(&hash) {
         return Some(bytes);
     }
-    // It is new to the store, and goes: its bytes are where they were.
+    // The store does not have the content yet, but the file is still at its path.
     let path = change.from.as_ref()?;
     let (mut file, stat) = workspace.disk.open_file(path).ok()?;
     let bytes = read_all(&mut file, stat.size(), path).ok()?;
     (ContentHash::of(&bytes) == hash).then_some(bytes)
 }
 
-/// The bytes after; `None` where there are more than `most`, or they are not to be had.
+/// The bytes after a change; `None` if there are more than `most`, or they cannot be read.
 pub(crate) fn after(
     workspace: &Workspace,
     draft: &Draft,

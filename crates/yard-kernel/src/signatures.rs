@@ -1,5 +1,6 @@
-//! Under which signatures contents were seen, so that a file that looks the same need not be read again. What is
-//! remembered is handed to the store; what was just recorded is known to this process alone.
+//! Caches the signatures under which contents were read, so that a file with the same signature need not be read again.
+//! Signatures that are old enough to be trusted are handed to the store; those of files that were just recorded stay in this
+//! process.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,14 +11,14 @@ use yard_store::{SeenContent, Signature, Store};
 /// How many signatures are remembered in memory before they are handed to the store.
 const REMEMBERED: usize = 4_096;
 
-/// How many signatures of what was just recorded are remembered.
+/// How many signatures of files that were just recorded are remembered.
 const RECORDED: usize = 65_536;
 
 /// The signatures that one process knows of a workspace.
 pub(crate) struct Signatures {
     store: Arc<dyn Store>,
     seen: Mutex<HashMap<FileId, SeenContent>>,
-    /// What this process recorded of what commands changed in place, too young to be remembered for good.
+    /// Files that commands changed in place and this process recorded, whose signatures are too recent to be stored.
     recorded: Mutex<HashMap<FileId, (ContentHash, Signature)>>,
 }
 
@@ -26,7 +27,7 @@ impl Signatures {
         Self { store, seen: Mutex::default(), recorded: Mutex::default() }
     }
 
-    /// Remembers under which signature a content was seen, so that it need not be read again.
+    /// Remembers the signature under which a content was read.
     pub(crate) fn remember(&self, seen: SeenContent) {
         let mut all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         all.insert(seen.file, seen);
@@ -34,14 +35,14 @@ impl Signatures {
             return;
         }
         let full = std::mem::take(&mut *all);
-        // The store may wait for another process; nobody waits here for that.
+        // The store may wait for another process, so that the lock must be free.
         drop(all);
-        // A hint: if it cannot be stored, the next look reads the file again.
+        // If this fails, the files are read again.
         let _ = self.store.remember(&full.into_values().collect::<Vec<_>>());
     }
 
-    /// Notes under which signature a content was just recorded. Nothing of it survives this process: a file
-    /// that changes again within the same tick of the clock is found by the next one that looks.
+    /// Notes the signature under which a content was just recorded. It is never stored, so that another process notices a
+    /// file that changed again within the same tick of the clock.
     pub(crate) fn note_recorded(&self, file: FileId, content: ContentHash, signature: Signature) {
         let mut all = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= RECORDED {
@@ -61,7 +62,7 @@ impl Signatures {
         all.get(&file) == Some(&(content, signature))
     }
 
-    /// Whether a content of a file was seen under a signature, and is not with the store yet.
+    /// Whether a content of a file was read under a signature that is not handed to the store yet.
     pub(crate) fn remembers(
         &self,
         file: FileId,

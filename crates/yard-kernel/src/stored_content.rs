@@ -1,4 +1,4 @@
-//! Stored contents made ready to be put on disk, and why one cannot be.
+//! Stages stored contents for the disk, and makes the faults for contents that are not stored any more.
 
 use yard_core::{ContentHash, Fault, FaultCode, FileKind, Result, WsPath};
 use yard_disk::{Staged, StagedAttributes, is_content};
@@ -6,7 +6,7 @@ use yard_store::{KeptFile, Retention};
 
 use crate::workspace::Workspace;
 
-/// A stored content as a staged file or link; `None` if the store does not have it.
+/// Stages a stored content as a file or link. `None` if the store does not have it.
 pub(crate) fn image(
     workspace: &Workspace,
     hash: &ContentHash,
@@ -29,9 +29,9 @@ pub(crate) fn image(
     }
 }
 
-/// Whether a kept file is what it stands for. Build output may have been evicted, and its file is one of the
-/// tree's, which anybody may have written into; any other may have been cut short by a power loss. A
-/// file that was found whole is not read again while it looks the same.
+/// Whether a kept file has the right content. Build output may have been evicted or written into, because its file is also
+/// in the workspace; any other kept file may be incomplete after a power loss. A file that was checked is not read again while
+/// its signature is the same.
 pub(crate) fn is_whole(workspace: &Workspace, kept: &KeptFile, hash: &ContentHash) -> bool {
     let (stage, name) = (&workspace.stage, &kept.name);
     if kept.retention == Retention::Keep && stage.was_whole(name) {
@@ -44,7 +44,7 @@ pub(crate) fn is_whole(workspace: &Workspace, kept: &KeptFile, hash: &ContentHas
     whole
 }
 
-/// Why a content's bytes are not there.
+/// The fault for a content that is not stored any more.
 pub(crate) fn lost(workspace: &Workspace, hash: &ContentHash) -> Fault {
     match workspace.store().is_purged(hash) {
         Ok(true) => purged(),
@@ -53,7 +53,7 @@ pub(crate) fn lost(workspace: &Workspace, hash: &ContentHash) -> Fault {
     }
 }
 
-/// The bytes were removed for good.
+/// The fault for a purged content.
 pub(crate) fn purged() -> Fault {
     let message = "content purged: an owner removed these bytes for good, only the history of their \
                    changes is left";

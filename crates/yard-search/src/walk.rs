@@ -77,7 +77,30 @@ impl<'a> Walk<'a> {
         visit: &mut dyn FnMut(Visit) -> Result<Flow>,
     ) -> Result<()> {
         let above = self.ignores_above(folder)?;
-        self.folder(folder, &above, visit).map(|_| ())
+        // A stack on the heap and no recursion: a tree may be deeper than the stack of a thread.
+        let mut open = Vec::new();
+        open.extend(self.open(folder.clone(), &above)?);
+        while let Some(OpenFolder { path: folder, entries, ignores }) = open.last_mut() {
+            let Some(entry) = entries.next() else {
+                open.pop();
+                continue;
+            };
+            // Entries with names that no path can have cannot be named by callers either.
+            let Ok(path) = folder.join_bytes(entry.name()) else { continue };
+            let Some(kind) = self.kind(&path, entry.kind)? else { continue };
+            let is_folder = kind == EntryKind::Known(FileKind::Folder);
+            if !self.options.include_ignored
+                && ignores.exclude(&path, is_folder, &mut self.path_buffer)
+            {
+                self.ignored += u64::from(!entry.descend);
+            } else if entry.descend {
+                let below = self.open(path, ignores)?;
+                open.extend(below);
+            } else if visit(Visit { path, kind })?.is_break() {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// The ignore files of the folders above `folder`, up to the root and not further.
@@ -103,35 +126,13 @@ impl<'a> Walk<'a> {
         Ok(named.fold(ignores, |ignores, name| self.with_file(ignores, folder, name)))
     }
 
-    fn folder(
-        &mut self,
-        folder: &WsPath,
-        above: &Ignores,
-        visit: &mut dyn FnMut(Visit) -> Result<Flow>,
-    ) -> Result<Flow> {
+    /// Lists a folder that is walked; `None` if it is skipped.
+    fn open(&self, path: WsPath, above: &Ignores) -> Result<Option<OpenFolder>> {
         self.call.check()?;
-        let Some(listed) = self.list(folder)? else { return Ok(Flow::Continue(())) };
-        let ignores = self.ignores_here(folder, above, &listed);
-        for entry in in_path_order(listed, self.options.recursive) {
-            // Entries with names that no path can have cannot be named by callers either.
-            let Ok(path) = folder.join_bytes(entry.name()) else { continue };
-            let Some(kind) = self.kind(&path, entry.kind)? else { continue };
-            let is_folder = kind == EntryKind::Known(FileKind::Folder);
-            if !self.options.include_ignored
-                && ignores.exclude(&path, is_folder, &mut self.path_buffer)
-            {
-                self.ignored += u64::from(!entry.descend);
-                continue;
-            }
-            let flow = match entry.descend {
-                true => self.folder(&path, &ignores, visit)?,
-                false => visit(Visit { path, kind })?,
-            };
-            if flow.is_break() {
-                return Ok(flow);
-            }
-        }
-        Ok(Flow::Continue(()))
+        let Some(listed) = self.list(&path)? else { return Ok(None) };
+        let ignores = self.ignores_here(&path, above, &listed);
+        let entries = in_path_order(listed, self.options.recursive).into_iter();
+        Ok(Some(OpenFolder { path, entries, ignores }))
     }
 
     fn list(&self, folder: &WsPath) -> Result<Option<Vec<RawEntry>>> {
@@ -197,6 +198,13 @@ impl<'a> Walk<'a> {
         }
         builder.build().ok().filter(|matcher| !matcher.is_empty())
     }
+}
+
+/// A folder on the way, with the entries that are still to be visited.
+struct OpenFolder {
+    path: WsPath,
+    entries: std::vec::IntoIter<Listed>,
+    ignores: Ignores,
 }
 
 /// An entry with its sort key in the order of path bytes.

@@ -125,7 +125,7 @@ fn an_interrupted_command_is_reported_and_not_run_again() {
     let yard = yard.reopen_as(plan());
     assert!(!yard.has("/new"));
     assert_eq!(std::fs::read_dir(&runs).unwrap().count(), 0);
-    let fault = yard.workspace().ran(run).unwrap_err();
+    let fault = yard.workspace().finished_run(run).unwrap_err();
     assert!(fault.message().contains("interrupted"), "{fault}");
 }
 

@@ -1,4 +1,4 @@
-//! edit: replacements and insertions in a text, in the file's own encoding and line ending; all or none.
+//! edit: replacements and insertions in a text, in the file's own encoding and line ending. All are made or none.
 
 use yard_core::op::{Changed, Edit, Edited};
 use yard_core::{Call, Fault, Result, Subject, WsPath, replace};
@@ -39,7 +39,7 @@ impl Execute for Edit {
         let edited = call.bounding(workspace.limits().load_bytes, |bounds| {
             replace::edit_within(&current.bytes, &self.actions, bounds)
         });
-        let edited = edited.map_err(|fault| named(fault, &path))?;
+        let edited = edited.map_err(|fault| with_path(fault, &path))?;
         let content = NewContent {
             bytes: &edited.bytes,
             file_type: current.state.file_type,
@@ -57,8 +57,8 @@ impl Execute for Edit {
     }
 }
 
-/// The text engine does not know which file it looks at.
-fn named(fault: Fault, path: &WsPath) -> Fault {
+/// Adds the path to a fault of the text engine, which does not know it.
+fn with_path(fault: Fault, path: &WsPath) -> Fault {
     let message = format!("{path}: {}", fault.message());
     Fault::new(fault.code(), message).about(fault.subject().unwrap_or(Subject::Path))
 }

@@ -1,5 +1,5 @@
-//! fetch: a range of any regular file's bytes, as they are. A caller that streams brings along how the
-//! file looked, so that it never puts parts of two contents together.
+//! fetch: a range of the bytes of a regular file. A caller that streams a file sends the signature of its first range, so
+//! that it never combines parts of two contents.
 
 use yard_core::op::{FETCH_BYTES, Fetch, Fetched};
 use yard_core::{Call, Effect, EffectKind, Result, WsPath};

@@ -1,4 +1,4 @@
-//! fingerprint: the hash of a file's bytes, read only where the store does not know them already.
+//! fingerprint: the hash of a file, which is read only if its hash is not known by its signature.
 
 use yard_core::op::{Fingerprint, Fingerprinted};
 use yard_core::{Call, ContentHash, Effect, EffectKind, Fault, FaultCode, Result, Subject, WsPath};
@@ -16,11 +16,11 @@ impl Execute for Fingerprint {
             }
         };
         let node = workspace.store().lookup(&path)?;
-        let known = node.as_ref().and_then(|node| workspace.content_by_signature(node, &stat));
-        let (hash, stat) = match known {
+        let hash = node.as_ref().and_then(|node| workspace.content_by_signature(node, &stat));
+        let (hash, stat) = match hash {
             Some(hash) => (hash, stat),
             None => {
-                let (hash, stat) = hashed(workspace, &path, &stat, call)?;
+                let (hash, stat) = hash_file(workspace, &path, &stat, call)?;
                 if let Some(node) = &node {
                     workspace.remember_signature(node.id, hash, &stat, call);
                 }
@@ -39,8 +39,8 @@ impl Execute for Fingerprint {
     }
 }
 
-/// The hash of a file's bytes, and how it looked all the while.
-fn hashed(
+/// The hash of a file, with the metadata that it had during the whole read.
+fn hash_file(
     workspace: &Workspace,
     path: &WsPath,
     seen: &EntryStat,
@@ -54,7 +54,7 @@ fn hashed(
     Ok((hash, stat))
 }
 
-/// The fault where a file is no longer what an earlier look saw.
+/// The fault for a file that changed since its metadata was read.
 pub(crate) fn changed_meanwhile(path: &WsPath) -> Fault {
     let message = format!("{path} changed while it was read; read it again from the start");
     Fault::new(FaultCode::Stale, message).about(Subject::Path)

@@ -1,4 +1,4 @@
-//! history: steps, newest first; of one file, or of all.
+//! history: the steps of one file or of all files, the newest first.
 
 use yard_core::op::{History, HistoryAnswer, HistoryEntry, HistoryOf};
 use yard_core::{
@@ -14,7 +14,7 @@ impl Execute for History {
     fn plan(&self, workspace: &Workspace, _call: &Call) -> Result<Planned<HistoryAnswer>> {
         let before =
             self.before.map(|step| find_step(workspace, step)).transpose()?.map(|row| row.seq);
-        // One more than is shown, so that a cut is known to be one.
+        // One more than is shown, to find out whether there are more.
         let count = self.limit.saturating_add(1);
         let (path, mut steps) = match &self.of {
             HistoryOf::Path(path) if !path.is_root() => {
@@ -45,7 +45,7 @@ fn at_path(
     count: usize,
 ) -> Result<Vec<HistoryEntry>> {
     let Some(file) = last_at(workspace, path)? else {
-        // A file that no step has touched yet has a history too: an empty one.
+        // A file that no step has touched has an empty history.
         return match workspace.disk.locate(path, false)? {
             ResolvedPath::Present { .. } => Ok(Vec::new()),
             ResolvedPath::Missing { .. } | ResolvedPath::Blocked { .. } => Err(no_history(path)),
@@ -60,26 +60,25 @@ fn of_file(
     before: Option<Seq>,
     count: usize,
 ) -> Result<Vec<HistoryEntry>> {
-    // A step that moves a file and changes it does so in two changes.
+    // A step that moves and edits a file has two changes of it.
     let rows = count.saturating_mul(2);
     let changes = workspace.store().file_changes(file, before, rows)?;
-    let mut told: Vec<(StepRow, Change)> = Vec::with_capacity(changes.len());
+    let mut steps: Vec<(StepRow, Change)> = Vec::with_capacity(changes.len());
     for (row, earlier) in changes {
-        match told.last_mut().filter(|(last, _)| last.seq == row.seq) {
+        match steps.last_mut().filter(|(last, _)| last.seq == row.seq) {
             Some((_, change)) => {
                 change.before = earlier.before;
                 change.from = earlier.from;
                 change.version = change.version.or(earlier.version);
             }
-            None => told.push((row, earlier)),
+            None => steps.push((row, earlier)),
         }
     }
-    Ok(told.into_iter().take(count).map(|(row, change)| entry(row, Some(change))).collect())
+    Ok(steps.into_iter().take(count).map(|(row, change)| entry(row, Some(change))).collect())
 }
 
-/// What a step did to an entry in several changes, one right after the other, as one change: a file that
-/// was moved and edited, say.
-pub(crate) fn together(changes: Vec<Change>) -> Vec<Change> {
+/// Merges consecutive changes of one entry in a step, such as a move and an edit, to one change.
+pub(crate) fn merge_changes(changes: Vec<Change>) -> Vec<Change> {
     let mut all: Vec<Change> = Vec::with_capacity(changes.len());
     for change in changes {
         match all.last_mut().filter(|last| last.file == change.file) {
@@ -102,7 +101,7 @@ fn no_history(path: &WsPath) -> Fault {
     Fault::new(FaultCode::NotFound, message).about(Subject::Path)
 }
 
-/// The file that is at a path, or the last one that was.
+/// The file at a path, or the last one that was there.
 pub(crate) fn last_at(workspace: &Workspace, path: &WsPath) -> Result<Option<Node>> {
     let store = workspace.store();
     let mut found: Option<Node> = None;
@@ -138,7 +137,7 @@ pub(crate) fn find_step(workspace: &Workspace, step: StepId) -> Result<StepRow> 
     })
 }
 
-/// A step as a history shows it; with what it did to the file that was asked for.
+/// A step as an entry of a history. `change` is its change of the file whose history it is.
 pub(crate) fn entry(row: StepRow, change: Option<Change>) -> HistoryEntry {
     let after = change.as_ref().and_then(|change| change.after.as_ref());
     let (hash, size) = (after.and_then(|state| state.content), after.map(|state| state.size));

@@ -441,8 +441,9 @@ impl<'a> Landing<'a> {
 
     fn content_for<'b>(&'b self, file: &'b FileToLand<'b>) -> ContentToStage<'b> {
         let FileToLand { entry, bytes, current, .. } = file;
-        // Merged bytes are in no layer.
-        let layer = Some(&self.layer.disk).filter(|_| !file.is_merged);
+        // Merged bytes are in no layer. A file that gets another mode is staged as a copy, because the layer must not change.
+        let is_in_layer = !file.is_merged && file.mode == entry.stat.mode;
+        let layer = Some(&self.layer.disk).filter(|_| is_in_layer);
         match current {
             Some(current) => {
                 let after = with_mode(current, file.mode);

@@ -1,4 +1,4 @@
-//! locate: what the store knows of a file, by its id; living or removed.
+//! locate: what the store knows of a living or removed file, by its id.
 
 use yard_core::op::{Locate, Removal, Whereabouts};
 use yard_core::{Call, Effect, EffectKind, FileKind, Result};
@@ -35,7 +35,7 @@ impl Execute for Locate {
     }
 }
 
-/// How a removed file went: its last change is its removal.
+/// The step that removed a file: that of its last change.
 pub(crate) fn removal(workspace: &Workspace, node: &Node) -> Result<Option<Removal>> {
     let steps = workspace.store().steps(None, Some(node.seq + 1), 1)?;
     Ok(steps.into_iter().next().map(|step| Removal { at: step.at, step: step.id }))

@@ -1,4 +1,4 @@
-//! mkdir: a folder and those above it; one that exists is no mistake.
+//! mkdir: makes a folder and those above it. An existing folder is no error.
 
 use yard_core::op::{Changed, Mkdir};
 use yard_core::{
@@ -26,7 +26,7 @@ impl Execute for Mkdir {
         };
         let mut planner = Planner::new(workspace, call);
         let file = planner.make_folders(&path)?;
-        let known = file == FileId::ROOT || workspace.store().node(file)?.is_some();
+        let is_recorded = file == FileId::ROOT || workspace.store().node(file)?.is_some();
         let created = !planner.draft.changes.is_empty();
         let answer = Changed {
             path: path.clone(),
@@ -36,11 +36,11 @@ impl Execute for Mkdir {
             created,
             unchanged: false,
         };
-        if known && planner.draft.changes.is_empty() {
+        if is_recorded && planner.draft.changes.is_empty() {
             let effect = Effect::one(EffectKind::Read, path);
             return Ok(Planned::Answer { effect, answer });
         }
-        // A folder that exists and is new to the store is adopted, so that its id holds from now on.
+        // An existing folder that the store does not know is adopted, so that the returned id stays valid.
         if planner.draft.changes.is_empty() {
             planner.draft.origin = StepOrigin::External;
         }
@@ -48,7 +48,7 @@ impl Execute for Mkdir {
     }
 }
 
-/// The root was to be changed.
+/// The fault for a change of the root itself.
 pub(crate) fn the_root() -> Fault {
     let message = "the root of the workspace cannot be changed itself; name something in it";
     Fault::new(FaultCode::BadArgument, message).about(Subject::Path)

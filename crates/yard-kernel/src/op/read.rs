@@ -1,5 +1,4 @@
-//! read: a slice of a text, at any size. Only what the caller wants is computed, and a large file is
-//! streamed, never held in memory.
+//! read: a slice of a text of any size. Only what the caller requests is computed, and a large file is streamed.
 
 mod encoded;
 mod part;
@@ -18,7 +17,7 @@ use crate::workspace::Workspace;
 use part::Part;
 use stream::Stream;
 
-/// Files up to this size are read whole: faster than streaming, and bounded.
+/// Files up to this size are loaded, which is faster than streaming.
 const WHOLE: u64 = 1 << 20;
 
 impl Execute for Read {
@@ -27,12 +26,12 @@ impl Execute for Read {
     }
 
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<ReadAnswer>> {
-        if let Some(planned) = plan_elsewhere(self, workspace, &self.path, call)? {
+        if let Some(planned) = plan_virtual(self, workspace, &self.path, call)? {
             return Ok(planned);
         }
         let opened = workspace.disk.open_wherever(&self.path);
-        if let Some(target) = link_target_elsewhere(workspace, &self.path, &opened)?
-            && let Some(planned) = plan_elsewhere(self, workspace, &target, call)?
+        if let Some(target) = virtual_link_target(workspace, &self.path, &opened)?
+            && let Some(planned) = plan_virtual(self, workspace, &target, call)?
         {
             return Ok(planned);
         }
@@ -40,7 +39,7 @@ impl Execute for Read {
         let want = self.want.of_size(stat.size());
         let mut part = read_part(&Self { want, ..self.clone() }, &mut file, &stat, &path, call)?;
         let stored = match self.want.synced {
-            true => Some(Stored::ask(workspace, &path, &stat, part.hash, call)?),
+            true => Some(Stored::look_up(workspace, &path, &stat, part.hash, call)?),
             false => None,
         };
         if self.want.hash {
@@ -57,19 +56,19 @@ impl Execute for Read {
 /// What the store knows of a file that was read.
 #[derive(Clone, Copy)]
 struct Stored {
-    /// Its newest version is what is on disk.
+    /// Whether its newest version is on disk.
     synced: bool,
-    /// It was written as JSON.
+    /// Whether it was written as JSON.
     json: bool,
     /// The content that is on disk, if the store has it.
     content_on_disk: Option<ContentHash>,
 }
 
 impl Stored {
-    /// Of a file that has no versions.
+    /// For a file that has no versions.
     const UNVERSIONED: Self = Self { synced: true, json: false, content_on_disk: None };
 
-    fn ask(
+    fn look_up(
         workspace: &Workspace,
         path: &WsPath,
         stat: &EntryStat,
@@ -117,26 +116,25 @@ fn read_part(
     Stream { read, file, path, call }.part()
 }
 
-/// Where links lead to, if that may be outside of the workspace's own folder. It is only looked up if a
-/// link was followed or nothing was found.
-fn link_target_elsewhere(
+/// The virtual path to which links lead, if they lead to one. Only looked up if a link was followed or nothing was found.
+fn virtual_link_target(
     workspace: &Workspace,
-    asked: &WsPath,
+    named: &WsPath,
     opened: &Result<(WsPath, File, EntryStat)>,
 ) -> Result<Option<WsPath>> {
-    let elsewhere = match opened {
-        Ok((path, ..)) => path != asked,
+    let may_be_virtual = match opened {
+        Ok((path, ..)) => path != named,
         Err(fault) => fault.code() == FaultCode::NotFound,
     };
-    if !elsewhere {
+    if !may_be_virtual {
         return Ok(None);
     }
-    let spot = workspace.disk.locate(asked, true)?;
-    Ok(workspace.virtual_target(asked, &spot))
+    let spot = workspace.disk.locate(named, true)?;
+    Ok(workspace.virtual_target(named, &spot))
 }
 
-/// The answer for a file that is not in the workspace's own folder, and so has no versions.
-fn plan_elsewhere(
+/// The plan for command output and virtual files, which have no versions; `None` for every other path.
+fn plan_virtual(
     read: &Read,
     workspace: &Workspace,
     path: &WsPath,
@@ -144,18 +142,18 @@ fn plan_elsewhere(
 ) -> Result<Option<Planned<ReadAnswer>>> {
     match path.is_command_output() {
         true => plan_command_output(read, workspace, path, call).map(Some),
-        false => plan_virtual(read, workspace, path, call),
+        false => plan_virtual_file(read, workspace, path, call),
     }
 }
 
-/// The answer for a command's output. Its name may say from which byte on it is meant.
+/// The plan for command output. Its path may end with the byte to begin at.
 fn plan_command_output(
     read: &Read,
     workspace: &Workspace,
-    asked: &WsPath,
+    named: &WsPath,
     call: &Call,
 ) -> Result<Planned<ReadAnswer>> {
-    let (path, from) = command_output::split_offset(asked);
+    let (path, from) = command_output::split_offset(named);
     let seen = workspace.stat_command_output(&path)?;
     let (mut file, stat) = workspace.disk_of(&path).open_seen(&path, &seen)?;
     let part = match from {
@@ -166,8 +164,8 @@ fn plan_command_output(
     Ok(answer(part, path, stat.size(), stored))
 }
 
-/// The answer for a file that is not on disk.
-fn plan_virtual(
+/// The plan for a virtual file; `None` if there is none at that path.
+fn plan_virtual_file(
     read: &Read,
     workspace: &Workspace,
     path: &WsPath,

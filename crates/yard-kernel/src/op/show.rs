@@ -5,7 +5,7 @@ use yard_core::patch::diff_label;
 use yard_core::{Call, ContentHash, Effect, EffectKind, FileKind, FileState, Result, WsPath, diff};
 use yard_store::Change;
 
-use crate::op::history::{entry, find_step, together};
+use crate::op::history::{entry, find_step, merge_changes};
 use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;
 
@@ -16,7 +16,7 @@ impl Execute for Show {
         let mut truncated = false;
         let mut changes = Vec::new();
         let recorded = workspace.store().changes(row.seq)?;
-        for change in together(recorded) {
+        for change in merge_changes(recorded) {
             call.check()?;
             let is_withheld =
                 [&change.from, &change.to].into_iter().flatten().any(|path| !call.may_read(path));
@@ -93,14 +93,13 @@ fn diff_of(
     }))
 }
 
-/// One side of a diff: a content and the path under which it is shown, where there are any.
+/// One side of a diff: a content and its path, if there are any.
 pub(crate) struct Side<'a> {
     pub(crate) content: Option<ContentHash>,
     pub(crate) path: Option<&'a WsPath>,
 }
 
-/// The diff of two stored texts and whether it was cut; `None` where either is no text, too large to
-/// be shown, or purged.
+/// The diff of two stored texts, and whether it was cut. `None` if one of them is no text, too large, or purged.
 pub(crate) fn unified(
     (workspace, call): (&Workspace, &Call),
     before: &Side<'_>,
@@ -116,7 +115,7 @@ pub(crate) fn unified(
     })
 }
 
-/// A content's bytes; nothing for none, `None` for one that is too large to be shown.
+/// The bytes of a content: empty without a content, `None` if it is too large.
 fn bytes_of(workspace: &Workspace, hash: Option<ContentHash>) -> Result<Option<Vec<u8>>> {
     match hash {
         None => Ok(Some(Vec::new())),

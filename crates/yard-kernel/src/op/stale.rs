@@ -6,12 +6,12 @@ use yard_core::{Author, ContentHash, Fault, FaultCode, Result, Subject, WsPath};
 use crate::planner::Current;
 use crate::workspace::Workspace;
 
-/// How far back the version that the caller knows is looked for.
-const LOOK_BACK: usize = 200;
+/// How many changes are searched for the version that the caller knows.
+const SEARCHED: usize = 200;
 /// Most changes that the fault names.
 const NAMED: usize = 5;
 
-/// A fault if the caller knows another content than the current one.
+/// A fault if the caller expects another content than the current one.
 pub(crate) fn check(
     workspace: &Workspace,
     current: &Current,
@@ -32,7 +32,7 @@ pub(crate) fn check(
     }
 }
 
-/// The fault where the file that the caller read is gone.
+/// The fault if the file that the caller read is gone.
 pub(crate) fn gone(path: &WsPath) -> Fault {
     let message = format!(
         "{path} is no longer there, so it cannot have the hash that you read. To make it again, leave the hash out"
@@ -41,18 +41,18 @@ pub(crate) fn gone(path: &WsPath) -> Fault {
 }
 
 fn what_changed(workspace: &Workspace, current: &Current, expected: &ContentHash) -> String {
-    let history = workspace.store().file_changes(current.id, None, LOOK_BACK).unwrap_or_default();
+    let history = workspace.store().file_changes(current.id, None, SEARCHED).unwrap_or_default();
     let content =
         |state: &Option<yard_core::FileState>| state.as_ref().and_then(|state| state.content);
     let mut named = Vec::new();
     if history.first().is_none_or(|(_, change)| content(&change.after) != current.content()) {
         named.push("changed on disk by something outside of Toolyard".to_owned());
     }
-    let known = history.iter().position(|(_, change)| content(&change.after) == Some(*expected));
-    let Some(known) = known else {
+    let at = history.iter().position(|(_, change)| content(&change.after) == Some(*expected));
+    let Some(at) = at else {
         return "that hash is none of its recent versions".to_owned();
     };
-    for (step, _) in history.iter().take(known) {
+    for (step, _) in history.iter().take(at) {
         let by = match step.author {
             Author::External => "something outside of Toolyard",
             author => author.word(),

@@ -1,4 +1,4 @@
-//! touch: a new empty file, or a step without a version that sets a file's times (W19).
+//! touch: makes an empty file, or sets the times of an existing one in a step without a version (W19).
 
 use yard_core::op::{Changed, Touch};
 use yard_core::{Call, FileKind, FileType, Result, WsPath};

@@ -1,5 +1,5 @@
-//! trash: what was removed and can be restored, newest first. What somebody deleted without a step comes
-//! before that: nobody knows when it went.
+//! trash: removed entries that can be restored, the newest first. Entries that another program deleted come before these,
+//! because the time of their removal is not known.
 
 use std::collections::HashSet;
 
@@ -12,21 +12,19 @@ use crate::planner::join;
 use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;
 
+/// Removed entries that are read at once while those that the caller may list are looked for.
+const PAGE: usize = 256;
+
 impl Execute for Trash {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<TrashAnswer>> {
-        let mut gone = gone_by_hand(workspace, call)?;
+        let mut gone = deleted_by_others(workspace, call)?;
         gone.retain(|(_, path)| call.may_list(path));
         let count = self.limit.saturating_add(1);
         let mut entries: Vec<Trashed> = { gone.iter().skip(self.skip).take(count) }
             .map(|(node, path)| trashed(node, path.clone()))
             .collect();
-        let (skip, left) = (self.skip.saturating_sub(gone.len()), count - entries.len());
-        let removed = match left {
-            0 => Vec::new(),
-            _ => workspace.store().removed(skip, left)?,
-        };
-        let is_more = entries.len() + removed.len() > self.limit;
-        for node in removed.into_iter().filter(|node| call.may_list(&node.path)) {
+        let skip = self.skip.saturating_sub(gone.len());
+        for node in removed(workspace, skip, count - entries.len(), call)? {
             let by = removal(workspace, &node)?;
             entries.extend(by.map(|by| Trashed {
                 removed_at: Some(by.at),
@@ -34,10 +32,36 @@ impl Execute for Trash {
                 ..trashed(&node, node.path.clone())
             }));
         }
+        let truncated = entries.len() > self.limit;
         entries.truncate(self.limit);
         let effect = Effect::one(EffectKind::List, WsPath::root()).with_contents();
-        Ok(Planned::Answer { effect, answer: TrashAnswer { entries, truncated: is_more } })
+        Ok(Planned::Answer { effect, answer: TrashAnswer { entries, truncated } })
     }
+}
+
+/// The removed entries that the caller may list. `skip` counts only these, so that the next page begins after this one.
+fn removed(workspace: &Workspace, skip: usize, count: usize, call: &Call) -> Result<Vec<Node>> {
+    let store = workspace.store();
+    if call.reading().is_none() {
+        return Ok(store.removed(skip, count)?);
+    }
+    let (mut removed, mut read, mut left_to_skip) = (Vec::new(), 0, skip);
+    while removed.len() < count {
+        call.check()?;
+        let page = store.removed(read, PAGE)?;
+        if page.is_empty() {
+            break;
+        }
+        read += page.len();
+        for node in page.into_iter().filter(|node| call.may_list(&node.path)) {
+            match left_to_skip {
+                0 => removed.push(node),
+                _ => left_to_skip -= 1,
+            }
+        }
+    }
+    removed.truncate(count);
+    Ok(removed)
 }
 
 fn trashed(node: &Node, path: WsPath) -> Trashed {
@@ -51,8 +75,8 @@ fn trashed(node: &Node, path: WsPath) -> Trashed {
     }
 }
 
-/// What the store knows and is not on disk any more, by path.
-fn gone_by_hand(workspace: &Workspace, call: &Call) -> Result<Vec<(Node, WsPath)>> {
+/// Entries of the store that are no longer on disk, by path.
+fn deleted_by_others(workspace: &Workspace, call: &Call) -> Result<Vec<(Node, WsPath)>> {
     let mut gone = Vec::new();
     let mut ahead = vec![(FileId::ROOT, WsPath::root(), true)];
     while let Some((folder, path, is_there)) = ahead.pop() {
@@ -62,7 +86,7 @@ fn gone_by_hand(workspace: &Workspace, call: &Call) -> Result<Vec<(Node, WsPath)
             continue;
         }
         let names = if is_there { names_in(workspace, &path) } else { Some(HashSet::new()) };
-        // Of a folder that cannot be listed nobody knows what is gone.
+        // If a folder cannot be listed, it is not known which of its entries are gone.
         let Some(names) = names else { continue };
         for node in nodes {
             let below = join(&path, &node.last.name)?;

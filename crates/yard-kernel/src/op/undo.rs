@@ -17,7 +17,7 @@ use yard_store::{Change, StepRow};
 
 use crate::build_output::{BuildOutputs, IgnoreFiles};
 use crate::draft::ExpectedEntry;
-use crate::op::history::{find_step, together};
+use crate::op::history::{find_step, merge_changes};
 use crate::planner::{Current, Large, Planner, join};
 use crate::proposal::{Execute, Planned};
 use crate::stored_content::{image, purged};
@@ -42,7 +42,7 @@ impl Execute for Undo {
             first_conflict: None,
             build_outputs: BuildOutputs::new(workspace, call, IgnoreFiles::All),
         };
-        for change in together(changes).iter().rev() {
+        for change in merge_changes(changes).iter().rev() {
             call.check()?;
             undoing.revert_change(change)?;
         }

@@ -1,5 +1,5 @@
-//! verify: recomputes the audit chain from the steps and changes as they are stored, reads every content
-//! back, looks for what contradicts history, and compares the store with the disk. Changes nothing.
+//! verify: recomputes the audit chain from the stored steps and changes, reads every content, searches the store for
+//! contradictions, and compares it with the disk. Changes nothing.
 
 use std::ops::ControlFlow;
 
@@ -20,7 +20,7 @@ impl Execute for Verify {
         let mut check = Check {
             workspace,
             call,
-            found: Verified {
+            answer: Verified {
                 audit_rows: 0,
                 steps: 0,
                 contents: 0,
@@ -33,36 +33,36 @@ impl Execute for Verify {
         check.chain()?;
         check.contents()?;
         let contradictions = workspace.store().contradictions();
-        check.found.problems.extend(contradictions?);
+        check.answer.problems.extend(contradictions?);
         check.disk()?;
         let effect = Effect::one(EffectKind::Read, WsPath::root()).with_contents();
-        Ok(Planned::Answer { effect, answer: check.found })
+        Ok(Planned::Answer { effect, answer: check.answer })
     }
 }
 
 struct Check<'a> {
     workspace: &'a Workspace,
     call: &'a Call,
-    found: Verified,
+    answer: Verified,
 }
 
-/// How far the chain was followed.
-struct Followed {
+/// The last row of the chain that was checked.
+struct ChainPosition {
     number: u64,
     hash: [u8; 32],
     formula: Formula,
-    /// What the rows of an older version say.
+    /// The seal over the rows of an older version.
     seal: Seal,
 }
 
-impl Default for Followed {
+impl Default for ChainPosition {
     fn default() -> Self {
         Self { number: 0, hash: [0; 32], formula: Formula::First, seal: Seal::default() }
     }
 }
 
-impl Followed {
-    /// Whether a row may come here: rows of an older version come first, and the next one closes them.
+impl ChainPosition {
+    /// Whether a row may come next: rows of an older version come first, and the next row has to seal them.
     fn may_follow(&self, row: &AuditRow) -> bool {
         match (self.formula, row.formula) {
             (Formula::First, Formula::First) | (Formula::Second, Formula::Second) => true,
@@ -82,17 +82,17 @@ impl Followed {
 }
 
 impl Check<'_> {
-    fn problem(&mut self, words: String) {
-        self.found.problems.push(words);
+    fn problem(&mut self, text: String) {
+        self.answer.problems.push(text);
     }
 
     fn chain(&mut self) -> Result<()> {
         let store = self.workspace.store();
         let head = store.head()?;
-        let mut followed = Followed::default();
+        let mut position = ChainPosition::default();
         loop {
             self.call.check()?;
-            let rows = match store.audit(followed.number, PAGE) {
+            let rows = match store.audit(position.number, PAGE) {
                 Ok(rows) => rows,
                 Err(StoreError::Corrupt(why)) => {
                     self.problem(format!("the audit chain cannot be read: {why}"));
@@ -103,48 +103,48 @@ impl Check<'_> {
             if rows.is_empty() {
                 break;
             }
-            rows.iter().for_each(|row| self.link(&mut followed, row));
+            rows.iter().for_each(|row| self.link(&mut position, row));
         }
-        if followed.formula == Formula::First && followed.number > 0 {
+        if position.formula == Formula::First && position.number > 0 {
             self.problem("rows of an older version are not closed by a seal".to_owned());
         }
-        if self.found.steps != head {
-            let steps = self.found.steps;
+        if self.answer.steps != head {
+            let steps = self.answer.steps;
             self.problem(format!("the history has {head} steps, the audit chain {steps}"));
         }
         Ok(())
     }
 
-    /// Checks one row of the chain. Its step's digest was made from the changes as they are stored now.
-    fn link(&mut self, followed: &mut Followed, row: &AuditRow) {
-        self.found.audit_rows += 1;
-        self.found.steps += u64::from(row.step.is_some());
-        let expected = followed.number + 1;
+    /// Checks one row of the chain. The digest of its step is computed from the changes as they are stored now.
+    fn link(&mut self, position: &mut ChainPosition, row: &AuditRow) {
+        self.answer.audit_rows += 1;
+        self.answer.steps += u64::from(row.step.is_some());
+        let expected = position.number + 1;
         if row.number != expected {
             self.problem(format!("audit rows {expected} to {} are missing", row.number - 1));
         }
-        if row.expected_hash(&followed.hash) != row.hash {
+        if row.expected_hash(&position.hash) != row.hash {
             self.problem(format!(
                 "audit row {} is not what was written, or does not follow from the row before it",
                 row.number
             ));
         }
-        if !followed.may_follow(row) {
+        if !position.may_follow(row) {
             self.problem(format!(
                 "audit row {} is where rows of an older version would have been closed, and does not \
                  say what they said",
                 row.number
             ));
         }
-        followed.take(row);
+        position.take(row);
     }
 
     fn contents(&mut self) -> Result<()> {
         let mut stopped = Ok(());
         let store = self.workspace.store();
         let checked = store.recheck(&mut |hash, found| {
-            self.found.contents += 1;
-            self.call.progress(self.found.contents, None);
+            self.answer.contents += 1;
+            self.call.progress(self.answer.contents, None);
             self.content(hash, found);
             stopped = self.call.check();
             if stopped.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -165,7 +165,7 @@ impl Check<'_> {
     }
 
     fn kept(&self, hash: &ContentHash, file: &KeptFile) -> std::result::Result<(), String> {
-        // Build output may have been evicted, and its file is one of the tree's, which anybody may change.
+        // Build output may have been evicted or written into, because its file is also in the workspace.
         if file.retention == Retention::Evictable {
             return Ok(());
         }
@@ -197,7 +197,7 @@ impl Check<'_> {
                 self.node(node, below)?;
             }
         }
-        self.found.unsynced.sort();
+        self.answer.unsynced.sort();
         Ok(())
     }
 
@@ -209,8 +209,8 @@ impl Check<'_> {
             None => false,
         };
         match synced {
-            true => self.found.synced += 1,
-            false => self.found.unsynced.push(path),
+            true => self.answer.synced += 1,
+            false => self.answer.unsynced.push(path),
         }
         Ok(())
     }

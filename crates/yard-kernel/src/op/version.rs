@@ -1,4 +1,4 @@
-//! show-version and fetch-version: one version of a file, its facts and its bytes.
+//! show-version and fetch-version: the metadata and the bytes of one version of a file.
 
 use std::sync::Arc;
 
@@ -14,13 +14,14 @@ use crate::proposal::{Execute, Planned};
 use crate::stored_content::{is_whole, lost};
 use crate::workspace::Workspace;
 
-/// Changes of a file that are read at once while its earlier version is looked for.
+/// Changes of a file that are read at once to find its earlier version.
 const PAGE: usize = 64;
 
 impl Execute for ShowVersion {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<ShownVersion>> {
         let row = find_version(workspace, self.version, self.of)?;
-        let Made { step, change, before } = made(workspace, call, self.version, &row)?;
+        let VersionOrigin { step, change, before } =
+            origin_of(workspace, call, self.version, &row)?;
         let (hash, path) = (content_of(self.version, &row)?, place_of(&change));
         let purged = workspace.store().is_purged(&hash)?;
         let (mut diff, mut truncated) = (None, false);
@@ -65,7 +66,7 @@ impl Execute for FetchVersion {
         let (hash, size) = (content_of(self.version, &row)?, row.state.size);
         let length = self.length.min(FETCH_BYTES).min(size.saturating_sub(self.offset));
         let bytes = part(workspace, &hash, self.offset, length)?;
-        // Judged as what the file is called now: a rule on it holds for its past too.
+        // The effect has the current path of the file: a rule on it applies to old versions, too.
         let node = workspace.store().node(row.file)?;
         let path = node.map_or_else(WsPath::root, |node| node.path);
         let effect = Effect::one(EffectKind::Read, path);
@@ -102,16 +103,21 @@ fn place_of(change: &Change) -> WsPath {
     change.to.as_ref().or(change.from.as_ref()).cloned().unwrap_or_else(WsPath::root)
 }
 
-/// How a version came to be.
-struct Made {
+/// The step and the change that made a version.
+struct VersionOrigin {
     step: StepRow,
     change: Change,
-    /// What made the version before it.
+    /// The change that made the version before it.
     before: Option<Change>,
 }
 
 /// Reads the file's history backwards from the version's step to the version before it.
-fn made(workspace: &Workspace, call: &Call, version: VersionId, row: &VersionRow) -> Result<Made> {
+fn origin_of(
+    workspace: &Workspace,
+    call: &Call,
+    version: VersionId,
+    row: &VersionRow,
+) -> Result<VersionOrigin> {
     let mut own: Option<(StepRow, Change)> = None;
     let mut before: Option<Seq> = Some(row.seq + 1);
     loop {
@@ -122,9 +128,9 @@ fn made(workspace: &Workspace, call: &Call, version: VersionId, row: &VersionRow
         for (step, change) in page {
             match own.take() {
                 Some((step, own_change)) if change.version.is_some() => {
-                    return Ok(Made { step, change: own_change, before: Some(change) });
+                    return Ok(VersionOrigin { step, change: own_change, before: Some(change) });
                 }
-                Some(found) => own = Some(found),
+                Some(same) => own = Some(same),
                 None if change.version == Some(version) => own = Some((step, change)),
                 None => {}
             }
@@ -133,7 +139,7 @@ fn made(workspace: &Workspace, call: &Call, version: VersionId, row: &VersionRow
             let lost =
                 || Fault::new(FaultCode::Io, format!("the step of version {version} is gone"));
             let (step, change) = own.ok_or_else(lost)?;
-            return Ok(Made { step, change, before: None });
+            return Ok(VersionOrigin { step, change, before: None });
         }
     }
 }

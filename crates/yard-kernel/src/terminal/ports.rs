@@ -19,7 +19,7 @@ use yard_sandbox::{BoxNetwork, CommandListener, Level, ServedSocket};
 use super::{NewTerminal, Terminal};
 use crate::box_sockets::BoxSockets;
 use crate::command_box::CommandBox;
-use crate::ports::{self, MOST_PORTS, Offers, PortList, TerminalPort};
+use crate::ports::{self, MOST_PORTS, PortList, PortSource, TerminalPort};
 use crate::workspace::Workspace;
 
 /// Most requests for the ports of one terminal that are answered at a time.
@@ -79,7 +79,7 @@ impl Workspace {
             requests: AtomicUsize::new(0),
         }));
         // Without this socket the terminal still works, but nothing else can reach its ports.
-        let offered = has_network.then(|| ports::offer(&self.port_sockets, new.chat, new.run));
+        let offered = has_network.then(|| ports::listen(&self.port_sockets, new.chat, new.run));
         let offered = offered.and_then(Result::ok);
         let connecting = Connecting { sockets, ports: ports.clone(), offered, changes };
         (ports, connecting)
@@ -187,7 +187,7 @@ impl BoxPorts {
     }
 }
 
-impl Offers for BoxPorts {
+impl PortSource for BoxPorts {
     fn ports(&self) -> Vec<u16> {
         let mut ports: Vec<u16> = self.own().iter().map(SocketAddr::port).collect();
         ports.dedup();

@@ -2,13 +2,14 @@
 //! when the folder has others.
 
 use std::fs;
+use std::sync::Arc;
 
 use yard_core::op::{
     EditAction, HistoryOf, Mkdir, Restore, ShowVersion, Trash, Trashed, Undo, Verify,
 };
 use yard_core::{FaultCode, FileId, StepId, VersionId};
-use yard_testkit::Yard;
-use yard_testkit::harness::{at, replace, rm, write};
+use yard_kernel::Yard;
+use yard_kernel::harness::{at, replace, rm, write};
 
 struct Written {
     file: FileId,
@@ -182,4 +183,54 @@ fn writing_what_is_there_answers_with_a_version_that_exists() {
     let actions = vec![action("same", "x"), action("x", "same")];
     let circle = yard_core::op::Edit { path: at("/a"), actions, expected: None };
     assert_eq!(yard.perform(circle).unwrap_err().code(), FaultCode::NoChange);
+}
+
+/// May list only what is below `/open`.
+struct OnlyOpen;
+
+impl Reading for OnlyOpen {
+    fn may_read(&self, path: &WsPath) -> bool {
+        self.may_list(path)
+    }
+
+    fn may_list(&self, path: &WsPath) -> bool {
+        path.is_within(&at("/open"))
+    }
+
+    fn withheld_places(&self) -> Vec<WsPath> {
+        vec![WsPath::root()]
+    }
+
+    fn withholds_all_below(&self, _: &WsPath) -> bool {
+        false
+    }
+
+    fn note(&self) -> String {
+        String::new()
+    }
+
+    fn may_see(&self, _: &str) -> bool {
+        false
+    }
+}
+
+#[test]
+fn pages_of_the_trash_go_on_after_entries_that_the_caller_may_not_list() {
+    let yard = Yard::new();
+    let removed = ["/open/a", "/secret/b", "/secret/c", "/open/d", "/secret/e"];
+    for path in removed {
+        put(&yard, path, path);
+        yard.perform(rm(path)).unwrap();
+    }
+    let call = Call::new(Arc::new(RealWorld)).reading_as(Some(Arc::new(OnlyOpen)));
+    let page = |skip| match (Trash { limit: 1, skip }).plan(yard.workspace(), &call).unwrap() {
+        Planned::Answer { answer, .. } => {
+            let paths: Vec<_> = answer.entries.iter().map(|entry| entry.path.clone()).collect();
+            (paths, answer.truncated)
+        }
+        Planned::Change(_) => panic!("the trash changes nothing"),
+    };
+    assert_eq!(page(0), (vec![at("/open/d")], true));
+    assert_eq!(page(1), (vec![at("/open/a")], false));
+    assert_eq!(page(2), (vec![], false));
 }

@@ -1,12 +1,11 @@
-//! Bytes of a file and the text that they stand for: where characters begin, how long texts are in bytes,
-//! and lines. It opens nothing and cuts nothing.
+//! Converts between the bytes of a file and its text: boundaries of characters, lengths in bytes, and lines.
 
 use std::borrow::Cow;
 
 use yard_core::text::{self, Encoding};
 use yard_core::{Fault, FaultCode, Result, Subject, WsPath, lines};
 
-/// The encoding of a file. The output of a command is shown as it is, whatever bytes it holds.
+/// The encoding of a file. Command output always counts as UTF-8.
 pub(super) fn detect(bytes: &[u8], path: &WsPath) -> Result<Encoding> {
     if path.is_command_output() {
         return Ok(Encoding::Utf8);
@@ -34,14 +33,14 @@ pub(super) fn count_lines(bytes: &[u8], encoding: Encoding) -> u64 {
     lines::count(bytes)
 }
 
-/// How many bytes the byte order mark takes that these bytes of a file begin with.
+/// The length of the byte order mark at the start of a file.
 pub(super) fn mark_len(bytes: &[u8], encoding: Encoding) -> u64 {
     let mark = encoding.byte_order_mark();
     if bytes.starts_with(mark) { mark.len() as u64 } else { 0 }
 }
 
-/// Decodes bytes that stand at `offset` of a file. A byte order mark is one only at the very start of the
-/// file; anywhere else it is a character like any other.
+/// Decodes bytes at `offset` of a file. A byte order mark is one only at the start of the file; anywhere else it is an
+/// ordinary character.
 pub(super) fn decode_at(bytes: &[u8], offset: u64, encoding: Encoding) -> Cow<'_, str> {
     let mark = match encoding {
         Encoding::Legacy(_) => return text::decode(bytes, encoding),
@@ -54,12 +53,12 @@ pub(super) fn decode_at(bytes: &[u8], offset: u64, encoding: Encoding) -> Cow<'_
     }
 }
 
-/// How many of these bytes the first piece of their text stands for.
+/// How many of these bytes a prefix of their text takes.
 pub(super) fn length_in(raw: &[u8], text: &str, encoding: Encoding) -> u64 {
     if !is_utf8(encoding) {
         return encoded_len(text, encoding);
     }
-    // Bytes that are no UTF-8 are shown as a replacement character, which is longer.
+    // Invalid bytes are decoded to a replacement character, which may be longer.
     let (mut length, mut left) = (0, text.len());
     for chunk in raw.utf8_chunks() {
         let valid = chunk.valid().len().min(left);
@@ -73,7 +72,7 @@ pub(super) fn length_in(raw: &[u8], text: &str, encoding: Encoding) -> u64 {
     length as u64
 }
 
-/// How many bytes of the file a piece of its text stands for.
+/// How many bytes a text takes in an encoding.
 pub(super) fn encoded_len(text: &str, encoding: Encoding) -> u64 {
     match encoding {
         Encoding::Utf8 | Encoding::Utf8Bom | Encoding::DamagedUtf8 => text.len() as u64,

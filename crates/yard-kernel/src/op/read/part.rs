@@ -1,4 +1,4 @@
-//! The part of a text that an answer shows, taken from bytes that are all in memory.
+//! The part of a text that an answer shows, of a file that is loaded.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use super::encoded::{
     mark_len,
 };
 
-/// A part of a text, and what was wanted of the whole.
+/// A part of a text, with requested facts about the whole text.
 #[derive(Default)]
 pub(super) struct Part {
     pub(super) text: String,
@@ -24,7 +24,7 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// The part of a file that is wanted; `bytes` are all of the file.
+    /// The requested part of a file; `bytes` are the whole file.
     pub(super) fn of_bytes(read: &Read, bytes: &[u8], path: &WsPath) -> Result<Self> {
         let encoding = detect(bytes, path)?;
         let mut part = match read.slice {
@@ -42,7 +42,7 @@ impl Part {
         Ok(part)
     }
 
-    /// Lines. Of UTF-16 they are the lines of the decoded text.
+    /// A range of lines. UTF-16 is decoded before it is split into lines.
     fn of_lines(
         bytes: &[u8],
         encoding: Encoding,
@@ -74,15 +74,15 @@ impl Part {
         part
     }
 
-    /// Takes these bytes, which stand at `start` of the file, as its text.
+    /// Sets the text to these bytes, which begin at `start` of the file.
     pub(super) fn show_at(&mut self, bytes: &[u8], start: u64, encoding: Encoding, max: u64) {
         let mark = if start == 0 { mark_len(bytes, encoding) } else { 0 };
         let raw = &bytes[usize::try_from(mark).unwrap_or(0)..];
         self.show(raw, decode_at(bytes, start, encoding), start + mark, encoding, max);
     }
 
-    /// Takes a text, cut to what an answer may hold: at a line end if one fits, else within the line.
-    /// `raw` are the bytes that it stands for, and `start` is where they begin in the file.
+    /// Sets the text, cut to `max` bytes: at the end of a line if possible, else within a line. `raw` are its bytes in the
+    /// file, which begin at `start`.
     fn show(&mut self, raw: &[u8], shown: Cow<'_, str>, start: u64, encoding: Encoding, max: u64) {
         let max = usize::try_from(max).unwrap_or(usize::MAX);
         if shown.len() <= max {

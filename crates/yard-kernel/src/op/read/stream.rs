@@ -1,4 +1,4 @@
-//! Parts of a file that is too large to be held in memory: it is streamed past a window.
+//! Parts of a file that is too large to be loaded: the file is streamed through a window.
 
 use std::fs::File;
 use std::io::{Read as _, Seek, SeekFrom};
@@ -14,10 +14,10 @@ use super::WHOLE;
 use super::encoded::{character_start, decode_at, detect, is_wide};
 use super::part::Part;
 
-/// How much of a large file its encoding is detected from.
+/// How much of a large file is read to detect its encoding.
 const HEAD: usize = 64 << 10;
 
-/// An open file, and what is wanted of it.
+/// An open file, with the request.
 pub(super) struct Stream<'a> {
     pub(super) read: &'a Read,
     pub(super) file: &'a mut File,
@@ -25,7 +25,7 @@ pub(super) struct Stream<'a> {
     pub(super) call: &'a Call,
 }
 
-/// What was wanted of the whole file.
+/// Requested facts about the whole file.
 #[derive(Default)]
 struct Sums {
     hash: Option<ContentHash>,
@@ -33,7 +33,7 @@ struct Sums {
 }
 
 impl Stream<'_> {
-    /// The part of the file that is wanted.
+    /// The requested part of the file.
     pub(super) fn part(mut self) -> Result<Part> {
         let encoding = self.detect_head()?;
         if is_wide(encoding) {
@@ -46,8 +46,8 @@ impl Stream<'_> {
         self.slice(self.read.slice, self.read.want, encoding)
     }
 
-    /// The part that is wanted of what stands after byte `from`, as if that were the whole file. Byte
-    /// offsets in the answer are still those of the file, and there is no hash of such a rest.
+    /// The requested part of the file after byte `from`, as if that were the whole file. Byte offsets in the answer are those
+    /// of the real file, and there is no hash.
     pub(super) fn part_after(mut self, from: u64) -> Result<Part> {
         let want = Want { hash: false, ..self.read.want };
         match self.read.slice {
@@ -84,7 +84,7 @@ impl Stream<'_> {
         let read = (&mut *self.file).take(HEAD as u64).read_to_end(&mut head);
         read.map_err(|error| io_fault(&error, self.path))?;
         self.seek(0)?;
-        // A prefix that ends within a character must not look like another encoding.
+        // The end of the prefix must not split a character, which would look like another encoding.
         let end = memchr::memrchr(b'\n', &head)
             .map_or_else(|| character_start(&head, head.len(), Encoding::Utf8), |at| at + 1);
         detect(&head[..end], self.path)
@@ -95,8 +95,7 @@ impl Stream<'_> {
         moved.map(|_| ()).map_err(|error| io_fault(&error, self.path))
     }
 
-    /// Streams the file past a window of lines, and on to the end only if the hash or the number of lines
-    /// is wanted.
+    /// Streams the file through a window of lines. It reads to the end only if the hash or the number of lines is requested.
     fn run_through(&mut self, want: Want, window: &mut Window) -> Result<Sums> {
         let path = self.path;
         let to_the_end = want.hash || want.line_count;
@@ -151,7 +150,7 @@ impl Stream<'_> {
         Ok(newlines)
     }
 
-    /// The last lines: where they begin is found by reading backwards.
+    /// The last lines, whose start is found by reading backwards.
     fn last_lines(
         &mut self,
         count: u64,
@@ -186,7 +185,7 @@ impl Stream<'_> {
             let piece = &mut buffer[..length];
             self.file.read_exact(piece).map_err(|error| io_fault(&error, path))?;
             for at in memchr::memrchr_iter(b'\n', piece) {
-                // The newline that ends the file begins no line.
+                // No line begins after the newline at the end of the file.
                 if begin + at as u64 + 1 == size {
                     continue;
                 }
@@ -201,7 +200,7 @@ impl Stream<'_> {
     }
 }
 
-/// The lines of a stream from one line on.
+/// A range of lines of a stream.
 struct Window {
     /// The first line that is taken, and how many are.
     first: u64,
@@ -237,12 +236,12 @@ impl Window {
         }
     }
 
-    /// One that takes nothing and only counts lines.
+    /// A window that retains nothing and only counts lines.
     fn empty() -> Self {
         Self::new(u64::MAX, None, 0)
     }
 
-    /// The same for a stream that begins at that byte of its file.
+    /// The window for a stream that begins at this byte of its file.
     fn starting_at(self, byte: u64) -> Self {
         Self { at: byte, start: byte, ..self }
     }
@@ -275,7 +274,7 @@ impl Window {
         }
     }
 
-    /// Passes over bytes until line `until` begins; what is left.
+    /// Skips bytes up to the start of line `until`, and returns the rest.
     fn skip<'b>(&mut self, bytes: &'b [u8], until: u64) -> &'b [u8] {
         for at in memchr::memchr_iter(b'\n', bytes) {
             self.line += 1;

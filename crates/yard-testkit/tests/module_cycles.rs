@@ -60,7 +60,10 @@ fn sources(folder: &Path) -> Vec<Source> {
                 ahead.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 let name = path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
-                found.push(Source { name, code: code_of(&fs::read_to_string(path).unwrap()) });
+                // The tests of a module in a file of their own.
+                if !name.ends_with("/tests.rs") {
+                    found.push(Source { name, code: code_of(&fs::read_to_string(path).unwrap()) });
+                }
             }
         }
     }

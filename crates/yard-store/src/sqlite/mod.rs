@@ -356,8 +356,8 @@ impl Store for SqliteStore {
     }
 }
 
-#[cfg(test)]
 #[allow(clippy::disallowed_methods, reason = "a test that reads the kernel's table of locks")]
+#[cfg(test)]
 mod tests {
     use std::os::unix::fs::MetadataExt as _;
 

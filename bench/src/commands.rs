@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use yard_core::WsPath;
 use yard_dialects::Catalog;
-use yard_gate::{Boxed, Command};
+use yard_gate::{Command, CommandBox};
 use yard_sandbox::{Exit, Pty, Sandbox, SandboxConfig, Size};
 
 use crate::clock::{Solo, duel, solo};
@@ -59,7 +59,7 @@ impl BoxedWorkspace {
         let (helper, data) = (sibling("toolyard"), state.clone());
         let config =
             SandboxConfig { scratch: data, shown: toolchain(), ..SandboxConfig::default() };
-        let boxed = Boxed::new(move || Sandbox::probe(helper, config));
+        let boxed = CommandBox::new(move || Sandbox::probe(helper, config));
         let bench = Bench::open(&root, &state, &Plan { boxed: Some(boxed), ..Plan::default() });
         Self { _scratch: scratch, root, bench }
     }

@@ -12,7 +12,7 @@ use yard_core::{Call, Limits, WsPath};
 use yard_dialects::{CALLER_HINTS, Catalog};
 use yard_disk::Resolution;
 use yard_gate::{
-    Actor, Asks, Boxed, Completion, Execute, Finished, OpenWorkspace, Origin, Policy, Session,
+    Actor, Asks, CommandBox, Completion, Execute, Finished, OpenWorkspace, Origin, Policy, Session,
     TranscriptFiles,
 };
 use yard_kernel::{Opening, Workspace};
@@ -76,7 +76,7 @@ pub(crate) struct Plan<'a> {
     pub(crate) limits: Limits,
     pub(crate) flush: bool,
     pub(crate) store: &'a dyn Fn(Arc<SqliteStore>) -> Arc<dyn Store>,
-    pub(crate) boxed: Option<Boxed>,
+    pub(crate) boxed: Option<CommandBox>,
 }
 
 impl Default for Plan<'_> {
@@ -170,7 +170,7 @@ impl OnTerminal<'_> {
     pub(crate) fn types(&mut self, text: &str, expected: &str) {
         let attempt = self.session.attempt(ON_TERMINAL, &self.call);
         let seen = attempt.send_input(TERMINAL, text, LOOK).expect("a look");
-        assert_eq!(seen.glance.said.head, expected.as_bytes());
+        assert_eq!(seen.update.output.head, expected.as_bytes());
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use yard_disk::RetentionLimits;
 use yard_kernel::{CommandBox, TerminalLimits};
-use yard_sandbox::{CommandLimits, Sandbox, SharedMemory, SandboxConfig};
+use yard_sandbox::{CommandLimits, Sandbox, SandboxConfig, SharedMemory};
 
 use crate::config::Commands;
 use crate::toolchains::FoundPrograms;

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use yard_core::op::Landed;
 use yard_core::{Fault, FaultCode, FileKind, Subject, WsPath};
-use yard_gate::{Access, Command, Finished, HostTraffic, StorageWarning, CapturedOutput, StopReason};
+use yard_gate::{
+    Access, CapturedOutput, Command, Finished, HostTraffic, StopReason, StorageWarning,
+};
 
 use crate::stop::completed;
 use crate::tool::{Context, Stop};

@@ -4,14 +4,14 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use yard_core::op::{self, PatchedFile};
-use yard_core::patch::{self, Action, AppliedHunk, PatchForm, Pass, Patch, Transfer};
+use yard_core::patch::{self, Action, AppliedHunk, Pass, Patch, PatchForm, Transfer};
 use yard_core::{Fault, Subject};
 
 use crate::tool::{Context, Stop};
 
 /// A patch that was applied.
 pub(crate) struct AppliedPatch {
-    form: Form,
+    form: PatchForm,
     /// File by file.
     pub(crate) files: Vec<PatchedFile>,
 }
@@ -30,7 +30,7 @@ pub(crate) struct Placed {
 /// Applies a patch: all of it, or nothing.
 pub(crate) fn apply(context: &Context<'_>, text: &str) -> Result<AppliedPatch, Stop> {
     let mut patch = patch::parse(text).map_err(|error| Fault::from(error).about(Subject::Patch))?;
-    let form = patch.files.first().map_or(Form::Unified, |file| file.form);
+    let form = patch.files.first().map_or(PatchForm::Unified, |file| file.form);
     convert_paths(&mut patch, context)?;
     let files = context.perform(op::ApplyPatch { patch })?.files;
     Ok(AppliedPatch { form, files })

@@ -127,25 +127,31 @@ fn reason(context: &Context<'_>, view: &TerminalView) -> String {
     let update = &view.update;
     let hidden = if update.echoes { "" } else { "; what is typed is not shown" };
     match update.reason {
-        UpdateReason::Ended => match update.end.and_then(|ended| Some((ended.stopped?, ended.took))) {
-            Some((StopReason::Cancelled, _)) if view.ended.is_some() => {
-                format!("it was ended: {}", view.ended.as_deref().unwrap_or_default())
+        UpdateReason::Ended => {
+            match update.end.and_then(|ended| Some((ended.stopped?, ended.took))) {
+                Some((StopReason::Cancelled, _)) if view.ended.is_some() => {
+                    format!("it was ended: {}", view.ended.as_deref().unwrap_or_default())
+                }
+                None => "the program ended".to_owned(),
+                Some((StopReason::Cancelled, _)) => {
+                    "it was ended, with everything that it had started".to_owned()
+                }
+                Some((StopReason::Wall, _)) => {
+                    limit_messages::for_longest_life(context.session().terminals().longest_life())
+                }
+                Some((why, took)) => {
+                    limit_messages::ended_by(why, &context.session().command_limits(), took)
+                }
             }
-            None => "the program ended".to_owned(),
-            Some((StopReason::Cancelled, _)) => {
-                "it was ended, with everything that it had started".to_owned()
-            }
-            Some((StopReason::Wall, _)) => {
-                limit_messages::for_longest_life(context.session().terminals().longest_life())
-            }
-            Some((why, took)) => {
-                limit_messages::ended_by(why, &context.session().command_limits(), took)
-            }
-        },
+        }
         UpdateReason::Input => format!("the program reads from the terminal{hidden}"),
-        UpdateReason::Quiet => format!("it was quiet for a while, and what it does cannot be seen{hidden}"),
+        UpdateReason::Quiet => {
+            format!("it was quiet for a while, and what it does cannot be seen{hidden}")
+        }
         UpdateReason::Listening => "it listens on a port now, and goes on".to_owned(),
-        UpdateReason::Time => "it still runs, and does not wait for input; poll with empty chars".to_owned(),
+        UpdateReason::Time => {
+            "it still runs, and does not wait for input; poll with empty chars".to_owned()
+        }
     }
 }
 

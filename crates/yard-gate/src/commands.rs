@@ -16,7 +16,7 @@ use yard_core::op::{Land, Landed};
 use yard_core::{ChatId, Effect, EffectKind, Fault, FaultCode, Result, RunId, WsPath};
 use yard_disk::CapturedOutput;
 use yard_kernel::{Command, FinishedRun, WriteMode, store_fault};
-use yard_sandbox::{Level, CommandLimits as CommandLimits};
+use yard_sandbox::{CommandLimits, Level};
 use yard_store::{Mode, StoreError};
 
 use crate::approvals::started_before;

@@ -64,7 +64,11 @@ impl Operation for WebAccess {
 
 impl Attempt<'_> {
     /// Fetches a web page. A person is asked if its host is not allowed.
-    pub fn fetch(&self, request: WebRequest, format: PageFormat) -> Result<Completion<FetchedPage>> {
+    pub fn fetch(
+        &self,
+        request: WebRequest,
+        format: PageFormat,
+    ) -> Result<Completion<FetchedPage>> {
         let call = self.call();
         let (wall, method, begun) = (request.wall, request.method, call.world().elapsed());
         let kind = match method {

@@ -86,7 +86,7 @@ fn output_with(gate: &Gate, session: &Session, line: &str, wanted: &str) -> Stri
     while !output.contains(wanted) && begun.elapsed() < Duration::from_secs(30) {
         let attempt = session.attempt(PLAIN, &call);
         let look = attempt.send_input("t", line, Duration::from_secs(1)).unwrap();
-        output.push_str(&String::from_utf8_lossy(&look.glance.output.head));
+        output.push_str(&String::from_utf8_lossy(&look.update.output.head));
         line = "";
     }
     output

@@ -295,7 +295,12 @@ impl Workspace {
 }
 
 /// Runs git on the layer of a finished command to find out whether a ref was moved forward.
-fn is_fast_forward(sandbox: &Sandbox, finished: CommandSpec<'_>, moved: &MovedRef, call: &Call) -> bool {
+fn is_fast_forward(
+    sandbox: &Sandbox,
+    finished: CommandSpec<'_>,
+    moved: &MovedRef,
+    call: &Call,
+) -> bool {
     let Some(argv) = moved.ancestor_check() else { return false };
     let env = moved_refs::GIT_VARIABLES.map(|(name, value)| (name.into(), value.into())).to_vec();
     let wall = Duration::from_millis(GIT_MILLIS.unsigned_abs());

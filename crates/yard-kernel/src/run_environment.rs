@@ -136,7 +136,12 @@ impl Workspace {
     }
 
     /// The folders that last beyond a run: those of the chat's home, and the package caches.
-    fn lasting(&self, folder: &RunFolder, boxed: &CommandBox, home: &Home) -> Result<PersistentFolders> {
+    fn lasting(
+        &self,
+        folder: &RunFolder,
+        boxed: &CommandBox,
+        home: &Home,
+    ) -> Result<PersistentFolders> {
         Ok(PersistentFolders {
             tmp: home.tmp(),
             most_bytes: boxed.keeping.home_bytes,

@@ -3,7 +3,7 @@
 
 use rustix::io::Errno;
 use yard_core::{Call, ContentHash, FileKind, Result, RunId, WsPath};
-use yard_disk::{Disk, NewlyKept, StagedAttributes, Staged, hash_all, kept_name, write_fault};
+use yard_disk::{Disk, NewlyKept, Staged, StagedAttributes, hash_all, kept_name, write_fault};
 use yard_store::{Base, Effort, Prepared};
 
 use crate::content_cache;

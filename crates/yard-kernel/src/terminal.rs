@@ -391,7 +391,8 @@ impl Terminal {
             return Ok(());
         }
         let patience = Deadline::of(INPUT_TIMEOUT);
-        let waits = || matches!(self.pty.waiting(), ForegroundState::Input | ForegroundState::Briefly);
+        let waits =
+            || matches!(self.pty.waiting(), ForegroundState::Input | ForegroundState::Briefly);
         while self.is_running() && !waits() && !patience.left().is_zero() {
             call.check()?;
             let has_not_ended = |state: &mut State| state.end.is_none();
@@ -520,7 +521,11 @@ impl Terminal {
     }
 
     /// Reads output until the box has ended and nothing is left to read, then records how it ended.
-    fn read_until_end(&self, box_thread: JoinHandle<std::io::Result<CommandEnd>>, folder: &RunFolder) {
+    fn read_until_end(
+        &self,
+        box_thread: JoinHandle<std::io::Result<CommandEnd>>,
+        folder: &RunFolder,
+    ) {
         let mut buffer = vec![0; READ_BYTES];
         loop {
             let has_ended = box_thread.is_finished();

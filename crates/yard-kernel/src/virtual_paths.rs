@@ -66,7 +66,9 @@ impl Workspace {
 
     /// The path of virtual files or command output to which the links of a path lead, if they lead to one.
     pub(crate) fn virtual_target(&self, named: &WsPath, spot: &ResolvedPath) -> Option<WsPath> {
-        let (ResolvedPath::Present { path, .. } | ResolvedPath::Missing { path }) = spot else { return None };
+        let (ResolvedPath::Present { path, .. } | ResolvedPath::Missing { path }) = spot else {
+            return None;
+        };
         let chats = self.virtual_files.is_some() && (is_reserved(path) || is_virtual_folder(path));
         let is_virtual = chats || path.is_command_output();
         (is_virtual && path != named).then(|| path.clone())

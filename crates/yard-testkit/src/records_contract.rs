@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use yard_core::{ApprovalId, ChatId, ContentHash, ProcessId, QuestionId, RunId, World};
 use yard_store::{
-    ApprovalFilter, ApprovalStatus, AuditEntry, Batch, Chat, Decision, EVENT_PATHS, Event, Given,
-    Grant, Mode, NewApproval, NewChat, NewDecision, NewQuestion, NewTurn, QuestionFilter, Request,
-    Scope, StepSideEffect, Store, StoreError, TerminalState, TurnKind, Via, WorkspaceRecords,
+    ApprovalFilter, ApprovalRequest, ApprovalStatus, AuditEntry, Batch, Chat, Decision,
+    EVENT_PATHS, Event, Grant, Mode, NewApproval, NewChat, NewDecision, NewQuestion, NewTurn,
+    QuestionAnswer, QuestionFilter, Scope, StepSideEffect, Store, StoreError, TerminalState,
+    TurnKind, Via, WorkspaceRecords,
 };
 
 use crate::step_builder::path;
@@ -112,7 +113,7 @@ fn ask(stores: &RecordStores, world: &FakeWorld, chat: ChatId, by: &str) -> Ques
 
 fn answer(stores: &RecordStores, world: &FakeWorld, id: QuestionId) -> Result<(), StoreError> {
     let (answers, by) = ("{}".to_owned(), "person:local".to_owned());
-    let given = Given { answers, by, via: Via::Button, at: world.now() };
+    let given = QuestionAnswer { answers, by, via: Via::Button, at: world.now() };
     let turn = turn(world, TurnKind::Answer, "answered\n");
     stores.records.answer(id, &given, &turn, &audit(world, "answer"))?;
     assert_eq!(stores.records.question(id)?.unwrap().given, Some(given));
@@ -265,8 +266,8 @@ fn request(stores: &RecordStores, world: &FakeWorld, chat: ChatId, by: &str) -> 
     asked.id
 }
 
-fn asked_for(what: &str) -> Request {
-    Request {
+fn asked_for(what: &str) -> ApprovalRequest {
+    ApprovalRequest {
         preset: "guarded".to_owned(),
         root: Some("app".to_owned()),
         run: None,
@@ -349,7 +350,7 @@ fn approvals(stores: &RecordStores, world: &FakeWorld) {
     let before = stores.records.approval(denied).unwrap().unwrap().request;
     stores.records.reword(denied, "for another reason").unwrap();
     let reworded = stores.records.approval(denied).unwrap().unwrap().request;
-    assert_eq!(reworded, Request { reason: "for another reason".to_owned(), ..before });
+    assert_eq!(reworded, ApprovalRequest { reason: "for another reason".to_owned(), ..before });
     decide(stores, world, denied, false, None).unwrap();
     stores.records.reword(denied, "too late").unwrap();
     assert_eq!(stores.records.approval(denied).unwrap().unwrap().request, reworded);

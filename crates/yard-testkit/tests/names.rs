@@ -13,7 +13,16 @@ use std::path::{Path, PathBuf};
 
 /// Names that occur more than once today. The list may only shrink: rename one of the types, then remove its name here.
 const REPEATED: [&str; 10] = [
-    "Base", "Change", "Form", "AppliedHunk", "CommandLimits", "PortList", "Request", "Result", "Rules", "StagedAttributes",
+    "Base",
+    "Change",
+    "Form",
+    "AppliedHunk",
+    "CommandLimits",
+    "PortList",
+    "Request",
+    "Result",
+    "Rules",
+    "StagedAttributes",
 ];
 
 /// The folders of `yard-dialects/src` that hold one file a tool.

@@ -10,7 +10,7 @@ use std::thread;
 
 use serde_json::json;
 use yard_kernel::{CommandBox, WriteMode};
-use yard_sandbox::{Sandbox, Walls, SandboxConfig};
+use yard_sandbox::{Sandbox, SandboxConfig, Walls};
 use yard_testkit::{Folders, OpenOptions, Yard};
 
 use crate::box_setup::{plan, shell_as, times};

@@ -10,7 +10,7 @@ use yard_core::Author;
 use yard_core::op::Undo;
 use yard_gate::ApprovalStatus;
 use yard_kernel::CommandBox;
-use yard_sandbox::{Level, Sandbox, Walls, SandboxConfig};
+use yard_sandbox::{Level, Sandbox, SandboxConfig, Walls};
 use yard_testkit::{Folders, OpenOptions, Yard};
 
 use crate::box_setup::{asked, decide, differences, guarded, newest, picture, shell, shell_as};

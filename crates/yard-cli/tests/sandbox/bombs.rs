@@ -131,7 +131,10 @@ fn what_is_written_is_bounded() {
         setup.limits.memory_bytes = 64 * MEGA;
         setup.limits.file_bytes = 1 << 40;
         let ran = setup.sh(&sandbox, "head -c 100000000 /dev/zero > /tmp/big; echo $?");
-        assert!(ran.stdout.trim() != "0" || ran.ended.stopped == Some(StopReason::Memory), "{ran:?}");
+        assert!(
+            ran.stdout.trim() != "0" || ran.ended.stopped == Some(StopReason::Memory),
+            "{ran:?}"
+        );
         let ran = setup.sh(&sandbox, "ulimit -n; ulimit -c");
         assert_eq!(ran.stdout, "4096\n0\n", "{ran:?}");
     });
@@ -170,7 +173,8 @@ fn a_server_to_be_killed() {
     let marker = std::env::var("TOOLYARD_TEST_MARKER").unwrap();
     let namespaces = std::env::var("TOOLYARD_TEST_NAMESPACES").unwrap() == "true";
     let walls = Walls { namespaces, ..Walls::default() };
-    let (sandbox, setup) = (sandbox_with(SandboxConfig { walls, ..SandboxConfig::default() }), BoxSetup::new());
+    let (sandbox, setup) =
+        (sandbox_with(SandboxConfig { walls, ..SandboxConfig::default() }), BoxSetup::new());
     let script = format!("setsid sleep {marker} & sleep {marker}");
     let workspace = setup.workspace();
     let argv = ["sh", "-c", &script];

@@ -103,7 +103,7 @@ impl Tool for WebFetch {
     }
 }
 
-fn request(args: Args, context: &Context<'_>) -> Result<Request, Stop> {
+fn request(args: Args, context: &Context<'_>) -> Result<WebRequest, Stop> {
     if args.method == HttpMethod::Get && args.body.is_some() {
         return Err(Stop::argument("body", "a GET sends none; send it with `method: \"POST\"`"));
     }

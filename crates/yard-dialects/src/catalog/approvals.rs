@@ -159,7 +159,11 @@ impl Catalog {
             ClaimTurn::Mine => self.execute(&approvals.get(approval.id)?, session, call),
             ClaimTurn::Others => {}
             ClaimTurn::Lost => {
-                let answer = self.wrap_stop(&request.toolset, &request.tool, &Stop::Fault(outcome_unknown()));
+                let answer = self.wrap_stop(
+                    &request.toolset,
+                    &request.tool,
+                    &Stop::Fault(outcome_unknown()),
+                );
                 conclude(session, call, approval.id, ApprovalStatus::Unknown, &answer);
             }
             ClaimTurn::Expired => {
@@ -208,7 +212,9 @@ impl Catalog {
                 let message = denial_message(approval) + &where_output_is(approval, session);
                 fault(FaultCode::Denied, message)
             }
-            ApprovalStatus::Unknown => self.wrap_stop(toolset, tool, &Stop::Fault(outcome_unknown())),
+            ApprovalStatus::Unknown => {
+                self.wrap_stop(toolset, tool, &Stop::Fault(outcome_unknown()))
+            }
             ApprovalStatus::Withdrawn => {
                 let message = "this call was cancelled before a person had decided";
                 fault(FaultCode::Denied, message.to_owned())

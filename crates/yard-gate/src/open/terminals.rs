@@ -166,7 +166,9 @@ impl OpenTerminal {
                 self.wait_settled(SETTLING_MILLIS);
             }
             // The program is quiet: its changes are recorded while its caller reads the output.
-            UpdateReason::Input | UpdateReason::Quiet | UpdateReason::Listening => self.terminal.wake(),
+            UpdateReason::Input | UpdateReason::Quiet | UpdateReason::Listening => {
+                self.terminal.wake()
+            }
             UpdateReason::Time => {}
         }
         let mut recorded = lock(&self.recorded);
@@ -290,7 +292,8 @@ impl OpenWorkspace {
     /// records the changes of all of them.
     pub(crate) fn is_closing_others(&self) -> bool {
         let running = lock(&self.terminals);
-        let writes = |one: &Arc<OpenTerminal>| one.ground == WriteMode::InPlace && one.terminal.is_running();
+        let writes =
+            |one: &Arc<OpenTerminal>| one.ground == WriteMode::InPlace && one.terminal.is_running();
         running.is_closed && running.all.iter().any(writes)
     }
 

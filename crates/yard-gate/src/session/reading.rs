@@ -38,7 +38,8 @@ impl Session {
     /// The same call with the read restrictions of its caller.
     pub(crate) fn restricted_call(&self, origin: Origin<'_>, call: &Call) -> Result<Call> {
         let restrictions = self.read_restrictions(origin, call)?;
-        let reading = restrictions.map(|restrictions| Arc::new(restrictions) as Arc<dyn ReadAccess>);
+        let reading =
+            restrictions.map(|restrictions| Arc::new(restrictions) as Arc<dyn ReadAccess>);
         Ok(call.clone().with_read_access(reading))
     }
 

@@ -25,7 +25,9 @@ impl Execute for Import {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Imported>> {
         let (base, stat) = match workspace.disk.locate(&self.path, false)? {
             ResolvedPath::Present { path, stat } => (path, stat),
-            ResolvedPath::Missing { path } => return Importing::new(workspace, call).finish_gone(&path),
+            ResolvedPath::Missing { path } => {
+                return Importing::new(workspace, call).finish_gone(&path);
+            }
             ResolvedPath::Blocked { .. } => return Err(not_found(&self.path)),
         };
         let mut importing = Importing::new(workspace, call);

@@ -137,7 +137,11 @@ impl<'a> PatchedTree<'a> {
         match (change.action, change.transfer) {
             (Action::Add, _) => {
                 let path = parsed(change.new_path.as_deref()?).ok()?;
-                let shape = StagedAttributes { mode: self.new_mode(change, None), owner: None, taking: None };
+                let shape = StagedAttributes {
+                    mode: self.new_mode(change, None),
+                    owner: None,
+                    taking: None,
+                };
                 Some(ContentToStage {
                     bytes,
                     base: None,
@@ -227,7 +231,11 @@ impl<'a> PatchedTree<'a> {
             ResolvedPath::Present { path, .. } => return Err(super::write::exists(&path)),
             ResolvedPath::Missing { path } => path,
             // The patch deletes the file that blocks the path.
-            ResolvedPath::Blocked { by } if self.planner.is_vacated(&by) && named.is_within(&by) => named,
+            ResolvedPath::Blocked { by }
+                if self.planner.is_vacated(&by) && named.is_within(&by) =>
+            {
+                named
+            }
             ResolvedPath::Blocked { by } => return Err(not_a_folder(&by)),
         };
         self.name(&path, text)?;

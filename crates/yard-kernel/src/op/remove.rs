@@ -21,7 +21,9 @@ impl Execute for Remove {
         }
         let (path, stat) = match workspace.locate_to_move_away(&self.path)? {
             ResolvedPath::Present { path, stat } => (path, stat),
-            ResolvedPath::Missing { .. } | ResolvedPath::Blocked { .. } => return Err(not_found(&self.path)),
+            ResolvedPath::Missing { .. } | ResolvedPath::Blocked { .. } => {
+                return Err(not_found(&self.path));
+            }
         };
         if let EntryKind::Special(what) = stat.kind {
             return Err(special(&path, what));

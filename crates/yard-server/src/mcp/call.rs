@@ -119,8 +119,15 @@ impl ToolCall<'_> {
         let work = work.map_or(WorkKind::Look, WorkKind::from);
         let call = self.server.call_context().within_millis(millis);
         let cancel = call.cancel_flag();
-        let calling =
-            move || catalog.call_deferring_transcript(&toolset, &tool, Value::Object(arguments), &session, &call);
+        let calling = move || {
+            catalog.call_deferring_transcript(
+                &toolset,
+                &tool,
+                Value::Object(arguments),
+                &session,
+                &call,
+            )
+        };
         let running = self.server.pools().try_run(&self.caller.workspace_key, work, calling);
         let mut running = std::pin::pin!(running);
         let mut asking_about_hosts = std::pin::pin!(self.ask_about_hosts());

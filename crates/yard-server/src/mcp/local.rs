@@ -88,7 +88,7 @@ impl LocalCallers {
         }
         let state = Mutex::new(vec![State::default(); roots.len()]);
         let names = names(&roots);
-        let paths_have_names = roots.len() > 1 && dialect.paths != PathStyle::Host;
+        let paths_have_names = roots.len() > 1 && dialect.path_style != PathStyle::Host;
         let (toolset, transcript) = (dialect.name.to_owned(), Arc::default());
         Self {
             roots,

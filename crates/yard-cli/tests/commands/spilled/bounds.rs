@@ -14,7 +14,8 @@ use crate::box_setup::{shell, yard};
 
 #[test]
 fn x4_of_a_flood_the_first_bytes_are_kept_and_the_rest_is_counted() {
-    let yard = yard_keeping(RetentionLimits { stream_bytes: 100_000, ..RetentionLimits::default() });
+    let yard =
+        yard_keeping(RetentionLimits { stream_bytes: 100_000, ..RetentionLimits::default() });
     let answer = shell(&yard, &say_lines(5_000_000));
     let (text, path) = (answer["stdout"].as_str().unwrap(), path_of(&answer, "stdout"));
     let hint = format!("the first 100000 of all 5000000 bytes are at {path}");
@@ -30,7 +31,8 @@ fn x4_of_a_flood_the_first_bytes_are_kept_and_the_rest_is_counted() {
 
 #[test]
 fn x4_the_oldest_output_is_removed_first_and_a_reader_learns_that() {
-    let yard = yard_keeping(RetentionLimits { total_bytes: 1_000_000, ..RetentionLimits::default() });
+    let yard =
+        yard_keeping(RetentionLimits { total_bytes: 1_000_000, ..RetentionLimits::default() });
     let paths: Vec<String> = (0..4).map(|_| spill(&yard, 400_000)).collect();
     let found: Vec<bool> = paths.iter().map(|path| read(&yard, path).ok).collect();
     assert_eq!(found, [false, false, true, true]);

@@ -272,7 +272,7 @@ fn the_same_call_asks_once_and_everything_is_told() {
     let id = asked(&write());
     assert_eq!(asked(&write()), id, "a retry does not ask twice");
     decide(&yard, id, &yes(Scope::Once)).unwrap();
-    let events = yard.person().events(0, 99).unwrap();
+    let events = yard.person().events(&yard.surroundings(), 0, 99).unwrap();
     let kinds: Vec<Event> = events.into_iter().map(|row| row.what).collect();
     let about = |event: &&Event| {
         matches!(event, Event::Requested { approval, .. } | Event::Decided { approval, .. }

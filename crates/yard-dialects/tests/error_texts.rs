@@ -21,7 +21,7 @@ mod listed;
 #[path = "error_texts/rules.rs"]
 mod rules;
 #[path = "error_texts/valid.rs"]
-mod valid;
+pub(crate) mod valid;
 
 use std::collections::BTreeSet;
 

@@ -7,16 +7,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 
-#[path = "error_texts/valid.rs"]
-mod valid;
-
 use serde_json::{Map, Value, json};
 use yard_core::op::{FETCH_BYTES, Fetch, FetchVersion, History, HistoryOf, Show, ShowVersion};
 use yard_core::{Fault, StepId, VersionId, WsPath};
 use yard_testkit::harness::tree;
 use yard_testkit::{Folders, OpenOptions, Yard};
 
-use valid::Valid;
+use crate::error_texts::valid::{self, Valid};
 
 /// What each file's own text begins with.
 const MARK: &str = "secret-text-of-";

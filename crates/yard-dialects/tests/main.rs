@@ -1,5 +1,7 @@
 //! The tests of the toolsets that need a workspace. They are one program, which is compiled and linked once.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
 mod answer_sizes;
 mod approvals;
 mod conformance_assistant_codex;

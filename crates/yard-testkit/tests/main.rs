@@ -1,12 +1,12 @@
 //! The tests of the store, the kernel and the gate together. They are one program, which is compiled and linked once.
 
+mod admin_server;
 mod concurrency;
 mod confinement;
 mod faults;
 mod fidelity;
 mod files;
 mod fuzz_args;
-mod house;
 mod intruders;
 mod looks;
 mod registry_contract;

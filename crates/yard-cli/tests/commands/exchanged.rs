@@ -92,7 +92,7 @@ fn g1_a_root_that_is_a_link_to_elsewhere_by_now_is_refused_by_everything() {
 fn g1_exchanges_of_the_root_while_commands_run_lead_none_of_them_outside() {
     for (plan, setup) in [(plan(), WriteMode::Overlay), (walled(), WriteMode::InPlace)] {
         let yard = Yard::open(&Folders::new(), plan).unwrap();
-        assert_eq!(yard.workspace().ground().unwrap(), setup);
+        assert_eq!(yard.workspace().write_mode().unwrap(), setup);
         yard.put("/inside.txt", "ours\n");
         let outside = outside(&yard);
         let (root, moved) = (yard.root().to_owned(), beside(&yard, "moved"));

@@ -13,7 +13,9 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 use yard_core::{ContentHash, FileId, World as _, WsPath};
 use yard_store::sqlite::Options;
-use yard_store::{ApprovalStore, Batch, Effort, EventLog, SqliteStore, Store, StoreError};
+use yard_store::{
+    ApprovalStore, AuditEntry, Batch, Effort, EventLog, SqliteStore, Store, StoreError,
+};
 use yard_testkit::store_equality::assert_stores_equal;
 use yard_testkit::{FakeWorld, StepBuilder, model_comparison};
 
@@ -499,17 +501,17 @@ fn a_content_can_be_read_while_the_one_that_it_is_spliced_from_is_purged() {
     let dir = TempDir::new().unwrap();
     let (store, other) = (open(dir.path()), open(dir.path()));
     let world = FakeWorld::new(5);
-    let scribe = Scribe::new(&store, &world);
+    let builder = StepBuilder::new(&store, &world);
     for round in 0..40 {
         let base = format!("{round}\n{}", source().concat()).into_bytes();
         let edited = [&base[..], b"one more line\n"].concat();
-        let removed = scribe.file(&format!("base-{round}"), &base);
-        let contents = [scribe.prepared_after(&edited, &base)];
+        let removed = builder.file(&format!("base-{round}"), &base);
+        let contents = [builder.prepared_after(&edited, &base)];
         let path = WsPath::parse(&format!("/edited-{round}")).unwrap();
-        let steps = [scribe.step("write", vec![scribe.create(FileId::ROOT, &path, &edited)])];
+        let steps = [builder.step("write", vec![builder.create(FileId::ROOT, &path, &edited)])];
         let batch = Batch { steps: &steps, contents: &contents };
         store.append(store.head().unwrap(), batch).unwrap();
-        scribe.delete(removed);
+        builder.delete(removed);
         let (hash, is_over) = (ContentHash::of(&edited), AtomicBool::new(false));
         std::thread::scope(|scope| {
             let reader = scope.spawn(|| {

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use yard_core::op::{
     EditAction, HistoryOf, Mkdir, Restore, ShowVersion, Trash, Trashed, Undo, Verify,
 };
-use yard_core::{FaultCode, FileId, StepId, VersionId};
-use yard_kernel::Yard;
-use yard_kernel::harness::{at, replace, rm, write};
+use yard_core::{Call, FaultCode, FileId, ReadAccess, StepId, VersionId, WsPath};
+use yard_kernel::{Execute, Planned};
+use yard_testkit::harness::{at, replace, rm, write};
+use yard_testkit::{RealWorld, Yard};
 
 struct Written {
     file: FileId,
@@ -188,7 +189,7 @@ fn writing_what_is_there_answers_with_a_version_that_exists() {
 /// May list only what is below `/open`.
 struct OnlyOpen;
 
-impl Reading for OnlyOpen {
+impl ReadAccess for OnlyOpen {
     fn may_read(&self, path: &WsPath) -> bool {
         self.may_list(path)
     }
@@ -197,7 +198,7 @@ impl Reading for OnlyOpen {
         path.is_within(&at("/open"))
     }
 
-    fn withheld_places(&self) -> Vec<WsPath> {
+    fn withheld_paths(&self) -> Vec<WsPath> {
         vec![WsPath::root()]
     }
 
@@ -222,7 +223,7 @@ fn pages_of_the_trash_go_on_after_entries_that_the_caller_may_not_list() {
         put(&yard, path, path);
         yard.perform(rm(path)).unwrap();
     }
-    let call = Call::new(Arc::new(RealWorld)).reading_as(Some(Arc::new(OnlyOpen)));
+    let call = Call::new(Arc::new(RealWorld)).with_read_access(Some(Arc::new(OnlyOpen)));
     let page = |skip| match (Trash { limit: 1, skip }).plan(yard.workspace(), &call).unwrap() {
         Planned::Answer { answer, .. } => {
             let paths: Vec<_> = answer.entries.iter().map(|entry| entry.path.clone()).collect();

@@ -23,9 +23,7 @@ pub enum Work {
     Look,
     /// Walks a tree.
     Walk,
-    /// Changes one entry, and waits for the disk once.
-    Save,
-    /// May change many entries.
+    /// Changes entries, and waits for the disk.
     Change,
     /// Runs a command or sends requests to the web, for as long as that takes.
     Run,
@@ -57,7 +55,7 @@ impl Hints {
     const fn of(work: Work) -> Self {
         match work {
             Work::Look | Work::Walk => Self::LOOKS,
-            Work::Save | Work::Change | Work::Run => Self::CHANGES,
+            Work::Change | Work::Run => Self::CHANGES,
         }
     }
 
@@ -213,7 +211,7 @@ impl AnyTool {
         match self.work {
             // After the longest run its changes still have to land.
             Work::Run => limits.run_millis.saturating_add(limits.call_millis),
-            Work::Look | Work::Walk | Work::Save | Work::Change => limits.call_millis,
+            Work::Look | Work::Walk | Work::Change => limits.call_millis,
         }
     }
 

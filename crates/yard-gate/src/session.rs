@@ -278,11 +278,6 @@ impl Session {
         Arc::ptr_eq(&self.open, &other.open)
     }
 
-    /// Whether no other call changes the workspace now, so that a small change does not have to wait.
-    pub fn is_free(&self) -> bool {
-        self.open.workspace.is_free()
-    }
-
     /// The limits of answers.
     pub fn limits(&self) -> &Limits {
         self.open.workspace.limits()

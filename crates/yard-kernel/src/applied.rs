@@ -10,8 +10,8 @@ use crate::workspace::Workspace;
 /// workspace's lock.
 pub(crate) fn advance_applied_mark(workspace: &Workspace, call: &Call) -> Result<()> {
     let mark = mark_of(workspace.store().head()?, call);
-    workspace.locks.set_applied(mark)?;
-    workspace.flusher.flush_soon(mark);
+    workspace.history.locks.set_applied(mark)?;
+    workspace.history.flusher.flush_soon(mark);
     Ok(())
 }
 
@@ -19,6 +19,6 @@ pub(crate) fn advance_applied_mark(workspace: &Workspace, call: &Call) -> Result
 pub(crate) fn flush_to(workspace: &Workspace, seq: Seq, call: &Call) -> Result<()> {
     workspace.disk.flush()?;
     workspace.store().set_projected(mark_of(seq, call))?;
-    workspace.flusher.note_flushed(seq);
+    workspace.history.flusher.note_flushed(seq);
     Ok(())
 }

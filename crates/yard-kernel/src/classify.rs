@@ -68,11 +68,11 @@ impl Workspace {
     /// The newest change of a file that was made outside of the caller's chat.
     fn last_by_others(&self, file: FileId, whose: &ChatScope) -> Result<Option<OthersChange>> {
         let key = (file, whose.chat.map(|chat| chat.to_string()).or(whose.default_of.clone()));
-        let (since, before) = self.foreign_changes.get(&key).unwrap_or_default();
+        let (since, before) = self.caches.foreign_changes.get(&key).unwrap_or_default();
         let head = self.store().head()?;
         let newer = self.store().last_by_others(file, whose, since)?;
         let found = newer.or(before);
-        self.foreign_changes.insert(key, (head, found));
+        self.caches.foreign_changes.insert(key, (head, found));
         Ok(found)
     }
 }

@@ -70,14 +70,14 @@ impl Workspace {
         call: &Call,
         on_start: &mut dyn FnMut() -> Result<()>,
     ) -> Result<FinishedRun> {
-        let boxed = self.boxed.as_ref().ok_or_else(no_box)?;
+        let boxed = self.commands.boxed.as_ref().ok_or_else(no_box)?;
         if write_mode == WriteMode::ReadOnly && boxed.sandbox().level() == Level::Unconfined {
             return Err(not_read_only());
         }
         build_output::trim(self)?;
-        let folder = self.runs.begin(run, &self.disk)?;
+        let folder = self.commands.runs.begin(run, &self.disk)?;
         let sockets = (boxed.sandbox().level() == Level::Full).then(|| {
-            let terminals = chat.map(|chat| ports::of_chat(&self.port_sockets, chat).ports);
+            let terminals = chat.map(|chat| ports::of_chat(&self.commands.port_sockets, chat).ports);
             BoxSockets::new(Proxy::new(command.reach.clone(), call), terminals.unwrap_or_default())
         });
         let mut io = RunIo::new(&folder, boxed.keeping.stream_bytes, sockets, on_start);
@@ -93,8 +93,8 @@ impl Workspace {
                 Err(io.refused.unwrap_or(fault))
             }
         };
-        self.command_outputs.sweep(&boxed.keeping, call.world().now(), Some(run));
-        ran.inspect_err(|_| self.runs.remove(run))
+        self.commands.outputs.sweep(&boxed.keeping, call.world().now(), Some(run));
+        ran.inspect_err(|_| self.commands.runs.remove(run))
     }
 
     fn run_in(
@@ -105,7 +105,7 @@ impl Workspace {
         call: &Call,
         io: &mut RunIo<'_>,
     ) -> Result<RunEnd> {
-        let boxed = self.boxed.as_ref().ok_or_else(no_box)?;
+        let boxed = self.commands.boxed.as_ref().ok_or_else(no_box)?;
         let limits = CommandLimits { wall: command.wall, ..boxed.limits };
         let sockets = io.sockets.as_ref().map(BoxSockets::wanted).unwrap_or_default();
         let order = environment.order(command, limits, sockets, None);
@@ -130,7 +130,7 @@ impl Workspace {
             note_rewound_refs(self, folder, &after, check)?;
         }
         let mut storage_warnings: Vec<StorageWarning> =
-            environment.store_caches(&self.caches).into_iter().collect();
+            environment.store_caches(&self.commands.package_caches).into_iter().collect();
         if self.is_home_full(environment, &ended)? {
             storage_warnings.push(StorageWarning::HomeFull);
         }
@@ -155,7 +155,7 @@ impl Workspace {
     fn note_reading(&self, ran: &FinishedRun, call: &Call) -> Result<()> {
         let is_kept = ran.stdout.whole.is_some() || ran.stderr.whole.is_some();
         match call.reading() {
-            Some(reading) if is_kept => self.command_outputs.note(ran.run, &reading.note()),
+            Some(reading) if is_kept => self.commands.outputs.note(ran.run, &reading.note()),
             _ => Ok(()),
         }
     }
@@ -176,7 +176,7 @@ impl Workspace {
             folder.keep(HOSTS, lines.as_bytes())?;
         }
         let (stdout, stderr) =
-            (out.finish(run, &self.command_outputs), err.finish(run, &self.command_outputs));
+            (out.finish(run, &self.commands.outputs), err.finish(run, &self.commands.outputs));
         stdout.keep(folder, STDOUT)?;
         stderr.keep(folder, STDERR)?;
         if masked > 0 {
@@ -188,25 +188,25 @@ impl Workspace {
 
     /// The limits of terminals here.
     pub fn terminal_limits(&self) -> TerminalLimits {
-        self.boxed.as_ref().map_or_else(TerminalLimits::default, |boxed| boxed.terminals)
+        self.commands.boxed.as_ref().map_or_else(TerminalLimits::default, |boxed| boxed.terminals)
     }
 
     /// How many bytes a command may write here.
     pub(crate) fn most_written(&self) -> u64 {
-        self.boxed.as_ref().map_or(u64::MAX, |boxed| boxed.limits.written_bytes)
+        self.commands.boxed.as_ref().map_or(u64::MAX, |boxed| boxed.limits.written_bytes)
     }
 
     /// How much command output and build output is stored here.
     pub(crate) fn keeping(&self) -> RetentionLimits {
-        self.boxed.as_ref().map_or_else(RetentionLimits::default, |boxed| boxed.keeping)
+        self.commands.boxed.as_ref().map_or_else(RetentionLimits::default, |boxed| boxed.keeping)
     }
 
     /// A finished run whose changes wait for a decision.
     pub fn finished_run(&self, run: RunId) -> Result<FinishedRun> {
-        let folder = self.runs.find(run)?.ok_or_else(|| interrupted(run))?;
+        let folder = self.commands.runs.find(run)?.ok_or_else(|| interrupted(run))?;
         let ended = folder.kept(ENDED)?.and_then(|text| ended_of(&text));
         let ended = ended.ok_or_else(|| interrupted(run))?;
-        let output = |stream| CapturedOutput::kept(&folder, stream, run, &self.command_outputs);
+        let output = |stream| CapturedOutput::kept(&folder, stream, run, &self.commands.outputs);
         let (stdout, stderr) = (output(STDOUT)?, output(STDERR)?);
         let masked = folder.kept(MASKED)?.and_then(|text| String::from_utf8(text).ok());
         let masked = masked.and_then(|text| text.parse().ok()).unwrap_or(0);
@@ -219,13 +219,13 @@ impl Workspace {
     pub fn kept_output(&self, run: RunId) -> Vec<WsPath> {
         [STDOUT, STDERR, LOG]
             .iter()
-            .filter_map(|stream| self.command_outputs.find(run, stream))
+            .filter_map(|stream| self.commands.outputs.find(run, stream))
             .collect()
     }
 
     /// Retains a run, with what it changed, until a person has decided about it.
     pub fn keep_run(&self, run: RunId) -> Result<()> {
-        let folder = self.runs.find(run)?.ok_or_else(|| interrupted(run))?;
+        let folder = self.commands.runs.find(run)?.ok_or_else(|| interrupted(run))?;
         if folder.kept(WAITING)?.is_none() {
             folder.keep(WAITING, b"")?;
         }
@@ -234,27 +234,27 @@ impl Workspace {
 
     /// Drops a run, with what it changed.
     pub fn drop_run(&self, run: RunId) {
-        self.runs.remove(run);
+        self.commands.runs.remove(run);
     }
 
     /// Drops every run that waits for a decision, with what it changed.
     pub(crate) fn drop_waiting_runs(&self) -> Result<()> {
-        for run in self.runs.all()? {
-            let folder = self.runs.find(run)?;
+        for run in self.commands.runs.all()? {
+            let folder = self.commands.runs.find(run)?;
             if folder.map(|folder| folder.kept(WAITING)).transpose()?.flatten().is_some() {
-                self.runs.remove(run);
+                self.commands.runs.remove(run);
             }
         }
-        self.runs.settle();
+        self.commands.runs.settle();
         Ok(())
     }
 
     /// The runs that began to wait for a decision more than an hour ago. The approvals of younger ones may not be stored
     /// yet.
     pub fn waiting_runs(&self) -> Vec<RunId> {
-        let runs = self.runs.all().unwrap_or_default().into_iter();
+        let runs = self.commands.runs.all().unwrap_or_default().into_iter();
         let is_waiting = |run: &RunId| {
-            let folder = self.runs.find(*run).ok().flatten();
+            let folder = self.commands.runs.find(*run).ok().flatten();
             folder
                 .is_some_and(|folder| matches!(folder.age(WAITING), Ok(Some(age)) if age > AN_HOUR))
         };
@@ -263,8 +263,8 @@ impl Workspace {
 
     /// Removes the folders of commands that a crash interrupted. No other process may have the workspace open.
     pub(crate) fn sweep_runs(&self, call: &Call) -> Result<()> {
-        for run in self.runs.all()? {
-            let Some(folder) = self.runs.find(run)? else { continue };
+        for run in self.commands.runs.all()? {
+            let Some(folder) = self.commands.runs.find(run)? else { continue };
             if folder.kept(WAITING)?.is_some() {
                 continue;
             }
@@ -275,7 +275,7 @@ impl Workspace {
             // The run landed, and only its folder is left.
             let step = folder.landing_as()?.map(|step| self.store().step(step));
             if step.transpose()?.flatten().is_some() {
-                self.runs.remove(run);
+                self.commands.runs.remove(run);
                 continue;
             }
             let outcome = match folder.kept(IN_PLACE)? {
@@ -287,7 +287,7 @@ impl Workspace {
             match is_terminal {
                 true if folder.kept(ENDED)?.is_some() => {}
                 true => folder.keep(ENDED, INTERRUPTED)?,
-                false => self.runs.remove(run),
+                false => self.commands.runs.remove(run),
             }
         }
         self.forget_old_terminals()

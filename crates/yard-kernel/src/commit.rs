@@ -55,7 +55,7 @@ fn submit(
     metadata: StepMetadata,
     call: &Call,
 ) -> Result<CommitOutcome> {
-    let (journal, waiter) = (&workspace.journal, Arc::new(Waiter::default()));
+    let (journal, waiter) = (&workspace.history.journal, Arc::new(Waiter::default()));
     let request = Request { draft, metadata, call: call.clone(), waiter: Arc::clone(&waiter) };
     let mut signal =
         if journal.enqueue(request) { Signal::Lead } else { journal.wait(&waiter, call)? };
@@ -82,10 +82,10 @@ fn submit(
 /// Commits one batch. The leader waits for the lock under its own call. If that call ends, or the workspace cannot be
 /// used, only the leader fails: the other drafts are still in the queue.
 fn lead(workspace: &Workspace, waiter: &Arc<Waiter>, call: &Call) -> Result<()> {
-    let journal = &workspace.journal;
+    let journal = &workspace.history.journal;
     let mut guard = LeaderGuard { journal, own: waiter, batch: Vec::new(), is_done: false };
     journal.wait_for_planners();
-    let locked = workspace.locks.acquire(call);
+    let locked = workspace.history.locks.acquire(call);
     let recovered = |lock| Ok((lock, recovery::recover(workspace, call)?));
     let (lock, head) = match locked.and_then(recovered) {
         Ok(ready) => ready,

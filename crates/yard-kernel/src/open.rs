@@ -20,19 +20,19 @@ impl Workspace {
     }
 
     fn recover_all(&self, call: &Call) -> Result<()> {
-        self.flusher.note_flushed(self.store().projected()?.seq);
-        let _lock = self.locks.acquire(call)?;
-        let alone = self.locks.enter();
+        self.history.flusher.note_flushed(self.store().projected()?.seq);
+        let _lock = self.history.locks.acquire(call)?;
+        let alone = self.history.locks.enter();
         recovery::recover(self, call)?;
         purge::delete_purged_files(self)?;
         if alone {
             leftovers::recover_leftovers(self, call)?;
             sweep_kept(self)?;
             self.sweep_runs(call)?;
-            self.homes.sweep(call.world().now())?;
+            self.commands.homes.sweep(call.world().now())?;
             self.stage.sweep();
         }
-        self.command_outputs.sweep(&self.keeping(), call.world().now(), None);
-        self.locks.share()
+        self.commands.outputs.sweep(&self.keeping(), call.world().now(), None);
+        self.history.locks.share()
     }
 }

@@ -127,7 +127,7 @@ pub(crate) struct Planner<'a> {
 
 impl<'a> Planner<'a> {
     pub(crate) fn new(workspace: &'a Workspace, call: &'a Call) -> Self {
-        let active = PlanningGuard::enter(workspace.journal.active());
+        let active = PlanningGuard::enter(workspace.history.journal.active());
         let draft = Draft::new(StepId::new(call.world()), active);
         Self {
             workspace,
@@ -252,7 +252,7 @@ impl<'a> Planner<'a> {
     ) -> Result<Current> {
         let (parent, node) = self.node_at(path)?;
         let expected = node.as_ref().and_then(|node| node.last.content);
-        let content = Some(self.workspace.written_contents.hash(&bytes, expected));
+        let content = Some(self.workspace.caches.written_contents.hash(&bytes, expected));
         let observed = Observed { kind: FileKind::File, stat, content, bytes, is_large: false };
         self.reconcile(parent, path, node, observed, Large::Keep)
     }
@@ -366,7 +366,7 @@ impl<'a> Planner<'a> {
         let content = if is_large {
             hash_all(&mut file, path, self.call)?
         } else {
-            self.workspace.written_contents.hash(&bytes, expected)
+            self.workspace.caches.written_contents.hash(&bytes, expected)
         };
         Ok(Observed { kind: FileKind::File, stat, content: Some(content), bytes, is_large })
     }

@@ -127,10 +127,10 @@ pub(crate) fn project(
     }
     for (file, content, stat) in &draft.observed {
         workspace.remember_signature(*file, *content, stat, call);
-        workspace.signatures.note_recorded(*file, *content, stat.signature);
+        workspace.caches.signatures.note_recorded(*file, *content, stat.signature);
     }
     for (hash, bytes) in std::mem::take(&mut draft.written) {
-        workspace.written_contents.insert(hash, bytes);
+        workspace.caches.written_contents.insert(hash, bytes);
     }
     let recorded: HashSet<usize> = concurrent_saves.into_iter().map(|(at, _)| at).collect();
     let done = done.into_iter().enumerate().filter(|(at, _)| !recorded.contains(at));

@@ -38,7 +38,7 @@ const STEP_MILLIS: i64 = 2_000;
 /// Brings the disk up to the head of the history, and returns the head. The caller holds the workspace's lock.
 pub(crate) fn recover(workspace: &Workspace, call: &Call) -> Result<Seq> {
     let head = workspace.store().head()?;
-    let applied = workspace.locks.applied()?.unwrap_or_default();
+    let applied = workspace.history.locks.applied()?.unwrap_or_default();
     crate::root_identity::check_applied_mark(applied.seq, head)?;
     let boot = boot_of(applied, call);
     if boot == Boot::Same && applied.seq == head {

@@ -77,7 +77,7 @@ pub enum StorageWarning {
 impl Workspace {
     /// The confinement of commands here; `None` if there is no box at all.
     pub fn box_level(&self) -> Option<Level> {
-        self.boxed.as_ref().map(|boxed| boxed.sandbox().level())
+        self.commands.boxed.as_ref().map(|boxed| boxed.sandbox().level())
     }
 
     /// Where the writes of commands go here. A fault if no command can run.
@@ -107,7 +107,7 @@ impl Workspace {
         if let (false, Some(withheld)) = (in_box, masks.first()) {
             return Err(not_masked(withheld));
         }
-        let home = chat.filter(|_| in_box).map(|chat| self.homes.of(chat, call.world().now()));
+        let home = chat.filter(|_| in_box).map(|chat| self.commands.homes.of(chat, call.world().now()));
         let home = home.transpose()?;
         let lasting = home.as_ref().map(|home| self.lasting(folder, boxed, home));
         let scratch = if in_box { None } else { Some(folder.scratch(&command.scripts)?) };
@@ -146,7 +146,7 @@ impl Workspace {
             tmp: home.tmp(),
             most_bytes: boxed.keeping.home_bytes,
             is_full: home.was_full(),
-            caches: self.caches.lay(folder, boxed.sandbox().caches())?,
+            caches: self.commands.package_caches.lay(folder, boxed.sandbox().caches())?,
         })
     }
 }

@@ -155,17 +155,17 @@ impl Workspace {
         call: &Call,
         on_start: &mut dyn FnMut() -> Result<()>,
     ) -> Result<Arc<Terminal>> {
-        let boxed = self.boxed.as_ref().ok_or_else(no_box)?;
+        let boxed = self.commands.boxed.as_ref().ok_or_else(no_box)?;
         if new.write_mode == WriteMode::ReadOnly && boxed.sandbox().level() == Level::Unconfined {
             return Err(not_read_only());
         }
         build_output::trim(self)?;
-        let folder = self.runs.begin(new.run, &self.disk)?;
+        let folder = self.commands.runs.begin(new.run, &self.disk)?;
         let opened = self.open_terminal_in(new, folder, boxed, call, on_start);
-        self.command_outputs.sweep(&boxed.keeping, call.world().now(), Some(new.run));
+        self.commands.outputs.sweep(&boxed.keeping, call.world().now(), Some(new.run));
         opened.inspect_err(|_| {
-            self.runs.remove(new.run);
-            self.command_outputs.take_back(new.run, LOG);
+            self.commands.runs.remove(new.run);
+            self.commands.outputs.take_back(new.run, LOG);
         })
     }
 
@@ -180,9 +180,9 @@ impl Workspace {
         let environment =
             self.prepare(&folder, boxed, new.command, new.write_mode, Some(new.chat), call)?;
         folder.keep(NOTE, new.note)?;
-        let (log, path) = self.command_outputs.begin(new.run, LOG, boxed.keeping.stream_bytes)?;
+        let (log, path) = self.commands.outputs.begin(new.run, LOG, boxed.keeping.stream_bytes)?;
         if let Some(reading) = call.reading() {
-            self.command_outputs.note(new.run, &reading.note())?;
+            self.commands.outputs.note(new.run, &reading.note())?;
         }
         let pty = Pty::open(new.size).map_err(|error| broken(&error))?;
         on_start()?;
@@ -206,7 +206,7 @@ impl Workspace {
             cpu_seconds: boxed.limits.cpu_seconds.map(|most| most.max(new.command.wall.as_secs())),
             ..boxed.limits
         };
-        let (sandbox, caches) = (boxed.sandbox().clone(), Arc::clone(&self.caches));
+        let (sandbox, caches) = (boxed.sandbox().clone(), Arc::clone(&self.commands.package_caches));
         let run = BoxRun { sandbox, caches, environment, limits, connecting, life };
         Terminal::start_threads(&terminal, run, new.command.clone(), folder)?;
         Ok(terminal)
@@ -222,8 +222,8 @@ impl Workspace {
     /// Terminals whose programs have ended, oldest first.
     pub fn finished_terminals(&self) -> Result<Vec<FinishedTerminal>> {
         let mut finished = Vec::new();
-        for run in self.runs.all()? {
-            let Some(folder) = self.runs.find(run)? else { continue };
+        for run in self.commands.runs.all()? {
+            let Some(folder) = self.commands.runs.find(run)? else { continue };
             let (note, end) = (folder.kept(NOTE)?, folder.kept(ENDED)?);
             if let (Some(note), Some(end)) = (note, end) {
                 let is_reported = folder.kept(REPORTED)?.is_some();
@@ -236,7 +236,7 @@ impl Workspace {
 
     /// Records that the end of a terminal was reported to a client.
     pub fn mark_terminal_reported(&self, run: RunId) -> Result<()> {
-        match self.runs.find(run)? {
+        match self.commands.runs.find(run)? {
             Some(folder) => folder.keep(REPORTED, b""),
             None => Ok(()),
         }
@@ -246,7 +246,7 @@ impl Workspace {
     pub fn forget_old_terminals(&self) -> Result<()> {
         let finished = self.finished_terminals()?;
         let old = finished.len().saturating_sub(REMEMBERED);
-        finished.iter().take(old).for_each(|terminal| self.runs.remove(terminal.run));
+        finished.iter().take(old).for_each(|terminal| self.commands.runs.remove(terminal.run));
         Ok(())
     }
 }

@@ -135,7 +135,7 @@ impl Workspace {
 
     /// The disk that has the entry at a path: the workspace's, or that of command output.
     pub(crate) fn disk_of(&self, path: &WsPath) -> &Disk {
-        if path.is_command_output() { self.command_outputs.disk() } else { &self.disk }
+        if path.is_command_output() { self.commands.outputs.disk() } else { &self.disk }
     }
 
     /// Whether the caller may read the command output at a path. Output may contain anything that the command's own caller
@@ -148,12 +148,12 @@ impl Workspace {
         };
         let run = name.as_bytes().split(|byte| *byte == b'.').next();
         let run = run.and_then(|run| std::str::from_utf8(run).ok()?.parse().ok());
-        let note = run.and_then(|run| self.command_outputs.noted(run));
+        let note = run.and_then(|run| self.commands.outputs.noted(run));
         reading.may_see(&note.unwrap_or_default())
     }
 
     /// The metadata of stored command output, or of the folder of it.
     pub(crate) fn stat_command_output(&self, path: &WsPath) -> Result<EntryStat> {
-        self.command_outputs.disk().stat(path)?.ok_or_else(|| output_not_found(path))
+        self.commands.outputs.disk().stat(path)?.ok_or_else(|| output_not_found(path))
     }
 }

@@ -35,7 +35,7 @@ impl From<yard_dialects::Work> for WorkKind {
         match work {
             yard_dialects::Work::Look => Self::Look,
             yard_dialects::Work::Walk => Self::Walk,
-            yard_dialects::Work::Save | yard_dialects::Work::Change => Self::Change,
+            yard_dialects::Work::Change => Self::Change,
             yard_dialects::Work::Run => Self::Run,
         }
     }

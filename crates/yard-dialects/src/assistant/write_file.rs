@@ -7,7 +7,7 @@ use yard_core::op::{self, OnExisting, OnMissingFolder};
 use yard_gate::Asks;
 
 use super::encoding::Encoding;
-use crate::tool::{Context, Hints, Stop, Tool, Work};
+use crate::tool::{Context, Hints, Stop, Tool};
 
 pub(super) struct WriteFile;
 
@@ -39,7 +39,6 @@ impl Tool for WriteFile {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "write_file";
-    const WORK: Work = Work::Save;
     const ASKS: Asks = Asks::ToOverwrite;
     const HINTS: Hints = Hints::CHANGES.repeating();
 

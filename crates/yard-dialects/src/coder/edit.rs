@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use yard_core::op::{self, EditAction};
 use yard_gate::Asks;
 
-use crate::tool::{Context, Stop, Tool, Work};
+use crate::tool::{Context, Stop, Tool};
 
 pub(super) struct Edit;
 
@@ -41,7 +41,6 @@ impl Tool for Edit {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "edit";
-    const WORK: Work = Work::Save;
     const ASKS: Asks = Asks::OnceToChange;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use yard_core::op::{self, EditAction};
 use yard_gate::Asks;
 
-use crate::tool::{Context, Stop, Tool, Work};
+use crate::tool::{Context, Stop, Tool};
 
 pub(super) struct MultiEdit;
 
@@ -56,7 +56,6 @@ impl Tool for MultiEdit {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "multiedit";
-    const WORK: Work = Work::Save;
     const ASKS: Asks = Asks::OnceToChange;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {

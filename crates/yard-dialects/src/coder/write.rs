@@ -6,7 +6,7 @@ use yard_core::VersionId;
 use yard_core::op::{self, OnExisting, OnMissingFolder};
 use yard_gate::Asks;
 
-use crate::tool::{Context, Hints, Stop, Tool, Work};
+use crate::tool::{Context, Hints, Stop, Tool};
 
 pub(super) struct Write;
 
@@ -41,7 +41,6 @@ impl Tool for Write {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "write";
-    const WORK: Work = Work::Save;
     const ASKS: Asks = Asks::OnceToChange;
     const HINTS: Hints = Hints::CHANGES.repeating();
 

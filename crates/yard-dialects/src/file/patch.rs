@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::op::{self, EditAction};
 
-use crate::tool::{Context, Stop, Tool, Work};
+use crate::tool::{Context, Stop, Tool};
 
 pub(super) struct Patch;
 
@@ -39,7 +39,6 @@ impl Tool for Patch {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "file.patch";
-    const WORK: Work = Work::Save;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;

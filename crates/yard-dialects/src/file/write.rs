@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::op::{self, OnExisting, OnMissingFolder};
 
-use crate::tool::{Context, Hints, Stop, Tool, Work};
+use crate::tool::{Context, Hints, Stop, Tool};
 
 pub(super) struct Write;
 
@@ -30,7 +30,6 @@ impl Tool for Write {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "file.write";
-    const WORK: Work = Work::Save;
     const HINTS: Hints = Hints::CHANGES.repeating();
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use yard_core::{FaultCode, Subject, op};
 
 use super::{Reply, fault, host_paths};
-use crate::tool::{Context, Hints, Stop, Tool, Work};
+use crate::tool::{Context, Hints, Stop, Tool};
 
 pub(super) struct CreateDirectory;
 
@@ -22,7 +22,6 @@ impl Tool for CreateDirectory {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "create_directory";
-    const WORK: Work = Work::Save;
     const HINTS: Hints = Hints::ADDS.repeating();
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {

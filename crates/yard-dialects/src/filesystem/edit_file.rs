@@ -7,7 +7,7 @@ use yard_core::replace::{self, Batches, Done};
 use yard_core::{Bounds, Fault, FaultCode, Subject, WsPath, diff};
 
 use super::{Reply, fault, flexible, host_paths};
-use crate::tool::{Context, Stop, Tool, Work};
+use crate::tool::{Context, Stop, Tool};
 
 pub(super) struct EditFile;
 
@@ -45,7 +45,6 @@ impl Tool for EditFile {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "edit_file";
-    const WORK: Work = Work::Save;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = host_paths::parse(context, &args.path, Subject::Path)?;

@@ -6,7 +6,7 @@ use yard_core::Subject;
 use yard_core::op::{self, OnExisting, OnMissingFolder};
 
 use super::{Reply, fault, host_paths};
-use crate::tool::{Context, Hints, Stop, Tool, Work};
+use crate::tool::{Context, Hints, Stop, Tool};
 
 pub(super) struct WriteFile;
 
@@ -26,7 +26,6 @@ impl Tool for WriteFile {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "write_file";
-    const WORK: Work = Work::Save;
     const HINTS: Hints = Hints::CHANGES.repeating();
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {

@@ -7,7 +7,7 @@ use yard_core::{Fault, FaultCode, Subject};
 
 use super::content;
 use crate::args::Fields;
-use crate::tool::{Context, Stop, Tool, Work};
+use crate::tool::{Context, Stop, Tool};
 
 pub(super) struct Edit;
 
@@ -49,7 +49,6 @@ impl Tool for Edit {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "edit";
-    const WORK: Work = Work::Save;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;

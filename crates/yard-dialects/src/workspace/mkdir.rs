@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::{Fault, FaultCode, Subject, op};
 
-use crate::tool::{Context, Hints, Stop, Tool, Work};
+use crate::tool::{Context, Hints, Stop, Tool};
 
 pub(super) struct Mkdir;
 
@@ -28,7 +28,6 @@ impl Tool for Mkdir {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "mkdir";
-    const WORK: Work = Work::Save;
     const HINTS: Hints = Hints::ADDS.repeating();
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {

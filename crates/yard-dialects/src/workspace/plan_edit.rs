@@ -7,7 +7,7 @@ use yard_core::{lines, replace};
 
 use super::front_matter::Plan;
 use super::{content, edit, plan_file};
-use crate::tool::{Context, Stop, Tool, Work};
+use crate::tool::{Context, Stop, Tool};
 
 pub(super) struct PlanEdit;
 
@@ -36,7 +36,6 @@ impl Tool for PlanEdit {
     type Args = Args;
     type Reply = edit::Reply;
     const NAME: &'static str = "plan_edit";
-    const WORK: Work = Work::Save;
 
     fn run(args: Args, context: &Context<'_>) -> Result<edit::Reply, Stop> {
         let path = plan_file::path(&args.path, "path", context)?;

@@ -7,7 +7,7 @@ use yard_core::{Fault, FaultCode, FileType, WsPath};
 
 use super::front_matter::{Metadata, Plan, Status};
 use super::{plan_file, plan_names};
-use crate::tool::{Context, Stop, Tool, Work};
+use crate::tool::{Context, Stop, Tool};
 
 /// How many random names are tried.
 const MAX_TRIES: usize = 100;
@@ -53,7 +53,6 @@ impl Tool for PlanWrite {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "plan_write";
-    const WORK: Work = Work::Save;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let status = Status::named(&args.status)?;

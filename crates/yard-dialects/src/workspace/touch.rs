@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::op;
 
-use crate::tool::{Context, Hints, Stop, Tool, Work};
+use crate::tool::{Context, Hints, Stop, Tool};
 
 pub(super) struct Touch;
 
@@ -28,7 +28,6 @@ impl Tool for Touch {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "touch";
-    const WORK: Work = Work::Save;
     const HINTS: Hints = Hints::ADDS;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {

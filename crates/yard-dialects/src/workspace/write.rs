@@ -7,7 +7,7 @@ use yard_core::op::{self, Changed, OnExisting, OnMissingFolder};
 use yard_core::{Fault, FaultCode, FileType, Subject};
 
 use super::content;
-use crate::tool::{Context, Hints, Stop, Tool, Work};
+use crate::tool::{Context, Hints, Stop, Tool};
 
 pub(super) struct Write;
 
@@ -67,7 +67,6 @@ impl Tool for Write {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "write";
-    const WORK: Work = Work::Save;
     const HINTS: Hints = Hints::CHANGES.repeating();
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {

@@ -67,7 +67,7 @@ impl Workspace {
         if is_plain {
             return Ok(None);
         }
-        if let Some((seen, targets)) = self.git_configs.get(&repository)
+        if let Some((seen, targets)) = self.caches.git_configs.get(&repository)
             && seen.iter().all(|(path, signature)| self.signature(path) == *signature)
         {
             return Ok(Some(targets));
@@ -76,7 +76,7 @@ impl Workspace {
         seen.push((config.clone(), self.signature(&config)));
         let targets = Arc::new(targets);
         if !targets.is_unknown {
-            self.git_configs.insert(repository, seen, Arc::clone(&targets));
+            self.caches.git_configs.insert(repository, seen, Arc::clone(&targets));
         }
         Ok(Some(targets))
     }
@@ -151,7 +151,7 @@ impl Workspace {
 
     /// A path in a configuration as a path of the workspace, if it is inside of the workspace.
     fn inside(&self, base: &WsPath, path: &[u8]) -> Option<WsPath> {
-        let shown_at = self.boxed.as_ref().and_then(|boxed| boxed.shown_at.as_ref());
+        let shown_at = self.commands.boxed.as_ref().and_then(|boxed| boxed.shown_at.as_ref());
         let shown_at = shown_at.map(|path| path.as_os_str().as_encoded_bytes().to_vec());
         let roots = [Some(self.host_root().to_vec()), shown_at];
         if path.starts_with(b"/") {

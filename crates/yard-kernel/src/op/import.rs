@@ -185,7 +185,7 @@ impl<'a> Importing<'a> {
         let was_recorded = || {
             let workspace = self.planner.workspace;
             let recorded =
-                |content| workspace.signatures.did_record(node.id, content, stat.signature);
+                |content| workspace.caches.signatures.did_record(node.id, content, stat.signature);
             self.trusts_recent && node.last.content.is_some_and(recorded)
         };
         let is_folder = node.last.kind == FileKind::Folder;

@@ -36,7 +36,7 @@ const BATCH_BYTES: u64 = 32 << 20;
 
 impl Execute for Land {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Landed>> {
-        let folder = workspace.runs.find(self.run)?.ok_or_else(|| run_not_found(self))?;
+        let folder = workspace.commands.runs.find(self.run)?.ok_or_else(|| run_not_found(self))?;
         let mut landing = Landing::begin(workspace, call, &folder, self)?;
         let contents = LayerContents::read(workspace, &landing.layer, call)?;
         landing.plan(&contents)?;

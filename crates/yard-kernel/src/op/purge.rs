@@ -80,13 +80,13 @@ pub(crate) fn commit_purge(
     metadata: StepMetadata,
     call: &Call,
 ) -> Result<Option<Purged>> {
-    let _lock = workspace.locks.acquire(call)?;
+    let _lock = workspace.history.locks.acquire(call)?;
     let head = recovery::recover(workspace, call)?;
     // Layers of dropped runs may have the same bytes until they are deleted.
-    workspace.runs.settle();
+    workspace.commands.runs.settle();
     flush_to(workspace, head, call)?;
     // Command output may quote the purged contents.
-    workspace.command_outputs.clear()?;
+    workspace.commands.outputs.clear()?;
     let mut entry = metadata.audit;
     entry.detail = format!("{} ({})", entry.detail, named(files));
     let purged = match workspace.store().purge(files, &entry) {
@@ -96,7 +96,7 @@ pub(crate) fn commit_purge(
     };
     // The purge denied their approvals, and their layers may have the same bytes.
     workspace.drop_waiting_runs()?;
-    workspace.range_reads.clear();
+    workspace.caches.range_reads.clear();
     workspace.stage.discard_displaced(files);
     delete_purged_files(workspace)?;
     Ok(Some(purged))

@@ -89,7 +89,7 @@ impl Workspace {
     ) -> Option<ContentHash> {
         let content = node.state.as_ref().filter(|state| stat.is(state.kind))?.content?;
         let seen = node.signature == Some(stat.signature)
-            || self.signatures.remembers(node.id, content, stat.signature);
+            || self.caches.signatures.remembers(node.id, content, stat.signature);
         seen.then_some(content)
     }
 
@@ -104,7 +104,7 @@ impl Workspace {
     ) {
         let signature = stat.signature;
         if is_settled(&signature, call) {
-            self.signatures.remember(SeenContent { file, content, signature });
+            self.caches.signatures.remember(SeenContent { file, content, signature });
         }
     }
 

@@ -155,7 +155,7 @@ fn part(workspace: &Workspace, hash: &ContentHash, offset: u64, length: u64) -> 
         let file = workspace.stage.open_kept(&kept.name).map_err(|_| lost(workspace, hash))?;
         return read_range(&file, offset, length, &WsPath::root());
     }
-    let bytes = match workspace.range_reads.get(hash) {
+    let bytes = match workspace.caches.range_reads.get(hash) {
         Some(bytes) => bytes,
         None => {
             let bytes = workspace.store().content(hash)?;
@@ -166,9 +166,9 @@ fn part(workspace: &Workspace, hash: &ContentHash, offset: u64, length: u64) -> 
     let end = start.saturating_add(usize::try_from(length).unwrap_or(0)).min(bytes.len());
     let part = bytes[start..end].to_vec();
     if end < bytes.len() && bytes.len() as u64 > FETCH_BYTES {
-        workspace.range_reads.insert(*hash, bytes);
-    } else if workspace.range_reads.get(hash).is_some() {
-        workspace.range_reads.clear();
+        workspace.caches.range_reads.insert(*hash, bytes);
+    } else if workspace.caches.range_reads.get(hash).is_some() {
+        workspace.caches.range_reads.clear();
     }
     Ok(part)
 }

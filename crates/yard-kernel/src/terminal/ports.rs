@@ -63,7 +63,7 @@ impl Workspace {
     ) -> (BoxPorts, Connecting) {
         let has_network = boxed.sandbox().level() == Level::Full;
         let others = match has_network {
-            true => ports::of_chat(&self.port_sockets, new.chat).ports,
+            true => ports::of_chat(&self.commands.port_sockets, new.chat).ports,
             false => Vec::new(),
         };
         let sockets = BoxSockets::new(Arc::clone(proxy), others);
@@ -79,7 +79,7 @@ impl Workspace {
             requests: AtomicUsize::new(0),
         }));
         // Without this socket the terminal still works, but nothing else can reach its ports.
-        let offered = has_network.then(|| ports::listen(&self.port_sockets, new.chat, new.run));
+        let offered = has_network.then(|| ports::listen(&self.commands.port_sockets, new.chat, new.run));
         let offered = offered.and_then(Result::ok);
         let connecting = Connecting { sockets, ports: ports.clone(), offered, changes };
         (ports, connecting)
@@ -87,7 +87,7 @@ impl Workspace {
 
     /// Updates which ports of the chat's other terminals are available in the box of a terminal.
     pub fn share_ports(&self, chat: ChatId, terminal: &Terminal) {
-        let mut listing = ports::of_chat(&self.port_sockets, chat);
+        let mut listing = ports::of_chat(&self.commands.port_sockets, chat);
         listing.ports.retain(|port| port.run != terminal.run());
         terminal.ports.set_others(&listing);
     }

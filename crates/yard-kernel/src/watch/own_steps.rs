@@ -75,7 +75,7 @@ impl StepFilter {
         call: &Call,
     ) -> Result<Origin> {
         // The mark is read first, so that every step up to it is on disk when the disk is read.
-        let applied = workspace.locks.applied()?.unwrap_or_default().seq;
+        let applied = workspace.history.locks.applied()?.unwrap_or_default().seq;
         let node = workspace.store().lookup(path)?;
         let stat = workspace.disk.stat(path)?;
         if stat.is_some() {

@@ -1,0 +1,32 @@
+//! What a workspace remembers to read less. None of it decides anything: what is not remembered is looked up again.
+
+use std::sync::Arc;
+
+use yard_store::Store;
+
+use crate::content_cache::{RangeReadCache, WrittenContents};
+use crate::foreign_changes::ForeignChangeCache;
+use crate::git_config_cache::GitConfigCache;
+use crate::signatures::Signatures;
+
+/// The caches of one workspace.
+pub(crate) struct WorkspaceCaches {
+    pub(crate) written_contents: WrittenContents,
+    pub(crate) range_reads: RangeReadCache,
+    pub(crate) signatures: Signatures,
+    pub(crate) foreign_changes: ForeignChangeCache,
+    pub(crate) git_configs: GitConfigCache,
+}
+
+impl WorkspaceCaches {
+    /// Empty caches.
+    pub(crate) fn new(store: &Arc<dyn Store>) -> Self {
+        Self {
+            written_contents: WrittenContents::default(),
+            range_reads: RangeReadCache::default(),
+            signatures: Signatures::new(Arc::clone(store)),
+            foreign_changes: ForeignChangeCache::default(),
+            git_configs: GitConfigCache::default(),
+        }
+    }
+}

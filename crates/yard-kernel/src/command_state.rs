@@ -1,0 +1,36 @@
+//! What commands and terminals of a workspace run in, and what they leave in the data folder. Nothing here starts one.
+
+use std::sync::Arc;
+
+use yard_core::Result;
+use yard_disk::{Caches, Homes, OutputStore, Runs, Sockets};
+
+use crate::command_box::CommandBox;
+use crate::opening::Opening;
+
+/// The box of a workspace's commands, and their folders.
+pub(crate) struct CommandState {
+    /// `None` where no commands run.
+    pub(crate) boxed: Option<CommandBox>,
+    pub(crate) runs: Runs,
+    pub(crate) homes: Homes,
+    pub(crate) package_caches: Arc<Caches>,
+    pub(crate) outputs: OutputStore,
+    pub(crate) port_sockets: Sockets,
+}
+
+impl CommandState {
+    /// Opens the folders of a workspace's commands.
+    pub(crate) fn open(opening: &Opening) -> Result<Self> {
+        let state_dir = &opening.state_dir;
+        let runs = Runs::open(state_dir)?;
+        Ok(Self {
+            boxed: opening.boxed.clone(),
+            homes: Homes::open(state_dir, runs.dropped())?,
+            package_caches: Arc::new(Caches::open(state_dir, runs.dropped())?),
+            runs,
+            outputs: OutputStore::open(state_dir, opening.resolution)?,
+            port_sockets: Sockets::open(state_dir)?,
+        })
+    }
+}

@@ -1,0 +1,34 @@
+//! What makes a change of the workspace durable, once and in order: the store, the queue of changes, the locks between
+//! processes, and the flushes in the background. Nothing here knows what a change is.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use yard_core::Result;
+use yard_disk::{Disk, Locks, Processes};
+use yard_store::Store;
+
+use crate::flusher::Flusher;
+use crate::journal::Journal;
+
+/// The history of one workspace, as this process writes it.
+pub(crate) struct HistoryState {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) journal: Journal,
+    pub(crate) locks: Locks,
+    pub(crate) processes: Processes,
+    pub(crate) flusher: Flusher,
+}
+
+impl HistoryState {
+    /// Opens the locks of a state folder; nothing is read or written before they are taken.
+    pub(crate) fn open(state_dir: &Path, disk: &Arc<Disk>, store: Arc<dyn Store>) -> Result<Self> {
+        Ok(Self {
+            journal: Journal::default(),
+            locks: Locks::open(state_dir)?,
+            processes: Processes::new(state_dir),
+            flusher: Flusher::new(Arc::clone(disk), Arc::clone(&store)),
+            store,
+        })
+    }
+}

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use yard_core::{Fault, FaultCode};
+use yard_dialects::with_remedy_in_words;
 use yard_store::StoreError;
 
 /// The tool or the command failed.
@@ -99,6 +100,7 @@ impl Failure {
 
 impl From<Fault> for Failure {
     fn from(fault: Fault) -> Self {
+        let fault = with_remedy_in_words(fault);
         let hint = match fault.code() {
             FaultCode::MergeConflict => Some("toolyard show STEP shows a step's changes"),
             FaultCode::DiskFull => Some("free some space and run the command again"),
@@ -110,14 +112,7 @@ impl From<Fault> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        let code = match error {
-            StoreError::Full => FaultCode::DiskFull,
-            StoreError::Refused(_) => FaultCode::WriteRefused,
-            StoreError::Format { .. } => FaultCode::Unavailable,
-            StoreError::Moved { .. } => FaultCode::Stale,
-            StoreError::Misfit(_) | StoreError::Io(_) | StoreError::Corrupt(_) => FaultCode::Io,
-        };
-        Self::new(code, error.to_string())
+        Fault::from(error).into()
     }
 }
 

@@ -90,6 +90,28 @@ pub enum Subject {
     Patch,
 }
 
+/// What helps against a fault and has a name only above the kernel: a command, a setting or a route. The code that speaks to
+/// the caller puts it into words, at the end of the message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Remedy {
+    /// A person lets a history go on with the folder as it is.
+    AdoptFolder,
+    /// A person sets a damaged history aside, or restores it.
+    SetHistoryAside,
+    /// A person is told what the box needs on this machine.
+    DiagnoseBox,
+    /// The data folder is kept somewhere else.
+    MoveDataFolder,
+    /// The operator shows a folder with programs in the box.
+    ShowFolder,
+    /// The operator lets commands write more.
+    WriteMore,
+    /// The operator exempts an address that is not dialled.
+    ExemptAddress,
+    /// Chats are made, renamed and removed where they are managed.
+    ManageChats,
+}
+
 /// The longest message, even if it repeats a long argument, because a model reads all of it.
 pub const LONGEST_MESSAGE: usize = 3 << 10;
 
@@ -98,13 +120,14 @@ pub const LONGEST_MESSAGE: usize = 3 << 10;
 pub struct Fault {
     code: FaultCode,
     subject: Option<Subject>,
+    remedy: Option<Remedy>,
     message: String,
 }
 
 impl Fault {
     /// A fault with a message for its caller.
     pub fn new(code: FaultCode, message: impl Into<String>) -> Self {
-        Self { code, subject: None, message: bounded(message.into()) }
+        Self { code, subject: None, remedy: None, message: bounded(message.into()) }
     }
 
     /// The same fault, about one argument.
@@ -118,6 +141,25 @@ impl Fault {
     #[must_use]
     pub fn reworded(&self, message: impl Into<String>) -> Self {
         Self { message: bounded(message.into()), ..self.clone() }
+    }
+
+    /// The same fault, with what helps against it.
+    #[must_use]
+    pub fn with_remedy(mut self, remedy: Remedy) -> Self {
+        self.remedy = Some(remedy);
+        self
+    }
+
+    /// The same fault with its remedy in the words of `describe`, at the end of the message.
+    #[must_use]
+    pub fn describing_remedy(self, describe: impl FnOnce(Remedy) -> &'static str) -> Self {
+        match self.remedy {
+            Some(remedy) => {
+                let message = format!("{}{}", self.message, describe(remedy));
+                Self { remedy: None, ..self.reworded(message) }
+            }
+            None => self,
+        }
     }
 
     /// What kind of failure this is.

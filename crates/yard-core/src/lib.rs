@@ -34,7 +34,7 @@ pub use bounds::Bounds;
 pub use call::{Call, Progress, World};
 pub use effect::{ChatScope, Dial, Effect, EffectKind, PathEffect};
 pub use fast_map::FastMap;
-pub use fault::{Fault, FaultCode, Subject};
+pub use fault::{Fault, FaultCode, Remedy, Subject};
 pub use hash::ContentHash;
 pub use id::{
     ApprovalId, ChatId, FileId, KeyId, LoginId, ProcessId, QuestionId, RunId, StepId, UploadId,

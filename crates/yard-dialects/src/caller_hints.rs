@@ -1,6 +1,7 @@
 //! The parts of the gate's messages that name tools, commands, routes or arguments, which the gate does not know. The
 //! code that opens a workspace passes them in.
 
+use yard_core::{Fault, Remedy};
 use yard_gate::{CallerHints, LoggedMembers};
 
 /// The hints for Toolyard's own dialects and doors.
@@ -23,6 +24,28 @@ pub const CALLER_HINTS: CallerHints = CallerHints {
         secret: &["chars"],
     },
 };
+
+/// A fault with its remedy in words, which name the commands, settings and routes of Toolyard's doors.
+pub fn with_remedy_in_words(fault: Fault) -> Fault {
+    fault.describing_remedy(|remedy| match remedy {
+        Remedy::AdoptFolder => {
+            ". `toolyard adopt` goes on with the folder as it is now, and keeps the history"
+        }
+        Remedy::SetHistoryAside => {
+            ". Restore it from a backup, or go on without its history: `toolyard adopt` keeps it aside"
+        }
+        Remedy::DiagnoseBox => {
+            ". Ask the person to run `toolyard doctor`, which says what is missing and how to get it"
+        }
+        Remedy::MoveDataFolder => "; choose another with --data-dir",
+        Remedy::ShowFolder => ", name that folder in `show` of `[commands]`",
+        Remedy::WriteMore => ", or have the operator raise `written_mib` of `[commands]`",
+        Remedy::ExemptAddress => " in `[web] exempt`, or for commands alone in `[commands] reach`",
+        Remedy::ManageChats => {
+            "; chats are made, renamed and removed by the chats API (/api/v1/workspaces/{id}/chats)"
+        }
+    })
+}
 
 /// How a caller of a toolset leaves plan mode, with the tools of the toolset.
 fn leaving_plan_mode(toolset: &str) -> &'static str {

@@ -42,7 +42,7 @@ mod tool;
 pub mod workspace;
 
 pub use args::Fields;
-pub use caller_hints::CALLER_HINTS;
+pub use caller_hints::{CALLER_HINTS, with_remedy_in_words};
 pub use catalog::{CHANGED_BY_PERSON, CallOutcome, Catalog};
 pub use context::Context;
 pub use definitions::Format;

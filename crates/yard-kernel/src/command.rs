@@ -12,7 +12,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use yard_core::{Call, ChatId, Fault, FaultCode, Result, RunId, WsPath};
+use yard_core::{Call, ChatId, Fault, FaultCode, Remedy, Result, RunId, WsPath};
 use yard_disk::{Capture, CapturedOutput, RetentionLimits, RunFolder};
 use yard_net::{HostTraffic, Proxy};
 use yard_sandbox::{
@@ -77,7 +77,8 @@ impl Workspace {
         build_output::trim(self)?;
         let folder = self.commands.runs.begin(run, &self.disk)?;
         let sockets = (boxed.sandbox().level() == Level::Full).then(|| {
-            let terminals = chat.map(|chat| ports::of_chat(&self.commands.port_sockets, chat).ports);
+            let terminals =
+                chat.map(|chat| ports::of_chat(&self.commands.port_sockets, chat).ports);
             BoxSockets::new(Proxy::new(command.reach.clone(), call), terminals.unwrap_or_default())
         });
         let mut io = RunIo::new(&folder, boxed.keeping.stream_bytes, sockets, on_start);
@@ -394,17 +395,17 @@ fn not_run(command: &Command, error: &io::Error, unfit: Option<String>) -> Fault
     if let Some(kind) = unfit {
         let message = format!(
             "the command could not be run: {error}. The workspace is on {kind}, which boxes cannot be made \
-             on here; `toolyard doctor` says what to do"
+             on here"
         );
-        return Fault::new(FaultCode::Unavailable, message);
+        return Fault::new(FaultCode::Unavailable, message).with_remedy(Remedy::DiagnoseBox);
     }
     if let (io::ErrorKind::NotFound, Some(program)) = (error.kind(), command.argv.first()) {
         let program = program.display();
         let message = format!(
             "there is no program `{program}` where commands run: install it on this machine, or, if it is \
-             installed in a folder that commands do not see, name that folder in `show` of `[commands]`"
+             installed in a folder that commands do not see"
         );
-        return Fault::new(FaultCode::NotRun, message);
+        return Fault::new(FaultCode::NotRun, message).with_remedy(Remedy::ShowFolder);
     }
     Fault::new(FaultCode::NotRun, format!("the command could not be run: {error}"))
 }

@@ -1,14 +1,11 @@
 //! Checks whether a history and a folder belong together. This is the first check when a workspace is opened: if it
 //! fails, nothing is recovered or written until a person decides.
 
-use yard_core::{Call, Fault, FaultCode, Result};
+use yard_core::{Call, Fault, FaultCode, Remedy, Result};
 use yard_disk::{Disk, Locks};
 use yard_store::{Mark, RootIdentity, Seq};
 
 use crate::opening::Opening;
-
-/// What a fault tells a person to do.
-const ADOPT: &str = "`toolyard adopt` goes on with the folder as it is now, and keeps the history";
 
 /// A fault if the root is not the folder that the history was made for. A history without a recorded root gets this one.
 pub(crate) fn check_root_identity(disk: &Disk, opening: &Opening) -> Result<()> {
@@ -23,7 +20,7 @@ pub(crate) fn check_root_identity(disk: &Disk, opening: &Opening) -> Result<()> 
         },
         Some(_) => Err(refused(format!(
             "the folder {} is not the one that its history was made for: it was replaced, restored or \
-             exchanged since. Nothing was changed. {ADOPT}",
+             exchanged since. Nothing was changed",
             String::from_utf8_lossy(disk.host_root())
         ))),
     }
@@ -37,12 +34,12 @@ pub(crate) fn check_applied_mark(applied: Seq, head: Seq) -> Result<()> {
     }
     Err(refused(format!(
         "the history ends with step {head}, but step {applied} was already applied to the folder: the \
-         journal was lost, or replaced by an older one. Nothing was changed. {ADOPT}"
+         journal was lost, or replaced by an older one. Nothing was changed"
     )))
 }
 
 fn refused(message: String) -> Fault {
-    Fault::new(FaultCode::Unavailable, message)
+    Fault::new(FaultCode::Unavailable, message).with_remedy(Remedy::AdoptFolder)
 }
 
 /// The mark of a step, with the machine's current boot id.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use yard_core::path::RESERVED_NAME;
-use yard_core::{Call, ChatId, Fault, FaultCode, Result, WsPath};
+use yard_core::{Call, ChatId, Fault, FaultCode, Remedy, Result, WsPath};
 use yard_disk::{CacheUpdate, Caches, Home, RunFolder};
 use yard_net::{PROXY_PORT, ProxyConfig};
 use yard_sandbox::{
@@ -107,7 +107,8 @@ impl Workspace {
         if let (false, Some(withheld)) = (in_box, masks.first()) {
             return Err(not_masked(withheld));
         }
-        let home = chat.filter(|_| in_box).map(|chat| self.commands.homes.of(chat, call.world().now()));
+        let home =
+            chat.filter(|_| in_box).map(|chat| self.commands.homes.of(chat, call.world().now()));
         let home = home.transpose()?;
         let lasting = home.as_ref().map(|home| self.lasting(folder, boxed, home));
         let scratch = if in_box { None } else { Some(folder.scratch(&command.scripts)?) };
@@ -247,18 +248,17 @@ fn with_scripts_in(scratch: &Path, argv: &[OsString]) -> Vec<OsString> {
 
 /// The fault if there is no box at all.
 pub(crate) fn no_box() -> Fault {
-    let message = "commands cannot be run here, because nothing would hold them. Ask the person to run \
-                   `toolyard doctor`, which says what is missing and how to get it";
-    Fault::new(FaultCode::Unavailable, message)
+    let message = "commands cannot be run here, because nothing would hold them";
+    Fault::new(FaultCode::Unavailable, message).with_remedy(Remedy::DiagnoseBox)
 }
 
 /// The fault if files would have to be masked and cannot be.
 fn not_masked(withheld: &WsPath) -> Fault {
     let message = format!(
         "you may not read {withheld}, and nothing here would keep a command from reading it: files are \
-         masked only in a full box (`toolyard doctor`). Work with the file tools"
+         masked only in a full box. Work with the file tools"
     );
-    Fault::new(FaultCode::Denied, message)
+    Fault::new(FaultCode::Denied, message).with_remedy(Remedy::DiagnoseBox)
 }
 
 /// The fault if nothing would prevent a command from writing.

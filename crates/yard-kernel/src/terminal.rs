@@ -206,7 +206,8 @@ impl Workspace {
             cpu_seconds: boxed.limits.cpu_seconds.map(|most| most.max(new.command.wall.as_secs())),
             ..boxed.limits
         };
-        let (sandbox, caches) = (boxed.sandbox().clone(), Arc::clone(&self.commands.package_caches));
+        let (sandbox, caches) =
+            (boxed.sandbox().clone(), Arc::clone(&self.commands.package_caches));
         let run = BoxRun { sandbox, caches, environment, limits, connecting, life };
         Terminal::start_threads(&terminal, run, new.command.clone(), folder)?;
         Ok(terminal)

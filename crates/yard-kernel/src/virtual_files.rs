@@ -9,7 +9,8 @@
 
 use yard_core::op::Entry;
 use yard_core::{
-    Call, Fault, FaultCode, FileId, FileKind, FileType, Name, Result, Subject, Timestamp, WsPath,
+    Call, Fault, FaultCode, FileId, FileKind, FileType, Name, Remedy, Result, Subject, Timestamp,
+    WsPath,
 };
 use yard_disk::{EntryKind, EntryStat, RawEntry};
 
@@ -69,11 +70,10 @@ pub(crate) fn check_not_reserved(path: &WsPath) -> Result<()> {
 
 fn reserved(path: &WsPath) -> Fault {
     let message = format!(
-        "{path} is reserved for the transcript of a chat, which the system manages and no tool changes; \
-         chats are made, renamed and removed by the chats API (POST /api/v1/workspaces/{{id}}/chats). \
+        "{path} is reserved for the transcript of a chat, which the system manages and no tool changes. \
          Keep a file of your own in another folder"
     );
-    Fault::new(FaultCode::BadPath, message).about(Subject::Path)
+    Fault::new(FaultCode::BadPath, message).about(Subject::Path).with_remedy(Remedy::ManageChats)
 }
 
 /// The name of the virtual file for which a path is reserved.

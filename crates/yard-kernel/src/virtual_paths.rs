@@ -1,7 +1,7 @@
 //! Resolves paths that do not lead to the workspace's own files: those of virtual files and of command output. Their
 //! reserved names are in `virtual_files.rs` and `command_output.rs`.
 
-use yard_core::{Call, Fault, FaultCode, FileKind, Result, Subject, WsPath};
+use yard_core::{Call, Fault, FaultCode, FileKind, Remedy, Result, Subject, WsPath};
 use yard_disk::{Disk, EntryStat, ResolvedPath, output_folder};
 
 use crate::command_output::output_not_found;
@@ -98,9 +98,11 @@ impl Workspace {
         }
         let message = format!(
             "{path} holds the transcripts of chats, which the system manages: it cannot be moved, removed \
-             or replaced. Chats are removed by the chats API (/api/v1/workspaces/{{id}}/chats)"
+             or replaced"
         );
-        Err(Fault::new(FaultCode::BadPath, message).about(Subject::Path))
+        Err(Fault::new(FaultCode::BadPath, message)
+            .about(Subject::Path)
+            .with_remedy(Remedy::ManageChats))
     }
 
     /// Entries on disk that no tool shows, because their paths are those of virtual files or of command output.

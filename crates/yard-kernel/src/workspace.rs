@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use yard_code::CodeIndex;
-use yard_core::{Call, Fault, FaultCode, FileKind, Limits, ProcessId, Result, WsPath};
+use yard_core::{Call, Fault, FaultCode, FileKind, Limits, ProcessId, Remedy, Result, WsPath};
 use yard_disk::{Disk, ResolvedPath, Stage};
 use yard_sandbox::CommandLimits;
 use yard_store::{AuditEntry, Store};
@@ -134,9 +134,9 @@ fn check_apart(disk: &Disk, state_dir: &std::path::Path) -> Result<()> {
         return Ok(());
     }
     let message = format!(
-        "the data folder {} lies inside the root {}; choose another with --data-dir",
+        "the data folder {} lies inside the root {}",
         state_dir.display(),
         String::from_utf8_lossy(disk.host_root())
     );
-    Err(Fault::new(FaultCode::BadArgument, message))
+    Err(Fault::new(FaultCode::BadArgument, message).with_remedy(Remedy::MoveDataFolder))
 }

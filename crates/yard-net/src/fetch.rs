@@ -15,7 +15,7 @@ use std::time::Duration;
 use ureq::http::{self, HeaderMap};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::unversioned::transport::{Connector as _, RustlsConnector};
-use yard_core::{Call, Fault, FaultCode, Result};
+use yard_core::{Call, Fault, FaultCode, Remedy, Result};
 
 use crate::address::refusal;
 use crate::dial::{CheckedConnector, Deadline, Meter, NoResolver, run_with_deadline};
@@ -327,11 +327,10 @@ fn refused_fault(target: &Target, address: std::net::IpAddr, why: &str) -> Fault
         None => format!("{} is at {address}, {why}", target.host()),
     };
     let message = format!(
-        "{is}, which the web tools and commands do not reach; the operator can exempt it as {:?} in \
-         `[web] exempt`, or for commands alone in `[commands] reach`",
+        "{is}, which the web tools and commands do not reach; the operator can exempt it as {:?}",
         target.place()
     );
-    Fault::new(FaultCode::Denied, message)
+    Fault::new(FaultCode::Denied, message).with_remedy(Remedy::ExemptAddress)
 }
 
 /// Refuses headers that a caller may not set.

@@ -75,7 +75,7 @@ impl Runner {
             Level::Unconfined => Ok(Walls { namespaces: false, landlock: false, seccomp: false }),
             Level::Refuse => Err(io::Error::new(
                 io::ErrorKind::PermissionDenied,
-                "no box can be made on this machine: `toolyard doctor` says why",
+                "no box can be made on this machine",
             )),
         }
     }

@@ -43,7 +43,7 @@ use std::ops::ControlFlow;
 
 use yard_core::path::MAX_PATH_BYTES;
 use yard_core::{
-    ChatScope, ContentHash, Fault, FaultCode, FileId, Name, StepId, VersionId, WsPath,
+    ChatScope, ContentHash, Fault, FaultCode, FileId, Name, Remedy, StepId, VersionId, WsPath,
 };
 
 /// Why a store did not do what it was asked.
@@ -89,7 +89,11 @@ impl From<StoreError> for Fault {
             StoreError::Format { .. } => FaultCode::Unavailable,
             StoreError::Io(_) | StoreError::Corrupt(_) => FaultCode::Io,
         };
-        Self::new(code, error.to_string())
+        let fault = Self::new(code, error.to_string());
+        match error {
+            StoreError::Corrupt(_) => fault.with_remedy(Remedy::SetHistoryAside),
+            _ => fault,
+        }
     }
 }
 

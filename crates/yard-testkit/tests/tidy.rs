@@ -360,6 +360,20 @@ fn the_inside_knows_no_wire() {
     check("No JSON below the gate: the inside speaks plain data.", &broken);
 }
 
+/// A fault has a `Remedy` instead, which the toolsets and doors put into words.
+#[test]
+fn no_command_flag_setting_or_route_is_named_below_the_toolsets() {
+    let sources = sources();
+    let inside = below_the_gate(&sources).into_iter().chain(["yard-gate".to_owned()]);
+    let mut broken = Vec::new();
+    for inside in inside {
+        for word in ["`toolyard", "--data-dir", "[commands]", "[web]", "[server]", "/api/v1"] {
+            broken.extend(mentions(&sources, &format!("crates/{inside}/"), word));
+        }
+    }
+    check("Names of commands, flags, settings and routes belong to those who have them.", &broken);
+}
+
 #[test]
 fn dialects_cannot_name_the_kernel() {
     let sources = sources();

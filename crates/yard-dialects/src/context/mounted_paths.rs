@@ -7,6 +7,7 @@ use yard_gate::Mount;
 
 use super::{Context, message_paths, suggestions};
 use crate::args;
+use crate::caller_hints::with_remedy_in_words;
 use crate::path_style::PathStyle;
 use crate::stop::Stop;
 
@@ -41,6 +42,7 @@ impl Context<'_> {
     /// A fault with the paths that the call named as the caller writes them, and with a suggestion if one of them is
     /// missing. Where there are several roots, a fault without a path names its root.
     pub(crate) fn fault_for_caller(&self, fault: Fault, named: &[WsPath]) -> Fault {
+        let fault = with_remedy_in_words(fault);
         if self.path_style() == PathStyle::Host {
             return fault;
         }

@@ -79,7 +79,8 @@ impl Workspace {
             requests: AtomicUsize::new(0),
         }));
         // Without this socket the terminal still works, but nothing else can reach its ports.
-        let offered = has_network.then(|| ports::listen(&self.commands.port_sockets, new.chat, new.run));
+        let offered =
+            has_network.then(|| ports::listen(&self.commands.port_sockets, new.chat, new.run));
         let offered = offered.and_then(Result::ok);
         let connecting = Connecting { sockets, ports: ports.clone(), offered, changes };
         (ports, connecting)

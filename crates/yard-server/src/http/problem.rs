@@ -90,7 +90,7 @@ impl From<Fault> for Problem {
         }
         match fault.code() {
             FaultCode::Io => Self::internal(),
-            _ => Self::stopped(&Stop::Fault(fault)),
+            _ => Self::stopped(&fault.into()),
         }
     }
 }

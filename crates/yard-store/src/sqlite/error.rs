@@ -4,10 +4,6 @@ use rusqlite::{Error, ErrorCode, ffi};
 
 use crate::StoreError;
 
-/// Advice for a damaged database.
-const ADOPT: &str =
-    "Restore it from a backup, or go on without its history: `toolyard adopt` keeps it aside";
-
 impl From<Error> for StoreError {
     fn from(error: Error) -> Self {
         match &error {
@@ -30,9 +26,7 @@ fn classified(code: ErrorCode, text: String) -> StoreError {
         ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied => {
             StoreError::Refused(text)
         }
-        ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => {
-            StoreError::Corrupt(format!("{text}. {ADOPT}"))
-        }
+        ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => StoreError::Corrupt(text),
         _ => StoreError::Io(text),
     }
 }

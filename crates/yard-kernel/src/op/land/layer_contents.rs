@@ -1,6 +1,6 @@
 //! Compares the entries of a layer with the workspace. Nothing is planned here.
 
-use yard_core::{Call, Fault, FaultCode, FileKind, Result, WsPath};
+use yard_core::{Call, Fault, FaultCode, FileKind, Remedy, Result, WsPath};
 use yard_disk::{EntryKind, EntryStat, OverlayLayer, SET_ID};
 
 use crate::workspace::Workspace;
@@ -84,9 +84,9 @@ impl LayerContents {
         }
         let message = format!(
             "the files that the command wrote or changed are {written} bytes long together, and {most} may \
-             be: nothing of it was kept. Write less, or have the operator raise `written_mib` of `[commands]`"
+             be: nothing of it was kept. Write less"
         );
-        Err(Fault::new(FaultCode::TooLarge, message))
+        Err(Fault::new(FaultCode::TooLarge, message).with_remedy(Remedy::WriteMore))
     }
 
     /// Adds an entry. Returns a folder, with whether the workspace has it too, so that its entries are read.

@@ -56,7 +56,7 @@ pub(crate) struct ScreenReply {
 /// The output, the state and the screen of a terminal.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct TerminalReply {
-    /// What was said since the last view, as the program wrote it, with its control sequences; of much, the
+    /// What was said since the last look, as the program wrote it, with its control sequences; of much, the
     /// beginning and the end, and between them where the whole is.
     pub(crate) output: String,
     /// Whether something of it is left out; the text says how many bytes.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use crate::lock::lock;
 
 /// A function that is called after each change. It must return soon, because the call that made the change waits for it.
-pub type ChangeListener = Arc<dyn Fn() + Send + Sync>;
+pub type CommitListener = Arc<dyn Fn() + Send + Sync>;
 
 /// The listeners of one workspace. A notification without listeners reads one atomic number.
 #[derive(Clone, Default)]
@@ -17,7 +17,7 @@ pub struct ChangeNotifier(Arc<Listeners>);
 struct Listeners {
     count: AtomicUsize,
     next_id: AtomicU64,
-    all: Mutex<Vec<(u64, ChangeListener)>>,
+    all: Mutex<Vec<(u64, CommitListener)>>,
 }
 
 impl ChangeNotifier {
@@ -27,14 +27,14 @@ impl ChangeNotifier {
             return;
         }
         // The lock is released before the calls: a listener may drop its subscription.
-        let listeners: Vec<ChangeListener> =
+        let listeners: Vec<CommitListener> =
             lock(&self.0.all).iter().map(|(_, listener)| Arc::clone(listener)).collect();
         listeners.iter().for_each(|listener| listener());
     }
 
     /// Calls `listener` after each change until the subscription is dropped.
     #[must_use = "the listener is removed once this is dropped"]
-    pub fn subscribe(&self, listener: ChangeListener) -> ChangeSubscription {
+    pub fn subscribe(&self, listener: CommitListener) -> ChangeSubscription {
         let id = self.0.next_id.fetch_add(1, Ordering::Relaxed);
         let mut listeners = lock(&self.0.all);
         listeners.push((id, listener));

@@ -9,7 +9,7 @@ use yard_store::{EVENT_PATHS, Event, EventRow};
 
 use crate::lock::lock;
 use crate::session::ANY_TOOL;
-use crate::{ChangeListener, ChangeSubscription, OpenWorkspace, Session};
+use crate::{CommitListener, ChangeSubscription, OpenWorkspace, Session};
 
 /// How many events are read at once.
 pub const MAX_EVENTS: usize = 200;
@@ -40,7 +40,7 @@ impl Session {
     }
 
     /// Calls `listener` after each change until the subscription is dropped.
-    pub fn subscribe(&self, listener: ChangeListener) -> ChangeSubscription {
+    pub fn subscribe(&self, listener: CommitListener) -> ChangeSubscription {
         self.open().changes.subscribe(listener)
     }
 

@@ -384,10 +384,10 @@ fn x5_opening_asks_and_covers_what_is_typed() {
     assert_eq!(author, yard_core::Author::Agent);
     yard.perform(Undo { step }).unwrap();
     assert!(!yard.root().join("made.txt").exists());
-    // Another agent's hands and eyes are off it, also in the same chat.
+    // Another agent neither works in the chat nor reaches the terminal.
     let chat = session.current_chat().unwrap().unwrap().id;
     let other = yard.session_of(Actor::Key(yard_core::KeyId::from_bytes([7; 16])), Policy::Open);
-    let other = other.in_chat(chat).unwrap();
+    assert!(other.in_chat(chat).is_err());
     for (tool, args) in [
         ("write_stdin", json!({"session_id": "g", "chars": "x"})),
         ("write_stdin", json!({"session_id": "g", "chars": ""})),

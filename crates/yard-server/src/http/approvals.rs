@@ -149,7 +149,7 @@ pub(super) struct ApprovalRow {
     state_hash: Option<String>,
     /// `approve` or `deny`, once it was decided.
     decision: Option<&'static str>,
-    /// `once`, `chat` or `decide_named`.
+    /// `once`, `chat` or `rule`.
     scope: Option<&'static str>,
     /// A word to the agent.
     decision_reason: Option<String>,

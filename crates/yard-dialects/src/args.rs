@@ -3,6 +3,7 @@
 //!
 //! Works on the derived schema alone, so that the arguments of a tool are defined in its type only.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserializer;
@@ -367,10 +368,23 @@ fn to_number(text: String) -> Result<Value, Value> {
     }
 }
 
-/// The strings of a list, joined by spaces: models often send commands as a list.
+/// The strings of a list as one: models often send commands as a list, which a shell reads back as it was.
 fn joined(sent: &Value) -> Option<String> {
     let words: Option<Vec<&str>> = sent.as_array()?.iter().map(Value::as_str).collect();
-    words.filter(|words| !words.is_empty()).map(|words| words.join(" "))
+    match words?.as_slice() {
+        [] => None,
+        [word] => Some((*word).to_owned()),
+        words => Some(words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")),
+    }
+}
+
+/// A word of a command line, in quotes if a shell would read it otherwise.
+fn shell_word(word: &str) -> Cow<'_, str> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:=@%+,".contains(&byte);
+    match !word.is_empty() && word.bytes().all(is_plain) {
+        true => word.into(),
+        false => format!("'{}'", word.replace('\'', r"'\''")).into(),
+    }
 }
 
 /// Deserializes accepted arguments. The schema does not express every error of the type: such a message names the
@@ -678,6 +692,10 @@ mod tests {
             (
                 json!({"path": ["/a"]}),
                 "expected a string, got an array of 1; send one string, such as \"/a\"",
+            ),
+            (
+                json!({"path": ["sh", "-c", "ls -la"]}),
+                "expected a string, got an array of 3; send one string, such as \"sh -c 'ls -la'\"",
             ),
             (json!({"path": null}), "missing; expected a string: Full path to the file"),
         ] {

@@ -9,7 +9,7 @@ use yard_store::{EVENT_PATHS, Event, EventRow};
 
 use crate::lock::lock;
 use crate::session::ANY_TOOL;
-use crate::{CommitListener, ChangeSubscription, OpenWorkspace, Session};
+use crate::{ChangeSubscription, CommitListener, OpenWorkspace, Session};
 
 /// How many events are read at once.
 pub const MAX_EVENTS: usize = 200;

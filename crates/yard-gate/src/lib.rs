@@ -45,7 +45,7 @@ pub use approvals::{
 pub use attempt::{Attempt, Awaited, Completion, ExplainedEffect, Pending, UnwrittenTurn};
 pub use call_log::{CALL_SPAN, CallLog, LOG_TARGET};
 pub use caller_hints::{CallerHints, LoggedMembers};
-pub use change_notifier::{CommitListener, ChangeNotifier, ChangeSubscription};
+pub use change_notifier::{ChangeNotifier, ChangeSubscription, CommitListener};
 pub use commands::Finished;
 pub use events::MAX_EVENTS;
 pub use fetch::FetchedPage;

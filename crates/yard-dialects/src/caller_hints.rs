@@ -17,6 +17,7 @@ pub const CALLER_HINTS: CallerHints = CallerHints {
     setting_policy: ", with `toolyard policy` or over HTTP",
     writing_rule: " (PUT .../policy, `toolyard policy set`)",
     no_person: " (--no-person)",
+    remedy: remedy_in_words,
     members: LoggedMembers {
         shown: &SHOWN,
         opened: &["entries", "files", "matches", "plans", "result"],
@@ -25,9 +26,14 @@ pub const CALLER_HINTS: CallerHints = CallerHints {
     },
 };
 
-/// A fault with its remedy in words, which name the commands, settings and routes of Toolyard's doors.
+/// A fault with its remedy in words.
 pub fn with_remedy_in_words(fault: Fault) -> Fault {
-    fault.describing_remedy(|remedy| match remedy {
+    fault.describing_remedy(remedy_in_words)
+}
+
+/// What helps against a fault, with the names of Toolyard's commands, settings and routes.
+fn remedy_in_words(remedy: Remedy) -> &'static str {
+    match remedy {
         Remedy::AdoptFolder => {
             ". `toolyard adopt` goes on with the folder as it is now, and keeps the history"
         }
@@ -44,7 +50,7 @@ pub fn with_remedy_in_words(fault: Fault) -> Fault {
         Remedy::ManageChats => {
             "; chats are made, renamed and removed by the chats API (/api/v1/workspaces/{id}/chats)"
         }
-    })
+    }
 }
 
 /// How a caller of a toolset leaves plan mode, with the tools of the toolset.

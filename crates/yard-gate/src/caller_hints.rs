@@ -1,6 +1,8 @@
 //! Hints for refusals that name tools, commands, routes or arguments. The gate knows none of these: each workspace is
 //! opened with them (`OpenWorkspace::new`), so that a refusal can say what to do next. They decide nothing.
 
+use yard_core::Remedy;
+
 /// The hints of the dialects and doors above the gate. Most of them end a sentence, and may be empty.
 #[derive(Clone, Copy, Debug)]
 pub struct CallerHints {
@@ -24,6 +26,8 @@ pub struct CallerHints {
     pub writing_rule: &'static str,
     /// Why nobody can be asked.
     pub no_person: &'static str,
+    /// What helps against a fault.
+    pub remedy: fn(Remedy) -> &'static str,
     /// Which members of arguments and answers are logged.
     pub members: LoggedMembers,
 }
@@ -53,6 +57,7 @@ impl CallerHints {
         setting_policy: "",
         writing_rule: "",
         no_person: "",
+        remedy: |_| "",
         members: LoggedMembers { shown: &[], opened: &[], secret: &[] },
     };
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use yard_core::{
-    ApprovalId, Call, ChatId, Dial, Effect, EffectKind, Fault, FaultCode, Result, RunId,
+    ApprovalId, Call, ChatId, Dial, Effect, EffectKind, Fault, FaultCode, Remedy, Result, RunId,
 };
 use yard_kernel::{Command, store_fault};
 use yard_net::{ConnectionPolicy, ConnectionVerdict, HostTraffic, ProxyConfig, Target};
@@ -169,6 +169,10 @@ impl ConnectionPolicy for Connections {
             true => self.judge_or_deny(target, Check::Again),
             false => waiting_verdict(&place, id),
         }
+    }
+
+    fn describe_remedy(&self, remedy: Remedy) -> &'static str {
+        (self.session.open().hints.remedy)(remedy)
     }
 }
 

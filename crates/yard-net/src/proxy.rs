@@ -25,7 +25,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use yard_core::Call;
+use yard_core::{Call, Remedy};
 
 use self::client_hello::ClientHello;
 pub use self::relay::relay;
@@ -92,6 +92,9 @@ pub trait ConnectionPolicy: Send + Sync {
 
     /// Decides again about a connection that is held: returns as soon as a person has decided, or after `at_most`.
     fn decide_again(&self, target: &Target, at_most: Duration) -> ConnectionVerdict;
+
+    /// What helps against a refusal, in words for whoever runs the command.
+    fn describe_remedy(&self, remedy: Remedy) -> &'static str;
 }
 
 /// Which hosts a command may reach, and how they are dialled.
@@ -414,6 +417,7 @@ impl ClientConnection {
         let addresses = match reach.net.addresses(target, &deadline) {
             Ok(addresses) => addresses,
             Err(fault) => {
+                let fault = fault.describing_remedy(|remedy| reach.policy.describe_remedy(remedy));
                 self.proxy.set_access(&place, Access::Refused(fault.message().to_owned()));
                 return Ok(DialOutcome::Refused(format!("{place}: {}", fault.message())));
             }
@@ -464,7 +468,10 @@ impl ClientConnection {
         // No person is asked about a target that is refused anyway.
         let mut verdict = match net.check_named(target) {
             Ok(()) => policy.decide(target),
-            Err(fault) => ConnectionVerdict::Deny(fault.message().to_owned()),
+            Err(fault) => {
+                let fault = fault.describing_remedy(|remedy| policy.describe_remedy(remedy));
+                ConnectionVerdict::Deny(fault.message().to_owned())
+            }
         };
         let now = || self.proxy.call.world().elapsed();
         let (begun, mut most) = (now(), None);

@@ -6,7 +6,7 @@ use std::net::{TcpListener, UdpSocket};
 use std::sync::atomic::AtomicUsize;
 use std::time::Instant;
 
-use yard_core::{Call, Timestamp, World};
+use yard_core::{Call, Remedy, Timestamp, World};
 
 use super::*;
 use crate::{ProxySockets, Resolve};
@@ -68,6 +68,10 @@ impl ConnectionPolicy for FakePolicy {
     fn decide_again(&self, _: &Target, at_most: Duration) -> ConnectionVerdict {
         thread::sleep(at_most.min(Duration::from_millis(5)));
         lock(&self.verdict).clone()
+    }
+
+    fn describe_remedy(&self, _: Remedy) -> &'static str {
+        ""
     }
 }
 

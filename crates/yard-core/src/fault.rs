@@ -150,6 +150,11 @@ impl Fault {
         self
     }
 
+    /// What helps against it, if that is not in its message.
+    pub fn remedy(&self) -> Option<Remedy> {
+        self.remedy
+    }
+
     /// The same fault with its remedy in the words of `describe`, at the end of the message.
     #[must_use]
     pub fn describing_remedy(self, describe: impl FnOnce(Remedy) -> &'static str) -> Self {

@@ -7,6 +7,7 @@ use yard_core::{FaultCode, Subject};
 use yard_gate::{Awaited, Pending};
 
 use crate::args::Fields;
+use crate::caller_hints::with_remedy_in_words;
 use crate::dialect::Answer;
 use crate::json::Json;
 use crate::tool::Stop;
@@ -41,7 +42,7 @@ pub fn wrap_stop(stop: &Stop, failure_body: impl Fn(&Failure<'_>) -> Value) -> A
             wrap(FaultCode::BadArgument, &fields.to_string(), Some(fields), None)
         }
         Stop::Fault(fault) | Stop::OtherRoot(_, fault) => {
-            wrap(fault.code(), fault.message(), None, None)
+            wrap(fault.code(), with_remedy_in_words(fault.clone()).message(), None, None)
         }
         Stop::Detailed(fault, details) => wrap(fault.code(), fault.message(), None, Some(details)),
         Stop::Pending(pending) => wrap_pending(pending),

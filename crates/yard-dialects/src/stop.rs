@@ -5,7 +5,6 @@ use yard_core::Fault;
 use yard_gate::{Completion, Pending};
 
 use crate::args::Fields;
-use crate::caller_hints::with_remedy_in_words;
 
 /// Why a tool has no reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +56,7 @@ pub(crate) fn completed<T>(completion: Completion<T>) -> Result<T, Stop> {
 
 impl From<Fault> for Stop {
     fn from(fault: Fault) -> Self {
-        Self::Fault(with_remedy_in_words(fault))
+        Self::Fault(fault)
     }
 }
 

@@ -3,7 +3,7 @@
 //! that file and over thousands of calls with one argument broken.
 //!
 //! A new case is one line in the file, `TOOLSET TOOL ARGUMENTS`, at its end in brackets where it is called if not by an
-//! agent that may do anything: `YARD_RENEW=1 cargo nextest run -p yard-dialects --test error_texts` writes its words below.
+//! agent that may do anything: `YARD_RENEW=1 cargo nextest run -p yard-dialects error_texts::` writes its words below.
 
 #![allow(
     clippy::unwrap_used,
@@ -45,7 +45,7 @@ fn the_words_of_every_failure_are_those_of_the_table() {
     }
     assert!(taken.is_empty(), "these calls do not fail:\n{}", taken.join("\n"));
     let known = std::fs::read_to_string(TABLE).unwrap();
-    let renew = "YARD_RENEW=1 cargo nextest run -p yard-dialects --test error_texts";
+    let renew = "YARD_RENEW=1 cargo nextest run -p yard-dialects error_texts::";
     let mut changed = Vec::new();
     for (known, written) in known.split("\n\n").zip(written.split("\n\n")) {
         if known != written {

@@ -4,6 +4,7 @@ use serde_json::json;
 use yard_core::{Fault, FaultCode, Subject};
 
 use crate::args::{Fields, WHOLE};
+use crate::caller_hints::with_remedy_in_words;
 use crate::dialect::Answer;
 use crate::envelope;
 use crate::tool::Stop;
@@ -46,7 +47,7 @@ pub(super) fn wrap_stop(tool: &str, stop: &Stop) -> Answer {
     match stop {
         Stop::Arguments(fields) => wrap_invalid(fields),
         Stop::Fault(fault) | Stop::Detailed(fault, _) | Stop::OtherRoot(_, fault) => {
-            wrap_fault(tool, fault)
+            wrap_fault(tool, &with_remedy_in_words(fault.clone()))
         }
         Stop::Pending(pending) => envelope::wrap_pending(pending),
     }

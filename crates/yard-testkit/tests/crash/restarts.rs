@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use yard_core::op::{Mkdir, Moved};
-use yard_core::{FaultCode, World};
+use yard_core::{FaultCode, Remedy, World};
 use yard_store::{FileIdentity, Placement, SqliteStore, Store};
 use yard_testkit::failing_store::FailingStore;
 use yard_testkit::harness::{
@@ -322,7 +322,7 @@ fn h3_a_history_is_not_applied_to_another_folder() {
     let opened = ChildWorkspace::open(root, machine.folders.state(), machine.plan());
     let fault = opened.err().expect("another folder is refused");
     assert_eq!(fault.code(), FaultCode::Unavailable);
-    assert!(fault.message().contains("toolyard adopt"), "{fault}");
+    assert_eq!(fault.remedy(), Some(Remedy::AdoptFolder), "{fault}");
     assert_eq!(machine.tree(), left);
     // The folder that it was made for is known wherever it is.
     fs::remove_dir_all(root).unwrap();
@@ -348,7 +348,7 @@ fn h5_a_journal_that_ends_before_the_applied_mark_is_refused_and_nothing_is_writ
         opened.err().expect("an emptied journal is refused")
     };
     assert_eq!(refused().code(), FaultCode::Unavailable);
-    assert!(refused().message().contains("toolyard adopt"), "{}", refused());
+    assert_eq!(refused().remedy(), Some(Remedy::AdoptFolder), "{}", refused());
     assert_eq!(machine.tree(), left);
 }
 

@@ -44,7 +44,10 @@ pub fn wrap_stop(stop: &Stop, failure_body: impl Fn(&Failure<'_>) -> Value) -> A
         Stop::Fault(fault) | Stop::OtherRoot(_, fault) => {
             wrap(fault.code(), with_remedy_in_words(fault.clone()).message(), None, None)
         }
-        Stop::Detailed(fault, details) => wrap(fault.code(), fault.message(), None, Some(details)),
+        Stop::Detailed(fault, details) => {
+            let fault = with_remedy_in_words(fault.clone());
+            wrap(fault.code(), fault.message(), None, Some(details))
+        }
         Stop::Pending(pending) => wrap_pending(pending),
     }
 }

@@ -10,13 +10,16 @@ use tokio::time::{Instant, sleep, sleep_until};
 use yard_dialects::Answer;
 use yard_gate::Session;
 
+use crate::pool::Overloaded;
+
 /// The longest wait.
 const MAX_WAIT: Duration = Duration::from_secs(600);
 /// How often the call is resumed without a notification: another process may have written to the store.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Waits until a call needs no person any more, and returns its answer; `None` if the time was over, or `stop`
-/// done, first. `resume` gives the current answer, or `None` if the caller has lost access.
+/// done, first. `resume` gives the current answer, or `None` if the caller has lost access. If there is too much other work
+/// for that, it is called again later.
 pub(crate) async fn wait_until_settled<R>(
     session: &Session,
     wait_time: Duration,
@@ -24,7 +27,7 @@ pub(crate) async fn wait_until_settled<R>(
     resume: impl Fn() -> R,
 ) -> Option<Answer>
 where
-    R: Future<Output = Option<Answer>>,
+    R: Future<Output = Result<Option<Answer>, Overloaded>>,
 {
     if wait_time.is_zero() {
         return None;
@@ -35,9 +38,11 @@ where
     let _subscription = session.subscribe(Arc::new(move || waker.notify_one()));
     let mut stop = std::pin::pin!(stop);
     loop {
-        let answer = resume().await?;
-        if answer.pending.is_none() {
-            return Some(answer);
+        if let Ok(answer) = resume().await {
+            let answer = answer?;
+            if answer.pending.is_none() {
+                return Some(answer);
+            }
         }
         tokio::select! {
             () = notify.notified() => {}

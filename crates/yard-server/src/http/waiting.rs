@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::sleep;
 use yard_core::{ApprovalId, Call};
 use yard_dialects::Answer;
 use yard_gate::{ApprovalStatus, Awaited, Pending, Session, Waiter};
@@ -96,23 +95,21 @@ impl Drop for WithdrawOnDrop {
     }
 }
 
-async fn resume_call(request: &Arc<HttpRequest>, waiting: &Arc<PendingCall>) -> Option<Answer> {
+async fn resume_call(
+    request: &Arc<HttpRequest>,
+    waiting: &Arc<PendingCall>,
+) -> Result<Option<Answer>, Overloaded> {
     let changes = matches!(waiting.pending.awaited, Awaited::Approval(_));
     // Resuming may execute what was approved.
     let work = if changes { WorkKind::Change } else { WorkKind::Look };
-    loop {
-        let (own_request, waiting) = (Arc::clone(request), Arc::clone(waiting));
-        let resume = move || {
-            // A revoked key, or a removed member, gets no answer any more.
-            own_request.recheck_access().ok()?;
-            let PendingCall { session, toolset, tool, pending, .. } = &*waiting;
-            let call = &own_request.call;
-            Some(own_request.app.catalog.resume(toolset, tool, pending, session, call))
-        };
-        match request.app.pools.try_run(&request.workspace_key(), work, resume).await {
-            Ok(done) => return done.flatten(),
-            // A person may have decided by now: the call goes on as soon as there is a slot.
-            Err(Overloaded(seconds)) => sleep(Duration::from_secs(seconds.into())).await,
-        }
-    }
+    let (own_request, waiting) = (Arc::clone(request), Arc::clone(waiting));
+    let resume = move || {
+        // A revoked key, or a removed member, gets no answer any more.
+        own_request.recheck_access().ok()?;
+        let PendingCall { session, toolset, tool, pending, .. } = &*waiting;
+        let call = &own_request.call;
+        Some(own_request.app.catalog.resume(toolset, tool, pending, session, call))
+    };
+    let resumed = request.app.pools.try_run(&request.workspace_key(), work, resume).await;
+    resumed.map(Option::flatten)
 }

@@ -259,7 +259,7 @@ impl ToolCall<'_> {
 
     /// Waits for a decision, wherever it is made; `None` if nobody decides within the timeout.
     async fn wait_until_decided(&self, pending: &Pending) -> Option<Answer> {
-        let resume = || async { self.resume(pending).await.ok() };
+        let resume = || self.try_resume(pending);
         let (session, stop) = (&self.caller.session, std::future::pending());
         waiting::wait_until_settled(session, PERSON_TIMEOUT, stop, resume).await
     }
@@ -369,12 +369,17 @@ impl ToolCall<'_> {
 
     /// The current answer of the call.
     async fn resume(&self, pending: &Pending) -> Result<Answer, ErrorData> {
+        self.try_resume(pending).await.map_err(overloaded)?.ok_or_else(broke_off)
+    }
+
+    /// The current answer of the call; `None` if resuming it panicked.
+    async fn try_resume(&self, pending: &Pending) -> Result<Option<Answer>, Overloaded> {
         let (catalog, call) = (self.server.catalog(), self.server.approved_call_context());
         let (session, toolset) = (self.caller.session.clone(), self.caller.toolset.clone());
         let (tool, pending) = (self.tool.clone(), pending.clone());
         // Resuming may execute what was approved.
         let resume = move || catalog.resume(&toolset, &tool, &pending, &session, &call);
-        self.run_in_pool(WorkKind::Change, resume).await
+        self.server.pools().try_run(&self.caller.workspace_key, WorkKind::Change, resume).await
     }
 
     /// Runs work of this call on a thread where it may block.
@@ -383,14 +388,14 @@ impl ToolCall<'_> {
         work: WorkKind,
         run: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, ErrorData> {
-        let done = self.server.pools().run(&self.caller.workspace_key, work, run).await;
-        done.ok_or_else(broke_off)
+        let done = self.server.pools().try_run(&self.caller.workspace_key, work, run).await;
+        done.map_err(overloaded)?.ok_or_else(broke_off)
     }
 
     /// Waits a while for a decision that is made without the client.
     async fn wait_for_decision(&self, pending: &Pending, answer: Answer) -> CallToolResult {
         let patience = pending.wait_ms.map_or(self.server.person_wait(), Duration::from_millis);
-        let resume = || async { self.resume(pending).await.ok() };
+        let resume = || self.try_resume(pending);
         let stop = self.context.ct.cancelled();
         let now = waiting::wait_until_settled(&self.caller.session, patience, stop, resume).await;
         match now {

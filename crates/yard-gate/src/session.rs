@@ -150,7 +150,7 @@ impl Session {
     /// The same session in one chat: its mode holds, and calls are recorded in its transcript.
     pub fn in_chat(&self, chat: ChatId) -> Result<Self> {
         self.check_bound(Some(chat))?;
-        self.check_shares(&self.chats().get(chat)?)?;
+        self.check_may_use(&self.chats().get(chat)?)?;
         Ok(self.with_chat(chat))
     }
 
@@ -168,9 +168,10 @@ impl Session {
         })
     }
 
-    /// The same session, restricted to one chat.
+    /// The same session, restricted to one chat, which a person chose for the key, also if another agent made it.
     pub(crate) fn bound_to(&self, chat: ChatId) -> Result<Self> {
-        Ok(self.in_chat(chat)?.with(|session| session.chat.is_bound = true))
+        self.chats().get(chat)?;
+        Ok(self.with_chat(chat).with(|session| session.chat.is_bound = true))
     }
 
     /// The session of another actor in a chat of this workspace, with paths as that actor had them.
@@ -206,9 +207,11 @@ impl Session {
     }
 
     /// A fault if the chat is another agent's: what a person allowed in it was allowed to that agent.
-    pub(crate) fn check_shares(&self, chat: &Chat) -> Result<()> {
+    pub(crate) fn check_may_use(&self, chat: &Chat) -> Result<()> {
+        let is_chosen = self.chat.is_bound && self.chat.named == Some(chat.id);
         let maker = Actor::from_name(&chat.made_by).filter(|maker| !maker.is_person());
-        if self.actor().is_person() || maker.is_none_or(|maker| maker == self.actor()) {
+        let is_own = maker.is_none_or(|maker| maker == self.actor());
+        if self.actor().is_person() || is_chosen || is_own {
             return Ok(());
         }
         let message = format!(

@@ -360,6 +360,27 @@ fn r14_a_key_that_is_bound_to_a_chat_never_speaks_outside_of_it() {
 }
 
 #[test]
+fn r14_a_key_that_a_person_binds_to_another_agents_chat_goes_on_in_it() {
+    let fixture = ServerFixture::new();
+    let entered = fixture.workspace(&fixture.person("ada@example.com"));
+    let (server, call) = (&fixture.server, fixture.call());
+    let session_of = |chat| {
+        let new = NewKey { name: "agent".to_owned(), role: Role::Member, chat, toolsets: all() };
+        let key = server.add_key(&entered, &new).unwrap();
+        let agent = server.identify(&key.key).unwrap();
+        let inside = server.enter(agent, entered.workspace, Role::Viewer).unwrap();
+        server.session(&inside)
+    };
+    let first = session_of(None).unwrap();
+    let chat = first.chats().make(&call, "Of the first agent", None).unwrap().id;
+    assert!(session_of(None).unwrap().in_chat(chat).is_err());
+    let bound = session_of(Some(chat)).unwrap();
+    assert_eq!(bound.chat(), Some(chat));
+    assert!(bound.in_chat(chat).is_ok());
+    bound.chats().post(&call, chat, yard_gate::MessageRole::Assistant, "hello").unwrap();
+}
+
+#[test]
 fn idle_workspaces_are_closed_when_many_are_open() {
     let fixture = ServerFixture::new();
     let ada = fixture.person("ada@example.com");

@@ -130,7 +130,7 @@ impl Chats<'_> {
                 format!("a message has 1 to {MESSAGE_BYTES} bytes, this one has {}", content.len());
             return Err(Fault::new(FaultCode::BadArgument, message));
         }
-        session.check_shares(&self.get(id)?)?;
+        session.check_may_use(&self.get(id)?)?;
         let name = session.actor().name();
         let turn = transcript::message(call.world().now(), name, role.word(), content);
         let turn = session.with_about(CHATS, call, turn, None);
@@ -220,7 +220,7 @@ impl Chats<'_> {
         session.check_record_write(call, "set mode")?;
         session.check_bound(Some(id))?;
         let chat = self.get(id)?;
-        session.check_shares(&chat)?;
+        session.check_may_use(&chat)?;
         if chat.mode == mode {
             return Ok(chat);
         }

@@ -3,7 +3,7 @@
 //! codes.
 
 use serde_json::{Value, json};
-use yard_core::{FaultCode, Subject};
+use yard_core::{Fault, FaultCode, Subject};
 use yard_gate::{Awaited, Pending};
 
 use crate::args::Fields;
@@ -37,17 +37,15 @@ pub fn wrap_stop(stop: &Stop, failure_body: impl Fn(&Failure<'_>) -> Value) -> A
         let body = json!({"success": false, "result": result, "error": message});
         Answer { ok: false, status: 200, body: body.into(), pending: None }
     };
+    let wrap_fault = |fault: &Fault, details| {
+        wrap(fault.code(), with_remedy_in_words(fault.clone()).message(), None, details)
+    };
     match stop {
         Stop::Arguments(fields) => {
             wrap(FaultCode::BadArgument, &fields.to_string(), Some(fields), None)
         }
-        Stop::Fault(fault) | Stop::OtherRoot(_, fault) => {
-            wrap(fault.code(), with_remedy_in_words(fault.clone()).message(), None, None)
-        }
-        Stop::Detailed(fault, details) => {
-            let fault = with_remedy_in_words(fault.clone());
-            wrap(fault.code(), fault.message(), None, Some(details))
-        }
+        Stop::Fault(fault) | Stop::OtherRoot(_, fault) => wrap_fault(fault, None),
+        Stop::Detailed(fault, details) => wrap_fault(fault, Some(details)),
         Stop::Pending(pending) => wrap_pending(pending),
     }
 }

@@ -35,9 +35,9 @@ pub struct Finished {
 }
 
 /// The effect of starting a command. In place it is any change, because it is not known what the command will do.
-pub(crate) fn effect_of_start(command: &Command, ground: WriteMode) -> Effect {
+pub(crate) fn effect_of_start(command: &Command, write_mode: WriteMode) -> Effect {
     let start = Effect::one(EffectKind::Run, command.folder.clone());
-    if ground != WriteMode::InPlace {
+    if write_mode != WriteMode::InPlace {
         return start.on_own(true);
     }
     let kinds = [EffectKind::Create, EffectKind::Modify, EffectKind::Remove];
@@ -84,11 +84,11 @@ impl Attempt<'_> {
 
     fn start_and_land(&self, command: &Command) -> Result<Completion<Finished>> {
         let (call, workspace) = (self.call(), &self.open().workspace);
-        let ground = match workspace.write_mode()? {
+        let write_mode = match workspace.write_mode()? {
             WriteMode::InPlace if self.session().mode()? == Mode::Plan => WriteMode::ReadOnly,
-            ground => ground,
+            write_mode => write_mode,
         };
-        let effect = effect_of_start(command, ground);
+        let effect = effect_of_start(command, write_mode);
         if let Admission::Wait(pending) = self.admit::<Land>(&effect)? {
             return Ok(Completion::Pending(pending));
         }
@@ -97,13 +97,13 @@ impl Attempt<'_> {
         let chat = self.session().needed_chat(call)?.id;
         let command = &self.with_network(chat, command);
         let run = RunId::new(call.world());
-        if ground == WriteMode::InPlace {
+        if write_mode == WriteMode::InPlace {
             self.record_changes_of_others()?;
         }
         let mut on_start = || self.start(&effect, run);
-        let ran = workspace.run(run, command, ground, Some(chat), call, &mut on_start)?;
+        let ran = workspace.run(run, command, write_mode, Some(chat), call, &mut on_start)?;
         self.audit_traffic(run, &ran.hosts)?;
-        match ground {
+        match write_mode {
             WriteMode::Overlay => self.land(ran),
             WriteMode::InPlace => {
                 let landed = self.record_changes_in_place();
@@ -161,14 +161,14 @@ impl Attempt<'_> {
         on_start: &mut dyn FnMut(RunId) -> Result<()>,
     ) -> Result<Finished> {
         let workspace = &self.open().workspace;
-        let ground = match workspace.write_mode()? {
+        let write_mode = match workspace.write_mode()? {
             WriteMode::InPlace => WriteMode::ReadOnly,
-            ground => ground,
+            write_mode => write_mode,
         };
         let run = RunId::new(self.call().world());
         let chat = self.session().current_chat()?.map(|chat| chat.id);
         let mut on_start = || on_start(run);
-        let ran = workspace.run(run, command, ground, chat, self.call(), &mut on_start)?;
+        let ran = workspace.run(run, command, write_mode, chat, self.call(), &mut on_start)?;
         workspace.drop_run(run);
         Ok(Finished { ran, landed: Landed::default(), dropped: None })
     }

@@ -41,7 +41,7 @@ struct NewTerminalRequest<'a> {
     chat: ChatId,
     name: &'a str,
     command: &'a Command,
-    ground: WriteMode,
+    write_mode: WriteMode,
     asked_at: Timestamp,
 }
 
@@ -67,7 +67,7 @@ impl Attempt<'_> {
     ) -> Result<Completion<TerminalView>> {
         let (session, workspace) = (self.session(), &self.open().workspace);
         check_name(name)?;
-        let ground = match session.mode()? {
+        let write_mode = match session.mode()? {
             Mode::Plan => WriteMode::ReadOnly,
             Mode::Build => WriteMode::InPlace,
         };
@@ -77,7 +77,7 @@ impl Attempt<'_> {
             let max = workspace.terminal_limits().at_once;
             lock(&self.open().terminals).check_free(chat.id, name, max)?;
         }
-        let effect = effect_of_start(command, ground);
+        let effect = effect_of_start(command, write_mode);
         let call = self.restricted_call()?;
         let attempt = self.with_call(&call);
         if let Admission::Wait(pending) = attempt.admit::<Land>(&effect)? {
@@ -85,13 +85,14 @@ impl Attempt<'_> {
         }
         attempt.check_not_dry_run()?;
         let chat = session.needed_chat(&call)?.id;
-        let new = NewTerminalRequest { chat, name, command, ground, asked_at: call.world().now() };
+        let new =
+            NewTerminalRequest { chat, name, command, write_mode, asked_at: call.world().now() };
         attempt.begin_terminal(&new)?.update(time, &call).map(Completion::Done)
     }
 
     fn begin_terminal(&self, new: &NewTerminalRequest<'_>) -> Result<Arc<OpenTerminal>> {
         let (session, open) = (self.session(), self.open());
-        if new.ground == WriteMode::InPlace {
+        if new.write_mode == WriteMode::InPlace {
             self.record_changes_of_others()?;
         }
         {
@@ -125,7 +126,7 @@ impl Attempt<'_> {
     }
 
     fn start_terminal(&self, new: &NewTerminalRequest<'_>) -> Result<Arc<OpenTerminal>> {
-        let NewTerminalRequest { chat, name, command, ground, asked_at } = *new;
+        let NewTerminalRequest { chat, name, command, write_mode, asked_at } = *new;
         let (session, call, origin) = (self.session(), self.call(), self.origin());
         let command = &self.with_network(chat, command);
         let run = RunId::new(call.world());
@@ -137,8 +138,8 @@ impl Attempt<'_> {
         });
         let note = note.to_string();
         let (size, note) = (Size::default(), note.as_bytes());
-        let started = NewTerminal { run, command, write_mode: ground, chat, size, note };
-        let effect = effect_of_start(command, ground);
+        let started = NewTerminal { run, command, write_mode, chat, size, note };
+        let effect = effect_of_start(command, write_mode);
         // Read before the start, so that rules that are set meanwhile count as a change.
         let rules = self.open().rules(call)?.to_full_text();
         let was_asked = matches!(self.judge(&effect)?, Verdict::Ask(_));
@@ -160,7 +161,7 @@ impl Attempt<'_> {
             command: line,
             folder,
             opened_at: asked_at,
-            ground,
+            write_mode,
             start,
             terminal,
             recorded: Mutex::default(),
@@ -180,7 +181,7 @@ impl Attempt<'_> {
             let message = "whoever opened this terminal may not be here any more";
             return Err(Fault::new(FaultCode::Denied, message));
         }
-        if new.ground == WriteMode::InPlace && self.session().mode()? == Mode::Plan {
+        if new.write_mode == WriteMode::InPlace && self.session().mode()? == Mode::Plan {
             let message = "this chat went into plan mode meanwhile; open the terminal again";
             return Err(Fault::new(FaultCode::Denied, message));
         }
@@ -221,7 +222,7 @@ impl Attempt<'_> {
     fn check_may_type(&self, one: &OpenTerminal) -> Result<()> {
         let session = self.session();
         self.check_record_write("type")?;
-        if one.ground == WriteMode::InPlace && session.mode()? == Mode::Plan {
+        if one.write_mode == WriteMode::InPlace && session.mode()? == Mode::Plan {
             let reason = format!(
                 "this chat is in plan mode, and the session {} was opened in build mode: what is typed \
                  there can change files. Open another session, which cannot",

@@ -1,4 +1,5 @@
-//! What a workspace remembers to read less. None of it decides anything: what is not remembered is looked up again.
+//! The caches of a workspace, which spare it reads of files and of the store. They decide nothing: an entry that is missing is
+//! looked up again.
 
 use std::sync::Arc;
 

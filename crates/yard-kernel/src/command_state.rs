@@ -1,4 +1,5 @@
-//! What commands and terminals of a workspace run in, and what they leave in the data folder. Nothing here starts one.
+//! The part of a workspace that commands and terminals need: the box that they run in, and their folders in the data folder.
+//! It starts no command.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! What makes a change of the workspace durable, once and in order: the store, the queue of changes, the locks between
-//! processes, and the flushes in the background. Nothing here knows what a change is.
+//! The part of a workspace that makes changes durable, once and in order: the store, the queue of changes, the locks between
+//! processes, and the flushes in the background. It plans no change and looks at no file of the workspace.
 
 use std::path::Path;
 use std::sync::Arc;

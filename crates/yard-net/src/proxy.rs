@@ -25,7 +25,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use yard_core::{Call, Remedy};
+use yard_core::{Call, Fault, Remedy};
 
 use self::client_hello::ClientHello;
 pub use self::relay::relay;
@@ -113,6 +113,12 @@ impl ProxyConfig {
         let forwards = net.on_loopback().filter(|target| target.port() != PROXY_PORT);
         let forwards = forwards.take(MAX_FORWARDS).collect();
         Self { net, policy, hold_time, forwards }
+    }
+
+    /// Why a host is refused, for whoever runs the command.
+    fn reason_of(&self, fault: Fault) -> String {
+        let fault = fault.describing_remedy(|remedy| self.policy.describe_remedy(remedy));
+        fault.message().to_owned()
     }
 }
 
@@ -417,9 +423,10 @@ impl ClientConnection {
         let addresses = match reach.net.addresses(target, &deadline) {
             Ok(addresses) => addresses,
             Err(fault) => {
-                let fault = fault.describing_remedy(|remedy| reach.policy.describe_remedy(remedy));
-                self.proxy.set_access(&place, Access::Refused(fault.message().to_owned()));
-                return Ok(DialOutcome::Refused(format!("{place}: {}", fault.message())));
+                let why = reach.reason_of(fault);
+                let page = format!("{place}: {why}");
+                self.proxy.set_access(&place, Access::Refused(why));
+                return Ok(DialOutcome::Refused(page));
             }
         };
         let Ok(host) = dial(&addresses, &deadline) else {
@@ -468,10 +475,7 @@ impl ClientConnection {
         // No person is asked about a target that is refused anyway.
         let mut verdict = match net.check_named(target) {
             Ok(()) => policy.decide(target),
-            Err(fault) => {
-                let fault = fault.describing_remedy(|remedy| policy.describe_remedy(remedy));
-                ConnectionVerdict::Deny(fault.message().to_owned())
-            }
+            Err(fault) => ConnectionVerdict::Deny(reach.reason_of(fault)),
         };
         let now = || self.proxy.call.world().elapsed();
         let (begun, mut most) = (now(), None);

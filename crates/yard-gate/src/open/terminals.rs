@@ -42,7 +42,7 @@ pub(crate) struct OpenTerminal {
     pub(crate) command: String,
     pub(crate) folder: WsPath,
     pub(crate) opened_at: Timestamp,
-    pub(crate) ground: WriteMode,
+    pub(crate) write_mode: WriteMode,
     pub(crate) start: JudgedStart,
     pub(crate) terminal: Arc<Terminal>,
     pub(crate) recorded: Mutex<Recorded>,
@@ -292,8 +292,9 @@ impl OpenWorkspace {
     /// records the changes of all of them.
     pub(crate) fn is_closing_others(&self) -> bool {
         let running = lock(&self.terminals);
-        let writes =
-            |one: &Arc<OpenTerminal>| one.ground == WriteMode::InPlace && one.terminal.is_running();
+        let writes = |one: &Arc<OpenTerminal>| {
+            one.write_mode == WriteMode::InPlace && one.terminal.is_running()
+        };
         running.is_closed && running.all.iter().any(writes)
     }
 
@@ -320,7 +321,7 @@ impl OpenWorkspace {
 
     /// Ends the terminals of a chat that write in place.
     pub(crate) fn stop_writers_of(&self, chat: ChatId) {
-        self.stop_terminals(|one| one.chat == chat && one.ground == WriteMode::InPlace);
+        self.stop_terminals(|one| one.chat == chat && one.write_mode == WriteMode::InPlace);
     }
 
     /// Ends the terminals of an actor who has lost the right to the workspace at `now`.

@@ -108,7 +108,7 @@ impl Follower {
     }
 
     fn record(&self) {
-        if self.terminal.ground != WriteMode::InPlace {
+        if self.terminal.write_mode != WriteMode::InPlace {
             return;
         }
         // One terminal at a time, so that the next one does not read again what this one has recorded.

@@ -1,5 +1,7 @@
 //! Approvals and policy over HTTP: who may decide, what a call that asks answers, and how it goes on.
 
+use std::io::Write as _;
+use std::net::TcpStream;
 use std::thread;
 use std::time::Duration;
 
@@ -205,14 +207,11 @@ fn b2_a_decision_without_the_hash_of_what_was_shown_decides_nothing() {
     assert_eq!(content(&ada, &base), "one\n");
 }
 
-#[test]
-fn b7_a_client_that_goes_away_withdraws_its_request() {
-    use std::io::Write as _;
-    let server = Server::start();
-    let (ada, agent, base) = at_work(&server);
-    let args = json!({"path": "/a.txt", "content": "two\n", "overwrite": true});
+/// Sends a call that waits for a person, on a connection of its own.
+fn send_waiting_call(server: &Server, agent: &Someone<'_>, base: &str, text: &str) -> TcpStream {
+    let args = json!({"path": "/a.txt", "content": text, "overwrite": true});
     let body = json!({"tool": "write", "args": args, "wait_ms": 60_000}).to_string();
-    let mut stream = std::net::TcpStream::connect(&server.address).unwrap();
+    let mut stream = TcpStream::connect(&server.address).unwrap();
     let head = format!(
         "POST {base}/tools HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\
          Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
@@ -221,6 +220,14 @@ fn b7_a_client_that_goes_away_withdraws_its_request() {
         body.len()
     );
     stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+    stream
+}
+
+#[test]
+fn b7_a_client_that_goes_away_withdraws_its_request() {
+    let server = Server::start();
+    let (ada, agent, base) = at_work(&server);
+    let stream = send_waiting_call(&server, &agent, &base, "two\n");
     let row = waiting(&ada, &base);
     drop(stream);
     let one = format!("{base}/approvals/{}", row["id"].as_str().unwrap());
@@ -231,6 +238,24 @@ fn b7_a_client_that_goes_away_withdraws_its_request() {
     }
     let late = json!({"decision": "approve", "state_hash": row["state_hash"]});
     ada.post(&format!("{one}/decision"), late).expect(409);
+    assert_eq!(content(&ada, &base), "one\n");
+}
+
+#[test]
+fn b7_a_client_that_goes_away_at_any_moment_of_its_call_leaves_no_request() {
+    let server = Server::start();
+    let (ada, agent, base) = at_work(&server);
+    for moment in 0..60 {
+        let stream = send_waiting_call(&server, &agent, &base, &format!("{moment}\n"));
+        thread::sleep(Duration::from_micros(200 * moment));
+        drop(stream);
+    }
+    let pending = format!("{base}/approvals?status=pending");
+    let began = std::time::Instant::now();
+    while !ada.get(&pending).expect(200)["approvals"].as_array().unwrap().is_empty() {
+        assert!(began.elapsed() < Duration::from_secs(30), "a request still waits");
+        thread::sleep(Duration::from_millis(100));
+    }
     assert_eq!(content(&ada, &base), "one\n");
 }
 

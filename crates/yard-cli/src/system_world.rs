@@ -7,9 +7,9 @@
 )]
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use parking_lot::Mutex;
 use yard_core::{Timestamp, World};
 
 /// How many random numbers one call of the system reads.
@@ -42,7 +42,7 @@ impl World for SystemWorld {
     }
 
     fn random(&self) -> u128 {
-        let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut random = self.random.lock();
         if random.is_empty() {
             *random = read_random();
         }

@@ -9,7 +9,6 @@
 use std::error::Error;
 use std::fmt::Display;
 use std::io;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -26,6 +25,7 @@ use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig as _, WithHttp
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::SdkTracerProvider;
+use parking_lot::Mutex;
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tracing::{Span, Subscriber};
@@ -123,7 +123,7 @@ impl Collector {
     }
 
     fn warn(&self, error: &dyn Display) {
-        let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut warned = self.warned.lock();
         if warned.is_none_or(|at| at.elapsed() >= WARNING_INTERVAL) {
             *warned = Some(Instant::now());
             tracing::warn!(%error, "traces could not be exported; otel.endpoint names the collector");

@@ -1,10 +1,8 @@
 //! The index of a workspace, which one search at a time brings up to date.
 
-use std::sync::{
-    Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
-};
 use std::time::Duration;
 
+use parking_lot::{Condvar, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use yard_core::{Call, Result, WsPath};
 
 use crate::index::Index;
@@ -40,15 +38,11 @@ pub(crate) struct RefreshGuard<'a> {
 
 impl CodeIndex {
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, Index> {
-        self.index.read().unwrap_or_else(PoisonError::into_inner)
+        self.index.read()
     }
 
     pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Index> {
-        self.index.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn refreshes(&self) -> MutexGuard<'_, Refreshes> {
-        self.refreshes.lock().unwrap_or_else(PoisonError::into_inner)
+        self.index.write()
     }
 
     /// Begins a refresh of a folder, after those of other searches. `None` if another search began and finished a refresh
@@ -58,7 +52,7 @@ impl CodeIndex {
         folder: &WsPath,
         call: &Call,
     ) -> Result<Option<RefreshGuard<'_>>> {
-        let mut refreshes = self.refreshes();
+        let mut refreshes = self.refreshes.lock();
         let before = refreshes.begun;
         loop {
             let last = refreshes.last.as_ref();
@@ -71,8 +65,7 @@ impl CodeIndex {
                 let number = refreshes.begun;
                 return Ok(Some(RefreshGuard { code: self, number, refreshed: None }));
             }
-            let woken = self.ended.wait_timeout(refreshes, WAIT);
-            refreshes = woken.unwrap_or_else(PoisonError::into_inner).0;
+            self.ended.wait_for(&mut refreshes, WAIT);
             call.check()?;
         }
     }
@@ -80,7 +73,7 @@ impl CodeIndex {
 
 impl Drop for RefreshGuard<'_> {
     fn drop(&mut self) {
-        let mut refreshes = self.code.refreshes();
+        let mut refreshes = self.code.refreshes.lock();
         refreshes.is_running = false;
         if let Some(folder) = self.refreshed.take() {
             refreshes.last = Some((self.number, folder));

@@ -11,9 +11,9 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use yard_core::{Call, Result};
@@ -116,7 +116,7 @@ impl Locks {
     /// The step up to which all steps were applied to the disk; `None` before the first. Without the workspace's lock
     /// the result may be outdated.
     pub fn applied(&self) -> Result<Option<Mark>> {
-        let mut cached = self.applied.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cached = self.applied.lock();
         if let Some(mark) = *cached
             && self.has(&mark_name(mark))
         {
@@ -165,7 +165,7 @@ impl Locks {
 
     /// Moves the mark. The caller holds the workspace's lock.
     pub fn set_applied(&self, mark: Mark) -> Result<()> {
-        let mut cached = self.applied.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cached = self.applied.lock();
         let to_fault = state_unusable;
         let former = match *cached {
             Some(former) if self.has(&mark_name(former)) => Some(former),

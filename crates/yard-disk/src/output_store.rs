@@ -11,9 +11,10 @@ use std::fs::File;
 use std::io::Write as _;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
 use yard_core::path::OUTPUT_NAME;
@@ -84,19 +85,15 @@ struct SweepExemption {
 
 impl SweepExemption {
     fn new(all: &Arc<Mutex<HashSet<Vec<u8>>>>, name: Vec<u8>) -> Self {
-        lock(all).insert(name.clone());
+        all.lock().insert(name.clone());
         Self { all: Arc::clone(all), name }
     }
 }
 
 impl Drop for SweepExemption {
     fn drop(&mut self) {
-        lock(&self.all).remove(&self.name);
+        self.all.lock().remove(&self.name);
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The file of a stream.
@@ -181,7 +178,7 @@ impl OutputStore {
         let mut total: u64 = kept.iter().map(|one| one.stat.size()).sum();
         for one in kept {
             let is_spared = spared.as_ref().is_some_and(|name| one.name.starts_with(name))
-                || lock(&self.spared).contains(&one.name);
+                || self.spared.lock().contains(&one.name);
             let is_old = now.as_millis().saturating_sub(one.stat.modified().as_millis()) > age;
             if is_spared || (!is_old && total <= keeping.total_bytes) {
                 continue;

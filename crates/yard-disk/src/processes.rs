@@ -6,8 +6,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use rustix::fs::FlockOperation;
 use yard_core::{ProcessId, Result, World};
 
@@ -31,7 +31,7 @@ impl Processes {
 
     /// The id of this process. From now on other processes can see whether it is alive.
     pub fn own(&self, world: &dyn World) -> Result<ProcessId> {
-        let mut own = self.lock_own();
+        let mut own = self.own.lock();
         if let Some((id, _)) = &*own {
             return Ok(*id);
         }
@@ -41,13 +41,9 @@ impl Processes {
         Ok(id)
     }
 
-    fn lock_own(&self) -> MutexGuard<'_, Option<(ProcessId, File)>> {
-        self.own.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Whether the process with this id still has the workspace open.
     pub fn is_alive(&self, id: ProcessId) -> bool {
-        let is_own = self.lock_own().as_ref().is_some_and(|(own, _)| *own == id);
+        let is_own = self.own.lock().as_ref().is_some_and(|(own, _)| *own == id);
         is_own || is_locked(&self.file(id))
     }
 
@@ -80,7 +76,7 @@ impl Processes {
 
 impl Drop for Processes {
     fn drop(&mut self) {
-        let own = self.lock_own().take();
+        let own = self.own.lock().take();
         if let Some((id, _file)) = own {
             let _ = fs::remove_file(self.file(id));
         }

@@ -6,10 +6,11 @@
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use parking_lot::{Condvar, Mutex};
 use rustix::fs::{AtFlags, FileType as RawType, Mode};
 use rustix::io::Errno;
 
@@ -75,7 +76,7 @@ impl RemovalQueue {
     }
 
     fn begin(&self, names: Vec<Vec<u8>>) {
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         state.waiting.extend(names);
         if state.running {
             return;
@@ -92,9 +93,9 @@ impl RemovalQueue {
 
     /// Waits until the queue is empty.
     pub(super) fn settle(&self) {
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         while state.running {
-            state = self.0.idle.wait(state).unwrap_or_else(PoisonError::into_inner);
+            self.0.idle.wait(&mut state);
         }
     }
 }
@@ -106,10 +107,6 @@ impl Drop for RemovalQueue {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn empty(&self) {
         while let Some(name) = self.next() {
             let _ = remove(&self.folder, OsStr::from_bytes(&name));
@@ -118,7 +115,7 @@ impl Shared {
 
     /// The next name; `None` after the last one, when waiting threads are woken.
     fn next(&self) -> Option<Vec<u8>> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let next = state.waiting.pop();
         if next.is_none() {
             state.running = false;

@@ -1,8 +1,8 @@
 //! A world in which everything happens the same way each time.
 
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use yard_core::{Timestamp, World};
 
 /// 2026-01-15T10:30:00Z, when every fake world begins.
@@ -24,7 +24,7 @@ impl FakeWorld {
 
     /// As if the machine had been started again.
     pub fn set_boot_id(&self, boot: u128) {
-        *self.boot.lock().unwrap_or_else(PoisonError::into_inner) = boot;
+        *self.boot.lock() = boot;
     }
 
     /// Lets time pass.
@@ -39,7 +39,7 @@ impl FakeWorld {
 
     /// SplitMix64: short, and good enough to choose tests by.
     fn roll(&self) -> u64 {
-        let mut dice = self.dice.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut dice = self.dice.lock();
         *dice = dice.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = *dice;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -62,7 +62,7 @@ impl World for FakeWorld {
     }
 
     fn boot_id(&self) -> u128 {
-        *self.boot.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.boot.lock()
     }
 }
 

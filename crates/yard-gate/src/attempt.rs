@@ -12,9 +12,10 @@ mod recording;
 mod required_reads;
 
 use std::cell::OnceCell;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use yard_core::op::Operation;
 use yard_core::{ApprovalId, Call, ChatId, Effect, Fault, FaultCode, QuestionId, Result, RunId};
@@ -28,7 +29,6 @@ pub use self::dry_run::ExplainedEffect;
 pub(crate) use self::dry_run::{Plan, dry_run_only};
 pub(crate) use self::effects::{Effects, summary};
 use crate::approvals::{Permit, PermittedCall};
-use crate::lock::lock;
 use crate::read_restrictions::TouchedPaths;
 use crate::transcript::ToolCall;
 use crate::{Asks, OpenWorkspace, Origin, Preset, Session, Verdict, transcript};
@@ -89,7 +89,7 @@ struct Repeatable {
 
 impl Repeatable {
     fn run(&self) -> Option<RunId> {
-        *lock(&self.run)
+        *self.run.lock()
     }
 }
 
@@ -290,7 +290,7 @@ impl<'a> Attempt<'a> {
     /// Marks the call as one that lands the changes of this run.
     pub(crate) fn set_run(&self, run: RunId) {
         if let Some(repeatable) = &self.repeatable {
-            *lock(&repeatable.run) = Some(run);
+            *repeatable.run.lock() = Some(run);
         }
     }
 

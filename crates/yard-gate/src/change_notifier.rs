@@ -1,10 +1,10 @@
 //! Tells the listeners of one workspace that a step was committed or a record was written, so that no door has to poll
 //! the store. A notification carries no data: the listener reads the store.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
-use crate::lock::lock;
+use parking_lot::Mutex;
 
 /// A function that is called after each change. It must return soon, because the call that made the change waits for it.
 pub type CommitListener = Arc<dyn Fn() + Send + Sync>;
@@ -28,7 +28,7 @@ impl ChangeNotifier {
         }
         // The lock is released before the calls: a listener may drop its subscription.
         let listeners: Vec<CommitListener> =
-            lock(&self.0.all).iter().map(|(_, listener)| Arc::clone(listener)).collect();
+            self.0.all.lock().iter().map(|(_, listener)| Arc::clone(listener)).collect();
         listeners.iter().for_each(|listener| listener());
     }
 
@@ -36,7 +36,7 @@ impl ChangeNotifier {
     #[must_use = "the listener is removed once this is dropped"]
     pub fn subscribe(&self, listener: CommitListener) -> ChangeSubscription {
         let id = self.0.next_id.fetch_add(1, Ordering::Relaxed);
-        let mut listeners = lock(&self.0.all);
+        let mut listeners = self.0.all.lock();
         listeners.push((id, listener));
         self.0.count.store(listeners.len(), Ordering::Release);
         ChangeSubscription { notifier: self.clone(), id }
@@ -51,7 +51,7 @@ pub struct ChangeSubscription {
 
 impl Drop for ChangeSubscription {
     fn drop(&mut self) {
-        let mut listeners = lock(&self.notifier.0.all);
+        let mut listeners = self.notifier.0.all.lock();
         listeners.retain(|(id, _)| *id != self.id);
         self.notifier.0.count.store(listeners.len(), Ordering::Release);
     }

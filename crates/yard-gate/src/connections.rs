@@ -10,9 +10,10 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Condvar, Mutex};
 use serde_json::{Value, json};
 use yard_core::{
     ApprovalId, Call, ChatId, Dial, Effect, EffectKind, Fault, FaultCode, Remedy, Result, RunId,
@@ -27,7 +28,6 @@ use crate::approvals::{
 };
 use crate::attempt::no_person;
 use crate::install_commands::is_install;
-use crate::lock::lock;
 use crate::{Asks, Attempt, ChangeSubscription, Origin, Session, Verdict};
 
 /// How many hosts of one chat a person may be asked about at the same time.
@@ -159,7 +159,7 @@ impl ConnectionPolicy for Connections {
     fn decide_again(&self, target: &Target, at_most: Duration) -> ConnectionVerdict {
         let (place, key) = (target.place(), self.key(target));
         let Some(HostState::Waiting { id, checked_at, changes_seen }) =
-            lock(&self.hosts).get(&key).cloned()
+            self.hosts.lock().get(&key).cloned()
         else {
             return self.judge_or_deny(target, Check::Again);
         };
@@ -213,7 +213,7 @@ impl Connections {
         let reason = match self.attempt().judge(&effect)? {
             Verdict::Allow => return Ok(ConnectionVerdict::Allow),
             Verdict::Deny(reason) => {
-                if !matches!(lock(&self.hosts).get(&place), Some(HostState::Denied)) {
+                if !matches!(self.hosts.lock().get(&place), Some(HostState::Denied)) {
                     self.audit_refusal(&place)?;
                 }
                 self.set_state(&place, HostState::Denied);
@@ -231,13 +231,13 @@ impl Connections {
             true => format!("an install, which a yes lets reach every public host: {reason}"),
             false => reason,
         };
-        let state = lock(&self.hosts).get(&self.key(target)).cloned();
+        let state = self.hosts.lock().get(&self.key(target)).cloned();
         match state {
             Some(HostState::Allowed) => Ok(ConnectionVerdict::Allow),
             Some(HostState::Refused(why)) => Ok(ConnectionVerdict::Deny(why)),
             Some(HostState::Waiting { id, .. }) => {
                 if check == Check::New {
-                    self.count_try(&mut lock(&open.host_tries), id, &reason)?;
+                    self.count_try(&mut open.host_tries.lock(), id, &reason)?;
                 }
                 self.check_request(target, id, &effect, &reason)
             }
@@ -290,7 +290,7 @@ impl Connections {
         let open = self.session.open();
         let (place, key, changes_seen) =
             (target.place(), self.key(target), self.change_count.count());
-        let mut tries = lock(&open.host_tries);
+        let mut tries = open.host_tries.lock();
         if self.use_up_earlier_approval(target)? {
             self.set_state(&key, HostState::Allowed);
             return Ok(ConnectionVerdict::Allow);
@@ -443,12 +443,12 @@ impl Connections {
     }
 
     fn set_state(&self, place: &str, state: HostState) {
-        lock(&self.hosts).insert(place.to_owned(), state);
+        self.hosts.lock().insert(place.to_owned(), state);
     }
 
     /// Begins to count changes, unless this was begun before.
     fn subscribe(&self) {
-        let mut subscription = lock(&self.subscription);
+        let mut subscription = self.subscription.lock();
         if subscription.is_none() {
             let count = Arc::clone(&self.change_count);
             *subscription =
@@ -459,19 +459,19 @@ impl Connections {
 
 impl ChangeCounter {
     fn add(&self) {
-        *lock(&self.count) += 1;
+        *self.count.lock() += 1;
         self.changed.notify_all();
     }
 
     fn count(&self) -> u64 {
-        *lock(&self.count)
+        *self.count.lock()
     }
 
     /// Waits at most `at_most` for a change after the first `before` ones. Whether there was one.
     fn wait_for_change_after(&self, before: u64, at_most: Duration) -> bool {
         let is_unchanged = |count: &mut u64| *count == before;
-        let waited = self.changed.wait_timeout_while(lock(&self.count), at_most, is_unchanged);
-        !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
+        let mut count = self.count.lock();
+        !self.changed.wait_while_for(&mut count, is_unchanged, at_most).timed_out()
     }
 }
 

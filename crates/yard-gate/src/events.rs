@@ -7,7 +7,6 @@ use yard_core::{Call, ReadAccess as _, Result, World};
 use yard_kernel::{ExternalChanges, store_fault};
 use yard_store::{EVENT_PATHS, Event, EventRow};
 
-use crate::lock::lock;
 use crate::session::ANY_TOOL;
 use crate::{ChangeSubscription, CommitListener, OpenWorkspace, Session};
 
@@ -53,7 +52,7 @@ impl Session {
 
 impl OpenWorkspace {
     fn watch(&self, world: Arc<dyn World>) -> Result<()> {
-        let mut watching = lock(&self.watching);
+        let mut watching = self.watching.lock();
         if watching.is_some() {
             return Ok(());
         }

@@ -19,7 +19,6 @@ mod events;
 mod fetch;
 mod install_commands;
 mod leave_plan_mode;
-mod lock;
 mod open;
 mod page;
 mod plan_mode;

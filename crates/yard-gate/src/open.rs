@@ -4,8 +4,9 @@ mod terminals;
 mod waiters;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use yard_core::{ApprovalId, Call, Fault, FaultCode, Result, Timestamp};
 use yard_kernel::{Watch, Workspace, store_fault};
 use yard_store::{ApprovalFilter, ApprovalStatus, WorkspaceRecords};
@@ -14,7 +15,6 @@ pub(crate) use self::terminals::{JudgedStart, OpenTerminal, SETTLING_MILLIS, Ter
 pub use self::terminals::{TerminalInfo, TerminalView};
 pub use self::waiters::Waiter;
 use self::waiters::Waiters;
-use crate::lock::lock;
 use crate::{CallerHints, ChangeNotifier, Rule, Rules, Web};
 
 /// How long the policy is cached. Another process may set it meanwhile.
@@ -100,7 +100,7 @@ impl OpenWorkspace {
     /// The policy. A change by this process holds at once, one by another process within a second.
     pub(crate) fn rules(&self, call: &Call) -> Result<Arc<Rules>> {
         let now = call.world().now();
-        let mut cached = lock(&self.rules);
+        let mut cached = self.rules.lock();
         if let Some((since, rules)) = &*cached {
             let until = Timestamp::from_millis(since.as_millis().saturating_add(VALID_MILLIS));
             // A clock that was set back must not make the cached policy last longer.
@@ -115,7 +115,7 @@ impl OpenWorkspace {
 
     /// Drops the cached policy after a change.
     pub(crate) fn forget_rules(&self) {
-        *lock(&self.rules) = None;
+        *self.rules.lock() = None;
     }
 
     /// The policy as it is now.

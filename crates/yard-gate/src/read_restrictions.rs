@@ -3,14 +3,13 @@
 //! the whole search or command.
 
 use std::collections::BTreeSet;
-use std::sync::Mutex;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use yard_core::hash::ContentHash;
 use yard_core::{Effect, EffectKind, ReadAccess, WsPath};
 use yard_store::{NewTurn, Turn, TurnKind};
 
-use crate::lock::lock;
 use crate::rules::Then;
 use crate::{Origin, Rule, Rules};
 
@@ -133,7 +132,7 @@ struct Paths {
 
 impl TouchedPaths {
     pub(crate) fn note(&self, effect: &Effect) {
-        let mut paths = lock(&self.0);
+        let mut paths = self.0.lock();
         for one in &effect.paths {
             // Command output and transcripts may quote everything that their caller could read.
             let may_quote =
@@ -147,7 +146,7 @@ impl TouchedPaths {
 
     /// Writes the paths into `about`.
     pub(crate) fn describe(&self, about: &mut Value) {
-        let paths = lock(&self.0);
+        let paths = self.0.lock();
         about["wide"] = json!(paths.is_wide);
         about["paths"] = match paths.named.len() > NAMED_PATHS {
             true => Value::Null,

@@ -8,10 +8,11 @@
 mod follower;
 mod rejudge;
 
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use parking_lot::{Condvar, Mutex};
 use serde_json::json;
 use yard_core::op::Land;
 use yard_core::{Call, ChatId, Fault, FaultCode, Result, RunId, Timestamp};
@@ -22,7 +23,6 @@ use yard_store::{Mode, TerminalState};
 use self::follower::Follower;
 use crate::attempt::Admission;
 use crate::commands::effect_of_start;
-use crate::lock::lock;
 use crate::open::{JudgedStart, OpenTerminal, SETTLING_MILLIS, TerminalTable};
 use crate::{Actor, Attempt, Completion, Session, TerminalInfo, TerminalView, Verdict};
 
@@ -75,7 +75,7 @@ impl Attempt<'_> {
         workspace.write_mode()?;
         if let Some(chat) = session.current_chat()? {
             let max = workspace.terminal_limits().at_once;
-            lock(&self.open().terminals).check_free(chat.id, name, max)?;
+            self.open().terminals.lock().check_free(chat.id, name, max)?;
         }
         let effect = effect_of_start(command, write_mode);
         let call = self.restricted_call()?;
@@ -97,12 +97,12 @@ impl Attempt<'_> {
         }
         {
             let max = open.workspace.terminal_limits().at_once;
-            let mut running = lock(&open.terminals);
+            let mut running = open.terminals.lock();
             running.check_free(new.chat, new.name, max)?;
             running.reserved.push((new.chat, new.name.to_owned()));
         }
         let started = self.start_terminal(new);
-        let mut running = lock(&open.terminals);
+        let mut running = open.terminals.lock();
         running.reserved.retain(|(chat, name)| (*chat, name.as_str()) != (new.chat, new.name));
         let one = started?;
         if let Err(fault) = self.check_still_allowed(&running, new) {
@@ -276,7 +276,7 @@ impl Terminals<'_> {
         let open = self.session.open();
         let listed = self.list_all()?.into_iter().find(|listed| listed.run == run);
         let listed = listed.ok_or_else(|| no_terminal(run))?;
-        let running = lock(&open.terminals);
+        let running = open.terminals.lock();
         let here = running.all.iter().find(|one| one.terminal.run() == run).cloned();
         drop(running);
         Ok((listed, here.map(|one| one.terminal.screen())))
@@ -287,7 +287,11 @@ impl Terminals<'_> {
         self.session.check_record_write(call, "stop terminal")?;
         let actor = self.session.actor();
         let may_end = |one: &&Arc<OpenTerminal>| actor.is_person() || one.actor == actor;
-        let terminal = lock(&self.session.open().terminals)
+        let terminal = self
+            .session
+            .open()
+            .terminals
+            .lock()
             .all
             .iter()
             .filter(may_end)
@@ -303,7 +307,11 @@ impl Terminals<'_> {
         let (chat, actor) =
             (self.session.current_chat()?.map(|chat| chat.id), self.session.actor());
         let is_own = |one: &&Arc<OpenTerminal>| one.actor == actor || actor.is_person();
-        let terminal = lock(&self.session.open().terminals)
+        let terminal = self
+            .session
+            .open()
+            .terminals
+            .lock()
             .all
             .iter()
             .filter(is_own)

@@ -1,7 +1,8 @@
 //! Two small caches of contents in memory. A missing entry only costs time: it is read or computed again.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use yard_core::{ContentHash, FastMap};
 
 /// Larger contents are not cached.
@@ -27,13 +28,13 @@ impl WrittenContents {
     }
 
     fn holds(&self, hash: &ContentHash, bytes: &[u8]) -> bool {
-        let contents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let contents = self.0.lock();
         contents.by_hash.get(hash).is_some_and(|known| known == bytes)
     }
 
     /// Adds a content that was just written.
     pub(crate) fn insert(&self, hash: ContentHash, bytes: Vec<u8>) {
-        let mut contents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut contents = self.0.lock();
         if bytes.len() > LARGEST || contents.by_hash.contains_key(&hash) {
             return;
         }
@@ -53,18 +54,18 @@ pub(crate) struct RangeReadCache(Mutex<Option<(ContentHash, Arc<Vec<u8>>)>>);
 impl RangeReadCache {
     /// The content, if it is the cached one.
     pub(crate) fn get(&self, hash: &ContentHash) -> Option<Arc<Vec<u8>>> {
-        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = self.0.lock();
         held.as_ref().filter(|(known, _)| known == hash).map(|(_, bytes)| Arc::clone(bytes))
     }
 
     /// Caches a content for the next range.
     pub(crate) fn insert(&self, hash: ContentHash, bytes: Arc<Vec<u8>>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((hash, bytes));
+        *self.0.lock() = Some((hash, bytes));
     }
 
     /// Drops the cached content.
     pub(crate) fn clear(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.0.lock() = None;
     }
 }
 
@@ -89,9 +90,9 @@ mod tests {
         for number in 0..200u32 {
             let bytes = vec![number as u8; LARGEST];
             cache.insert(ContentHash::of(&bytes), bytes);
-            assert!(cache.0.lock().unwrap().bytes <= MOST_BYTES);
+            assert!(cache.0.lock().bytes <= MOST_BYTES);
         }
         cache.insert(ContentHash::of(b"x"), vec![0; LARGEST + 1]);
-        assert!(!cache.0.lock().unwrap().by_hash.contains_key(&ContentHash::of(b"x")));
+        assert!(!cache.0.lock().by_hash.contains_key(&ContentHash::of(b"x")));
     }
 }

@@ -5,10 +5,11 @@
 //! machine. Flushing early only keeps recovery short. If a flush fails, the next one tries again.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use parking_lot::{Condvar, Mutex};
 use yard_core::{Result, WsPath};
 use yard_disk::Disk;
 use yard_store::{Mark, Seq, Store};
@@ -50,7 +51,7 @@ impl Flusher {
 
     /// Requests a flush of everything up to this mark, which must be on disk.
     pub(crate) fn flush_soon(&self, mark: Mark) {
-        let mut state = self.shared.state();
+        let mut state = self.shared.state.lock();
         state.wanted = mark;
         if state.is_running || mark.seq <= state.flushed {
             return;
@@ -62,21 +63,21 @@ impl Flusher {
         state.is_running = spawned.is_ok();
         drop(state);
         // The previous thread has ended, or is about to.
-        std::mem::replace(&mut *lock(&self.thread), spawned.ok()).map(JoinHandle::join);
+        std::mem::replace(&mut *self.thread.lock(), spawned.ok()).map(JoinHandle::join);
     }
 
     /// Notes that everything up to this step was flushed elsewhere.
     pub(crate) fn note_flushed(&self, seq: Seq) {
-        let mut state = self.shared.state();
+        let mut state = self.shared.state.lock();
         state.flushed = state.flushed.max(seq);
     }
 }
 
 impl Drop for Flusher {
     fn drop(&mut self) {
-        self.shared.state().is_closing = true;
+        self.shared.state.lock().is_closing = true;
         self.shared.changed.notify_all();
-        if let Some(thread) = lock(&self.thread).take() {
+        if let Some(thread) = self.thread.lock().take() {
             let _ = thread.join();
         }
         self.shared.flush();
@@ -84,18 +85,12 @@ impl Drop for Flusher {
 }
 
 impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
-    }
-
     fn run(&self) {
         loop {
-            let state = self.state();
-            let open = |state: &mut State| !state.is_closing;
-            let waited = self.changed.wait_timeout_while(state, DELAY, open);
-            drop(waited);
+            let is_open = |state: &mut State| !state.is_closing;
+            self.changed.wait_while_for(&mut self.state.lock(), is_open, DELAY);
             let flushed = self.flush();
-            let mut state = self.state();
+            let mut state = self.state.lock();
             // After a failure the next step, or the end, tries again.
             if state.is_closing || !flushed || state.wanted.seq <= state.flushed {
                 state.is_running = false;
@@ -107,7 +102,7 @@ impl Shared {
     /// Flushes everything that was requested so far, and returns whether that worked.
     fn flush(&self) -> bool {
         let wanted = {
-            let state = self.state();
+            let state = self.state.lock();
             if state.wanted.seq <= state.flushed {
                 return true;
             }
@@ -115,7 +110,7 @@ impl Shared {
         };
         let flushed = flush_to(&self.disk, self.store.as_ref(), wanted).is_ok();
         if flushed {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             state.flushed = state.flushed.max(wanted.seq);
         }
         flushed
@@ -193,8 +188,4 @@ impl Touched {
         }
         Ok(true)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

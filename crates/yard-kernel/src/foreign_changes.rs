@@ -1,8 +1,8 @@
 //! Caches the newest change of each file that was made outside of a chat. Nothing here reads the store.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use yard_core::FileId;
 use yard_store::{OthersChange, Seq};
 
@@ -21,11 +21,11 @@ pub(crate) struct ForeignChangeCache(Mutex<HashMap<Key, LastForeignChange>>);
 
 impl ForeignChangeCache {
     pub(crate) fn get(&self, key: &Key) -> Option<LastForeignChange> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(key).copied()
+        self.0.lock().get(key).copied()
     }
 
     pub(crate) fn insert(&self, key: Key, last: LastForeignChange) {
-        let mut cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cache = self.0.lock();
         if cache.len() >= MOST_CACHED {
             cache.clear();
         }

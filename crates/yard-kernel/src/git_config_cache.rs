@@ -1,8 +1,9 @@
 //! Caches which files the configurations of repositories refer to. Nothing here reads a configuration.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use yard_core::{Signature, WsPath};
 
 /// Most repositories in the cache.
@@ -30,7 +31,7 @@ impl GitConfigCache {
         &self,
         repository: &WsPath,
     ) -> Option<(ConfigSignatures, Arc<ConfigTargets>)> {
-        let cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let cache = self.0.lock();
         cache.get(repository).cloned()
     }
 
@@ -40,7 +41,7 @@ impl GitConfigCache {
         seen: ConfigSignatures,
         targets: Arc<ConfigTargets>,
     ) {
-        let mut cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cache = self.0.lock();
         if cache.len() >= MOST_CACHED {
             cache.clear();
         }

@@ -2,10 +2,11 @@
 //! threads, the leader, commits (`commit.rs`); the other threads wait here.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::{Condvar, Mutex};
 use yard_core::{Call, ContentHash, Fault, FaultCode, Result};
 use yard_disk::Displaced;
 
@@ -73,19 +74,19 @@ pub(crate) enum Signal {
 
 impl Waiter {
     pub(crate) fn send(&self, signal: Signal) {
-        *lock(&self.signal) = Some(signal);
+        *self.signal.lock() = Some(signal);
         self.changed.notify_one();
     }
 
     /// The signal, if one arrives within `time`.
     fn receive(&self, time: Duration) -> Option<Signal> {
-        let signal = lock(&self.signal);
-        let waited = self.changed.wait_timeout_while(signal, time, |signal| signal.is_none());
-        waited.unwrap_or_else(PoisonError::into_inner).0.take()
+        let mut signal = self.signal.lock();
+        self.changed.wait_while_for(&mut signal, |signal| signal.is_none(), time);
+        signal.take()
     }
 
     pub(crate) fn take(&self) -> Option<Signal> {
-        lock(&self.signal).take()
+        self.signal.lock().take()
     }
 }
 
@@ -105,7 +106,9 @@ impl Drop for LeaderGuard<'_> {
         }
         self.journal.withdraw(self.own);
         for waiter in &self.batch {
-            lock(&waiter.signal)
+            waiter
+                .signal
+                .lock()
                 .get_or_insert_with(|| Signal::Finished(Err(leader_failed()), Vec::new()));
             waiter.changed.notify_one();
         }
@@ -143,7 +146,7 @@ impl Journal {
     /// Takes a draft out of the queue, and returns whether it was still there. If its thread was to lead, the next
     /// thread leads instead.
     pub(crate) fn withdraw(&self, waiter: &Arc<Waiter>) -> bool {
-        let mut queue = lock(&self.queue);
+        let mut queue = self.queue.lock();
         let at = queue.waiting.iter().position(|request| Arc::ptr_eq(&request.waiter, waiter));
         let request = at.and_then(|at| queue.waiting.remove(at));
         if request.is_some() && waiter.take().is_some() {
@@ -156,7 +159,7 @@ impl Journal {
 
     /// Adds a draft, and returns whether the caller has to lead.
     pub(crate) fn enqueue(&self, request: Request) -> bool {
-        let mut queue = lock(&self.queue);
+        let mut queue = self.queue.lock();
         queue.waiting.push_back(request);
         if queue.has_leader {
             if queue.waiting.len() >= self.active.load(Ordering::Relaxed) {
@@ -170,21 +173,21 @@ impl Journal {
 
     /// Waits a moment for drafts that are still being planned, so that one flush serves all of them.
     pub(crate) fn wait_for_planners(&self) {
-        let queue = lock(&self.queue);
+        let mut queue = self.queue.lock();
         let expected = self.active.load(Ordering::Relaxed).min(LARGEST_BATCH);
         if queue.waiting.len() < expected {
-            drop(self.arrival.wait_timeout(queue, GATHERING));
+            self.arrival.wait_for(&mut queue, GATHERING);
         }
     }
 
     pub(crate) fn next_batch(&self) -> Vec<Request> {
-        let mut queue = lock(&self.queue);
+        let mut queue = self.queue.lock();
         let size = queue.waiting.len().min(LARGEST_BATCH);
         queue.waiting.drain(..size).collect()
     }
 
     pub(crate) fn hand_over(&self) {
-        lock(&self.queue).hand_over();
+        self.queue.lock().hand_over();
     }
 }
 
@@ -196,8 +199,4 @@ impl Queue {
             None => self.has_leader = false,
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,8 +3,9 @@
 //! process.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use yard_core::{ContentHash, FileId};
 use yard_store::{SeenContent, Signature, Store};
 
@@ -29,7 +30,7 @@ impl Signatures {
 
     /// Remembers the signature under which a content was read.
     pub(crate) fn remember(&self, seen: SeenContent) {
-        let mut all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.seen.lock();
         all.insert(seen.file, seen);
         if all.len() < REMEMBERED {
             return;
@@ -44,7 +45,7 @@ impl Signatures {
     /// Notes the signature under which a content was just recorded. It is never stored, so that another process notices a
     /// file that changed again within the same tick of the clock.
     pub(crate) fn note_recorded(&self, file: FileId, content: ContentHash, signature: Signature) {
-        let mut all = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.recorded.lock();
         if all.len() >= RECORDED {
             all.clear();
         }
@@ -58,7 +59,7 @@ impl Signatures {
         content: ContentHash,
         signature: Signature,
     ) -> bool {
-        let all = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.recorded.lock();
         all.get(&file) == Some(&(content, signature))
     }
 
@@ -69,14 +70,14 @@ impl Signatures {
         content: ContentHash,
         signature: Signature,
     ) -> bool {
-        let all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.seen.lock();
         all.get(&file).is_some_and(|seen| (seen.content, seen.signature) == (content, signature))
     }
 }
 
 impl Drop for Signatures {
     fn drop(&mut self) {
-        let seen = std::mem::take(self.seen.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let seen = std::mem::take(self.seen.get_mut());
         if !seen.is_empty() {
             let _ = self.store.remember(&seen.into_values().collect::<Vec<_>>());
         }

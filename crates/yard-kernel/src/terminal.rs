@@ -8,11 +8,12 @@ mod ports;
 mod screen;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use yard_core::{Call, ChatId, Fault, FaultCode, Result, RunId, Timestamp, WsPath};
 use yard_disk::{Caches, CapturedOutput, Excerpt, OutputFile, OutputWriter, RunFolder};
 use yard_net::{HostTraffic, Proxy};
@@ -308,22 +309,22 @@ impl Terminal {
 
     /// How many bytes were printed and typed so far.
     pub fn activity(&self) -> u64 {
-        self.state().activity
+        self.state.lock().activity
     }
 
     /// How its program ended, if it has.
     pub fn end(&self) -> Option<CommandEnd> {
-        self.state().end.as_ref().and_then(|end| end.as_ref().ok().copied())
+        self.state.lock().end.as_ref().and_then(|end| end.as_ref().ok().copied())
     }
 
     /// Whether its program runs.
     pub fn is_running(&self) -> bool {
-        self.state().end.is_none()
+        self.state.lock().end.is_none()
     }
 
     /// The screen as it is now.
     pub fn screen(&self) -> Screen {
-        self.state().screen.screen()
+        self.state.lock().screen.screen()
     }
 
     /// Sends its program SIGTERM, and later SIGKILL. Returns at once.
@@ -334,21 +335,21 @@ impl Terminal {
     /// Waits until its program ends or [`Terminal::wake`] is called, at most for `time`. Returns whether it was woken.
     pub fn wait_for_wake(&self, time: Duration) -> bool {
         let goes_on = |state: &mut State| state.end.is_none() && !state.is_woken;
-        let waited = self.changed.wait_timeout_while(self.state(), time, goes_on);
-        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
+        self.changed.wait_while_for(&mut state, goes_on, time);
         std::mem::take(&mut state.is_woken)
     }
 
     /// Wakes the thread in [`Terminal::wait_for_wake`].
     pub fn wake(&self) {
-        self.state().is_woken = true;
+        self.state.lock().is_woken = true;
         self.changed.notify_all();
     }
 
     /// Changes the size of its screen.
     pub fn resize(&self, size: Size) -> Result<()> {
         // The lock keeps output for the new size from being drawn on a screen of the old one.
-        let mut state = self.state();
+        let mut state = self.state.lock();
         self.pty.resize(size).map_err(|error| broken(&error))?;
         state.screen.resize(size);
         Ok(())
@@ -372,7 +373,7 @@ impl Terminal {
             call.check()?;
             let count = self.pty.types(rest).map_err(|error| broken(&error))?;
             if count > 0 {
-                self.state().add_input(&rest[..count]);
+                self.state.lock().add_input(&rest[..count]);
                 rest = &rest[count..];
                 patience = Deadline::of(INPUT_TIMEOUT);
             } else if patience.left().is_zero() || !self.is_running() {
@@ -387,7 +388,7 @@ impl Terminal {
     /// A fault if a line is longer than the terminal's line buffer. Whether the program reads whole lines is only
     /// known once it has read what was typed before.
     fn check_fits(&self, line: &str, typed: usize, call: &Call) -> Result<()> {
-        let length = self.state().line_bytes + line.len();
+        let length = self.state.lock().line_bytes + line.len();
         if length <= LONGEST_LINE {
             return Ok(());
         }
@@ -397,8 +398,7 @@ impl Terminal {
         while self.is_running() && !waits() && !patience.left().is_zero() {
             call.check()?;
             let has_not_ended = |state: &mut State| state.end.is_none();
-            let waited = self.changed.wait_timeout_while(self.state(), LONGEST_LOOK, has_not_ended);
-            drop(waited);
+            self.changed.wait_while_for(&mut self.state.lock(), has_not_ended, LONGEST_LOOK);
         }
         if !self.pty.takes_lines() {
             return Ok(());
@@ -423,16 +423,15 @@ impl Terminal {
             let left = patience.left();
             if port_check.left().is_zero() {
                 if !self.ports.unreported().is_empty() {
-                    return self.update(self.state(), UpdateReason::Listening);
+                    return self.update(self.state.lock(), UpdateReason::Listening);
                 }
                 port_check = Deadline::of(QUIET);
             }
-            let state = self.state();
+            let mut state = self.state.lock();
             if state.end.is_some() {
                 return self.update(state, UpdateReason::Ended);
             }
-            let waited = self.changed.wait_timeout(state, pause.min(left));
-            let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            self.changed.wait_for(&mut state, pause.min(left));
             if state.end.is_some() {
                 continue;
             }
@@ -482,10 +481,6 @@ impl Terminal {
         let screen = state.screen.take_if_drawn();
         let ports = self.ports.report();
         Ok(TerminalUpdate { output, screen, reason, end, echoes: self.pty.echoes(), ports })
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn start_threads(
@@ -548,12 +543,12 @@ impl Terminal {
     }
 
     fn set_end(&self, end: std::result::Result<CommandEnd, String>) {
-        self.state().end.get_or_insert(end);
+        self.state.lock().end.get_or_insert(end);
         self.changed.notify_all();
     }
 
     fn read_output(&self, buffer: &mut [u8]) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if let Ok(count) = self.pty.hear(buffer) {
             state.add_output(&buffer[..count]);
         }

@@ -6,8 +6,9 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use yard_core::hash::ContentHasher;
 use yard_core::{Call, ContentHash, Fault, FaultCode, Result, UploadId, WsPath};
 use yard_disk::{Disk, Incoming, Stage, Staged, read_all};
@@ -17,10 +18,6 @@ use yard_disk::{Disk, Incoming, Stage, Staged, read_all};
 pub(crate) struct Uploads(Mutex<HashMap<UploadId, Arc<ReceivedFile>>>);
 
 impl Uploads {
-    fn all(&self) -> MutexGuard<'_, HashMap<UploadId, Arc<ReceivedFile>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Begins an upload.
     pub(crate) fn begin(
         self: &Arc<Self>,
@@ -39,7 +36,7 @@ impl Uploads {
 
     /// The upload of an id.
     pub(crate) fn find(&self, id: UploadId) -> Result<Arc<ReceivedFile>> {
-        self.all().get(&id).cloned().ok_or_else(|| {
+        self.0.lock().get(&id).cloned().ok_or_else(|| {
             let message = format!("there is no upload {id}; send its bytes again");
             Fault::new(FaultCode::NotFound, message)
         })
@@ -82,7 +79,7 @@ impl Upload {
     pub fn finish(self) -> Result<Uploaded> {
         let Self { id, incoming, hasher, size, uploads } = self;
         let (hash, staged) = (hasher.finish(), incoming.finish()?);
-        uploads.all().insert(id, Arc::new(ReceivedFile { hash, size, staged }));
+        uploads.0.lock().insert(id, Arc::new(ReceivedFile { hash, size, staged }));
         Ok(Uploaded { id, hash, size, uploads })
     }
 }
@@ -120,7 +117,7 @@ impl Uploaded {
 
 impl Drop for Uploaded {
     fn drop(&mut self) {
-        self.uploads.all().remove(&self.id);
+        self.uploads.0.lock().remove(&self.id);
     }
 }
 

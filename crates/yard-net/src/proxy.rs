@@ -19,11 +19,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, Shutdown, SocketAddrV4, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use parking_lot::{Condvar, Mutex};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use yard_core::{Call, Fault, Remedy};
 
@@ -200,7 +201,7 @@ impl Proxy {
 
     /// What the command did with each host so far.
     pub fn traffic(&self) -> Vec<HostTraffic> {
-        let hosts = lock(&self.hosts);
+        let hosts = self.hosts.lock();
         let traffic = hosts.iter().map(|(place, host)| HostTraffic {
             place: place.clone(),
             tries: host.tries,
@@ -215,20 +216,21 @@ impl Proxy {
     pub fn end(&self) -> Vec<HostTraffic> {
         self.is_over.store(true, Ordering::SeqCst);
         self.call.cancel_flag().store(true, Ordering::SeqCst);
-        let connections = lock(&self.connections);
+        let mut connections = self.connections.lock();
         for socket in connections.open.values().flatten() {
             // The socket may be closed already.
             let _ = socket.shutdown(Shutdown::Both);
         }
         let is_any_open = |connections: &mut Connections| !connections.open.is_empty();
-        drop(self.ended.wait_timeout_while(connections, END_TIMEOUT, is_any_open));
-        drop(lock(&self.reach).take());
+        self.ended.wait_while_for(&mut connections, is_any_open, END_TIMEOUT);
+        drop(connections);
+        drop(self.reach.lock().take());
         self.traffic()
     }
 
     /// The destinations of the box's ports; none for a command that reaches no host.
     pub(super) fn destinations(&self) -> Vec<Destination> {
-        let reach = lock(&self.reach);
+        let reach = self.reach.lock();
         let Some(reach) = reach.as_ref() else { return Vec::new() };
         let own = [Destination::Requested, Destination::HttpHost, Destination::TlsHost];
         own.into_iter().chain(reach.forwards.iter().cloned().map(Destination::Forward)).collect()
@@ -236,7 +238,7 @@ impl Proxy {
 
     /// Whether another connection that leaves the machine can be served.
     pub(super) fn has_room(&self) -> bool {
-        let connections = lock(&self.connections);
+        let connections = self.connections.lock();
         connections.open.len() - connections.local < MAX_CONNECTIONS
             && ALL_CONNECTIONS.load(Ordering::Relaxed) < MAX_OF_ALL
     }
@@ -244,7 +246,7 @@ impl Proxy {
     /// Whether another connection to another box can be relayed. These do not count as connections that leave the
     /// machine.
     pub fn has_room_for_local(&self) -> bool {
-        lock(&self.connections).local < MAX_LOCAL
+        self.connections.lock().local < MAX_LOCAL
     }
 
     /// Serves one connection on a thread of its own.
@@ -270,10 +272,6 @@ impl Proxy {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Where the bytes to a host and from it are counted.
 type Counts = (Arc<AtomicU64>, Arc<AtomicU64>);
 
@@ -297,7 +295,7 @@ struct ClientConnection {
 impl Drop for ClientConnection {
     fn drop(&mut self) {
         // The other side sees the end of the connection even while another thread holds a copy of the socket.
-        let mut connections = lock(&self.proxy.connections);
+        let mut connections = self.proxy.connections.lock();
         let sockets = connections.open.remove(&self.number);
         connections.local -= usize::from(self.is_local);
         drop(connections);
@@ -314,7 +312,7 @@ impl Drop for ClientConnection {
 impl ClientConnection {
     fn open(proxy: &Arc<Proxy>, client: TcpStream, is_local: bool) -> Self {
         let client = Arc::new(client);
-        let mut connections = lock(&proxy.connections);
+        let mut connections = proxy.connections.lock();
         let number = connections.next;
         connections.next += 1;
         connections.open.insert(number, vec![Arc::clone(&client)]);
@@ -413,7 +411,7 @@ impl ClientConnection {
         let Some(counts) = self.proxy.count_try(&place) else {
             return Ok(DialOutcome::Refused(format!("{place}: {}", too_many_hosts())));
         };
-        let Some(reach) = lock(&self.proxy.reach).clone() else {
+        let Some(reach) = self.proxy.reach.lock().clone() else {
             return Err(io::ErrorKind::ConnectionAborted.into());
         };
         if let Err(why) = self.wait_for_policy(&reach, target, &place)? {
@@ -455,7 +453,7 @@ impl ClientConnection {
 
     /// Registers a socket, so that the end of the command shuts it down.
     fn register(&self, host: &Arc<TcpStream>) -> io::Result<()> {
-        let mut connections = lock(&self.proxy.connections);
+        let mut connections = self.proxy.connections.lock();
         if let Some(sockets) = connections.open.get_mut(&self.number) {
             sockets.push(Arc::clone(host));
         }
@@ -566,7 +564,7 @@ impl Proxy {
 
     /// Counts a try, and returns the counters of its bytes; `None` if the command has asked for too many hosts.
     fn count_try(&self, place: &str) -> Option<Counts> {
-        let mut hosts = lock(&self.hosts);
+        let mut hosts = self.hosts.lock();
         if hosts.len() >= MAX_HOSTS && !hosts.contains_key(place) {
             return None;
         }
@@ -582,7 +580,7 @@ impl Proxy {
     }
 
     fn set_access(&self, place: &str, access: Access) {
-        if let Some(host) = lock(&self.hosts).get_mut(place) {
+        if let Some(host) = self.hosts.lock().get_mut(place) {
             host.access = access;
         }
     }
@@ -590,7 +588,7 @@ impl Proxy {
     /// How long a connection to a host may be held.
     fn hold_time(&self, place: &str, most: Duration) -> Duration {
         let now = self.call.world().elapsed();
-        let mut hosts = lock(&self.hosts);
+        let mut hosts = self.hosts.lock();
         let since = hosts.get_mut(place).map(|host| *host.held_since.get_or_insert(now));
         let so_far = now.saturating_sub(since.unwrap_or(now));
         most.min(MAX_HOLD_TIME.saturating_sub(so_far))

@@ -8,9 +8,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, TcpListener
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -124,7 +125,7 @@ impl BoxNetwork {
 
     /// A new socket in the box's network.
     fn socket(&self, family: u8) -> io::Result<OwnedFd> {
-        let mut requests = self.0.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut requests = self.0.requests.lock();
         match requests.socket.upgrade() {
             Some(socket) if !requests.is_broken => socket.as_ref().write_all(&[family])?,
             _ => return Err(io::ErrorKind::NotConnected.into()),

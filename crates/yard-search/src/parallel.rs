@@ -4,11 +4,12 @@
 use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::panic::resume_unwind;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
+use parking_lot::Mutex;
 use yard_core::{Call, Result};
 
 /// Most batches in progress at a time.
@@ -141,7 +142,7 @@ fn run_worker<T, R>(
     stopped: &AtomicBool,
 ) {
     loop {
-        let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let next = queue.lock().recv();
         let Ok((batch, results)) = next else { return };
         let wanted = batch.into_iter().take_while(|_| !stopped.load(Ordering::Relaxed));
         // Sending fails if no more results are consumed.

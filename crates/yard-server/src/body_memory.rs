@@ -1,8 +1,9 @@
 //! The memory that large request bodies share. A request reserves its part before its body is read, and holds it until
 //! it is answered or waits for a person.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// KiB that all large bodies together may take.
@@ -36,7 +37,7 @@ pub(crate) struct BodyMemory(Arc<Mutex<Option<OwnedSemaphorePermit>>>);
 impl BodyMemory {
     /// Gives the memory back before the request is answered.
     pub(crate) fn release(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.0.lock() = None;
     }
 }
 

@@ -6,9 +6,10 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use yard_core::op::{self, Operation};
 use yard_core::{Call, ContentHash, Result, World, WsPath};
 use yard_disk::{DiskCall, Probe};
@@ -55,7 +56,7 @@ impl FailureTrigger {
 
     /// The `nth` call from now (counted from 0) fails.
     pub fn arm(&self, nth: u64, reach: FailingCalls) {
-        let mut plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut plan = self.plan.lock();
         self.calls.store(0, Ordering::SeqCst);
         self.failed.store(0, Ordering::SeqCst);
         *plan = Some((nth, reach));
@@ -63,13 +64,13 @@ impl FailureTrigger {
 
     /// Disarms it. Returns how many calls failed.
     pub fn disarm(&self) -> u64 {
-        *self.plan.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.plan.lock() = None;
         self.failed.load(Ordering::SeqCst)
     }
 
     /// Counts a call. Whether it has to fail.
     pub fn call(&self) -> bool {
-        let plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
+        let plan = self.plan.lock();
         let Some((nth, reach)) = *plan else { return false };
         let now = self.calls.fetch_add(1, Ordering::SeqCst);
         let fails = match reach {
@@ -110,7 +111,7 @@ impl FailingProbe {
 
     /// The first call that failed since it was armed.
     pub fn last(&self) -> Option<DiskCall> {
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.last.lock()
     }
 }
 
@@ -119,7 +120,7 @@ impl Probe for FailingProbe {
         if !self.trigger.call() {
             return Ok(());
         }
-        self.last.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(call);
+        self.last.lock().get_or_insert(call);
         match self.failure {
             InjectedFailure::Errno(errno) => Err(io::Error::from_raw_os_error(errno)),
             InjectedFailure::Abort => std::process::abort(),

@@ -2,8 +2,9 @@
 //! keeps nothing, and is what the real ones are compared with.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use yard_core::{
     Author, ChatScope, ContentHash, FileId, FileState, Name, StepId, VersionId, WsPath,
 };
@@ -53,7 +54,7 @@ impl ModelStore {
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

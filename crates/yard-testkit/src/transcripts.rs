@@ -1,8 +1,8 @@
 //! Files that are not on disk, held in memory: what chats will be to the kernel.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Mutex, MutexGuard};
 use yard_core::{Call, FileId, Name, Result, Timestamp};
 use yard_kernel::{VirtualFile, VirtualFiles};
 
@@ -37,7 +37,7 @@ impl Transcripts {
     }
 
     fn all(&self) -> MutexGuard<'_, BTreeMap<Name, (FileId, String)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

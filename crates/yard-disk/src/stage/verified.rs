@@ -1,7 +1,5 @@
 //! Remembers which kept files were verified, so that a large one is not hashed again while its signature is the same.
 
-use std::sync::PoisonError;
-
 use yard_store::Signature;
 
 use super::Stage;
@@ -13,14 +11,14 @@ const MAX_VERIFIED: usize = 1_024;
 impl Stage {
     /// Whether a kept file was verified, and has the same signature since.
     pub fn was_whole(&self, name: &str) -> bool {
-        let verified = self.verified.lock().unwrap_or_else(PoisonError::into_inner);
+        let verified = self.verified.lock();
         verified.get(name).is_some_and(|seen| self.kept_signature(name) == Some(*seen))
     }
 
     /// Remembers that a kept file was verified.
     pub fn is_now_whole(&self, name: &str) {
         let Some(signature) = self.kept_signature(name) else { return };
-        let mut verified = self.verified.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut verified = self.verified.lock();
         if verified.len() >= MAX_VERIFIED {
             verified.clear();
         }

@@ -9,13 +9,12 @@
 use std::borrow::Borrow;
 use std::hash::Hash;
 use std::ops::Deref;
-use std::sync::{Mutex, MutexGuard};
 
+use parking_lot::Mutex;
 use yard_core::{FastMap, Role, Timestamp, UserId, WorkspaceId};
 use yard_store::Registry;
 
 use super::identity::Identity;
-use crate::lock::lock;
 
 /// How long a cached answer is valid.
 const VALID_MILLIS: i64 = 1_000;
@@ -58,17 +57,17 @@ impl RegistryLookup {
 impl CallerCache {
     /// The identity of the caller with this token or key, if it is cached.
     pub(super) fn identity(&self, token: &str, now: Timestamp) -> Option<Identity> {
-        valid_answer(&self.entries().identities, token, now)
+        valid_answer(&self.0.lock().identities, token, now)
     }
 
     /// The role of a person in a workspace, if it is cached.
     pub(super) fn role(&self, member: (WorkspaceId, UserId), now: Timestamp) -> Option<Role> {
-        valid_answer(&self.entries().roles, &member, now)
+        valid_answer(&self.0.lock().roles, &member, now)
     }
 
     /// Begins a lookup; called before the registry is queried.
     pub(super) fn begin_lookup(&self, now: Timestamp) -> RegistryLookup {
-        RegistryLookup { generation: self.entries().generation, now }
+        RegistryLookup { generation: self.0.lock().generation, now }
     }
 
     /// Caches the identity of the caller with a key, or with a token that ends at `end`.
@@ -79,7 +78,7 @@ impl CallerCache {
         identity: &Identity,
         end: Option<Timestamp>,
     ) {
-        let mut entries = self.entries();
+        let mut entries = self.0.lock();
         if entries.generation == lookup.generation {
             insert(&mut entries.identities, token.into(), lookup.cached(identity.clone(), end));
         }
@@ -92,20 +91,16 @@ impl CallerCache {
         member: (WorkspaceId, UserId),
         role: Role,
     ) {
-        let mut entries = self.entries();
+        let mut entries = self.0.lock();
         if entries.generation == lookup.generation {
             insert(&mut entries.roles, member, lookup.cached(role, None));
         }
     }
 
     fn clear(&self) {
-        let mut entries = self.entries();
+        let mut entries = self.0.lock();
         let generation = entries.generation.wrapping_add(1);
         *entries = Entries { generation, ..Entries::default() };
-    }
-
-    fn entries(&self) -> MutexGuard<'_, Entries> {
-        lock(&self.0)
     }
 }
 
@@ -193,6 +188,6 @@ mod tests {
             let person = UserId::from_bytes(number.to_be_bytes());
             cache.store_role(cache.begin_lookup(at(0)), (member().0, person), Role::Viewer);
         }
-        assert!(cache.entries().roles.len() <= MAX_ENTRIES);
+        assert!(cache.0.lock().roles.len() <= MAX_ENTRIES);
     }
 }

@@ -1,11 +1,9 @@
 //! A limit on attempts within one minute, by name. The counts are in memory and bounded, and expire by themselves.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::Mutex;
 
+use parking_lot::Mutex;
 use yard_core::Timestamp;
-
-use crate::lock::lock;
 
 const WINDOW_MILLIS: i64 = 60_000;
 /// With more names than this, the names without an attempt in the last minute are removed.
@@ -27,7 +25,7 @@ impl RateLimit {
     /// Counts an attempt of `name` before it is made, so that concurrent attempts count as well. An attempt above the
     /// limit is not counted; the error is the number of seconds to wait.
     pub(super) fn take(&self, name: &str, now: Timestamp) -> Result<(), u32> {
-        let mut recent = lock(&self.recent);
+        let mut recent = self.recent.lock();
         if recent.len() >= MAX_NAMES {
             recent.retain(|_, times| {
                 remove_expired(times, now);
@@ -50,7 +48,7 @@ impl RateLimit {
 
     /// Takes back the attempt that was counted at `then`.
     pub(super) fn give_back(&self, name: &str, then: Timestamp) {
-        let mut recent = lock(&self.recent);
+        let mut recent = self.recent.lock();
         let Some(times) = recent.get_mut(name) else { return };
         if let Some(at) = times.iter().position(|time| *time == then.as_millis()) {
             times.remove(at);

@@ -1,8 +1,9 @@
 //! A server's registry and its open workspaces. A workspace is opened when the first caller enters it. When many are
 //! open, the ones that no call uses are closed.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use yard_core::{ContentHash, FastMap, Result, Timestamp, WorkspaceId, World};
 use yard_store::registry::{KeyRow, WorkspaceRow};
 use yard_store::{AuditEntry, Registry};
@@ -12,7 +13,6 @@ use super::identity::{Entered, Identity};
 use super::rate_limit::RateLimit;
 use super::refusal::Refusal;
 use super::token::{SHORTEST_SECRET, Tokens};
-use crate::lock::lock;
 use crate::{Actor, OpenWorkspace, Session};
 
 /// Wrong passwords within a minute, for one account from one address.
@@ -213,7 +213,7 @@ impl Server {
     /// The open workspace. If it is closed, one caller opens it while the others wait.
     pub(super) fn open(&self, id: WorkspaceId) -> std::result::Result<Arc<OpenWorkspace>, Refusal> {
         let slot = self.slot(id);
-        let mut workspace = lock(&slot.workspace);
+        let mut workspace = slot.workspace.lock();
         if let Some(open) = &*workspace {
             return Ok(Arc::clone(open));
         }
@@ -244,7 +244,7 @@ impl Server {
 
     fn slot(&self, id: WorkspaceId) -> WorkspaceSlot {
         let now = self.now();
-        let mut open = lock(&self.open);
+        let mut open = self.open.lock();
         if let Some(slot) = open.get_mut(&id) {
             slot.last_used = now;
             return slot.clone();
@@ -261,7 +261,7 @@ impl Server {
 
     /// Closes a workspace as soon as no call uses it.
     pub(super) fn close(&self, id: WorkspaceId) {
-        let closed = lock(&self.open).remove(&id);
+        let closed = self.open.lock().remove(&id);
         if let Some(workspace) = closed.as_ref().and_then(WorkspaceSlot::workspace) {
             workspace.stop_all_terminals();
         }
@@ -270,7 +270,7 @@ impl Server {
 
     /// Ends all terminals of all workspaces, before the server ends.
     pub fn end_all_terminals(&self) {
-        let slots: Vec<WorkspaceSlot> = lock(&self.open).values().cloned().collect();
+        let slots: Vec<WorkspaceSlot> = self.open.lock().values().cloned().collect();
         let open: Vec<_> = slots.iter().filter_map(WorkspaceSlot::workspace).collect();
         // Every terminal gets its stop request before this thread waits for the first one.
         open.iter().for_each(|workspace| workspace.begin_to_stop_terminals());
@@ -283,7 +283,7 @@ impl Server {
 
     /// Ends the terminals of an actor who has lost the right to a workspace.
     pub(super) fn end_terminals_of(&self, id: WorkspaceId, actor: Actor) {
-        let slot = lock(&self.open).get(&id).cloned();
+        let slot = self.open.lock().get(&id).cloned();
         if let Some(workspace) = slot.as_ref().and_then(WorkspaceSlot::workspace) {
             workspace.stop_terminals_by(actor, self.now());
         }
@@ -300,11 +300,11 @@ fn take_longest_unused(open: &mut FastMap<WorkspaceId, WorkspaceSlot>) -> Option
 impl WorkspaceSlot {
     /// The workspace, if it is open.
     fn workspace(&self) -> Option<Arc<OpenWorkspace>> {
-        lock(&self.workspace).clone()
+        self.workspace.lock().clone()
     }
 
     fn is_idle(&self) -> bool {
-        let Ok(workspace) = self.workspace.try_lock() else { return false };
+        let Some(workspace) = self.workspace.try_lock() else { return false };
         Arc::strong_count(&self.workspace) == 1
             && workspace.as_ref().is_none_or(|open| Arc::strong_count(open) == 1)
     }

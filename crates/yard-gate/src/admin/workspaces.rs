@@ -6,7 +6,6 @@ use yard_store::registry::WorkspaceRow;
 use super::identity::{Entered, Identity};
 use super::refusal::Refusal;
 use super::server::Server;
-use crate::lock::lock;
 
 const LONGEST_NAME: usize = 200;
 
@@ -41,7 +40,7 @@ impl Server {
         let name = check_name("name", &new.name)?;
         let folder = new.folder.as_deref().map(|folder| self.opener.admit_folder(folder));
         let folder = folder.transpose()?;
-        let _assigning = folder.is_some().then(|| lock(&self.assigning_folders));
+        let _assigning = folder.is_some().then(|| self.assigning_folders.lock());
         if let Some(folder) = &folder
             && self.is_folder_of_another(folder, None)?
         {

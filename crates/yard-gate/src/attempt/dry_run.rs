@@ -1,13 +1,13 @@
 //! Dry runs: attempts that change nothing and record what would be judged, or what a person would be shown.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use yard_core::{ContentHash, Effect, EffectKind, Fault, FaultCode, Result};
 use yard_store::Mode;
 
 use super::Attempt;
 use crate::approvals::Planned;
-use crate::lock::lock;
 use crate::{Judgement, Verdict, plan_mode};
 
 /// The judgement of one operation of a call.
@@ -47,7 +47,7 @@ pub(super) struct DryRun {
 
 impl DryRun {
     pub(super) fn record(&self, explained: ExplainedEffect) {
-        lock(&self.explained).push(explained);
+        self.explained.lock().push(explained);
     }
 
     pub(super) fn records_plans(&self) -> bool {
@@ -58,12 +58,12 @@ impl DryRun {
         let Planned { effect, state, diff, .. } = planned;
         let Some(plans) = &self.plans else { return };
         let plan = Plan { effect: effect.clone(), state, diff };
-        lock(plans).push(plan);
+        plans.lock().push(plan);
     }
 
     fn take(&self) -> (Vec<ExplainedEffect>, Vec<Plan>) {
-        let explained = &mut *lock(&self.explained);
-        let plans = self.plans.as_ref().map(|plans| std::mem::take(&mut *lock(plans)));
+        let explained = &mut *self.explained.lock();
+        let plans = self.plans.as_ref().map(|plans| std::mem::take(&mut *plans.lock()));
         (std::mem::take(explained), plans.unwrap_or_default())
     }
 }

@@ -1,10 +1,7 @@
 //! The effects of one attempt as a log and audit rows show them: kinds, paths and hosts, never contents.
 
-use std::sync::Mutex;
-
+use parking_lot::Mutex;
 use yard_core::Effect;
-
-use crate::lock::lock;
 
 /// How many paths an audit row names. The step has all of them.
 const AUDITED_PATHS: usize = 8;
@@ -24,7 +21,7 @@ struct EffectList {
 impl Effects {
     /// Adds an effect, unless it equals the last one, which was planned again.
     pub(crate) fn note(&self, effect: String) {
-        let mut seen = lock(&self.0);
+        let mut seen = self.0.lock();
         if seen.named.last() == Some(&effect) {
             return;
         }
@@ -37,7 +34,7 @@ impl Effects {
 
     /// All of them in one line.
     pub(crate) fn line(&self) -> String {
-        let seen = lock(&self.0);
+        let seen = self.0.lock();
         let mut text = seen.named.join("; ");
         if seen.more > 0 {
             text.push_str(&format!("; and {} more", seen.more));

@@ -1,9 +1,10 @@
 //! The terminals of an open workspace: those that run, and the last ones that ended. Whether a terminal may be opened
 //! is judged in `terminals.rs`, and nothing here starts one.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Condvar, Mutex};
 use serde_json::Value;
 use yard_core::op::Landed;
 use yard_core::{Call, ChatId, Effect, Fault, FaultCode, Result, RunId, Timestamp, WsPath};
@@ -12,7 +13,6 @@ use yard_net::{Access, HostTraffic};
 use yard_store::TerminalState;
 
 use super::OpenWorkspace;
-use crate::lock::lock;
 use crate::{Actor, Asks, Origin, Policy};
 
 /// How long a call waits until ended terminals are recorded, and how often it checks that.
@@ -171,7 +171,7 @@ impl OpenTerminal {
             }
             UpdateReason::Time => {}
         }
-        let mut recorded = lock(&self.recorded);
+        let mut recorded = self.recorded.lock();
         let (steps, trouble) = (std::mem::take(&mut recorded.steps), recorded.trouble.take());
         let (ended, masked) = (recorded.ended.clone(), self.terminal.masked());
         let hosts = recorded.new_hosts(self.terminal.hosts());
@@ -180,22 +180,21 @@ impl OpenTerminal {
 
     /// Why it was ended, if the rules did that.
     pub(crate) fn ended(&self) -> Option<String> {
-        lock(&self.recorded).ended.clone()
+        self.recorded.lock().ended.clone()
     }
 
     /// Ends it because the rules do not allow it any more.
     pub(crate) fn end_because(&self, reason: String) {
-        lock(&self.recorded).ended = Some(reason);
+        self.recorded.lock().ended = Some(reason);
         self.terminal.stop();
     }
 
     /// Waits until all changes of an ended terminal are recorded, at most `millis`. Returns the time that is left.
     pub(crate) fn wait_settled(&self, mut millis: u32) -> u32 {
-        let mut recorded = lock(&self.recorded);
+        let mut recorded = self.recorded.lock();
         while !recorded.is_settled && millis > 0 {
             let step = SETTLING_CHECK_MILLIS.min(millis);
-            let waited = self.settled.wait_timeout(recorded, Duration::from_millis(step.into()));
-            recorded = waited.unwrap_or_else(PoisonError::into_inner).0;
+            self.settled.wait_for(&mut recorded, Duration::from_millis(step.into()));
             millis -= step;
         }
         millis
@@ -203,7 +202,7 @@ impl OpenTerminal {
 
     /// Marks all of its changes as recorded; also if the thread that records them ends early.
     pub(crate) fn mark_settled(&self) {
-        lock(&self.recorded).is_settled = true;
+        self.recorded.lock().is_settled = true;
         self.settled.notify_all();
     }
 
@@ -241,7 +240,7 @@ impl OpenWorkspace {
     /// All terminals, running and ended, newest first.
     pub(crate) fn list_terminals(&self) -> Result<Vec<TerminalInfo>> {
         let log = |run| self.workspace.kept_output(run).into_iter().next();
-        let here: Vec<Arc<OpenTerminal>> = lock(&self.terminals).all.clone();
+        let here: Vec<Arc<OpenTerminal>> = self.terminals.lock().all.clone();
         let here = here.iter().map(|one| one.info(Some(one.terminal.log().clone())));
         let here: Vec<TerminalInfo> = here.collect();
         let is_here = |run: RunId| here.iter().any(|listed| listed.run == run);
@@ -280,7 +279,7 @@ impl OpenWorkspace {
 
     /// Ends the terminals that match, and waits until their changes are recorded. Returns how many ran.
     pub(crate) fn stop_terminals(&self, matches: impl Fn(&OpenTerminal) -> bool) -> usize {
-        let all: Vec<Arc<OpenTerminal>> = lock(&self.terminals).all.clone();
+        let all: Vec<Arc<OpenTerminal>> = self.terminals.lock().all.clone();
         let stopped: Vec<_> =
             all.iter().filter(|one| matches(one) && one.terminal.is_running()).collect();
         stopped.iter().for_each(|one| one.terminal.stop());
@@ -291,7 +290,7 @@ impl OpenWorkspace {
     /// Whether the workspace is being closed while other terminals that write in place still run: the last one that ends
     /// records the changes of all of them.
     pub(crate) fn is_closing_others(&self) -> bool {
-        let running = lock(&self.terminals);
+        let running = self.terminals.lock();
         let writes = |one: &Arc<OpenTerminal>| {
             one.write_mode == WriteMode::InPlace && one.terminal.is_running()
         };
@@ -300,16 +299,16 @@ impl OpenWorkspace {
 
     /// Tells all terminals to end and allows no new ones, before the workspace is closed.
     pub(crate) fn begin_to_stop_terminals(&self) {
-        let mut running = lock(&self.terminals);
+        let mut running = self.terminals.lock();
         running.is_closed = true;
         running.all.iter().for_each(|one| one.terminal.stop());
     }
 
     /// Ends all terminals and allows no new ones, before the workspace is closed. Returns how many ran.
     pub fn stop_all_terminals(&self) -> usize {
-        let ran = lock(&self.terminals).all.iter().filter(|one| one.terminal.is_running()).count();
+        let ran = self.terminals.lock().all.iter().filter(|one| one.terminal.is_running()).count();
         self.begin_to_stop_terminals();
-        let all: Vec<Arc<OpenTerminal>> = lock(&self.terminals).all.clone();
+        let all: Vec<Arc<OpenTerminal>> = self.terminals.lock().all.clone();
         all.iter().fold(SETTLING_MILLIS, |millis, one| one.wait_settled(millis));
         ran
     }
@@ -326,7 +325,7 @@ impl OpenWorkspace {
 
     /// Ends the terminals of an actor who has lost the right to the workspace at `now`.
     pub(crate) fn stop_terminals_by(&self, actor: Actor, now: Timestamp) {
-        let mut running = lock(&self.terminals);
+        let mut running = self.terminals.lock();
         running.barred.retain(|(barred, _)| *barred != actor);
         running.barred.push((actor, now));
         drop(running);

@@ -1,11 +1,10 @@
 //! Counts the calls of this process that wait for requests. Nothing waits here.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use yard_core::ApprovalId;
-
-use crate::lock::lock;
 
 /// How many calls of this process wait for each request.
 #[derive(Debug, Default)]
@@ -14,7 +13,7 @@ pub(crate) struct Waiters(Mutex<HashMap<ApprovalId, usize>>);
 impl Waiters {
     /// Counts a call that waits for a request, until the waiter is dropped.
     pub(crate) fn add(self: &Arc<Self>, id: ApprovalId) -> Waiter {
-        *lock(&self.0).entry(id).or_default() += 1;
+        *self.0.lock().entry(id).or_default() += 1;
         Waiter { waiters: Arc::clone(self), id }
     }
 }
@@ -29,14 +28,14 @@ pub struct Waiter {
 impl Waiter {
     /// Whether no other call of this process waits for the same request.
     pub fn is_last(&self) -> bool {
-        let waiters = lock(&self.waiters.0);
+        let waiters = self.waiters.0.lock();
         waiters.get(&self.id).is_none_or(|count| *count <= 1)
     }
 }
 
 impl Drop for Waiter {
     fn drop(&mut self) {
-        let mut waiters = lock(&self.waiters.0);
+        let mut waiters = self.waiters.0.lock();
         if let Some(count) = waiters.get_mut(&self.id) {
             *count -= 1;
             if *count == 0 {

@@ -1,7 +1,8 @@
 //! Chats: making, listing, reading, posting messages, and switching the mode.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use yard_core::{Call, ChatId, Fault, FaultCode, Result};
 use yard_kernel::store_fault;
@@ -10,7 +11,6 @@ use yard_store::{
 };
 
 use super::Session;
-use crate::lock::lock;
 use crate::read_restrictions::visible_turn;
 use crate::{Asks, ListPage, Origin, transcript};
 
@@ -68,12 +68,12 @@ impl ConnectionChat {
 
     /// The chat, if it is made.
     pub fn made(&self) -> Option<ChatId> {
-        *lock(&self.made)
+        *self.made.lock()
     }
 
     fn make(&self, call: &Call) -> Result<Chat> {
         // Concurrent calls of a connection make one chat: the lock is held while it is made.
-        let mut made = lock(&self.made);
+        let mut made = self.made.lock();
         // A chat that a person deleted meanwhile is made again.
         if let Some(Ok(chat)) = made.map(|id| self.maker.chats().get(id)) {
             return Ok(chat);

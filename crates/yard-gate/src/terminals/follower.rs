@@ -8,7 +8,6 @@ use yard_core::Call;
 use yard_kernel::WriteMode;
 use yard_sandbox::Deadline;
 
-use crate::lock::lock;
 use crate::open::OpenTerminal;
 use crate::{Asks, Attempt, Origin, Session};
 
@@ -112,10 +111,10 @@ impl Follower {
             return;
         }
         // One terminal at a time, so that the next one does not read again what this one has recorded.
-        let one_at_a_time = lock(&self.session.open().recording);
+        let one_at_a_time = self.session.open().recording.lock();
         let landed = self.attempt().record_changes_in_place();
         drop(one_at_a_time);
-        let mut recorded = lock(&self.terminal.recorded);
+        let mut recorded = self.terminal.recorded.lock();
         match landed {
             Ok(landed) if landed.step.is_some() => {
                 recorded.trouble = None;

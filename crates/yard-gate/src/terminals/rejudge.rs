@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use yard_core::Call;
 
-use crate::lock::lock;
 use crate::open::OpenTerminal;
 use crate::{Session, Verdict};
 
 impl Session {
     /// Judges all open terminals by the current rules.
     pub(crate) fn rejudge_terminals(&self, call: &Call) {
-        let all: Vec<Arc<OpenTerminal>> = lock(&self.open().terminals).all.clone();
+        let all: Vec<Arc<OpenTerminal>> = self.open().terminals.lock().all.clone();
         all.iter().for_each(|one| self.rejudge_terminal(one, call));
     }
 
@@ -20,7 +19,7 @@ impl Session {
     pub(super) fn rejudge_terminal(&self, one: &OpenTerminal, call: &Call) {
         let Ok(rules) = self.open().rules(call) else { return };
         let rules = rules.to_full_text();
-        if !one.terminal.is_running() || *lock(&one.start.rules) == rules {
+        if !one.terminal.is_running() || *one.start.rules.lock() == rules {
             return;
         }
         if let Some(reason) = self.reason_to_end(one, call) {
@@ -29,7 +28,7 @@ impl Session {
             let _ = self.open().workspace.record_audit(&self.audit_entry(call, "end", detail));
             one.end_because(reason);
         }
-        *lock(&one.start.rules) = rules;
+        *one.start.rules.lock() = rules;
     }
 
     /// Why an open terminal is not allowed any more, if so.

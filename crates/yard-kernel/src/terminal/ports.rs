@@ -7,10 +7,11 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use yard_core::ChatId;
 use yard_disk::Bound;
 use yard_net::Proxy;
@@ -104,14 +105,14 @@ impl Terminal {
 impl BoxPorts {
     /// Ports that programs in the box listen on and that no update has reported.
     pub(super) fn unreported(&self) -> Vec<u16> {
-        let (ports, reported) = (self.ports(), lock(&self.0.reported));
+        let (ports, reported) = (self.ports(), self.0.reported.lock());
         ports.into_iter().filter(|port| !reported.contains(port)).collect()
     }
 
     /// Returns the unreported ports and marks them as reported.
     pub(super) fn report(&self) -> Vec<u16> {
         let ports = self.ports();
-        let reported = std::mem::replace(&mut *lock(&self.0.reported), ports.clone());
+        let reported = std::mem::replace(&mut *self.0.reported.lock(), ports.clone());
         ports.into_iter().filter(|port| !reported.contains(port)).collect()
     }
 
@@ -122,7 +123,7 @@ impl BoxPorts {
         let own = self.ports();
         let wanted: Vec<&TerminalPort> =
             listing.ports.iter().filter(|port| !own.contains(&port.port)).collect();
-        let mut others = lock(&self.0.others);
+        let mut others = self.0.others.lock();
         let stays =
             |other: &TerminalPort| wanted.contains(&other) || listing.silent.contains(&other.run);
         let removed: Vec<TerminalPort> =
@@ -147,7 +148,7 @@ impl BoxPorts {
     fn change(&self, removed: Vec<TerminalPort>, added: Vec<(TcpListener, TerminalPort)>) {
         let (done, is_done) = mpsc::channel();
         // Sending fails if the box has ended, and nothing is to be done then.
-        if lock(&self.0.changes).send(Change { removed, added, done }).is_ok() {
+        if self.0.changes.lock().send(Change { removed, added, done }).is_ok() {
             let _ = is_done.recv_timeout(CHANGE_TIME);
         }
     }
@@ -178,7 +179,7 @@ impl BoxPorts {
     fn own(&self) -> Vec<SocketAddr> {
         let listening = self.0.network.get().map(BoxNetwork::listening);
         let mut listening = listening.and_then(Result::ok).unwrap_or_default();
-        let others = lock(&self.0.others);
+        let others = self.0.others.lock();
         listening.retain(|address| {
             let is_others =
                 || others.iter().any(|other| SocketAddr::from(other.address()) == *address);
@@ -272,8 +273,4 @@ impl CommandListener for Connecting {
     fn stderr(&mut self, _: &[u8]) -> io::Result<()> {
         Ok(())
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

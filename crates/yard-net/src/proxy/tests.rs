@@ -51,7 +51,7 @@ impl FakePolicy {
     }
 
     fn set(&self, verdict: ConnectionVerdict) {
-        *lock(&self.verdict) = verdict;
+        *self.verdict.lock() = verdict;
     }
 
     fn asked(&self) -> usize {
@@ -62,12 +62,12 @@ impl FakePolicy {
 impl ConnectionPolicy for FakePolicy {
     fn decide(&self, _: &Target) -> ConnectionVerdict {
         self.asked.fetch_add(1, Ordering::SeqCst);
-        lock(&self.verdict).clone()
+        self.verdict.lock().clone()
     }
 
     fn decide_again(&self, _: &Target, at_most: Duration) -> ConnectionVerdict {
         thread::sleep(at_most.min(Duration::from_millis(5)));
-        lock(&self.verdict).clone()
+        self.verdict.lock().clone()
     }
 
     fn describe_remedy(&self, _: Remedy) -> &'static str {
@@ -240,7 +240,7 @@ fn a_connection_of_tls_goes_to_the_host_that_it_names_with_every_byte() {
         let mut bytes = vec![0; 2_048];
         let count = stream.read(&mut bytes).unwrap();
         bytes.truncate(count);
-        lock(&sender).send(bytes).unwrap();
+        sender.lock().send(bytes).unwrap();
         stream.write_all(b"its answer").unwrap();
     });
     let served = served_for(port, ConnectionVerdict::Allow);
@@ -412,7 +412,7 @@ fn the_end_of_the_command_closes_every_connection_at_once() {
     let (gone_tx, gone) = std::sync::mpsc::channel();
     let gone_tx = Mutex::new(gone_tx);
     let (port, _) = server(move |mut stream| {
-        let tell = lock(&gone_tx).clone();
+        let tell = gone_tx.lock().clone();
         let mut buffer = [0; 64];
         while matches!(stream.read(&mut buffer), Ok(count) if count > 0) {}
         tell.send(()).unwrap();
@@ -431,7 +431,7 @@ fn the_end_of_the_command_closes_every_connection_at_once() {
     for mut client in open.into_iter().chain([silent]) {
         assert!(matches!(client.read(&mut [0; 8]), Ok(0) | Err(_)));
     }
-    assert_eq!(lock(&served.proxy.connections).open.len(), 0);
+    assert_eq!(served.proxy.connections.lock().open.len(), 0);
     assert_eq!(served.connect(&place), "", "nothing is served any more");
 }
 
@@ -449,7 +449,7 @@ fn more_connections_than_there_is_room_for_wait_and_a_slow_one_holds_nobody_up()
             scope.spawn(|| {
                 for _ in 0..each {
                     assert!(served.answer(&get).ends_with("hello"));
-                    most.fetch_max(lock(&served.proxy.connections).open.len(), Ordering::SeqCst);
+                    most.fetch_max(served.proxy.connections.lock().open.len(), Ordering::SeqCst);
                 }
             });
         }

@@ -2,10 +2,10 @@
 //! was begun is known before it is done, so a try that a crash cut off is never repeated blindly.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 use http::HeaderName;
+use parking_lot::Mutex;
 use yard_core::hash::ContentHasher;
 use yard_gate::registry::{Claim, Retry};
 
@@ -203,7 +203,7 @@ struct InFlightMark<'a> {
 impl<'a> InFlightMark<'a> {
     fn of(all: &'a InFlight, actor: &str, key: &str) -> Option<Self> {
         let own = (actor.to_owned(), key.to_owned());
-        let mut in_flight = all.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut in_flight = all.0.lock();
         // Only a mark that was made may be dropped: dropping takes the lock.
         if in_flight.insert(own.clone()) { Some(Self { all, own }) } else { None }
     }
@@ -211,7 +211,7 @@ impl<'a> InFlightMark<'a> {
 
 impl Drop for InFlightMark<'_> {
     fn drop(&mut self) {
-        self.all.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.own);
+        self.all.0.lock().remove(&self.own);
     }
 }
 

@@ -3,11 +3,12 @@
 use std::mem;
 use std::net::IpAddr;
 use std::str::FromStr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::HeaderMap;
 use http::request::Parts;
+use parking_lot::Mutex;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -75,7 +76,7 @@ impl RequestBody {
 
     /// The tool and the toolset that a call names. A body that is not parsed is scanned for them.
     pub(crate) fn called_tool(&self) -> Option<CalledTool> {
-        match &*self.parsed() {
+        match &*self.json.lock() {
             Some(value) => CalledTool::deserialize(value).ok(),
             None => serde_json::from_slice(&self.bytes).ok(),
         }
@@ -83,18 +84,14 @@ impl RequestBody {
 
     /// The body in a form that can be compared: parsed JSON is compact.
     pub(crate) fn to_comparable(&self) -> Vec<u8> {
-        let compact = self.parsed().as_ref().map(Value::to_string);
+        let compact = self.json.lock().as_ref().map(Value::to_string);
         compact.map_or_else(|| self.bytes.to_vec(), String::into_bytes)
     }
 
     /// The body as JSON, which is parsed only once.
     fn take_json(&self) -> Result<Value, Problem> {
-        let parsed = self.parsed().take();
+        let parsed = self.json.lock().take();
         parsed.map_or_else(|| parse(&self.bytes), Ok)
-    }
-
-    fn parsed(&self) -> MutexGuard<'_, Option<Value>> {
-        self.json.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Bodies of answers, whole or streamed, and the bodies of uploads, which are streamed to their handlers.
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -9,6 +9,7 @@ use futures_util::{Stream, stream};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Either, Full, StreamBody};
 use hyper::body::{Frame, Incoming};
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
@@ -73,7 +74,7 @@ impl Chunks {
         &self,
         mut take: impl FnMut(&[u8]) -> Result<(), Problem>,
     ) -> Result<(), Problem> {
-        let receiver = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let receiver = self.0.lock().take();
         let mut receiver = receiver.ok_or_else(Problem::internal)?;
         while let Some(chunk) = receiver.blocking_recv() {
             take(&chunk?)?;

@@ -1,8 +1,9 @@
 //! The callers of a connection on this machine: one agent and one person, with one or several roots, each a
 //! workspace of its own (R15). There is no login: the user who starts the process is the person.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Map, Value};
@@ -106,20 +107,16 @@ impl LocalCallers {
     /// Writes the rest of the transcript and ends the commands that still run.
     pub(super) fn shut_down(&self) {
         self.transcript.finish();
-        for (root, state) in self.roots.iter().zip(&*self.state()) {
+        for (root, state) in self.roots.iter().zip(&*self.state.lock()) {
             if let Some(Ok(session)) = state.made_chat().map(|chat| root.agent.in_chat(chat)) {
                 session.stop_all_terminals();
             }
         }
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, Vec<State>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The agent's session in the connection's chat of one root. The chat is made with the first change.
     fn in_chat(&self, at: usize, client: &str) -> yard_core::Result<Session> {
-        let (root, mut state) = (&self.roots[at], self.state());
+        let (root, mut state) = (&self.roots[at], self.state.lock());
         let chat = state[at].chat.get_or_insert_with(|| {
             // The person opens the chat: one that an agent opens would be in plan mode.
             let client: String = client.chars().take(NAME_CHARS).collect();
@@ -168,7 +165,7 @@ impl LocalCallers {
             let is_over = found.map(|one| one.state != TerminalState::Running).min()?;
             Some((is_over, at))
         };
-        let state = self.state();
+        let state = self.state.lock();
         self.roots.iter().zip(&*state).enumerate().filter_map(of).min().map(|(_, at)| at)
     }
 
@@ -206,7 +203,7 @@ impl LocalCallers {
         if self.roots.len() == 1 {
             return Ok(0);
         }
-        let first = self.state().iter().position(State::is_offered).unwrap_or(0);
+        let first = self.state.lock().iter().position(State::is_offered).unwrap_or(0);
         let step = arguments.get("step").and_then(|step| step.as_str()?.trim().parse().ok());
         if let Some(at) = step.and_then(|step| self.root_of_step(step)) {
             return Ok(at);
@@ -217,7 +214,7 @@ impl LocalCallers {
         if let Some(at) = terminal.and_then(|name| self.root_of_terminal(name)) {
             return Ok(at);
         }
-        let (mut picked, mount) = (None, self.mount(0, &self.state()));
+        let (mut picked, mount) = (None, self.mount(0, &self.state.lock()));
         for (path, is_one_of_many) in paths(arguments) {
             let path = self.roots[0].agent.with_real_root(path);
             let Some(root) = mount.innermost(&path) else { continue };
@@ -315,7 +312,7 @@ impl Callers for LocalCallers {
     }
 
     fn workspaces(&self, _: &RequestContext<RoleServer>) -> Result<Vec<WorkspaceView>, ErrorData> {
-        let (several, state) = (self.roots.len() > 1, self.state());
+        let (several, state) = (self.roots.len() > 1, self.state.lock());
         let workspaces =
             self.roots.iter().zip(&self.names).zip(&*state).filter_map(|((root, name), state)| {
                 let session = restricted(root.agent.clone(), state)?;
@@ -341,7 +338,7 @@ impl Callers for LocalCallers {
         if !restricts {
             return;
         }
-        for (state, restriction) in self.state().iter_mut().zip(restrictions) {
+        for (state, restriction) in self.state.lock().iter_mut().zip(restrictions) {
             state.restriction = restriction;
         }
     }

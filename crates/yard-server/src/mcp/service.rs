@@ -2,10 +2,11 @@
 //! handles most differences between the revisions of the protocol.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use percent_encoding::percent_decode_str;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, DiscoverResult,
@@ -86,10 +87,6 @@ struct Subscriptions {
 }
 
 impl Subscriptions {
-    fn subscribed(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
-        self.subscribed.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Starts the watchers, unless they run. That walks the whole tree.
     async fn watch(
         self: &Arc<Self>,
@@ -232,7 +229,7 @@ async fn watchers(
 }
 
 fn begin_now(begin: &Mutex<Option<Begin>>) {
-    let begin = begin.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let begin = begin.lock().take();
     if let Some(begin) = begin {
         begin();
     }
@@ -263,7 +260,7 @@ async fn notify_client(
             if changed.list && subscriptions.has_list.load(Ordering::Relaxed) {
                 let _ = peer.notify_resource_list_changed().await;
             }
-            let wanted = subscriptions.subscribed().clone();
+            let wanted = subscriptions.subscribed.lock().clone();
             for uri in wanted.into_iter().filter(|uri| changed.concerns(uri)) {
                 let updated = ResourceUpdatedNotificationParam::new(uri);
                 let _ = peer.notify_resource_updated(updated).await;
@@ -429,12 +426,12 @@ impl<S: Callers> ServerHandler for Service<S> {
     ) -> Result<(), ErrorData> {
         let Ready { server, callers } = self.ready().await?;
         self.apply_client_roots(&callers, &context).await;
-        if self.subscriptions.subscribed().len() >= SUBSCRIPTIONS {
+        if self.subscriptions.subscribed.lock().len() >= SUBSCRIPTIONS {
             let message = format!("at most {SUBSCRIPTIONS} resources are watched at once");
             return Err(ErrorData::invalid_params(message, None));
         }
         self.subscriptions.watch(&server, callers.workspaces(&context)?, &context.peer).await?;
-        self.subscriptions.subscribed().insert(params.uri);
+        self.subscriptions.subscribed.lock().insert(params.uri);
         Ok(())
     }
 
@@ -443,7 +440,7 @@ impl<S: Callers> ServerHandler for Service<S> {
         params: UnsubscribeRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.subscriptions.subscribed().remove(&params.uri);
+        self.subscriptions.subscribed.lock().remove(&params.uri);
         Ok(())
     }
 

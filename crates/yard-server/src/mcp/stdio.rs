@@ -6,7 +6,7 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::io;
-use std::sync::{Arc, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -116,22 +116,18 @@ struct LineTransport<R, W> {
 /// The requests that were handed to the service and are not answered yet.
 #[derive(Default)]
 struct InFlight {
-    ids: std::sync::Mutex<HashSet<RequestId>>,
+    ids: parking_lot::Mutex<HashSet<RequestId>>,
     finished: Notify,
 }
 
 impl InFlight {
-    fn ids(&self) -> std::sync::MutexGuard<'_, HashSet<RequestId>> {
-        self.ids.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn has_capacity(&self) -> bool {
-        self.ids().len() < MAX_IN_FLIGHT
+        self.ids.lock().len() < MAX_IN_FLIGHT
     }
 
     /// Removes a request that was answered, or never will be.
     fn finish(&self, id: &RequestId) {
-        self.ids().remove(id);
+        self.ids.lock().remove(id);
         self.finished.notify_one();
     }
 }
@@ -164,7 +160,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> LineTr
             return None;
         }
         let (id, message) = self.waiting.pop_front()?;
-        self.in_flight.ids().insert(id);
+        self.in_flight.ids.lock().insert(id);
         Some(message)
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,6 +11,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full};
+use parking_lot::Mutex;
 use rmcp::RoleServer;
 use rmcp::service::TxJsonRpcMessage;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
@@ -85,7 +86,7 @@ impl Streamable {
     }
 
     fn sessions_of(&self, caller: String, history: bool) -> (Http, Arc<LocalSessionManager>) {
-        let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut callers = self.callers.lock();
         if callers.len() >= MAX_CALLERS && !callers.contains_key(&caller) {
             callers.retain(|_, known| has_sessions(&known.sessions));
         }

@@ -2,10 +2,10 @@
 //! thread for each connection writes them in order; it ends with the connection.
 
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use yard_gate::UnwrittenTurn;
 
 /// Lines that wait to be written. When the queue is full, the caller writes its line itself.
@@ -27,7 +27,7 @@ struct WriterThread {
 impl TranscriptWriter {
     /// Queues a line. The first one starts the thread.
     pub(super) fn push(&self, line: UnwrittenTurn) {
-        let mut writer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut writer = self.0.lock();
         let refused = match writer.get_or_insert_with(start_thread).queue.try_send(line) {
             Ok(()) => return,
             Err(TrySendError::Full(line) | TrySendError::Disconnected(line)) => line,
@@ -38,7 +38,7 @@ impl TranscriptWriter {
 
     /// Waits until all queued lines are written.
     pub(super) fn finish(&self) {
-        let writer = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let writer = self.0.lock().take();
         if let Some(WriterThread { queue, thread }) = writer {
             drop(queue);
             // A line that cannot be written is lost; the call that it describes is not.

@@ -5,8 +5,9 @@
 //! This module knows nothing of the work itself, nor of threads.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 /// The limits of one kind of work.
@@ -68,7 +69,7 @@ impl FairSlots {
     /// Waits for a slot for a piece of work of that workspace.
     pub(super) async fn acquire(self: &Arc<Self>, workspace: &str) -> Result<Slot, Overloaded> {
         let receiver = {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             let queue = state.queues.entry(workspace.into()).or_default();
             let is_first = queue.waiting.is_empty();
             if queue.waiting.len() >= self.bounds.waiting {
@@ -103,7 +104,7 @@ impl FairSlots {
 
     /// Frees a slot and hands free slots to the work that waits.
     fn release(self: &Arc<Self>, workspace: &str) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         self.free(&mut state, workspace);
         while let Some(next) = self.next(&state) {
             let waiting = state.queues.get_mut(&next).and_then(|queue| queue.waiting.pop_front());
@@ -134,10 +135,6 @@ impl FairSlots {
         let ready = waiting.filter(|(workspace, _)| self.may_run(state, workspace));
         let first = ready.min_by_key(|(_, queue)| (queue.running, queue.last_served));
         first.map(|(workspace, _)| workspace.clone())
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -190,7 +187,7 @@ mod tests {
             "the slots for workspaces that have none are bounded"
         );
         held.clear();
-        assert!(slots.state().queues.is_empty() && slots.state().running == 0);
+        assert!(slots.state.lock().queues.is_empty() && slots.state.lock().running == 0);
     }
 
     #[test]
@@ -228,6 +225,6 @@ mod tests {
         assert!(poll(&mut b1).is_some(), "b has none, and gets one");
         drop(a1);
         assert!(poll(&mut a3).is_some(), "who left is passed over");
-        assert_eq!(slots.state().running, 0);
+        assert_eq!(slots.state.lock().running, 0);
     }
 }

@@ -2,9 +2,9 @@
 //! commit of any process. This module knows transactions and no table.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::Options;
@@ -86,7 +86,7 @@ impl Connections {
         work: impl FnOnce(&Connection) -> Result<T>,
     ) -> Result<T> {
         let flush = if self.options.flush { flush } else { Flush::Off };
-        let mut writer = lock(&self.writer);
+        let mut writer = self.writer.lock();
         writer.flush(flush)?;
         writer.writes += 1;
         let writes = writer.writes;
@@ -117,7 +117,7 @@ impl Connections {
     /// Rewrites the database with its present contents and empties the log, so that neither file has bytes of
     /// anything that was ever removed.
     pub(super) fn scrub(&self) -> Result<()> {
-        let mut writer = lock(&self.writer);
+        let mut writer = self.writer.lock();
         writer.connection.execute_batch("VACUUM")?;
         let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
         let busy: bool = writer.connection.query_row(sql, [], |row| row.get(0))?;
@@ -140,13 +140,13 @@ impl Connections {
     /// Runs queries on a connection that no other thread uses meanwhile. Each query sees the newest commit, so that
     /// several queries may see different ones.
     pub(super) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        let idle = lock(&self.readers).pop();
+        let idle = self.readers.lock().pop();
         let connection = match idle {
             Some(connection) => connection,
             None => open_reader(&self.database)?,
         };
         let done = work(&connection)?;
-        let mut readers = lock(&self.readers);
+        let mut readers = self.readers.lock();
         if readers.len() < IDLE_READERS {
             readers.push(connection);
         }
@@ -157,9 +157,8 @@ impl Connections {
     /// last in its cache; every other connection has to read them again after each commit.
     pub(super) fn glance<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         match self.writer.try_lock() {
-            Ok(writer) => work(&writer.connection),
-            Err(TryLockError::Poisoned(broken)) => work(&broken.into_inner().connection),
-            Err(TryLockError::WouldBlock) => self.read(work),
+            Some(writer) => work(&writer.connection),
+            None => self.read(work),
         }
     }
 
@@ -210,11 +209,6 @@ fn configure(connection: &Connection) -> Result<()> {
     connection.set_prepared_statement_cache_capacity(64);
     connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
     Ok(())
-}
-
-/// Locks a mutex, also after a panic of another thread: the transaction of that thread was rolled back.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl std::fmt::Debug for Connections {

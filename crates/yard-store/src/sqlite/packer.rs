@@ -4,11 +4,13 @@
 //! It changes the form of contents and nothing else: bytes, hashes and history stay the same. If it fails, or never
 //! runs, only space is lost.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::connections::{Connections, Flush, lock};
+use parking_lot::{Condvar, Mutex};
+
+use super::connections::{Connections, Flush};
 use super::content;
 use crate::blobs::compressed;
 use crate::{Prepared, Result};
@@ -53,7 +55,7 @@ impl Packer {
         if hurried == 0 {
             return;
         }
-        let mut state = lock(&self.work.state);
+        let mut state = self.work.state.lock();
         state.waiting += hurried as u64;
         if !state.running {
             let (db, work) = (Arc::clone(&self.db), Arc::clone(&self.work));
@@ -61,19 +63,19 @@ impl Packer {
             let spawned = thread.spawn(move || work.through(&db));
             // Without a thread the contents stay as they are until the next ones come.
             state.running = spawned.is_ok();
-            *lock(&self.thread) = spawned.ok();
+            *self.thread.lock() = spawned.ok();
         }
     }
 }
 
 impl Drop for Packer {
     fn drop(&mut self) {
-        lock(&self.work.state).closing = true;
+        self.work.state.lock().closing = true;
         self.work.woken.notify_all();
-        if let Some(thread) = lock(&self.thread).take() {
+        if let Some(thread) = self.thread.lock().take() {
             let _ = thread.join();
         }
-        if lock(&self.work.state).waiting > 0 {
+        if self.work.state.lock().waiting > 0 {
             // A command closes the store after a step or two: its contents are packed now.
             let _ = pack(&self.db);
         }
@@ -84,17 +86,16 @@ impl Work {
     /// Packs whenever it is quiet, until nothing is left or the store is closed.
     fn through(&self, db: &Connections) {
         while self.wait_for_quiet() {
-            while !lock(&self.state).closing && matches!(pack(db), Ok(true)) {}
+            while !self.state.lock().closing && matches!(pack(db), Ok(true)) {}
         }
     }
 
     /// Waits until it is quiet and returns whether there is something to pack. If not, the thread ends.
     fn wait_for_quiet(&self) -> bool {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         while state.waiting > 0 && !state.closing {
             let before = state.waiting;
-            let waited = self.woken.wait_timeout(state, QUIET);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            self.woken.wait_for(&mut state, QUIET);
             if !state.closing && (state.waiting == before || state.waiting >= BACKLOG) {
                 state.waiting = 0;
                 return true;

@@ -34,7 +34,8 @@ pub trait Progress: Send + Sync {
 #[derive(Clone)]
 pub struct Call {
     world: Arc<dyn World>,
-    deadline: Option<Timestamp>,
+    /// By the clock of [`World::elapsed`].
+    deadline: Option<Duration>,
     cancelled: Arc<AtomicBool>,
     progress: Option<Arc<dyn Progress>>,
     reading: Option<Arc<dyn ReadAccess>>,
@@ -72,7 +73,8 @@ impl Call {
     /// The same call, given at most `millis` milliseconds from now.
     #[must_use]
     pub fn within_millis(mut self, millis: i64) -> Self {
-        self.deadline = Some(Timestamp::from_millis(self.world.now().as_millis() + millis));
+        let millis = Duration::from_millis(u64::try_from(millis).unwrap_or(0));
+        self.deadline = Some(self.world.elapsed().saturating_add(millis));
         self
     }
 
@@ -114,7 +116,7 @@ impl Call {
             ));
         }
         match self.deadline {
-            Some(deadline) if self.world.now() > deadline => Err(Fault::new(
+            Some(deadline) if self.world.elapsed() > deadline => Err(Fault::new(
                 FaultCode::Timeout,
                 "the call ran out of time; nothing was changed. Narrow it (a deeper path, a smaller limit) and call again",
             )),

@@ -41,7 +41,7 @@ pub use id::{
     UserId, VersionId, WorkspaceId,
 };
 pub use limits::Limits;
-pub use path::{Name, PathError, WsPath};
+pub use path::{Name, PathError, WsPath, below_root};
 pub use read_access::ReadAccess;
 pub use role::Role;
 pub use state::{Author, FileKind, FileState, FileType, Signature};

@@ -48,6 +48,12 @@ pub enum PathError {
     Empty,
 }
 
+/// The rest of an absolute path below a folder; `None` if the path is neither the folder nor in it.
+pub fn below_root<'path>(root: &[u8], path: &'path [u8]) -> Option<&'path [u8]> {
+    let rest = path.strip_prefix(root.strip_suffix(b"/").unwrap_or(root))?;
+    (rest.is_empty() || rest.starts_with(b"/")).then_some(rest)
+}
+
 /// The name of one entry in its folder.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name(Box<[u8]>);
@@ -119,14 +125,11 @@ impl WsPath {
 
     /// As [`WsPath::parse_under`], white space and all: nothing is trimmed.
     pub fn under_shown(text: &str, host_root: &[u8]) -> Result<Self, PathError> {
-        let bytes = unshow(text);
-        match bytes.strip_prefix(host_root) {
-            Some(rest) if host_root != b"/" && (rest.is_empty() || rest.starts_with(b"/")) => {
-                Self::from_bytes(rest)
-            }
-            _ if text.is_empty() => Err(PathError::Empty),
-            _ => Self::from_bytes(&bytes),
+        if text.is_empty() {
+            return Err(PathError::Empty);
         }
+        let bytes = unshow(text);
+        Self::from_bytes(below_root(host_root, &bytes).unwrap_or(&bytes))
     }
 
     /// As [`WsPath::parse`], for callers whose paths are relative to the root of the workspace (R2): an
@@ -447,6 +450,17 @@ mod tests {
             WsPath::parse("/caf\\xe9").map(|p| p.relative().to_vec()),
             Ok(b"caf\xe9".to_vec())
         );
+    }
+
+    #[test]
+    fn below_a_root_are_whole_names_alone() {
+        let below = |root: &'static str, path: &'static str| {
+            below_root(root.as_bytes(), path.as_bytes()).and_then(|rest| str::from_utf8(rest).ok())
+        };
+        assert_eq!(below("/work", "/work/a/b"), Some("/a/b"));
+        assert_eq!(below("/work", "/work"), Some(""));
+        assert_eq!(below("/work", "/workspace/.githooks"), None);
+        assert_eq!(below("/", "/etc/hosts"), Some("/etc/hosts"));
     }
 
     #[test]

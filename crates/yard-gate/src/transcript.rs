@@ -139,6 +139,9 @@ impl TranscriptFiles {
 
     /// The transcript of a chat, without the turns that a caller may not read.
     fn text_for(&self, chat: ChatId, reading: &dyn ReadAccess) -> Result<Option<String>> {
+        // Read before the turns: none of its turns is missing there.
+        let whole = self.records.transcript(chat).map_err(store_fault)?;
+        let Some(mut text) = whole else { return Ok(None) };
         let mut turns = Vec::new();
         loop {
             let after = turns.last().map_or(0, |turn: &Turn| turn.number);
@@ -149,8 +152,6 @@ impl TranscriptFiles {
                 break;
             }
         }
-        let whole = self.records.transcript(chat).map_err(store_fault)?;
-        let Some(mut text) = whole else { return Ok(None) };
         if let Some(at) = turns.first().and_then(|first| text.find(&first.text)) {
             // The text before the first turn is the header.
             text.truncate(at);

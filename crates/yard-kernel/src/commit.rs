@@ -9,7 +9,9 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use yard_core::{Author, Call, Fault, FileId, FileKind, FileState, Result, StepId, WsPath};
+use yard_core::{
+    Author, Call, Fault, FaultCode, FileId, FileKind, FileState, Result, StepId, WsPath,
+};
 use yard_disk::{EntryStat, NewlyKept, WorkspaceLock};
 use yard_search::is_unreadable;
 use yard_store::{Batch, FileIdentity, NewChange, NewStep, Placement, Prepared, Seq, StoreError};
@@ -228,7 +230,9 @@ fn commit_admitted(
     let (mut all_projected, mut any_projected) = (true, false);
     for (item, recorded) in items.drain(..).zip(recorded) {
         let Request { mut draft, metadata, waiter, .. } = item.request;
-        if matches!(recorded, Ok(CommitOutcome::Stale)) {
+        let is_full = |fault: &Fault| fault.code() == FaultCode::DiskFull;
+        // A store without room has recorded nothing: the files must not take up the room that is left.
+        if matches!(recorded, Ok(CommitOutcome::Stale)) || recorded.as_ref().is_err_and(is_full) {
             draft.stored_files.iter_mut().for_each(NewlyKept::goes);
         }
         let mut retired = Vec::new();

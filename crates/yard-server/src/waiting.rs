@@ -29,9 +29,6 @@ pub(crate) async fn wait_until_settled<R>(
 where
     R: Future<Output = Result<Option<Answer>, Overloaded>>,
 {
-    if wait_time.is_zero() {
-        return None;
-    }
     let end = Instant::now() + wait_time.min(MAX_WAIT);
     let notify = Arc::new(Notify::new());
     let waker = Arc::clone(&notify);

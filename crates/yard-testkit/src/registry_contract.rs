@@ -291,6 +291,11 @@ fn expiry(registry: &dyn Registry, world: &FakeWorld) {
     // One that ran out before it was copied harms nobody.
     assert_eq!(rotate(1, 3, ends), Rotation::Dead);
     assert!(registry.person(login).unwrap().is_some());
+    // The next login deletes what has expired.
+    world.advance_millis(2_000);
+    log_in(registry, world, &ada, 7);
+    let is_known = |nth| registry.login_of(&secret(nth)).unwrap().is_some();
+    assert_eq!([1, 2, 7].map(is_known), [false, true, true]);
 }
 
 fn rotation_at_once(registry: &dyn Registry, world: &FakeWorld) {

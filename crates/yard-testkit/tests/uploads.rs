@@ -203,6 +203,31 @@ fn a_place_that_fails_at_any_store_call_changes_nothing_or_everything() {
 }
 
 #[test]
+fn a_place_for_which_the_store_has_no_room_leaves_no_file() {
+    for nth in 0.. {
+        let folders = Folders::new();
+        let trigger = FailureTrigger::new();
+        let failing = Arc::clone(&trigger);
+        let store = move |store: Arc<SqliteStore>| -> Arc<dyn Store> {
+            let (when, full) = (FailureTime::Before, FailureOutcome::Error(StoreError::Full));
+            Arc::new(FailingStore::new(store, Arc::clone(&failing), when, full))
+        };
+        let yard = Yard::open(&folders, OpenOptions { store: Box::new(store), ..plan() }).unwrap();
+        let upload = upload(&yard, 1, 40);
+        trigger.arm(nth, FailingCalls::Once);
+        let placed = yard.perform(placing("/a", &upload));
+        let failed = trigger.disarm() > 0;
+        drop(upload);
+        if placed.is_err() {
+            assert_eq!(names(&yard, "kept"), Vec::<String>::new());
+        }
+        if !failed {
+            break;
+        }
+    }
+}
+
+#[test]
 fn a_purge_takes_a_large_upload_along() {
     let yard = yard();
     let made = place(&yard, "/a", 1, 64);

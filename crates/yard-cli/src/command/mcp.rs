@@ -72,14 +72,14 @@ pub(crate) struct Options {
 
 impl Options {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
-        if let Some(client) = &self.print_config {
-            return self.config(client, context);
-        }
-        let _log = log::start_if_asked()?;
         if !Catalog::toolset_names().contains(&self.toolset.as_str()) {
             return Err(self.no_toolset());
         }
         let policy = self.policy()?;
+        if let Some(client) = &self.print_config {
+            return self.config(client, context);
+        }
+        let _log = log::start_if_asked()?;
         let roots = self.roots(context);
         // A missing root is an error now. Everything else is opened while the client sends its first message.
         roots.iter().try_for_each(|root| location::canonical_text(root).map(drop))?;
@@ -163,6 +163,9 @@ impl Options {
         option("--policy", &self.policy, POLICY);
         option("--wait", &self.wait.to_string(), &WAIT.to_string());
         if let Some(data_dir) = context.data_dir() {
+            // The client starts the server in another folder.
+            let data_dir = std::path::absolute(data_dir)
+                .map_err(|error| Failure::io("the data folder has no absolute path", &error))?;
             option("--data-dir", &data_dir.to_string_lossy(), "");
         }
         let flags = [

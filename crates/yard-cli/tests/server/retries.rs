@@ -79,3 +79,31 @@ fn a_retry_after_a_deny_does_not_show_again_what_was_read() {
     assert!(!again.to_string().contains("canary"), "{again}");
     ada.ask_with("POST", &path, &[("idempotency-key", "read-2")], &body).expect(403);
 }
+
+#[test]
+fn a_retried_call_that_a_person_approved_meanwhile_answers_with_its_result() {
+    let server = Server::start();
+    let ada = server.person();
+    let workspace = ada.workspace();
+    let base = format!("/api/v1/workspaces/{workspace}");
+    let agent = ada.agent(&workspace, "member");
+    let rules = json!({"rules": [{"effect": "create", "then": "ask"}]});
+    ada.ask("PUT", &format!("{base}/policy"), &rules).expect(200);
+    let args = json!({"path": "/a", "content": "once\n"});
+    let body = json!({"tool": "write", "args": args, "wait_ms": 0});
+    let call = |status| {
+        let key = [("idempotency-key", "write-1")];
+        agent.ask_with("POST", &format!("{base}/tools"), &key, &body).expect(status)
+    };
+    let first = call(202);
+    assert_eq!(call(202), first, "still waiting");
+    let one = format!("{base}/approvals/{}", first["result"]["approval_id"].as_str().unwrap());
+    let state = ada.get(&one).expect(200)["state_hash"].clone();
+    let decision = json!({"decision": "approve", "scope": "once", "state_hash": state});
+    ada.post(&format!("{one}/decision"), decision).expect(200);
+    let done = call(200);
+    assert_eq!(done["result"]["path"], "/a", "{done}");
+    assert_eq!(call(200), done);
+    let steps = ada.get(&format!("{base}/steps")).expect(200);
+    assert_eq!(steps["steps"].as_array().unwrap().len(), 1, "it happened once");
+}

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use yard_core::{Fault, FaultCode, FileKind, PathError, Result, Subject, WsPath};
+use yard_core::{Fault, FaultCode, FileKind, PathError, Result, Subject, WsPath, below_root};
 
 use super::{Disk, DiskCall, RACES};
 use crate::faults::read_fault;
@@ -161,8 +161,7 @@ impl<'a> Walk<'a> {
             .map_err(|errno| read_fault(errno, self.requested))?
             .into_bytes();
         let relative = if target.starts_with(b"/") {
-            let rest = target.strip_prefix(self.disk.host_root());
-            let rest = rest.filter(|rest| rest.is_empty() || rest.starts_with(b"/"));
+            let rest = below_root(self.disk.host_root(), &target);
             self.folders.clear();
             rest.ok_or_else(|| outside(self.requested))?
         } else {

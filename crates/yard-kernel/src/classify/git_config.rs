@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use yard_core::{Call, FileKind, Result, Signature, WsPath, git};
+use yard_core::{Call, FileKind, Result, Signature, WsPath, below_root, git};
 use yard_disk::ResolvedPath;
 
 use super::bare_repository::LARGEST_CONFIG;
@@ -151,15 +151,13 @@ impl Workspace {
 
     /// A path in a configuration as a path of the workspace, if it is inside of the workspace.
     fn inside(&self, base: &WsPath, path: &[u8]) -> Option<WsPath> {
-        let shown_at = self.commands.boxed.as_ref().and_then(|boxed| boxed.shown_at.as_ref());
-        let shown_at = shown_at.map(|path| path.as_os_str().as_encoded_bytes().to_vec());
-        let roots = [Some(self.host_root().to_vec()), shown_at];
-        if path.starts_with(b"/") {
-            let below =
-                roots.iter().flatten().find_map(|root| path.strip_prefix(root.as_slice()))?;
-            return resolved(&WsPath::root(), below);
+        if !path.starts_with(b"/") {
+            return resolved(base, path);
         }
-        resolved(base, path)
+        let shown_at = self.commands.boxed.as_ref().and_then(|boxed| boxed.shown_at.as_ref());
+        let shown_at = shown_at.map(|path| path.as_os_str().as_encoded_bytes());
+        let mut roots = [Some(self.host_root()), shown_at].into_iter().flatten();
+        resolved(&WsPath::root(), roots.find_map(|root| below_root(root, path))?)
     }
 
     /// The output of `git config --list` in a folder; `None` if git cannot run.

@@ -28,17 +28,18 @@ pub(super) fn parse_proxy_request(head: &[u8]) -> Option<ProxyRequest> {
         return Some(ProxyRequest { target, first_bytes: Vec::new(), answer });
     }
     let target = Target::parse(what).ok().filter(|_| what.starts_with("http://"))?;
-    let place = what.strip_prefix("http://")?;
-    let path = place.find('/').map_or("/", |at| &place[at..]);
+    let address = what.strip_prefix("http://")?;
+    let (address, _) = address.split_once('#').unwrap_or((address, ""));
+    let (host, path) = address.split_at(address.find(['/', '?']).unwrap_or(address.len()));
+    let slash = if path.starts_with('/') { "" } else { "/" };
     let is_passed_on = |line: &&str| {
         let name = line.split(':').next().unwrap_or_default().to_ascii_lowercase();
         !name.starts_with("proxy-")
             && !matches!(name.as_str(), "connection" | "keep-alive" | "host")
     };
-    // The first request gets a `Host` line made from the target that the policy judged, in the place of the client's own
+    // The first request gets a `Host` line made from the address that the policy judged, in the place of the client's own
     // one. Later bytes of the connection are relayed as they are, as those of a tunnel are.
-    let host = place.split('/').next().unwrap_or_default();
-    let mut first = format!("{method} {path} {version}\r\nHost: {host}\r\n");
+    let mut first = format!("{method} {slash}{path} {version}\r\nHost: {host}\r\n");
     let lines: Vec<&str> = lines.filter(is_passed_on).collect();
     lines.iter().for_each(|line| first.push_str(&format!("{line}\r\n")));
     // A web socket begins with a request that asks to upgrade the connection.
@@ -125,6 +126,17 @@ mod tests {
             "\r\n\r\n",
         ] {
             assert_eq!(read(odd), None, "{odd}");
+        }
+        for (address, line) in [
+            ("http://b.example", "GET / HTTP/1.1"),
+            ("http://b.example?u=a/b", "GET /?u=a/b HTTP/1.1"),
+            ("http://b.example/x?y=/z#part", "GET /x?y=/z HTTP/1.1"),
+        ] {
+            let head = format!("GET {address} HTTP/1.1\r\n\r\n");
+            let request = parse_proxy_request(head.as_bytes()).unwrap();
+            let first = String::from_utf8(request.first_bytes).unwrap();
+            let expected = format!("{line}\r\nHost: b.example\r\nConnection: close\r\n\r\n");
+            assert_eq!(first, expected);
         }
         let head = "GET http://b.example:81/x?y HTTP/1.1\r\nHost: b.example:81\r\nProxy-Authorization: s\r\n\
                     Connection: keep-alive\r\n\r\n";

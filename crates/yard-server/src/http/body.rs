@@ -15,7 +15,7 @@ use crate::body_memory::{BodyBudget, BodyMemory};
 
 /// Bodies up to here are read before the caller is authorized.
 pub(crate) const SMALL_BYTES: usize = 64 << 10;
-/// How long a client may pause while it sends a body, and how long a large body waits for memory.
+/// How long a small body may take, a client may pause while it sends a large one, and a large one waits for memory.
 const PAUSE: Duration = Duration::from_secs(60);
 /// The least speed of a large body: a client that is slower would hold memory that others wait for.
 const LEAST_BYTES_PER_SECOND: u64 = 256 << 10;
@@ -44,7 +44,7 @@ impl<'a> BodyReader<'a> {
             return Err(Problem::too_large(most));
         }
         let mut reader = Self { body, read: BytesMut::new(), most, ended: false };
-        reader.read_until(SMALL_BYTES).await?;
+        timeout(PAUSE, reader.read_until(SMALL_BYTES)).await.map_err(|_| too_slow())??;
         Ok(reader)
     }
 

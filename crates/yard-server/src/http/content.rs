@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use http::HeaderMap;
-use http::header::{IF_MATCH, IF_NONE_MATCH, RANGE};
+use http::header::{HeaderValue, IF_MATCH, IF_NONE_MATCH, IF_RANGE, RANGE};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use yard_core::op::{
@@ -111,7 +111,11 @@ fn raw(
     if tags.is_some_and(|tags| tags.split(',').any(has_it)) {
         return Ok(Reply::raw(304, Raw { etag, size, range: 0..0, next: None }));
     }
-    let requested = request.headers().get(RANGE).and_then(|range| range.to_str().ok());
+    // A client that resumes a download of another version gets this one whole.
+    let is_same = |tag: &HeaderValue| tag.to_str().is_ok_and(|tag| tag.trim() == etag);
+    let range = request.headers().get(RANGE);
+    let range = range.filter(|_| request.headers().get(IF_RANGE).is_none_or(is_same));
+    let requested = range.and_then(|range| range.to_str().ok());
     let (status, range) = match requested.map(|text| range_of(text, size)) {
         None | Some(RequestedRange::Whole) => (200, 0..size),
         Some(RequestedRange::Part(range)) => (206, range),

@@ -7,12 +7,14 @@ use bytes::Bytes;
 use http::HeaderName;
 use parking_lot::Mutex;
 use yard_core::hash::ContentHasher;
+use yard_gate::Awaited;
 use yard_gate::registry::{Claim, Retry};
 
 use super::problem::Problem;
 use super::reply::{Content, Reply};
 use super::request::{Caller, HttpRequest};
 use super::route::Handler;
+use super::tools;
 use crate::pool::WorkKind;
 
 const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
@@ -59,7 +61,12 @@ fn answer_claimed(
     let admin = &request.app.admin;
     match admin.begin_request(retry).map_err(failed)? {
         Claim::Answered { status, body } => {
+            let (awaited, body) = split_awaited(body);
             let body = replay(request, body)?;
+            if let Some(awaited) = awaited {
+                // The person may have decided since.
+                return tools::wait_again(request, awaited, status, body);
+            }
             let content = if body.is_empty() { Content::Empty } else { Content::Json(body.into()) };
             return Ok(Reply { status, content, cookies: Vec::new() });
         }
@@ -86,15 +93,18 @@ fn answer_claimed(
     let note = note(request)?;
     let result = handler(request);
     let reply = match &result {
-        Ok(reply) => Some((reply.status, bytes(&reply.content))),
+        Ok(reply) => Some((reply.status, bytes(&reply.content), awaited(&reply.content))),
         Err(problem) if is_kept(problem.status) => {
-            Some((problem.status, problem.body.to_string().into()))
+            Some((problem.status, problem.body.to_string().into(), None))
         }
         Err(_) => None,
     };
     // A failure to keep the answer is no reason to hide that it happened.
     let kept = match reply {
-        Some((status, body)) => admin.store_answer(retry, status, &with_reading_note(note, &body)),
+        Some((status, body, awaited)) => {
+            let noted = with_reading_note(note, &body);
+            admin.store_answer(retry, status, &with_awaited(awaited, noted))
+        }
         None => admin.remove_request(retry),
     };
     if let Err(error) = kept {
@@ -113,6 +123,40 @@ fn note(request: &HttpRequest) -> Result<Option<String>, Problem> {
 
 /// The first byte of a stored answer with a note: no body begins with it.
 const NOTED: u8 = 1;
+/// The first byte of a stored answer to a call that waits for a person.
+const WAITS: u8 = 2;
+
+/// What a call waits for.
+fn awaited(content: &Content) -> Option<&Awaited> {
+    match content {
+        Content::Waiting(_, call) => Some(&call.pending.awaited),
+        _ => None,
+    }
+}
+
+/// The stored form of the answer to a call that waits: a line that says for what, and the answer.
+fn with_awaited(awaited: Option<&Awaited>, answer: Vec<u8>) -> Vec<u8> {
+    let line = match awaited {
+        None => return answer,
+        Some(Awaited::Approval(id)) => format!("approval {id}\n"),
+        Some(Awaited::Question(id)) => format!("question {id}\n"),
+    };
+    [&[WAITS], line.as_bytes(), &answer].concat()
+}
+
+/// What a stored answer's call waits for, if it does, and the answer.
+fn split_awaited(mut stored: Vec<u8>) -> (Option<Awaited>, Vec<u8>) {
+    let Some(rest) = stored.strip_prefix(&[WAITS]) else { return (None, stored) };
+    let end = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+    let line = String::from_utf8_lossy(&rest[..end]).into_owned();
+    let answer = stored.split_off((end + 2).min(stored.len()));
+    let awaited = match line.split_once(' ') {
+        Some(("approval", id)) => id.parse().ok().map(Awaited::Approval),
+        Some(("question", id)) => id.parse().ok().map(Awaited::Question),
+        _ => None,
+    };
+    (awaited, answer)
+}
 
 /// The stored form of an answer: a line that says what its caller could read, and the body.
 fn with_reading_note(note: Option<String>, body: &[u8]) -> Vec<u8> {

@@ -91,7 +91,12 @@ pub(super) fn incoming(body: &mut Incoming) -> (Chunks, impl Future<Output = ()>
 
 async fn pump(body: &mut Incoming, sender: mpsc::Sender<Result<Bytes, Problem>>) {
     loop {
-        let piece = match timeout(PAUSE, body.frame()).await {
+        let frame = tokio::select! {
+            frame = timeout(PAUSE, body.frame()) => frame,
+            // The handler needs no more pieces: its answer must not wait for the client's next one.
+            () = sender.closed() => return,
+        };
+        let piece = match frame {
             Ok(None) => return,
             Ok(Some(Ok(frame))) => match frame.into_data() {
                 Ok(data) => Ok(data),
@@ -103,7 +108,6 @@ async fn pump(body: &mut Incoming, sender: mpsc::Sender<Result<Bytes, Problem>>)
             Err(_) => Err(Problem::new(408, "TIMEOUT", "the body took too long to arrive")),
         };
         let ends = piece.is_err();
-        // The handler has dropped the receiver, because it needs no more pieces.
         if sender.send(piece).await.is_err() || ends {
             return;
         }

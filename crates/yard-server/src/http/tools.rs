@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use yard_core::{Fault, FaultCode, Role};
 use yard_dialects::{Answer, AnyTool, Catalog, Dialect, Format, Stop, form};
-use yard_gate::Session;
+use yard_gate::{Awaited, Pending, Session};
 
 use super::chats;
 use super::problem::Problem;
-use super::reply::{Content, Reply};
+use super::reply::Reply;
 use super::request::HttpRequest;
 use super::route::{self, Route, RouteAccess};
-use super::waiting::PendingCall;
+use super::waiting::{PendingCall, WithdrawOnDrop};
 use crate::pool::WorkKind;
 
 pub(super) const PATH: &str = "/api/v1/workspaces/{id}/tools";
@@ -141,9 +141,28 @@ pub(super) fn call(request: &HttpRequest) -> Result<Reply, Problem> {
     request.app.metrics.count_call(catalog, toolset, &tool, &answer);
     let Answer { status, body, pending, .. } = answer;
     let Some(pending) = pending else { return Ok(Reply::serialized(status, body)) };
-    let waiting = PendingCall { session, toolset: toolset.to_owned(), tool, pending, wait_ms };
-    let content = Content::Waiting(body.into_bytes(), Box::new(waiting));
-    Ok(Reply { status, content, cookies: Vec::new() })
+    let withdraw = WithdrawOnDrop::new(request, &session, &pending);
+    let toolset = toolset.to_owned();
+    let waiting = PendingCall { session, toolset, tool, pending, wait_ms, withdraw };
+    Ok(waiting.into_reply(status, body.into_bytes()))
+}
+
+/// The reply to a call that is sent again while it waits, or after a person has decided: `body` is what was answered the
+/// first time.
+pub(super) fn wait_again(
+    request: &HttpRequest,
+    awaited: Awaited,
+    status: u16,
+    body: Vec<u8>,
+) -> Result<Reply, Problem> {
+    let (envelope, _) = request.json_around("args")?;
+    let Envelope { tool, toolset, chat_id, wait_ms, .. } = envelope;
+    let toolset = toolset.unwrap_or_else(|| TOOLSET.to_owned());
+    let session = session(request, chat_id.as_deref())?;
+    let pending = Pending { awaited, wait_ms: None };
+    let withdraw = WithdrawOnDrop::new(request, &session, &pending);
+    let waiting = PendingCall { session, toolset, tool, pending, wait_ms, withdraw };
+    Ok(waiting.into_reply(status, body.into()))
 }
 
 /// The caller's session in the chat that it names, or in its default one.

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use yard_core::{ApprovalId, Call};
 use yard_dialects::Answer;
 use yard_gate::{ApprovalStatus, Awaited, Pending, Session, Waiter};
 
-use super::reply::Reply;
+use super::App;
+use super::reply::{Content, Reply};
 use super::request::HttpRequest;
 use crate::pool::{Overloaded, WorkKind};
 use crate::waiting::wait_until_settled;
@@ -23,9 +25,18 @@ pub(crate) struct PendingCall {
     pub(super) pending: Pending,
     /// The wait time that the envelope asks for.
     pub(super) wait_ms: Option<u64>,
+    /// For a request for approval. It exists from the moment in which the call has asked: its client may disconnect
+    /// before anything waits.
+    pub(super) withdraw: Option<WithdrawOnDrop>,
 }
 
 impl PendingCall {
+    /// The reply, which is `body` for as long as the person has not decided.
+    pub(super) fn into_reply(self, status: u16, body: Bytes) -> Reply {
+        let content = Content::Waiting(body, Box::new(self));
+        Reply { status, content, cookies: Vec::new() }
+    }
+
     fn wait_time(&self) -> Duration {
         let millis = match (self.wait_ms, self.pending.wait_ms) {
             (Some(envelope), Some(argument)) => envelope.max(argument),
@@ -39,32 +50,37 @@ impl PendingCall {
 /// disconnects meanwhile, its request for approval is withdrawn.
 pub(super) async fn wait_for_answer(
     request: &Arc<HttpRequest>,
-    waiting: PendingCall,
+    mut waiting: PendingCall,
 ) -> Option<Reply> {
+    // It is dropped with this future, and not with a call that is being resumed in the pool.
+    let mut withdraw = waiting.withdraw.take();
     let waiting = Arc::new(waiting);
-    let mut withdraw = WithdrawOnDrop::new(request, &waiting);
     let resume = || resume_call(request, &waiting);
     let stop = request.app.shutdown.notified();
     let answer = wait_until_settled(&waiting.session, waiting.wait_time(), stop, resume).await;
-    withdraw.disarm();
+    if let Some(withdraw) = &mut withdraw {
+        withdraw.disarm();
+    }
     let answer = answer?;
     Some(Reply::serialized(answer.status, answer.body))
 }
 
-/// Withdraws the request for approval when it is dropped: hyper drops the future of a client that disconnected.
-struct WithdrawOnDrop {
-    request: Arc<HttpRequest>,
-    waiting: Arc<PendingCall>,
+/// Withdraws a request for approval when it is dropped: hyper drops the future of a client that disconnected, and a
+/// handler's reply to it.
+pub(crate) struct WithdrawOnDrop {
+    app: Arc<App>,
+    workspace_key: String,
+    session: Session,
     waiter: Option<(ApprovalId, Waiter)>,
 }
 
 impl WithdrawOnDrop {
-    fn new(request: &Arc<HttpRequest>, waiting: &Arc<PendingCall>) -> Self {
-        let waiter = match waiting.pending.awaited {
-            Awaited::Approval(id) => Some((id, waiting.session.approvals().wait_for(id))),
-            Awaited::Question(_) => None,
-        };
-        Self { request: Arc::clone(request), waiting: Arc::clone(waiting), waiter }
+    /// For a call that waits; `None` for one that waits for no approval.
+    pub(super) fn new(request: &HttpRequest, session: &Session, pending: &Pending) -> Option<Self> {
+        let Awaited::Approval(id) = pending.awaited else { return None };
+        let (app, workspace_key) = (Arc::clone(&request.app), request.workspace_key());
+        let waiter = Some((id, session.approvals().wait_for(id)));
+        Some(Self { app, workspace_key, session: session.clone(), waiter })
     }
 
     /// Drops this without a withdrawal: the call is over, and its client is still connected.
@@ -77,17 +93,16 @@ impl Drop for WithdrawOnDrop {
     fn drop(&mut self) {
         let Some((id, waiter)) = self.waiter.take() else { return };
         // A server that shuts down drops every future, although no client disconnected.
-        if self.request.app.is_shutting_down() || !waiter.is_last() {
+        if self.app.is_shutting_down() || !waiter.is_last() {
             return;
         }
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        let (request, waiting) = (Arc::clone(&self.request), Arc::clone(&self.waiting));
-        let (pools, workspace_key) = (Arc::clone(&request.app.pools), request.workspace_key());
+        let (pools, workspace_key) = (Arc::clone(&self.app.pools), self.workspace_key.clone());
+        let session = self.session.clone();
         // The cancel flag of the original call is set by now.
-        let call = Call::new(request.call.shared_world());
+        let call = Call::new(Arc::clone(self.app.admin.world()));
         runtime.spawn(async move {
-            let withdraw =
-                move || waiting.session.approvals().close(&call, id, ApprovalStatus::Withdrawn);
+            let withdraw = move || session.approvals().close(&call, id, ApprovalStatus::Withdrawn);
             if let Some(Err(fault)) = pools.run(&workspace_key, WorkKind::Change, withdraw).await {
                 tracing::warn!("the request of a client that is gone still waits: {fault}");
             }

@@ -71,6 +71,8 @@ impl FairSlots {
         let receiver = {
             let mut state = self.state.lock();
             let queue = state.queues.entry(workspace.into()).or_default();
+            // A caller whose client disconnected waits no more.
+            queue.waiting.retain(|sender| !sender.is_closed());
             let is_first = queue.waiting.is_empty();
             if queue.waiting.len() >= self.bounds.waiting {
                 return Err(Overloaded(self.bounds.retry_seconds));

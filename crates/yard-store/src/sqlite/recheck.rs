@@ -39,13 +39,32 @@ pub(super) fn recheck(
             let hash = stored.hash;
             let found = match check(connection, blobs, &mut recent, row, stored) {
                 Ok(found) => found,
-                Err(StoreError::Corrupt(why)) => ContentCheck::Damaged(why),
+                Err(StoreError::Corrupt(why)) => match confirm(connection, blobs, &hash, why)? {
+                    Some(found) => found,
+                    None => continue,
+                },
                 Err(error) => return Err(error),
             };
             if each(&hash, found).is_break() {
                 return Ok(());
             }
         }
+    }
+}
+
+/// Looks at a damaged content once more, in one snapshot: a purge between two queries erases contents, and stores
+/// those that stood on them in another form. `None` if the content was purged meanwhile.
+fn confirm(
+    connection: &Connection,
+    blobs: &Blobs,
+    hash: &ContentHash,
+    why: String,
+) -> Result<Option<ContentCheck>> {
+    let snapshot = connection.unchecked_transaction()?;
+    match content::bytes(&snapshot, blobs, hash) {
+        Ok(bytes) => Ok(bytes.map(|_| ContentCheck::Whole)),
+        Err(StoreError::Corrupt(_)) => Ok(Some(ContentCheck::Damaged(why))),
+        Err(error) => Err(error),
     }
 }
 

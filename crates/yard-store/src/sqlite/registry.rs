@@ -231,6 +231,9 @@ impl Registry for SqliteRegistry {
     ) -> Result<()> {
         let sql = "INSERT INTO login (id, user) VALUES (?1, ?2)";
         self.change(audit, |connection| {
+            // An expired token is refused whether or not it is known.
+            let now = audit.at.as_millis();
+            run(connection, "DELETE FROM refresh WHERE expires <= ?1", [now])?;
             run(connection, sql, [login.as_bytes(), user.as_bytes()])?;
             insert_refresh(connection, login, refresh)
         })

@@ -390,7 +390,7 @@ CREATE TABLE login (
     ended INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
--- Every refresh token that a login ever had, so that the use of a copied old one is recognized.
+-- Every refresh token of a login that has not expired, used ones too, so that the use of a copied old one is recognized.
 CREATE TABLE refresh (
     secret BLOB PRIMARY KEY,
     login BLOB NOT NULL REFERENCES login (id),

@@ -6,6 +6,7 @@
 mod older;
 mod tampered;
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,7 +15,8 @@ use tempfile::TempDir;
 use yard_core::{ContentHash, FileId, World as _, WsPath};
 use yard_store::sqlite::Options;
 use yard_store::{
-    ApprovalStore, AuditEntry, Batch, Effort, EventLog, SqliteStore, Store, StoreError,
+    ApprovalStore, AuditEntry, Batch, ContentCheck, Effort, EventLog, SqliteStore, Store,
+    StoreError,
 };
 use yard_testkit::store_equality::assert_stores_equal;
 use yard_testkit::{FakeWorld, StepBuilder, model_comparison};
@@ -526,4 +528,30 @@ fn a_content_can_be_read_while_the_one_that_it_is_spliced_from_is_purged() {
             purged.unwrap();
         });
     }
+}
+
+#[test]
+fn a_content_that_is_purged_while_all_are_checked_is_not_damaged() {
+    let dir = TempDir::new().unwrap();
+    let (store, other) = (open(dir.path()), open(dir.path()));
+    let world = FakeWorld::new(6);
+    let builder = StepBuilder::new(&store, &world);
+    builder.file("first", b"checked first");
+    let noise: Vec<u8> = (0..40_000u32)
+        .flat_map(|n| ContentHash::of(&n.to_le_bytes()).as_bytes().to_owned())
+        .collect();
+    let removed = builder.file("noise", &noise);
+    builder.delete(removed);
+    let mut found = Vec::new();
+    let result = store.recheck(&mut |_, check| {
+        if found.is_empty() {
+            // The rows of both contents have been read by now.
+            let entry = AuditEntry::by_toolyard(world.now(), "purge", String::new());
+            other.purge(&[removed], &entry).unwrap();
+        }
+        found.push(check);
+        ControlFlow::Continue(())
+    });
+    result.unwrap();
+    assert_eq!(found, [ContentCheck::Whole]);
 }

@@ -613,7 +613,7 @@ fn run_after_restart(yard: &Yard, boot: &str, arguments: &[&str]) -> Option<Ran>
 }
 
 #[test]
-fn a1_after_a_restart_of_the_machine_no_command_takes_a_persons_work_back() {
+fn p1_after_a_restart_of_the_machine_no_command_takes_a_persons_work_back() {
     let yard = Yard::new();
     fs::write(yard.file("file.txt"), "first\n").unwrap();
     fs::write(yard.file("gone.txt"), "gone\n").unwrap();

@@ -168,7 +168,7 @@ fn b7_a_landing_that_conflicts_by_now_is_not_reported_as_executed() {
 }
 
 #[test]
-fn a2_a_terminal_that_another_process_approves_lives_in_the_process_that_waits() {
+fn p2_a_terminal_that_another_process_approves_lives_in_the_process_that_waits() {
     let yard = yard();
     let agent = guarded(&yard);
     let args = json!({"session_id": "t", "cmd": "cat", "workdir": null});
@@ -189,7 +189,7 @@ fn a2_a_terminal_that_another_process_approves_lives_in_the_process_that_waits()
 }
 
 #[test]
-fn a2_a_terminal_whose_process_is_gone_waits_for_the_next_identical_call() {
+fn p2_a_terminal_whose_process_is_gone_waits_for_the_next_identical_call() {
     let first = yard();
     let args = json!({"session_id": "t", "cmd": "cat", "workdir": null});
     let call = |yard: &Yard, args: &Value| {

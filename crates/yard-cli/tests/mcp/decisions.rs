@@ -295,7 +295,7 @@ fn was_replaced(story: Story) -> bool {
 }
 
 #[test]
-fn a2_whoever_decides_and_whoever_is_killed_what_was_approved_happens_once_or_is_unknown() {
+fn p2_whoever_decides_and_whoever_is_killed_what_was_approved_happens_once_or_is_unknown() {
     let (mut stage, mut dice) = (Stage::new(), Dice(23));
     let mut outcomes: HashMap<String, usize> = HashMap::new();
     let began = Instant::now();

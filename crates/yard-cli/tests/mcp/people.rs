@@ -195,7 +195,7 @@ fn waiting(setup: &Setup) -> Value {
 }
 
 #[test]
-fn a2_a_terminal_that_is_approved_on_the_command_line_opens_in_the_server_that_waits() {
+fn p2_a_terminal_that_is_approved_on_the_command_line_opens_in_the_server_that_waits() {
     let setup = Setup::new();
     let client = setup.connect(&["--toolset", "codex", "--wait", "60"]);
     let arguments = json!({"session_id": "t", "cmd": "echo ready; cat", "workdir": null});
@@ -212,7 +212,7 @@ fn a2_a_terminal_that_is_approved_on_the_command_line_opens_in_the_server_that_w
 }
 
 #[test]
-fn a2_a_command_that_is_approved_on_the_command_line_is_answered_to_the_call_that_waits() {
+fn p2_a_command_that_is_approved_on_the_command_line_is_answered_to_the_call_that_waits() {
     let setup = Setup::new();
     let words = ["--toolset", "assistant", "--policy", "strict", "--wait", "60"];
     let client = setup.connect(&words);

@@ -156,7 +156,7 @@ fn waiting(ada: &Someone<'_>, base: &str) -> Value {
 }
 
 #[test]
-fn a2_what_starts_something_is_answered_to_the_call_that_waits() {
+fn p2_what_starts_something_is_answered_to_the_call_that_waits() {
     let server = Server::start();
     let ada = server.person();
     let workspace = ada.workspace();

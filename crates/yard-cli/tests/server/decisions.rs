@@ -231,7 +231,7 @@ impl Stage {
 }
 
 #[test]
-fn a2_decided_over_http_with_the_server_killed_it_happens_once_or_is_unknown() {
+fn p2_decided_over_http_with_the_server_killed_it_happens_once_or_is_unknown() {
     let runs = if std::env::var_os("YARD_SOAK").is_some() { 2_000 } else { 72 };
     let (mut stage, mut dice) = (Stage::new(), Dice(29));
     let mut outcomes: HashMap<String, usize> = HashMap::new();

@@ -25,7 +25,7 @@ fn check_persons_work(root: &Path, when: &str) {
 }
 
 #[test]
-fn a1_a_servers_start_after_a_restart_of_the_machine_takes_no_persons_work_back() {
+fn p1_a_servers_start_after_a_restart_of_the_machine_takes_no_persons_work_back() {
     if !can_mount_a_boot_id() {
         return eprintln!("SKIPPED: no other boot id can be mounted here; NOTHING WAS CHECKED");
     }

@@ -119,7 +119,6 @@ mod tests {
         (answer.status, answer.body)
     }
 
-    /// The table in RULINGS.md, "Faults".
     #[test]
     fn w1_every_fault_has_its_status_and_code() {
         let table: [(&[FaultCode], u16, &str); 13] = [

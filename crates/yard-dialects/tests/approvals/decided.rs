@@ -56,7 +56,7 @@ fn asking() -> Yard {
 }
 
 #[test]
-fn a2_what_another_process_approves_is_executed_once_and_whoever_waits_gets_its_answer() {
+fn p2_what_another_process_approves_is_executed_once_and_whoever_waits_gets_its_answer() {
     let yard = asking();
     let id = asked(&call(&yard, &yard.session(), "write", overwrite("/a.txt", "two\n")));
     let other = beside(&yard);
@@ -94,7 +94,7 @@ fn h10_a_second_yes_executes_what_the_first_one_could_not() {
 }
 
 #[test]
-fn a2_the_same_call_takes_up_a_yes_that_nobody_executed() {
+fn p2_the_same_call_takes_up_an_approval_that_nobody_executed() {
     let yard = asking();
     let id = asked(&call(&yard, &yard.session(), "write", overwrite("/a.txt", "two\n")));
     approve_and_end(&yard, id, false);
@@ -107,7 +107,7 @@ fn a2_the_same_call_takes_up_a_yes_that_nobody_executed() {
 }
 
 #[test]
-fn a2_what_was_started_by_a_process_that_ended_is_unknown_and_not_started_again() {
+fn p2_what_was_started_by_a_process_that_ended_is_unknown_and_not_started_again() {
     let yard = asking();
     let id = asked(&call(&yard, &yard.session(), "write", overwrite("/a.txt", "two\n")));
     approve_and_end(&yard, id, true);

@@ -195,7 +195,7 @@ fn each_tool_asks_for_what_its_document_says() {
     }
 }
 
-/// The table in RULINGS.md, "Faults": the words of `file` (for a tool that reads, for one that writes)
+/// The words of every fault in `file` (for a tool that reads, for one that writes)
 /// and of `assistant`.
 const FAULTS: [(FaultCode, &str, &str, &str); 24] = [
     (FaultCode::BadArgument, "invalid_arguments", "invalid_arguments", "INVALID_ARGUMENTS"),

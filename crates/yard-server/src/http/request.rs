@@ -127,7 +127,7 @@ impl HttpRequest {
         self.caller = match least {
             None => Caller::Known(identity),
             Some(least) => {
-                // A text that is no id is answered like the id of a missing workspace (RULINGS, Faults).
+                // A text that is no id is answered like the id of a missing workspace.
                 let id = self.param("id").parse().unwrap_or(WorkspaceId::from_bytes([0; 16]));
                 Caller::Inside(self.app.admin.enter(identity, id, least)?)
             }

@@ -152,7 +152,7 @@ fn stays(name: &str, agent: impl Fn(&ChildWorkspace), person: impl Fn(&Machine))
 }
 
 #[test]
-fn a1_after_a_restart_what_a_person_did_is_untouched() {
+fn p1_after_a_restart_what_a_person_did_is_untouched() {
     let edit = |hand: &ChildWorkspace| {
         must(hand.perform(replace("/file.txt", "first", "agent")));
         put(hand, "/new.txt", "new\n");
@@ -220,7 +220,7 @@ fn a1_after_a_restart_what_a_person_did_is_untouched() {
 }
 
 #[test]
-fn a14_an_unknown_boot_counts_as_another_one() {
+fn p4_an_unknown_boot_counts_as_another_one() {
     let machine = Machine::new(7);
     let hand = machine.open();
     put(&hand, "/a", "agent\n");
@@ -354,7 +354,7 @@ fn h5_a_journal_that_ends_before_the_applied_mark_is_refused_and_nothing_is_writ
 
 /// A leftover that cannot be put right: it is kept, and the workspace opens.
 #[test]
-fn a10_a_leftover_that_is_a_folder_is_set_aside_and_reported() {
+fn p3_a_leftover_that_is_a_folder_is_set_aside_and_reported() {
     let machine = Machine::new(7);
     let hand = machine.open();
     let file = must(hand.perform(write("/a", "agent\n", None))).file;

@@ -119,7 +119,7 @@ fn run(name: &str, property: &dyn Fn(&[u8])) {
     let mut pool = corpus(name);
     pool.iter().for_each(|input| ask(input, property));
     let seed = std::env::var("YARD_SEED").ok().and_then(|seed| seed.parse().ok());
-    let dice = &mut Dice(seed.unwrap_or(0x0f22));
+    let dice = &mut Dice::new(seed.unwrap_or(0x0f22));
     let own = pool.len();
     for _ in 0..mutants() {
         let input = mutated(dice, &pool);

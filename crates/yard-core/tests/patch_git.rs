@@ -27,7 +27,8 @@ use std::fs;
 use support::{Dice, Drifted, cases, drifted, has_bare_end, unified, without_lines};
 use yard_core::FaultCode;
 use yard_core::patch::{Action, Pass, Patch, Transfer, apply, apply_all, parse, reverse};
-use yard_fixtures::trees::{File, Git, Tree, changed, commit, has_mixed_endings, tree};
+use yard_fixtures::git::{Git, commit};
+use yard_fixtures::trees::{File, Tree, changed, has_mixed_endings, tree};
 
 fn done(patch: &Patch, tree: &Tree) -> Tree {
     let read = |path: &str| Ok(tree.get(path).map(|file| file.text.clone().into_bytes()));
@@ -56,7 +57,7 @@ fn c3_git_diffs_give_the_second_tree_and_reversed_the_first() {
     let mut stream = Vec::new();
     let pairs: Vec<(Tree, Tree)> = (0..cases())
         .map(|seed| {
-            let dice = &mut Dice(seed);
+            let dice = &mut Dice::new(seed);
             let before = tree(dice);
             let after = changed(dice, &before);
             commit(&mut stream, &format!("a{seed}"), &before);
@@ -67,7 +68,7 @@ fn c3_git_diffs_give_the_second_tree_and_reversed_the_first() {
     git.run(&["fast-import", "--quiet", "--date-format=raw"], &stream).unwrap();
     let mut compared = 0;
     for (seed, (before, after)) in pairs.iter().enumerate() {
-        let dice = &mut Dice(seed as u64 ^ 0xd1ff);
+        let dice = &mut Dice::new(seed as u64 ^ 0xd1ff);
         let mixed = before.values().chain(after.values()).any(has_mixed_endings);
         let least = if mixed { "-U1" } else { "-U0" };
         let context = *dice.pick(&[least, "-U1", "-U3", "-U3", "-U8"]);
@@ -97,7 +98,7 @@ fn x3_drifted_files_land_where_git_puts_them_or_say_why_not() {
     let git = Git::new();
     let mut tally: BTreeMap<String, u64> = BTreeMap::new();
     for seed in 0..cases() {
-        let dice = &mut Dice(seed ^ 0xdead_0000);
+        let dice = &mut Dice::new(seed ^ 0xdead_0000);
         let Drifted { before, after, now } = drifted(dice);
         let diff = unified(&before, &after);
         if diff.is_empty() {

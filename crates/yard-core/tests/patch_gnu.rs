@@ -97,7 +97,7 @@ fn x3_drifted_files_land_where_gnu_patch_puts_them_or_say_why_not() {
     let folder = tempfile::tempdir().unwrap();
     let mut tally: BTreeMap<String, u64> = BTreeMap::new();
     for seed in 0..cases() * 3 {
-        let dice = &mut Dice(seed ^ 0x96e0_0000);
+        let dice = &mut Dice::new(seed ^ 0x96e0_0000);
         let Drifted { before, after, now } = drifted(dice);
         let diff = unified(&before, &after);
         if diff.is_empty() {

@@ -101,7 +101,7 @@ fn every_text_about_a_broken_argument_keeps_the_rules_and_names_it() {
             assert!(calls.iter().any(named), "no valid call of {toolset} {}", tool.name());
         }
     }
-    let mut dice = Dice(20_261_118);
+    let mut dice = Dice::new(20_261_118);
     let mut fixture = Fixture::new();
     let (mut wrong, mut failed) = (Vec::new(), 0);
     let calls_made = if std::env::var_os("YARD_SOAK").is_some() { BROKEN } else { BROKEN / 3 };

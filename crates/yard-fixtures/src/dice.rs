@@ -1,17 +1,27 @@
-//! The dice of tests that make their own cases.
+//! Random numbers for tests that generate their own cases.
 
-/// The same numbers on every machine (splitmix64).
+/// Random numbers that are the same on every machine (splitmix64).
 #[derive(Clone, Debug)]
-pub struct Dice(pub u64);
+pub struct Dice(u64);
 
 impl Dice {
-    /// A number below `sides`.
-    pub fn roll(&mut self, sides: usize) -> usize {
+    /// The numbers of a seed.
+    pub const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next number.
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((mixed ^ (mixed >> 31)) % sides as u64).unwrap_or(0)
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `sides`.
+    pub fn roll(&mut self, sides: usize) -> usize {
+        (self.number() % sides.max(1) as u64) as usize
     }
 
     /// Once in so many times.

@@ -1,6 +1,6 @@
-//! What tests of every crate start from: random numbers that are the same on every machine, generated
-//! trees, and a clock that tests set. It needs `yard-core` alone, so that the tests of that crate build
-//! little else. Nothing here is part of the product.
+//! What tests of every crate start from: [`Dice`] (random numbers that are the same on every machine), [`FakeWorld`] (a
+//! clock that tests set), [`trees`] (generated trees of files) and [`git`] (the real git, to compare with). It needs
+//! `yard-core` alone, so that the tests of that crate build little else. Nothing here is part of the product.
 
 #![allow(
     clippy::unwrap_used,
@@ -11,6 +11,7 @@
 )]
 
 mod dice;
+pub mod git;
 pub mod trees;
 mod world;
 

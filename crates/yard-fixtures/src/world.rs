@@ -5,21 +5,23 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use parking_lot::Mutex;
 use yard_core::{Timestamp, World};
 
+use crate::Dice;
+
 /// 2026-01-15T10:30:00Z, when every fake world begins.
 const START: i64 = 1_768_473_000_000;
 
-/// A clock that advances a millisecond a look, dice from a seed, and a boot that tests may change.
+/// A clock that advances by a millisecond whenever it is read, random numbers from a seed, and a boot that tests may change.
 #[derive(Debug)]
 pub struct FakeWorld {
     now: AtomicI64,
-    dice: Mutex<u64>,
+    dice: Mutex<Dice>,
     boot: Mutex<u128>,
 }
 
 impl FakeWorld {
     /// The world of that seed.
     pub fn new(seed: u64) -> Self {
-        Self { now: AtomicI64::new(START), dice: Mutex::new(seed), boot: Mutex::new(1) }
+        Self { now: AtomicI64::new(START), dice: Mutex::new(Dice::new(seed)), boot: Mutex::new(1) }
     }
 
     /// As if the machine had been started again.
@@ -32,19 +34,9 @@ impl FakeWorld {
         self.now.fetch_add(millis, Ordering::Relaxed);
     }
 
-    /// A number below `bound`, from the same dice.
+    /// A number below `bound`, of the same seed.
     pub fn below(&self, bound: usize) -> usize {
-        (self.roll() % bound.max(1) as u64) as usize
-    }
-
-    /// SplitMix64: short, and good enough to choose tests by.
-    fn roll(&self) -> u64 {
-        let mut dice = self.dice.lock();
-        *dice = dice.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = *dice;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
+        self.dice.lock().roll(bound)
     }
 }
 
@@ -54,7 +46,8 @@ impl World for FakeWorld {
     }
 
     fn random(&self) -> u128 {
-        (u128::from(self.roll()) << 64) | u128::from(self.roll())
+        let mut dice = self.dice.lock();
+        (u128::from(dice.number()) << 64) | u128::from(dice.number())
     }
 
     fn secret(&self) -> Option<[u8; 32]> {
@@ -86,8 +79,9 @@ impl World for RealWorld {
 
     fn random(&self) -> u128 {
         use std::hash::{BuildHasher, RandomState};
-        let roll = || u128::from(RandomState::new().hash_one(self.now().as_millis()));
-        (roll() << 64) | roll()
+        // Every `RandomState` has keys of its own.
+        let number = || u128::from(RandomState::new().hash_one(0));
+        (number() << 64) | number()
     }
 
     fn secret(&self) -> Option<[u8; 32]> {

@@ -30,4 +30,4 @@ pub use open_options::OpenOptions;
 pub use step_builder::StepBuilder;
 pub use transcripts::Transcripts;
 pub use yard::{Folders, Yard};
-pub use yard_fixtures::{Dice, FakeWorld, RealWorld, trees};
+pub use yard_fixtures::{Dice, FakeWorld, RealWorld, git, trees};

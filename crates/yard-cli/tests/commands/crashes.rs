@@ -19,7 +19,7 @@ fn a_crash_at_any_moment_leaves_all_of_a_command_or_nothing() {
     let home = tempfile::tempdir().unwrap();
     let (root, data) = (home.path().join("root"), home.path().join("data"));
     std::fs::create_dir(&root).unwrap();
-    let mut dice = Dice(7);
+    let mut dice = Dice::new(7);
     let (mut whole, mut nothing) = (0, 0);
     let mut longest = Duration::from_millis(600);
     for round in 0..times(200) {

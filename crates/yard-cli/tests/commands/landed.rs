@@ -35,7 +35,7 @@ fn undo(yard: &Yard, step: &str, why: &str) {
 #[test]
 fn a_command_lands_as_it_ran_and_is_undone_exactly() {
     for seed in 0..times(400) {
-        let mut dice = Dice(seed as u64 + 1);
+        let mut dice = Dice::new(seed as u64 + 1);
         let (tree, script) = (scripts::tree(&mut dice), scripts::script(&mut dice));
         let yard = yard();
         bare(yard.root(), &tree);

@@ -23,7 +23,7 @@ fn call(yard: &Yard, session: &Session, what: (&str, &str, Value)) -> Answer {
 fn b1_the_same_effect_gets_the_same_base_verdict_whichever_way_it_is_done() {
     let yard = yard();
     let session = guarded(&yard);
-    let mut dice = Dice(1);
+    let mut dice = Dice::new(1);
     let ways: Vec<&Way> = FILE_TOOLS.iter().chain(&COMMANDS).collect();
     // Every deed by every way once, and then at random.
     let every = ChangeKind::ALL

@@ -200,7 +200,7 @@ fn approval_in(reply: &Value) -> Option<String> {
 fn b1_a_route_refuses_what_a_tool_asks_for_and_nothing_else() {
     let server = Server::start();
     let setup = Setup::new(&server);
-    let mut dice = Dice(23);
+    let mut dice = Dice::new(23);
     let doors = Door::all();
     let rounds = if std::env::var_os("YARD_SOAK").is_some() { 10 } else { 1 };
     let mut counted = [0; 2];

@@ -127,7 +127,7 @@ fn old<'a>(patch: &'a FilePatch, kept: &Range<usize>) -> Vec<&'a str> {
 fn x3_nothing_lands_at_a_place_that_is_not_named_uniquely() {
     let mut tally: BTreeMap<String, u64> = BTreeMap::new();
     for seed in 0..cases() {
-        let (patch, now) = case(&mut Dice(seed ^ 0xbeef));
+        let (patch, now) = case(&mut Dice::new(seed ^ 0xbeef));
         let file = one(&patch);
         let lines: Vec<&str> = now.lines().collect();
         let story = format!("seed {seed}\n{patch}\n--- now\n{now}");
@@ -249,7 +249,7 @@ fn heads(lines: &[&str], anchor: &str) -> [Vec<usize>; 2] {
 fn x3_an_anchored_edit_lands_in_the_only_place_below_its_anchor() {
     let (mut inside, mut below, mut refused) = (0, 0, 0);
     for seed in 0..cases() {
-        let dice = &mut Dice(seed ^ 0xa5c0);
+        let dice = &mut Dice::new(seed ^ 0xa5c0);
         let lines = file(dice);
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         let start = 1 + dice.roll(lines.len() - 4);

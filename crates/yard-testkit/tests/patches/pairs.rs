@@ -3,8 +3,9 @@
 
 use yard_core::op::ApplyPatch;
 use yard_core::patch::{Patch, parse, reverse};
+use yard_testkit::git::{Git, commit};
 use yard_testkit::harness::{ChildWorkspace, soak, tree as everything};
-use yard_testkit::trees::{Git, Tree, changed, commit, has_mixed_endings, tree};
+use yard_testkit::trees::{Tree, changed, has_mixed_endings, tree};
 use yard_testkit::{Dice, Folders, OpenOptions};
 
 use super::{files, lay, newest, shown, undo};
@@ -27,7 +28,7 @@ fn pairs() -> Vec<Pair> {
     let count = if soak() { SOAK } else { PLAIN };
     let trees: Vec<(Tree, Tree)> = (0..count)
         .map(|seed| {
-            let dice = &mut Dice(seed ^ 0x7a7c_0000);
+            let dice = &mut Dice::new(seed ^ 0x7a7c_0000);
             let before = tree(dice);
             let after = changed(dice, &before);
             commit(&mut stream, &format!("a{seed}"), &before);
@@ -41,7 +42,7 @@ fn pairs() -> Vec<Pair> {
 }
 
 fn pair(git: &Git, seed: usize, before: Tree, after: Tree) -> Option<Pair> {
-    let dice = &mut Dice(seed as u64 ^ 0xd1ff);
+    let dice = &mut Dice::new(seed as u64 ^ 0xd1ff);
     let mixed = before.values().chain(after.values()).any(has_mixed_endings);
     let least = if mixed { "-U1" } else { "-U0" };
     let context = *dice.pick(&[least, "-U1", "-U3", "-U3"]);

@@ -18,7 +18,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::thread;
 
 use serde_json::{Value, json};
-use support::{Ran, Yard};
+use support::{Ran, TestWorkspace};
 
 /// A page on loopback; its host and port.
 fn page() -> String {
@@ -40,24 +40,25 @@ fn page() -> String {
     place
 }
 
-fn fetch(yard: &Yard, place: &str, exempt: Option<&str>) -> Ran {
+fn fetch(workspace: &TestWorkspace, place: &str, exempt: Option<&str>) -> Ran {
     let args = json!({"url": format!("http://{place}/a")}).to_string();
-    let mut command = yard.command(&["call", "--toolset", "assistant", "web_fetch", &args]);
+    let mut command = workspace.command(&["call", "--toolset", "assistant", "web_fetch", &args]);
     command.envs(exempt.map(|pair| ("TOOLYARD__WEB__EXEMPT", format!("[{pair:?}]"))));
     Ran::from(command.output().unwrap())
 }
 
 #[test]
 fn a4_what_the_operator_exempts_is_reached_and_nothing_else_here_is() {
-    let (yard, place) = (Yard::new(), page());
-    let refused = fetch(&yard, &place, None).json();
+    let (workspace, place) = (TestWorkspace::new(), page());
+    let refused = fetch(&workspace, &place, None).json();
     assert_eq!(refused["result"]["error"]["code"], "PERMISSION_DENIED", "{refused}");
-    let reached = fetch(&yard, &place, Some(&place)).json();
+    let reached = fetch(&workspace, &place, Some(&place)).json();
     assert_eq!(reached["result"]["value"]["body"], "# Here\n", "{reached}");
-    fs::write(yard.data().join("toolyard.toml"), format!("[web]\nexempt = [{place:?}]\n")).unwrap();
-    let reached = fetch(&yard, &place, None).json();
+    fs::write(workspace.data().join("toolyard.toml"), format!("[web]\nexempt = [{place:?}]\n"))
+        .unwrap();
+    let reached = fetch(&workspace, &place, None).json();
     assert_eq!(reached["result"]["value"]["status"], 200, "{reached}");
-    let wrong = fetch(&yard, &place, Some("localhost"));
+    let wrong = fetch(&workspace, &place, Some("localhost"));
     assert!(
         wrong.stderr.contains("web.exempt") || wrong.stdout.contains("web.exempt"),
         "{}",
@@ -67,18 +68,19 @@ fn a4_what_the_operator_exempts_is_reached_and_nothing_else_here_is() {
 
 #[test]
 fn a_person_sees_the_address_and_decides() {
-    let (yard, place) = (Yard::new(), page());
-    fs::DirBuilder::new().mode(0o700).create(yard.data()).unwrap();
-    fs::write(yard.data().join("toolyard.toml"), format!("[web]\nexempt = [{place:?}]\n")).unwrap();
-    let rules = yard.temp.path().join("rules.json");
+    let (workspace, place) = (TestWorkspace::new(), page());
+    fs::DirBuilder::new().mode(0o700).create(workspace.data()).unwrap();
+    fs::write(workspace.data().join("toolyard.toml"), format!("[web]\nexempt = [{place:?}]\n"))
+        .unwrap();
+    let rules = workspace.temp.path().join("rules.json");
     fs::write(&rules, r#"{"preset": "strict"}"#).unwrap();
-    assert_eq!(yard.run(&["policy", "set", rules.to_str().unwrap()]).exit, 0);
-    let pending = fetch(&yard, &place, None).json();
+    assert_eq!(workspace.run(&["policy", "set", rules.to_str().unwrap()]).exit, 0);
+    let pending = fetch(&workspace, &place, None).json();
     let id =
         pending["result"]["approval_id"].as_str().unwrap_or_else(|| panic!("{pending}")).to_owned();
-    let shown = yard.run(&["approve", &id]).stdout;
+    let shown = workspace.run(&["approve", &id]).stdout;
     assert!(shown.contains(&format!("fetch GET http://{place}/a")), "{shown}");
-    let done = yard.approve(&id);
+    let done = workspace.approve(&id);
     assert!(done.to_string().contains("# Here"), "{done}");
     let _: Value = done;
 }

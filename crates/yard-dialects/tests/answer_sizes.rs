@@ -13,7 +13,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use yard_testkit::Yard;
+use yard_testkit::TestWorkspace;
 
 const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/answer_sizes.tsv");
 const DIALECTS: [&str; 6] = ["workspace", "file", "coder", "assistant", "codex", "filesystem"];
@@ -196,24 +196,25 @@ impl Ask {
 }
 
 /// A small project, the same on every machine.
-fn project() -> Yard {
-    let yard = Yard::new();
-    yard.put("/README.md", "# Shop\n\nA parser and a server.\n\nTODO: say how to build it.\n");
+fn project() -> TestWorkspace {
+    let workspace = TestWorkspace::new();
+    workspace.put("/README.md", "# Shop\n\nA parser and a server.\n\nTODO: say how to build it.\n");
     // What is ignored comes before every match, so that it is counted also where the answer is cut.
-    yard.put("/.gitignore", "build/\n");
-    yard.put("/build/debug/out.rs", "fn parse_ignored() {}\n");
-    yard.put("/src/main.rs", "mod parser;\nmod server;\n\nfn main() {\n    server::run();\n}\n");
+    workspace.put("/.gitignore", "build/\n");
+    workspace.put("/build/debug/out.rs", "fn parse_ignored() {}\n");
+    workspace
+        .put("/src/main.rs", "mod parser;\nmod server;\n\nfn main() {\n    server::run();\n}\n");
     for number in 0..8 {
-        yard.put(&format!("/src/parser/token_{number}.rs"), token(number));
-        yard.put(&format!("/src/server/route_{number}.rs"), route(number));
-        yard.put(&format!("/tests/case_{number}_test.rs"), case(number));
+        workspace.put(&format!("/src/parser/token_{number}.rs"), token(number));
+        workspace.put(&format!("/src/server/route_{number}.rs"), route(number));
+        workspace.put(&format!("/tests/case_{number}_test.rs"), case(number));
     }
     for number in 0..4 {
         let lines =
             (0..30).map(|line| format!("Line {line} of chapter {number}, with an error.\n"));
-        yard.put(&format!("/docs/chapter_{number}.md"), lines.collect::<String>());
+        workspace.put(&format!("/docs/chapter_{number}.md"), lines.collect::<String>());
     }
-    yard
+    workspace
 }
 
 fn token(number: usize) -> String {
@@ -243,13 +244,13 @@ fn case(number: usize) -> String {
 
 /// Bytes by dialect and group.
 fn measured() -> BTreeMap<String, usize> {
-    let yard = project();
-    let (session, call) = (yard.session(), yard.surroundings());
+    let workspace = project();
+    let (session, call) = (workspace.session(), workspace.call_context());
     let mut sizes = BTreeMap::new();
     for dialect in DIALECTS {
         for ask in ASKS {
             let (tool, args) = ask.call(dialect);
-            let answer = yard.catalog().call(dialect, tool, args.clone(), &session, &call);
+            let answer = workspace.catalog().call(dialect, tool, args.clone(), &session, &call);
             let fails = ask.group() == "failures";
             assert_eq!(answer.ok, !fails, "{dialect}.{tool} {args}: {}", answer.body);
             let bytes = answer.body.to_string().len();
@@ -316,11 +317,11 @@ fn with_what_is_empty(mut answer: Value) -> Value {
 
 #[test]
 fn w10_grep_has_a_quarter_fewer_bytes_than_with_what_is_empty() {
-    let yard = project();
+    let workspace = project();
     let (mut now, mut before) = (0, 0);
     for ask in ASKS.into_iter().filter(|ask| ask.group() == "searches") {
         let (tool, args) = ask.call("workspace");
-        let answer = yard.call(tool, args).body.into_value();
+        let answer = workspace.call(tool, args).body.into_value();
         now += answer.to_string().len();
         before += with_what_is_empty(answer).to_string().len();
     }

@@ -14,40 +14,40 @@ use serde_json::{Value, json};
 use yard_core::ApprovalId;
 use yard_dialects::{Answer, Catalog, Format};
 use yard_gate::{Actor, Approval, Awaited, DecisionInput, Policy, Scope};
-use yard_testkit::Yard;
+use yard_testkit::TestWorkspace;
 
-fn call(yard: &Yard, toolset: &str, tool: &str, args: Value) -> Answer {
-    yard.catalog().call(toolset, tool, args, &yard.session(), &yard.surroundings())
+fn call(workspace: &TestWorkspace, toolset: &str, tool: &str, args: Value) -> Answer {
+    workspace.catalog().call(toolset, tool, args, &workspace.session(), &workspace.call_context())
 }
 
 /// What a call of `assistant` that goes well answers.
 #[track_caller]
-fn value(yard: &Yard, tool: &str, args: Value) -> Value {
-    let answer = call(yard, "assistant", tool, args.clone());
+fn value(workspace: &TestWorkspace, tool: &str, args: Value) -> Value {
+    let answer = call(workspace, "assistant", tool, args.clone());
     assert_eq!(answer.body["result"]["ok"], true, "{tool} {args}: {}", answer.body);
     answer.body["result"]["value"].clone()
 }
 
 /// The error of a call of `assistant` that does not.
 #[track_caller]
-fn error(yard: &Yard, tool: &str, args: Value) -> Value {
-    let answer = call(yard, "assistant", tool, args.clone());
+fn error(workspace: &TestWorkspace, tool: &str, args: Value) -> Value {
+    let answer = call(workspace, "assistant", tool, args.clone());
     assert_eq!(answer.body["result"]["ok"], false, "{tool} {args}: {}", answer.body);
     answer.body["result"]["error"].clone()
 }
 
 /// What a call of `codex` that goes well answers.
 #[track_caller]
-fn result(yard: &Yard, tool: &str, args: Value) -> Value {
-    let answer = call(yard, "codex", tool, args.clone());
+fn result(workspace: &TestWorkspace, tool: &str, args: Value) -> Value {
+    let answer = call(workspace, "codex", tool, args.clone());
     assert!(answer.ok && answer.status == 200, "{tool} {args}: {}", answer.body);
     answer.body["result"].clone()
 }
 
 /// Why a call of `codex` failed: its code and its words.
 #[track_caller]
-fn refused(yard: &Yard, tool: &str, args: Value) -> (String, String) {
-    let answer = call(yard, "codex", tool, args.clone());
+fn refused(workspace: &TestWorkspace, tool: &str, args: Value) -> (String, String) {
+    let answer = call(workspace, "codex", tool, args.clone());
     assert!(!answer.ok, "{tool} {args}: {}", answer.body);
     let text = |field: &str| answer.body["result"][field].as_str().unwrap().to_owned();
     (text("error"), text("message"))
@@ -68,9 +68,9 @@ fn bare(schema: &Value) -> Value {
     }
 }
 
-fn guarded(yard: &Yard, toolset: &str, tool: &str, args: Value) -> Answer {
-    let agent = yard.session_of(Actor::LocalAgent, Policy::Guarded);
-    yard.catalog().call(toolset, tool, args, &agent, &yard.surroundings())
+fn guarded(workspace: &TestWorkspace, toolset: &str, tool: &str, args: Value) -> Answer {
+    let agent = workspace.session_of(Actor::LocalAgent, Policy::Guarded);
+    workspace.catalog().call(toolset, tool, args, &agent, &workspace.call_context())
 }
 
 #[track_caller]
@@ -81,10 +81,15 @@ fn asked(answer: &Answer) -> ApprovalId {
     }
 }
 
-fn decide(yard: &Yard, id: ApprovalId, approves: bool, args: Option<Value>) -> Approval {
-    let state = yard.person().approvals().get(id).unwrap().request.state;
+fn decide(
+    workspace: &TestWorkspace,
+    id: ApprovalId,
+    approves: bool,
+    args: Option<Value>,
+) -> Approval {
+    let state = workspace.person().approvals().get(id).unwrap().request.state;
     let ruling = DecisionInput { approves, scope: Scope::Once, reason: None, args, state };
-    yard.catalog().decide(id, &ruling, &yard.person(), &yard.surroundings()).unwrap()
+    workspace.catalog().decide(id, &ruling, &workspace.person(), &workspace.call_context()).unwrap()
 }
 
 #[test]
@@ -201,16 +206,16 @@ fn check_fields(tool: &str, schema: &Value, fields: &Value) {
 
 #[test]
 fn r1_an_encoding_is_taken_in_any_case_and_a_wrong_one_is_told_the_right_ones() {
-    let yard = Yard::new();
-    yard.put("/a.txt", "x\n");
+    let workspace = TestWorkspace::new();
+    workspace.put("/a.txt", "x\n");
     for encoding in ["utf-8", "UTF-8", " base64 "] {
-        value(&yard, "read_file", json!({"path": "a.txt", "encoding": encoding}));
+        value(&workspace, "read_file", json!({"path": "a.txt", "encoding": encoding}));
     }
     for (tool, args) in [
         ("read_file", json!({"path": "a.txt", "encoding": "utf8"})),
         ("write_file", json!({"path": "a.txt", "content": "x", "encoding": "utf8"})),
     ] {
-        let fault = error(&yard, tool, args);
+        let fault = error(&workspace, tool, args);
         assert_eq!(fault["code"], "INVALID_ARGUMENTS", "{tool}");
         let words = fault["details"]["fields"]["encoding"].as_str().unwrap();
         assert!(words.contains("one of utf-8, base64"), "{tool}: {words}");
@@ -221,8 +226,8 @@ fn r1_an_encoding_is_taken_in_any_case_and_a_wrong_one_is_told_the_right_ones() 
 /// chat made the file itself.
 #[test]
 fn a1_under_guarded_each_tool_asks_where_its_document_says() {
-    let yard = Yard::new();
-    yard.put("/there.txt", "by a person\n");
+    let workspace = TestWorkspace::new();
+    workspace.put("/there.txt", "by a person\n");
     for (tool, args) in [
         ("list_directory", json!({"path": "."})),
         ("read_file", json!({"path": "there.txt"})),
@@ -232,7 +237,7 @@ fn a1_under_guarded_each_tool_asks_where_its_document_says() {
         ("write_file", json!({"path": "other.txt", "content": "x"})),
         ("web_search", json!({"query": "x"})),
     ] {
-        let answer = guarded(&yard, "assistant", tool, args.clone());
+        let answer = guarded(&workspace, "assistant", tool, args.clone());
         assert!(answer.pending.is_none(), "{tool} {args}: {}", answer.body);
     }
     for (tool, args) in [
@@ -243,55 +248,55 @@ fn a1_under_guarded_each_tool_asks_where_its_document_says() {
         ("delete_file", json!({"path": "folder", "recursive": true})),
         ("move_file", json!({"from": "moved.txt", "to": "other.txt", "overwrite": true})),
     ] {
-        asked(&guarded(&yard, "assistant", tool, args.clone()));
+        asked(&guarded(&workspace, "assistant", tool, args.clone()));
     }
-    assert_eq!(yard.bytes("/there.txt"), b"by a person\n");
-    assert!(yard.has("/moved.txt") && yard.has("/folder/own.txt"));
+    assert_eq!(workspace.bytes("/there.txt"), b"by a person\n");
+    assert!(workspace.has("/moved.txt") && workspace.has("/folder/own.txt"));
 }
 
 /// The five steps of the document: the call waits, a person sees what is asked and why, answers with other arguments, and
 /// the call goes on with those, or comes to an end.
 #[test]
 fn a1_an_approval_pauses_shows_and_resumes_with_what_the_person_sent() {
-    let yard = Yard::new();
-    yard.put("/a.txt", "one\n");
+    let workspace = TestWorkspace::new();
+    workspace.put("/a.txt", "one\n");
     let args = json!({"path": "a.txt", "content": "theirs\n"});
-    let called = guarded(&yard, "assistant", "write_file", args.clone());
+    let called = guarded(&workspace, "assistant", "write_file", args.clone());
     let id = asked(&called);
     assert_eq!(called.body["result"]["status"], "approval_pending");
-    assert_eq!(yard.bytes("/a.txt"), b"one\n", "it waits");
-    let request = yard.person().approvals().get(id).unwrap().request;
+    assert_eq!(workspace.bytes("/a.txt"), b"one\n", "it waits");
+    let request = workspace.person().approvals().get(id).unwrap().request;
     assert_eq!((request.toolset.as_str(), request.tool.as_str()), ("assistant", "write_file"));
     assert_eq!(serde_json::from_str::<Value>(&request.args).unwrap(), args);
     assert!(request.reason.contains("replaces"), "{}", request.reason);
     assert!(request.diff.contains("-one\n+theirs\n"), "{}", request.diff);
     let edited = json!({"path": "a.txt", "content": "mine\n"});
-    let done = decide(&yard, id, true, Some(edited));
+    let done = decide(&workspace, id, true, Some(edited));
     let kept: Value = serde_json::from_str(done.answer.as_deref().unwrap()).unwrap();
     assert_eq!(kept["body"]["result"]["ok"], true, "{kept}");
-    assert_eq!(yard.bytes("/a.txt"), b"mine\n");
-    let called = guarded(&yard, "assistant", "delete_file", json!({"path": "a.txt"}));
-    decide(&yard, asked(&called), false, None);
-    let agent = yard.session_of(Actor::LocalAgent, Policy::Guarded);
+    assert_eq!(workspace.bytes("/a.txt"), b"mine\n");
+    let called = guarded(&workspace, "assistant", "delete_file", json!({"path": "a.txt"}));
+    decide(&workspace, asked(&called), false, None);
+    let agent = workspace.session_of(Actor::LocalAgent, Policy::Guarded);
     let pending = called.pending.unwrap();
-    let (catalog, surroundings) = (yard.catalog(), yard.surroundings());
-    let answer = catalog.resume("assistant", "delete_file", &pending, &agent, &surroundings);
+    let (catalog, context) = (workspace.catalog(), workspace.call_context());
+    let answer = catalog.resume("assistant", "delete_file", &pending, &agent, &context);
     assert_eq!(answer.body["result"]["error"]["code"], "PERMISSION_DENIED", "{}", answer.body);
-    assert!(yard.has("/a.txt"));
+    assert!(workspace.has("/a.txt"));
 }
 
 #[test]
 fn a1_the_codes_of_the_document_are_those_of_its_cases() {
-    let yard = Yard::new();
-    yard.put("/a.txt", "x\n");
-    yard.put("/secret/k.txt", "x\n");
-    symlink("/etc", yard.root().join("out")).unwrap();
+    let workspace = TestWorkspace::new();
+    workspace.put("/a.txt", "x\n");
+    workspace.put("/secret/k.txt", "x\n");
+    symlink("/etc", workspace.root().join("out")).unwrap();
     let rules = json!({"rules": [
         {"effect": "read", "path": "secret/**", "then": "deny"},
         {"effect": "create", "path": "locked/**", "then": "deny"},
     ]});
     let rules = rules.as_object().unwrap();
-    yard.person().change_settings(&yard.surroundings(), rules).unwrap();
+    workspace.person().change_settings(&workspace.call_context(), rules).unwrap();
     for (code, tool, args) in [
         ("INVALID_PATH", "read_file", json!({"path": "../a.txt"})),
         ("INVALID_PATH", "read_file", json!({"path": "/etc/hostname"})),
@@ -313,7 +318,7 @@ fn a1_the_codes_of_the_document_are_those_of_its_cases() {
             json!({"path": "locked/new", "content": "x", "createDirs": true}),
         ),
     ] {
-        let fault = error(&yard, tool, args.clone());
+        let fault = error(&workspace, tool, args.clone());
         assert_eq!(fault["code"], code, "{tool} {args}: {fault}");
         assert!(fault["message"].is_string() && fault["details"].is_object(), "{fault}");
     }
@@ -354,16 +359,16 @@ fn a7_definitions_come_in_the_order_of_registration_with_what_the_document_lists
 
 #[test]
 fn a_directory_is_deleted_empty_or_with_what_is_in_it_and_a_link_by_itself() {
-    let yard = Yard::new();
-    yard.put("/kept/a.txt", "x\n");
-    std::fs::create_dir(yard.root().join("empty")).unwrap();
-    symlink("kept", yard.root().join("link")).unwrap();
+    let workspace = TestWorkspace::new();
+    workspace.put("/kept/a.txt", "x\n");
+    std::fs::create_dir(workspace.root().join("empty")).unwrap();
+    symlink("kept", workspace.root().join("link")).unwrap();
     for path in ["empty", "link"] {
-        let reply = value(&yard, "delete_file", json!({"path": path}));
+        let reply = value(&workspace, "delete_file", json!({"path": path}));
         assert_eq!(reply, json!({"deleted": [path]}));
-        assert!(!yard.has(path), "{path}");
+        assert!(!workspace.has(path), "{path}");
     }
-    assert!(yard.has("/kept/a.txt"), "a link is deleted, not what it leads to");
+    assert!(workspace.has("/kept/a.txt"), "a link is deleted, not what it leads to");
 }
 
 #[test]
@@ -433,8 +438,8 @@ fn codex_answers_with_the_fields_of_its_document() {
 
 #[test]
 fn x1_arguments_below_their_minimum_or_unknown_are_refused_by_name() {
-    let yard = Yard::new();
-    yard.put("/a.txt", "x\n");
+    let workspace = TestWorkspace::new();
+    workspace.put("/a.txt", "x\n");
     for (tool, name, args) in [
         ("list_dir", "depth", json!({"depth": -1})),
         ("list_dir", "offset", json!({"offset": -1})),
@@ -462,7 +467,7 @@ fn x1_arguments_below_their_minimum_or_unknown_are_refused_by_name() {
         ("exec_command", "extra", json!({"session_id": "s", "cmd": "true", "extra": 1})),
         ("write_stdin", "extra", json!({"session_id": "s", "chars": "", "extra": 1})),
     ] {
-        let (code, message) = refused(&yard, tool, args.clone());
+        let (code, message) = refused(&workspace, tool, args.clone());
         assert_eq!(code, "INVALID_ARGUMENTS", "{tool} {args}");
         assert!(message.contains(&format!("{name}: ")), "{tool} {args}: {message}");
     }
@@ -470,13 +475,13 @@ fn x1_arguments_below_their_minimum_or_unknown_are_refused_by_name() {
 
 #[test]
 fn x1_what_is_left_out_is_as_if_its_default_were_sent() {
-    let yard = Yard::new();
+    let workspace = TestWorkspace::new();
     let lines = |count: usize| (0..count).map(|n| format!("x {n}\n")).collect::<String>();
-    yard.put("/long.txt", lines(450));
+    workspace.put("/long.txt", lines(450));
     for number in 0..210 {
-        yard.put(&format!("/many/f{number:03}"), "");
+        workspace.put(&format!("/many/f{number:03}"), "");
     }
-    yard.put("/many/deep/er/est", "");
+    workspace.put("/many/deep/er/est", "");
     for (tool, short, full) in [
         ("list_dir", json!({}), json!({"path": ".", "depth": 2, "offset": 0, "limit": 200})),
         (
@@ -495,29 +500,29 @@ fn x1_what_is_left_out_is_as_if_its_default_were_sent() {
             json!({"pattern": "^x", "path": ".", "include": null, "limit": 200}),
         ),
     ] {
-        let (left_out, sent) = (result(&yard, tool, short), result(&yard, tool, full));
+        let (left_out, sent) = (result(&workspace, tool, short), result(&workspace, tool, full));
         assert_eq!(left_out, sent, "{tool}");
         assert_eq!(left_out["truncated"], true, "{tool}: the default limit holds");
     }
-    let listed = result(&yard, "list_dir", json!({"limit": 1_000}));
+    let listed = result(&workspace, "list_dir", json!({"limit": 1_000}));
     let listed = listed["entries"].as_array().unwrap();
     assert!(listed.contains(&json!("many/deep/")), "the second level is listed");
     assert!(!listed.contains(&json!("many/deep/er/")), "the third is not");
-    assert_eq!(result(&yard, "list_dir", json!({}))["entries"].as_array().unwrap().len(), 200);
-    let read = result(&yard, "read_file", json!({"path": "long.txt", "mode": "indentation"}));
+    assert_eq!(result(&workspace, "list_dir", json!({}))["entries"].as_array().unwrap().len(), 200);
+    let read = result(&workspace, "read_file", json!({"path": "long.txt", "mode": "indentation"}));
     assert!(read["text"].as_str().unwrap().ends_with("    x 399\n"));
-    let found = result(&yard, "grep_files", json!({"pattern": "^x"}));
+    let found = result(&workspace, "grep_files", json!({"pattern": "^x"}));
     assert_eq!(found["results"][0]["matches"].as_array().unwrap().len(), 200);
 }
 
 #[test]
 fn codex_searches_by_regular_expression_below_a_folder_and_through_globs() {
-    let yard = Yard::new();
-    yard.put("/src/a.py", "value_1 = 2\nvalue = 3\n");
-    yard.put("/src/deep/b.rs", "let value_22 = 1;\n");
-    yard.put("/other/c.py", "value_3\n");
+    let workspace = TestWorkspace::new();
+    workspace.put("/src/a.py", "value_1 = 2\nvalue = 3\n");
+    workspace.put("/src/deep/b.rs", "let value_22 = 1;\n");
+    workspace.put("/other/c.py", "value_3\n");
     let files = |args: Value| -> Vec<String> {
-        let found = result(&yard, "grep_files", args);
+        let found = result(&workspace, "grep_files", args);
         let found = found["results"].as_array().unwrap().iter();
         found.map(|one| one["file"].as_str().unwrap().to_owned()).collect()
     };
@@ -528,7 +533,7 @@ fn codex_searches_by_regular_expression_below_a_folder_and_through_globs() {
     assert_eq!(files(both), ["src/a.py", "src/deep/b.rs"]);
     let one = json!({"pattern": pattern, "include": ["*.rs"]});
     assert_eq!(files(one), ["src/deep/b.rs"]);
-    let found = result(&yard, "grep_files", json!({"pattern": pattern, "path": "src/a.py"}));
+    let found = result(&workspace, "grep_files", json!({"pattern": pattern, "path": "src/a.py"}));
     let line = json!([{"line_num": 1, "line": "value_1 = 2"}]);
     assert_eq!(found["results"][0]["matches"], line, "lines without a match are not there");
 }
@@ -536,8 +541,8 @@ fn codex_searches_by_regular_expression_below_a_folder_and_through_globs() {
 /// R2: a path in an error is one that can be sent back.
 #[test]
 fn r2_a_link_that_leaves_is_named_as_it_was_sent() {
-    let yard = Yard::new();
-    symlink("/etc", yard.root().join("out")).unwrap();
+    let workspace = TestWorkspace::new();
+    symlink("/etc", workspace.root().join("out")).unwrap();
     for (tool, args) in [
         ("list_directory", json!({"path": "out"})),
         ("read_file", json!({"path": "out"})),
@@ -546,7 +551,7 @@ fn r2_a_link_that_leaves_is_named_as_it_was_sent() {
         ("delete_file", json!({"path": "out/a"})),
         ("search_code", json!({"query": "x", "path": "out"})),
     ] {
-        let fault = error(&yard, tool, args);
+        let fault = error(&workspace, tool, args);
         assert_eq!(fault["code"], "INVALID_PATH", "{tool}: {fault}");
         let message = fault["message"].as_str().unwrap();
         assert!(message.contains("out") && !message.contains("/out"), "{tool}: {message}");
@@ -556,7 +561,7 @@ fn r2_a_link_that_leaves_is_named_as_it_was_sent() {
         ("read_file", json!({"path": "out"})),
         ("grep_files", json!({"pattern": "x", "path": "out"})),
     ] {
-        let (code, message) = refused(&yard, tool, args);
+        let (code, message) = refused(&workspace, tool, args);
         assert_eq!(code, "INVALID_PATH", "{tool}: {message}");
         assert!(message.contains("out") && !message.contains("/out"), "{tool}: {message}");
     }
@@ -565,9 +570,9 @@ fn r2_a_link_that_leaves_is_named_as_it_was_sent() {
 /// One boundary for all of them: what names a path, and what runs.
 #[test]
 fn r2_every_tool_of_codex_stays_in_the_workspace() {
-    let yard = Yard::new();
-    yard.put("/a.txt", "x\n");
-    symlink("/etc", yard.root().join("out")).unwrap();
+    let workspace = TestWorkspace::new();
+    workspace.put("/a.txt", "x\n");
+    symlink("/etc", workspace.root().join("out")).unwrap();
     let add = |path: &str| json!({"patch": format!("*** Begin Patch\n*** Add File: {path}\n+x\n*** End Patch\n")});
     let diff =
         |path: &str| json!({"patch": format!("--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+x\n")});
@@ -578,7 +583,7 @@ fn r2_every_tool_of_codex_stays_in_the_workspace() {
             ("grep_files", json!({"pattern": "x", "path": path})),
             ("apply_patch_freeform", add(path)),
         ] {
-            let (code, message) = refused(&yard, tool, args);
+            let (code, message) = refused(&workspace, tool, args);
             assert_eq!(code, "INVALID_PATH", "{tool} {path}: {message}");
         }
     }
@@ -587,12 +592,12 @@ fn r2_every_tool_of_codex_stays_in_the_workspace() {
             ("shell", json!({"command": "true", "workdir": path})),
             ("exec_command", json!({"session_id": "s", "cmd": "true", "workdir": path})),
         ] {
-            let (code, message) = refused(&yard, tool, args);
+            let (code, message) = refused(&workspace, tool, args);
             assert_eq!(code, "INVALID_PATH", "{tool} {path}: {message}");
         }
     }
     for path in ["../x", "out/x", "a/../../x"] {
-        let (code, message) = refused(&yard, "apply_patch_json", diff(path));
+        let (code, message) = refused(&workspace, "apply_patch_json", diff(path));
         assert_eq!(code, "INVALID_PATH", "{path}: {message}");
     }
     assert!(!std::path::Path::new("/etc/x").exists());
@@ -600,8 +605,8 @@ fn r2_every_tool_of_codex_stays_in_the_workspace() {
 
 #[test]
 fn codex_patches_nothing_where_the_policy_says_no() {
-    let yard = Yard::new();
-    yard.put("/a.txt", "one\n");
+    let workspace = TestWorkspace::new();
+    workspace.put("/a.txt", "one\n");
     let diff = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n";
     let envelope = "*** Begin Patch\n*** Update File: a.txt\n-one\n+two\n*** End Patch\n";
     let calls = [
@@ -609,18 +614,26 @@ fn codex_patches_nothing_where_the_policy_says_no() {
         ("apply_patch_freeform", json!({"patch": envelope})),
     ];
     let rules = json!({"rules": [{"effect": "modify", "then": "deny"}]});
-    let viewer = yard.session_of(Actor::LocalAgent, Policy::ReadOnly);
+    let viewer = workspace.session_of(Actor::LocalAgent, Policy::ReadOnly);
     for (tool, args) in &calls {
-        let answer =
-            yard.catalog().call("codex", tool, args.clone(), &viewer, &yard.surroundings());
+        let answer = workspace.catalog().call(
+            "codex",
+            tool,
+            args.clone(),
+            &viewer,
+            &workspace.call_context(),
+        );
         assert_eq!(answer.body["result"]["error"], "PERMISSION_DENIED", "{}", answer.body);
     }
-    yard.person().change_settings(&yard.surroundings(), rules.as_object().unwrap()).unwrap();
+    workspace
+        .person()
+        .change_settings(&workspace.call_context(), rules.as_object().unwrap())
+        .unwrap();
     for (tool, args) in &calls {
-        let (code, message) = refused(&yard, tool, args.clone());
+        let (code, message) = refused(&workspace, tool, args.clone());
         assert_eq!(code, "PERMISSION_DENIED", "{tool}: {message}");
     }
-    assert_eq!(yard.bytes("/a.txt"), b"one\n");
+    assert_eq!(workspace.bytes("/a.txt"), b"one\n");
 }
 
 const ENVELOPE: &str = "*** Begin Patch
@@ -639,20 +652,20 @@ const ENVELOPE: &str = "*** Begin Patch
 *** End Patch
 ";
 
-fn before_the_envelope() -> Yard {
-    let yard = Yard::new();
-    yard.put(
+fn before_the_envelope() -> TestWorkspace {
+    let workspace = TestWorkspace::new();
+    workspace.put(
         "/src/app.py",
         "class App:\n    def run(self):\n        context line\n        removed line\n",
     );
-    yard.put("/old.txt", "old\n");
-    yard
+    workspace.put("/old.txt", "old\n");
+    workspace
 }
 
 /// The example of the envelope, as it is and as models wrap it, by both tools.
 #[test]
 fn x3_the_example_of_the_envelope_is_applied_however_it_is_wrapped() {
-    let root = |yard: &Yard| yard.root().display().to_string();
+    let root = |workspace: &TestWorkspace| workspace.root().display().to_string();
     let wrapped: [fn(&str) -> String; 6] = [
         str::to_owned,
         |text| format!("\n  {}  \n\n", text.trim_end()),
@@ -663,8 +676,8 @@ fn x3_the_example_of_the_envelope_is_applied_however_it_is_wrapped() {
     ];
     for tool in ["apply_patch_json", "apply_patch_freeform"] {
         for wrap in wrapped {
-            let yard = before_the_envelope();
-            let reply = result(&yard, tool, json!({"patch": wrap(ENVELOPE)}));
+            let workspace = before_the_envelope();
+            let reply = result(&workspace, tool, json!({"patch": wrap(ENVELOPE)}));
             let files = reply["results"].as_array().unwrap();
             let paths: Vec<&str> = files.iter().map(|one| one["path"].as_str().unwrap()).collect();
             assert_eq!(paths, ["docs/new.md", "src/main.py", "old.txt"], "in the patch's order");
@@ -677,18 +690,22 @@ fn x3_the_example_of_the_envelope_is_applied_however_it_is_wrapped() {
                 (&files[1]["moved_from"], &files[2]["deleted"]),
                 (&json!("src/app.py"), &json!(true))
             );
-            assert_eq!(yard.bytes("/docs/new.md"), b"first line\nsecond line\n");
-            assert_eq!(String::from_utf8(yard.bytes("/src/main.py")).unwrap(), now);
-            assert!(!yard.has("/src/app.py") && !yard.has("/old.txt"));
+            assert_eq!(workspace.bytes("/docs/new.md"), b"first line\nsecond line\n");
+            assert_eq!(String::from_utf8(workspace.bytes("/src/main.py")).unwrap(), now);
+            assert!(!workspace.has("/src/app.py") && !workspace.has("/old.txt"));
         }
     }
-    let yard = before_the_envelope();
+    let workspace = before_the_envelope();
     let absolute = ENVELOPE
-        .replace(": docs", &format!(": {}/docs", root(&yard)))
-        .replace(": src", &format!(": {}/src", root(&yard)))
-        .replace(": old", &format!(": {}/old", root(&yard)));
-    result(&yard, "apply_patch_freeform", json!({"patch": absolute}));
-    assert!(yard.has("/docs/new.md") && yard.has("/src/main.py") && !yard.has("/old.txt"));
+        .replace(": docs", &format!(": {}/docs", root(&workspace)))
+        .replace(": src", &format!(": {}/src", root(&workspace)))
+        .replace(": old", &format!(": {}/old", root(&workspace)));
+    result(&workspace, "apply_patch_freeform", json!({"patch": absolute}));
+    assert!(
+        workspace.has("/docs/new.md")
+            && workspace.has("/src/main.py")
+            && !workspace.has("/old.txt")
+    );
 }
 
 #[test]
@@ -706,20 +723,20 @@ fn x3_a_refused_envelope_names_its_line_and_changes_nothing() {
         ),
         ("", 2, "no section"),
     ] {
-        let yard = before_the_envelope();
+        let workspace = before_the_envelope();
         let patch = format!("*** Begin Patch\n{body}*** End Patch\n");
-        let (code, message) = refused(&yard, "apply_patch_freeform", json!({"patch": patch}));
+        let (code, message) = refused(&workspace, "apply_patch_freeform", json!({"patch": patch}));
         assert_eq!(code, "INVALID_ARGUMENTS", "{body}: {message}");
         assert!(message.contains(&format!("line {line}")), "{body}: {message}");
         assert!(message.to_lowercase().contains(&words.to_lowercase()), "{body}: {message}");
-        assert!(!yard.has("/new"), "{body}");
-        assert_eq!(yard.bytes("/old.txt"), b"old\n", "{body}");
+        assert!(!workspace.has("/new"), "{body}");
+        assert_eq!(workspace.bytes("/old.txt"), b"old\n", "{body}");
     }
-    let yard = before_the_envelope();
+    let workspace = before_the_envelope();
     for patch in
         ["*** Add File: new\n+x\n*** End Patch\n", "*** Begin Patch\n*** Add File: new\n+x\n"]
     {
-        let (_, message) = refused(&yard, "apply_patch_freeform", json!({"patch": patch}));
+        let (_, message) = refused(&workspace, "apply_patch_freeform", json!({"patch": patch}));
         assert!(message.contains("expected") && message.contains("line "), "{message}");
     }
 }

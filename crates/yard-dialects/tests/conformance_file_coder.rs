@@ -18,24 +18,30 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use yard_dialects::{Answer, Catalog};
-use yard_testkit::Yard;
+use yard_testkit::TestWorkspace;
 
-pub(crate) fn call(yard: &Yard, toolset: &str, tool: &str, args: Value) -> Answer {
-    yard.catalog().call(toolset, tool, args, &yard.session(), &yard.surroundings())
+pub(crate) fn call(workspace: &TestWorkspace, toolset: &str, tool: &str, args: Value) -> Answer {
+    workspace.catalog().call(toolset, tool, args, &workspace.session(), &workspace.call_context())
 }
 
 /// The reply of a call that does what was asked.
 #[track_caller]
-pub(crate) fn done(yard: &Yard, toolset: &str, tool: &str, args: Value) -> Value {
-    let answer = call(yard, toolset, tool, args.clone());
+pub(crate) fn done(workspace: &TestWorkspace, toolset: &str, tool: &str, args: Value) -> Value {
+    let answer = call(workspace, toolset, tool, args.clone());
     assert!(answer.ok && answer.status == 200, "{tool} {args}: {}", answer.body);
     answer.body["result"].clone()
 }
 
 /// The message of a call that fails with this code: an answer of exactly a code and a message.
 #[track_caller]
-pub(crate) fn refused(yard: &Yard, toolset: &str, tool: &str, args: Value, code: &str) -> String {
-    let answer = call(yard, toolset, tool, args.clone());
+pub(crate) fn refused(
+    workspace: &TestWorkspace,
+    toolset: &str,
+    tool: &str,
+    args: Value,
+    code: &str,
+) -> String {
+    let answer = call(workspace, toolset, tool, args.clone());
     assert_eq!((answer.ok, answer.status), (false, 200), "{tool} {args}: {}", answer.body);
     let result = &answer.body["result"];
     assert_eq!(result["error"], code, "{tool} {args}: {}", answer.body);
@@ -117,32 +123,32 @@ fn numbers_of(schema: &Value) -> Vec<(String, u64)> {
 
 #[test]
 fn r1_numbers_that_are_sent_as_text_are_taken_by_every_tool() {
-    let yard = Yard::new();
+    let workspace = TestWorkspace::new();
     let mut tried = 0;
     for dialect in Catalog::standard().dialects() {
-        for tool in yard.catalog().list(dialect.name) {
+        for tool in workspace.catalog().list(dialect.name) {
             for (name, least) in numbers_of(tool.input_schema()) {
                 let args = json!({name.clone(): least.to_string()});
-                let words = call(&yard, dialect.name, tool.name(), args).failure_message();
+                let words = call(&workspace, dialect.name, tool.name(), args).failure_message();
                 assert!(!words.contains(&format!("{name}: expected")), "{}: {words}", tool.name());
                 let wrong = json!({name.clone(): "many"});
-                let words = call(&yard, dialect.name, tool.name(), wrong).failure_message();
+                let words = call(&workspace, dialect.name, tool.name(), wrong).failure_message();
                 assert!(words.contains(&format!("{name}: expected")), "{}: {words}", tool.name());
                 tried += 1;
             }
         }
     }
     assert!(tried >= 40, "{tried}");
-    let timeout = yard.catalog().get("assistant", "run_code").unwrap().input_schema();
+    let timeout = workspace.catalog().get("assistant", "run_code").unwrap().input_schema();
     assert!(numbers_of(timeout).iter().any(|(name, _)| name == "timeout"), "{timeout}");
 }
 
 #[test]
 fn r1_an_argument_of_a_wrong_kind_is_named_itself_by_every_tool() {
-    let yard = Yard::new();
+    let workspace = TestWorkspace::new();
     let mut tried = 0;
     for dialect in Catalog::standard().dialects() {
-        for tool in yard.catalog().list(dialect.name) {
+        for tool in workspace.catalog().list(dialect.name) {
             let members = tool.input_schema()["properties"].as_object().unwrap().clone();
             for (name, member) in members {
                 let wrong = match kind(&member).as_str() {
@@ -151,7 +157,8 @@ fn r1_an_argument_of_a_wrong_kind_is_named_itself_by_every_tool() {
                     "string" | "object" => json!(["no", 1]),
                     _ => json!({"no": 1}),
                 };
-                let answer = call(&yard, dialect.name, tool.name(), json!({name.clone(): wrong}));
+                let answer =
+                    call(&workspace, dialect.name, tool.name(), json!({name.clone(): wrong}));
                 let words = answer.failure_message();
                 assert!(words.contains(&format!("{name}: ")), "{}: {words}", tool.name());
                 assert!(name == "args" || !words.contains("args: "), "{}: {words}", tool.name());
@@ -165,7 +172,7 @@ fn r1_an_argument_of_a_wrong_kind_is_named_itself_by_every_tool() {
         ("run_code", json!({"language": "bash", "code": "true", "env": {"A": 1}}), "env.A"),
         ("run_tests", json!({"env": ["A=1"]}), "env"),
     ] {
-        let words = call(&yard, "assistant", tool, args).failure_message();
+        let words = call(&workspace, "assistant", tool, args).failure_message();
         assert!(words.starts_with(&format!("{name}: ")), "{tool}: {words}");
     }
 }

@@ -16,7 +16,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use crate::support::{each, fails, invalid, is_hash, is_time, lines, ok, on_disk};
 use serde_json::{Value, json};
 use yard_core::ContentHash;
-use yard_testkit::Yard;
+use yard_testkit::TestWorkspace;
 
 /// Every argument of the document: tool, name, type, default, and whether it must be sent. That `pattern` of
 /// `glob` need not be sent is W11.
@@ -60,9 +60,9 @@ fn type_of(schema: &Value) -> &str {
 
 #[test]
 fn arguments_have_the_types_and_defaults_of_the_document() {
-    let yard = Yard::new();
+    let workspace = TestWorkspace::new();
     for (tool, name, wanted, default, required) in ARGUMENTS {
-        let schema = yard.catalog().get("workspace", tool).unwrap().input_schema();
+        let schema = workspace.catalog().get("workspace", tool).unwrap().input_schema();
         let argument = &schema["properties"][name];
         assert_eq!(type_of(argument), wanted, "{tool} {name}: {argument}");
         if wanted == "array" {
@@ -74,26 +74,29 @@ fn arguments_have_the_types_and_defaults_of_the_document() {
         assert_eq!(all.contains(&json!(name)), required, "{tool} {name}: {all:?}");
     }
     for (tool, argument, most) in [("cat", "paths", 20), ("read_multiple_files", "paths", 50)] {
-        let schema = yard.catalog().get("workspace", tool).unwrap().input_schema();
+        let schema = workspace.catalog().get("workspace", tool).unwrap().input_schema();
         assert_eq!(schema["properties"][argument]["maxItems"], most, "{tool}");
     }
 }
 
 #[test]
 fn required_arguments_are_missed_by_name() {
-    let yard = Yard::new();
+    let workspace = TestWorkspace::new();
     for (tool, name, _, _, required) in ARGUMENTS {
         if required {
-            assert!(invalid(&yard, tool, json!({}), name).contains("missing"), "{tool} {name}");
+            assert!(
+                invalid(&workspace, tool, json!({}), name).contains("missing"),
+                "{tool} {name}"
+            );
         }
     }
-    ok(&yard, "find", json!({}));
+    ok(&workspace, "find", json!({}));
 }
 
 #[test]
 fn the_arguments_that_the_document_shows_are_taken() {
-    let yard = Yard::new();
-    yard.put("/src/main.rs", "fn main() {}\n");
+    let workspace = TestWorkspace::new();
+    workspace.put("/src/main.rs", "fn main() {}\n");
     for (tool, args) in [
         (
             "grep",
@@ -116,14 +119,14 @@ fn the_arguments_that_the_document_shows_are_taken() {
             json!({"paths": ["/config.json", "/README.md", "/src/main.rs"], "limit": 100}),
         ),
     ] {
-        ok(&yard, tool, args);
+        ok(&workspace, tool, args);
     }
 }
 
 #[test]
 fn r1_numbers_and_booleans_may_be_sent_as_text() {
-    let yard = Yard::new();
-    yard.put("/a.txt", lines(9));
+    let workspace = TestWorkspace::new();
+    workspace.put("/a.txt", lines(9));
     for (tool, args, name) in [
         ("grep", json!({"pattern": "LINE", "limit": 2}), "limit"),
         ("grep", json!({"pattern": "LINE", "case_sensitive": true}), "case_sensitive"),
@@ -138,7 +141,7 @@ fn r1_numbers_and_booleans_may_be_sent_as_text() {
     ] {
         let mut as_text = args.clone();
         as_text[name] = json!(args[name].to_string());
-        assert_eq!(ok(&yard, tool, as_text), ok(&yard, tool, args), "{tool} {name}");
+        assert_eq!(ok(&workspace, tool, as_text), ok(&workspace, tool, args), "{tool} {name}");
     }
 }
 
@@ -169,10 +172,10 @@ fn has_fields(value: &Value, fields: &str) {
 /// shows any.
 #[test]
 fn answers_have_the_fields_and_types_of_the_document() {
-    let yard = Yard::new();
-    ok(&yard, "write", json!({"path": "/d/known.rs", "content": "fn known() {}\n"}));
-    yard.put("/d/external.rs", "fn external() {}\n");
-    yard.put("/d/deep/more.rs", "fn more() {}\n");
+    let workspace = TestWorkspace::new();
+    ok(&workspace, "write", json!({"path": "/d/known.rs", "content": "fn known() {}\n"}));
+    workspace.put("/d/external.rs", "fn external() {}\n");
+    workspace.put("/d/deep/more.rs", "fn more() {}\n");
     let found = "path: string name: string synced: boolean file_type: string \
         size: integer|null updated_at: string";
     let globbed = format!("{found} is_virtual: boolean");
@@ -214,14 +217,14 @@ fn answers_have_the_fields_and_types_of_the_document() {
             2,
         ),
     ] {
-        let result = ok(&yard, tool, args);
+        let result = ok(&workspace, tool, args);
         has_fields(&result, whole);
         let items = result[list].as_array().unwrap();
         assert_eq!(items.len(), count, "{tool}: {result}");
         items.iter().for_each(|item| has_fields(item, each_item));
     }
     for path in ["/d/known.rs", "/d/external.rs", "/d"] {
-        let info = ok(&yard, "file_info", json!({"path": path}));
+        let info = ok(&workspace, "file_info", json!({"path": path}));
         has_fields(
             &info,
             "path: string file_type: string size: integer|null line_count: integer|null \
@@ -234,9 +237,9 @@ fn answers_have_the_fields_and_types_of_the_document() {
 
 #[test]
 fn synced_is_told_apart_by_every_tool_that_tells_of_files() {
-    let yard = Yard::new();
-    ok(&yard, "write", json!({"path": "/known.txt", "content": "x\n"}));
-    yard.put("/external.txt", "x\n");
+    let workspace = TestWorkspace::new();
+    ok(&workspace, "write", json!({"path": "/known.txt", "content": "x\n"}));
+    workspace.put("/external.txt", "x\n");
     let both = json!(["/external.txt", "/known.txt"]);
     for (tool, args, list) in [
         ("glob", json!({"pattern": "*.txt"}), "matches"),
@@ -244,7 +247,7 @@ fn synced_is_told_apart_by_every_tool_that_tells_of_files() {
         ("cat", json!({"paths": both}), "files"),
         ("read_multiple_files", json!({"paths": both}), "files"),
     ] {
-        let result = ok(&yard, tool, args);
+        let result = ok(&workspace, tool, args);
         assert_eq!(each(&result[list], "path"), ["/external.txt", "/known.txt"], "{tool}");
         let synced = (&result[list][0]["synced"], &result[list][1]["synced"]);
         assert_eq!(synced, (&json!(false), &json!(true)), "{tool}");
@@ -253,12 +256,12 @@ fn synced_is_told_apart_by_every_tool_that_tells_of_files() {
 
 #[test]
 fn w10_fifty_matches_are_returned_unless_another_limit_is_sent() {
-    let yard = Yard::new();
-    yard.put("/a.txt", lines(60));
-    yard.put("/b.txt", lines(10));
+    let workspace = TestWorkspace::new();
+    workspace.put("/a.txt", lines(60));
+    workspace.put("/b.txt", lines(10));
     let grep = |mut args: Value| {
         args["pattern"] = json!("line");
-        let result = ok(&yard, "grep", args);
+        let result = ok(&workspace, "grep", args);
         let numbers = result["matches"].as_array().unwrap().iter();
         let numbers: Vec<(String, u64)> = numbers
             .map(|one| {
@@ -277,12 +280,12 @@ fn w10_fifty_matches_are_returned_unless_another_limit_is_sent() {
 
 #[test]
 fn w12_fifty_files_are_found_unless_another_limit_is_sent() {
-    let yard = Yard::new();
+    let workspace = TestWorkspace::new();
     for number in 0..60 {
-        yard.put(&format!("/{number:02}.txt"), "x");
+        workspace.put(&format!("/{number:02}.txt"), "x");
     }
     let find = |args: Value| {
-        let result = ok(&yard, "find", args);
+        let result = ok(&workspace, "find", args);
         (result["matches"].as_array().unwrap().len(), result["truncated"].as_bool().unwrap())
     };
     assert_eq!(find(json!({})), (50, true));
@@ -292,38 +295,38 @@ fn w12_fifty_files_are_found_unless_another_limit_is_sent() {
 
 #[test]
 fn grep_searches_the_newest_text_of_every_file_that_is_text() {
-    let yard = Yard::new();
-    ok(&yard, "write", json!({"path": "/known.txt", "content": "old words\n"}));
-    ok(&yard, "edit", json!({"path": "/known.txt", "old_string": "old", "new_string": "new"}));
-    ok(&yard, "write", json!({"path": "/removed.txt", "content": "new words\n"}));
-    ok(&yard, "rm", json!({"path": "/removed.txt"}));
+    let workspace = TestWorkspace::new();
+    ok(&workspace, "write", json!({"path": "/known.txt", "content": "old words\n"}));
+    ok(&workspace, "edit", json!({"path": "/known.txt", "old_string": "old", "new_string": "new"}));
+    ok(&workspace, "write", json!({"path": "/removed.txt", "content": "new words\n"}));
+    ok(&workspace, "rm", json!({"path": "/removed.txt"}));
     ok(
-        &yard,
+        &workspace,
         "write",
         json!({"path": "/board.canvas", "content": {"a": "new words"}, "file_type": "canvas"}),
     );
-    yard.put("/external.txt", "new words\n");
-    yard.put("/binary.bin", "new words\n\0");
+    workspace.put("/external.txt", "new words\n");
+    workspace.put("/binary.bin", "new words\n\0");
     let wide = std::iter::once(0xfeff).chain("new words\n".encode_utf16());
-    yard.put("/wide.txt", wide.flat_map(u16::to_le_bytes).collect::<Vec<u8>>());
+    workspace.put("/wide.txt", wide.flat_map(u16::to_le_bytes).collect::<Vec<u8>>());
     let grep = |pattern: &str| {
-        let result = ok(&yard, "grep", json!({"pattern": pattern}));
+        let result = ok(&workspace, "grep", json!({"pattern": pattern}));
         each(&result["matches"], "path").into_iter().map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(grep("new words"), ["/board.canvas", "/external.txt", "/known.txt", "/wide.txt"]);
     assert_eq!(grep("old words"), Vec::<String>::new());
     // Lines are counted in what the file holds now.
-    yard.put("/known.txt", "first\r\n\r\nnew words\r\n");
-    let result = ok(&yard, "grep", json!({"pattern": "new words$", "path_pattern": "known"}));
+    workspace.put("/known.txt", "first\r\n\r\nnew words\r\n");
+    let result = ok(&workspace, "grep", json!({"pattern": "new words$", "path_pattern": "known"}));
     let found = &result["matches"][0];
     assert_eq!((&found["line_number"], &found["line_text"]), (&json!(3), &json!("new words")));
 }
 
 #[test]
 fn glob_stars_stop_at_slashes_and_two_stars_do_not() {
-    let yard = Yard::new();
+    let workspace = TestWorkspace::new();
     for path in ["/a.rs", "/src/a.rs", "/src/ab.rs", "/src/deep/c.rs", "/src/deep/er/d.rs"] {
-        yard.put(path, "x");
+        workspace.put(path, "x");
     }
     for (pattern, paths) in [
         ("/src/*.rs", &["/src/a.rs", "/src/ab.rs"][..]),
@@ -335,41 +338,41 @@ fn glob_stars_stop_at_slashes_and_two_stars_do_not() {
         ("?.rs", &["/a.rs", "/src/a.rs", "/src/deep/c.rs", "/src/deep/er/d.rs"]),
         ("/src/deep/**", &["/src/deep/c.rs", "/src/deep/er", "/src/deep/er/d.rs"]),
     ] {
-        let result = ok(&yard, "glob", json!({"pattern": pattern}));
+        let result = ok(&workspace, "glob", json!({"pattern": pattern}));
         assert_eq!(each(&result["matches"], "path"), paths, "{pattern}");
     }
-    let below = ok(&yard, "glob", json!({"pattern": "*.rs", "path": "src/deep/"}));
+    let below = ok(&workspace, "glob", json!({"pattern": "*.rs", "path": "src/deep/"}));
     assert_eq!(below["base_path"], "/src/deep");
     assert_eq!(each(&below["matches"], "path"), ["/src/deep/c.rs", "/src/deep/er/d.rs"]);
 }
 
 #[test]
 fn r3_no_search_leaves_the_workspace() {
-    let yard = Yard::new();
-    let outside = yard.root().parent().unwrap().to_owned();
+    let workspace = TestWorkspace::new();
+    let outside = workspace.root().parent().unwrap().to_owned();
     std::fs::write(outside.join("outside.txt"), "needle\n").unwrap();
-    yard.put("/inside.txt", "needle\n");
-    symlink(&outside, on_disk(&yard, "/folder")).unwrap();
-    symlink(outside.join("outside.txt"), on_disk(&yard, "/file.txt")).unwrap();
+    workspace.put("/inside.txt", "needle\n");
+    symlink(&outside, on_disk(&workspace, "/folder")).unwrap();
+    symlink(outside.join("outside.txt"), on_disk(&workspace, "/file.txt")).unwrap();
     for (tool, args, paths) in [
         ("grep", json!({"pattern": "needle"}), &["/inside.txt"][..]),
         ("glob", json!({"pattern": "**/*"}), &["/file.txt", "/folder", "/inside.txt"]),
         ("find", json!({}), &["/file.txt", "/folder", "/inside.txt"]),
     ] {
-        assert_eq!(each(&ok(&yard, tool, args.clone())["matches"], "path"), paths, "{tool}");
+        assert_eq!(each(&ok(&workspace, tool, args.clone())["matches"], "path"), paths, "{tool}");
         for path in ["..", "/..", "/folder", "/folder/data", "/etc/../../etc"] {
             let mut args = args.clone();
             args["path"] = json!(path);
-            invalid(&yard, tool, args, "path");
+            invalid(&workspace, tool, args, "path");
         }
     }
     for pattern in ["../*.txt", "/../*.txt", "a/../../*.txt", ".."] {
-        invalid(&yard, "glob", json!({"pattern": pattern}), "pattern");
+        invalid(&workspace, "glob", json!({"pattern": pattern}), "pattern");
     }
     for path in ["/file.txt", "/folder/outside.txt", "/../outside.txt"] {
-        invalid(&yard, "file_info", json!({"path": path}), "path");
+        invalid(&workspace, "file_info", json!({"path": path}), "path");
         for tool in ["cat", "read_multiple_files"] {
-            let file = &ok(&yard, tool, json!({"paths": [path]}))["files"][0];
+            let file = &ok(&workspace, tool, json!({"paths": [path]}))["files"][0];
             assert!(
                 file["error"].is_string() && file["content"].is_null(),
                 "{tool} {path}: {file}"
@@ -379,10 +382,10 @@ fn r3_no_search_leaves_the_workspace() {
 }
 
 /// The paths that the program prints, in the order of their bytes.
-fn printed_by_find(yard: &Yard, base: &str, flags: &[&str]) -> Vec<String> {
+fn printed_by_find(workspace: &TestWorkspace, base: &str, flags: &[&str]) -> Vec<String> {
     let mut find = Command::new("find");
     find.arg(format!(".{base}")).args(["-mindepth", "1"]).args(flags);
-    let output = find.current_dir(yard.root()).env("LC_ALL", "C").output().unwrap();
+    let output = find.current_dir(workspace.root()).env("LC_ALL", "C").output().unwrap();
     assert!(output.status.success(), "{flags:?}: {output:?}");
     let printed = String::from_utf8(output.stdout).unwrap();
     let mut paths: Vec<String> =
@@ -394,7 +397,7 @@ fn printed_by_find(yard: &Yard, base: &str, flags: &[&str]) -> Vec<String> {
 /// Sizes are the program's with W12's bounds: `-size +9c` is from 10 bytes on.
 #[test]
 fn w12_find_finds_what_the_program_finds() {
-    let yard = Yard::new();
+    let workspace = TestWorkspace::new();
     for (path, size) in [
         ("/a.txt", 9),
         ("/b.txt", 10),
@@ -406,7 +409,7 @@ fn w12_find_finds_what_the_program_finds() {
         ("/src/deep/empty.txt", 0),
         ("/test_dir/large.bin", (1 << 20) + 1),
     ] {
-        yard.put(path, "x".repeat(size));
+        workspace.put(path, "x".repeat(size));
     }
     for (args, flags) in [
         (json!({}), &[][..]),
@@ -437,23 +440,23 @@ fn w12_find_finds_what_the_program_finds() {
         (json!({"max_size": 0}), &["-type", "f", "-size", "-1c"]),
     ] {
         let base = args["path"].as_str().unwrap_or("/").to_owned();
-        let found = ok(&yard, "find", args.clone());
-        let printed = printed_by_find(&yard, &base, flags);
+        let found = ok(&workspace, "find", args.clone());
+        let printed = printed_by_find(&workspace, &base, flags);
         assert_eq!(each(&found["matches"], "path"), printed, "{args}");
     }
     // The program takes what is no pattern as it is; here it is refused.
-    assert!(invalid(&yard, "find", json!({"name": "[x"}), "name").contains("unclosed"));
+    assert!(invalid(&workspace, "find", json!({"name": "[x"}), "name").contains("unclosed"));
 }
 
 #[test]
 fn find_has_what_the_store_knows_of_a_file_and_finds_only_what_is_on_disk() {
-    let yard = Yard::new();
+    let workspace = TestWorkspace::new();
     let args = json!({"path": "/board.canvas", "content": "12345", "file_type": "canvas"});
-    let made = ok(&yard, "write", args);
-    yard.put("/external.canvas", "123");
-    ok(&yard, "write", json!({"path": "/gone.canvas", "content": "x", "file_type": "canvas"}));
-    std::fs::remove_file(on_disk(&yard, "/gone.canvas")).unwrap();
-    let found = ok(&yard, "find", json!({"name": "*.canvas"}));
+    let made = ok(&workspace, "write", args);
+    workspace.put("/external.canvas", "123");
+    ok(&workspace, "write", json!({"path": "/gone.canvas", "content": "x", "file_type": "canvas"}));
+    std::fs::remove_file(on_disk(&workspace, "/gone.canvas")).unwrap();
+    let found = ok(&workspace, "find", json!({"name": "*.canvas"}));
     let [known, external] = found["matches"].as_array().unwrap().as_slice() else {
         panic!("{found}")
     };
@@ -462,52 +465,52 @@ fn find_has_what_the_store_knows_of_a_file_and_finds_only_what_is_on_disk() {
     assert_eq!((&external["file_type"], external.get("id")), (&json!("document"), None));
     assert_eq!((&external["size"], &external["synced"]), (&json!(3), &json!(false)));
     let time = UNIX_EPOCH + Duration::from_millis(1_000_000_000_123);
-    let file = File::options().append(true).open(on_disk(&yard, "/external.canvas")).unwrap();
+    let file = File::options().append(true).open(on_disk(&workspace, "/external.canvas")).unwrap();
     file.set_modified(time).unwrap();
     for (tool, args) in [("find", json!({"name": "ext*"})), ("glob", json!({"pattern": "/ext*"}))] {
-        let found = ok(&yard, tool, args);
+        let found = ok(&workspace, tool, args);
         assert_eq!(found["matches"][0]["updated_at"], "2001-09-09T01:46:40.123Z", "{tool}");
     }
 }
 
 #[test]
 fn file_info_tells_of_a_file_what_is_needed_to_edit_it_and_none_of_its_content() {
-    let yard = Yard::new();
-    ok(&yard, "write", json!({"path": "/a.txt", "content": "one\ntwo"}));
-    let before = ok(&yard, "file_info", json!({"path": "/a.txt"}));
+    let workspace = TestWorkspace::new();
+    ok(&workspace, "write", json!({"path": "/a.txt", "content": "one\ntwo"}));
+    let before = ok(&workspace, "file_info", json!({"path": "/a.txt"}));
     assert_eq!((&before["size"], &before["line_count"]), (&json!(7), &json!(2)));
     assert!(!before.to_string().contains("one"), "{before}");
     let edit = |hash: &Value, new: &str| json!({"path": "/a.txt", "old_string": "one", "new_string": new, "last_read_hash": hash});
-    ok(&yard, "edit", edit(&before["hash"], "one one"));
-    fails(&yard, "edit", edit(&before["hash"], "x"), 409, "CONFLICT");
-    let after = ok(&yard, "file_info", json!({"path": "/a.txt"}));
+    ok(&workspace, "edit", edit(&before["hash"], "one one"));
+    fails(&workspace, "edit", edit(&before["hash"], "x"), 409, "CONFLICT");
+    let after = ok(&workspace, "file_info", json!({"path": "/a.txt"}));
     assert_eq!(after["hash"], ContentHash::of(b"one one\ntwo").to_string());
     assert_eq!((&after["created_at"], &after["id"]), (&before["created_at"], &before["id"]));
     assert!(after["updated_at"].as_str() >= before["updated_at"].as_str(), "{after}");
     // What is on disk counts, not what the store recorded.
-    yard.put("/a.txt", "behind its back\n");
-    let outside = ok(&yard, "file_info", json!({"path": "/a.txt"}));
+    workspace.put("/a.txt", "behind its back\n");
+    let outside = ok(&workspace, "file_info", json!({"path": "/a.txt"}));
     assert_eq!((&outside["size"], &outside["line_count"]), (&json!(16), &json!(1)));
     assert_eq!(outside["hash"], ContentHash::of(b"behind its back\n").to_string());
     // Lines are counted where there are any.
-    yard.put("/b.bin", b"\0\n\n\n");
-    let binary = ok(&yard, "file_info", json!({"path": "/b.bin"}));
+    workspace.put("/b.bin", b"\0\n\n\n");
+    let binary = ok(&workspace, "file_info", json!({"path": "/b.bin"}));
     assert_eq!((&binary["size"], &binary["line_count"]), (&json!(4), &Value::Null));
     assert_eq!(binary["hash"], ContentHash::of(b"\0\n\n\n").to_string());
-    fails(&yard, "file_info", json!({"path": "/none"}), 404, "NOT_FOUND");
+    fails(&workspace, "file_info", json!({"path": "/none"}), 404, "NOT_FOUND");
 }
 
 #[test]
 fn read_multiple_files_reads_each_up_to_the_limit_in_the_order_asked() {
-    let yard = Yard::new();
-    yard.put("/long.txt", lines(600));
-    yard.put("/fits.txt", lines(500));
-    yard.put("/short.txt", lines(3));
+    let workspace = TestWorkspace::new();
+    workspace.put("/long.txt", lines(600));
+    workspace.put("/fits.txt", lines(500));
+    workspace.put("/short.txt", lines(3));
     let paths = ["/short.txt", "/long.txt", "/fits.txt", "/short.txt"];
     for (limit, shown) in
         [(None, [3, 500, 500, 3]), (Some(2), [2, 2, 2, 2]), (Some(0), [3, 600, 500, 3])]
     {
-        let result = ok(&yard, "read_multiple_files", json!({"paths": paths, "limit": limit}));
+        let result = ok(&workspace, "read_multiple_files", json!({"paths": paths, "limit": limit}));
         assert_eq!(each(&result["files"], "path"), paths);
         for ((file, shown), total) in
             result["files"].as_array().unwrap().iter().zip(shown).zip([3, 600, 500, 3])
@@ -518,10 +521,10 @@ fn read_multiple_files_reads_each_up_to_the_limit_in_the_order_asked() {
             assert_eq!(file["hash"], ContentHash::of(lines(total).as_bytes()).to_string());
         }
     }
-    let read = ok(&yard, "read_multiple_files", json!({"paths": ["/short.txt"], "limit": 1}));
+    let read = ok(&workspace, "read_multiple_files", json!({"paths": ["/short.txt"], "limit": 1}));
     let hash = &read["files"][0]["hash"];
     ok(
-        &yard,
+        &workspace,
         "edit",
         json!({"path": "/short.txt", "old_string": "line 2", "new_string": "x", "last_read_hash": hash}),
     );
@@ -529,10 +532,10 @@ fn read_multiple_files_reads_each_up_to_the_limit_in_the_order_asked() {
 
 #[test]
 fn read_multiple_files_has_the_value_of_a_file_that_was_written_as_one() {
-    let yard = Yard::new();
+    let workspace = TestWorkspace::new();
     let value = json!({"elements": [], "version": 1});
-    ok(&yard, "write", json!({"path": "/a.canvas", "content": value, "file_type": "canvas"}));
-    let read = ok(&yard, "read_multiple_files", json!({"paths": ["/a.canvas"]}));
+    ok(&workspace, "write", json!({"path": "/a.canvas", "content": value, "file_type": "canvas"}));
+    let read = ok(&workspace, "read_multiple_files", json!({"paths": ["/a.canvas"]}));
     let file = &read["files"][0];
     assert_eq!((&file["content"], &file["total_lines"]), (&value, &Value::Null));
     assert_eq!((&file["truncated"], &file["success"]), (&json!(false), &json!(true)));
@@ -540,14 +543,14 @@ fn read_multiple_files_has_the_value_of_a_file_that_was_written_as_one() {
 
 #[test]
 fn w13_a_file_that_is_not_read_says_why_and_the_others_are_read() {
-    let yard = Yard::new();
-    yard.put("/a.txt", "a\n");
-    yard.put("/folder/x", "x");
-    yard.put("/b.bin", "\0");
+    let workspace = TestWorkspace::new();
+    workspace.put("/a.txt", "a\n");
+    workspace.put("/folder/x", "x");
+    workspace.put("/b.bin", "\0");
     let bad = ["/none.txt", "/folder", "/b.bin", "/../x"];
     let paths = ["/a.txt", bad[0], bad[1], bad[2], bad[3], "/a.txt"];
     for tool in ["cat", "read_multiple_files"] {
-        let result = ok(&yard, tool, json!({"paths": paths}));
+        let result = ok(&workspace, tool, json!({"paths": paths}));
         assert_eq!(each(&result["files"], "path"), paths, "{tool}");
         for (file, path) in result["files"].as_array().unwrap().iter().zip(paths) {
             let nulls = ["content", "synced", "total_lines"].map(|name| file[name].is_null());
@@ -571,9 +574,9 @@ fn w13_a_file_that_is_not_read_says_why_and_the_others_are_read() {
 
 #[test]
 fn w13_offset_and_limit_are_each_file_s_own() {
-    let yard = Yard::new();
-    yard.put("/a", lines(10));
-    yard.put("/b", lines(4));
+    let workspace = TestWorkspace::new();
+    workspace.put("/a", lines(10));
+    workspace.put("/b", lines(4));
     let part = |from: usize, count: usize| -> String {
         lines(10).split_inclusive('\n').skip(from).take(count).collect()
     };
@@ -588,7 +591,7 @@ fn w13_offset_and_limit_are_each_file_s_own() {
         let limit = args["limit"].clone();
         let mut args = args;
         args["paths"] = json!(["/a", "/b"]);
-        let result = ok(&yard, "cat", args.clone());
+        let result = ok(&workspace, "cat", args.clone());
         let (first, second) = (part(a.0, a.1), part(b.0, b.1));
         assert_eq!(result["content"], format!("{first}{second}"), "{args}");
         for (file, (text, (offset, count), total)) in
@@ -611,15 +614,15 @@ fn w13_offset_and_limit_are_each_file_s_own() {
 
 #[test]
 fn w13_cat_shows_nothing_that_was_not_asked_for() {
-    let yard = Yard::new();
-    yard.put("/a", "\tone  \n\n\n\ntwo");
-    yard.put("/b", "three\n");
-    let plain = ok(&yard, "cat", json!({"paths": ["/a", "/b"]}));
+    let workspace = TestWorkspace::new();
+    workspace.put("/a", "\tone  \n\n\n\ntwo");
+    workspace.put("/b", "three\n");
+    let plain = ok(&workspace, "cat", json!({"paths": ["/a", "/b"]}));
     assert_eq!(plain["content"], "\tone  \n\n\n\ntwothree\n");
-    let headed = ok(&yard, "cat", json!({"paths": ["/a", "/b"], "show_headers": true}));
+    let headed = ok(&workspace, "cat", json!({"paths": ["/a", "/b"], "show_headers": true}));
     assert_eq!(headed["content"], "==> /a <==\n\tone  \n\n\n\ntwo\n\n==> /b <==\nthree\n");
     assert_eq!(each(&headed["files"], "content"), ["\tone  \n\n\n\ntwo", "three\n"]);
     let squeezed =
-        ok(&yard, "cat", json!({"paths": ["/a"], "squeeze_blank": true, "show_ends": true}));
+        ok(&workspace, "cat", json!({"paths": ["/a"], "squeeze_blank": true, "show_ends": true}));
     assert_eq!(squeezed["content"], "\tone  $\n$\ntwo");
 }

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use yard_core::op::{LineStart, Read, Slice, Want};
 use yard_dialects::{Answer, Catalog, Context, Dialect, Format, PathStyle, Stop, Tool, workspace};
-use yard_testkit::Yard;
+use yard_testkit::TestWorkspace;
 
 /// Shouts the first line of a file.
 #[derive(Deserialize, JsonSchema)]
@@ -76,36 +76,42 @@ const LOUD: Dialect = Dialect {
     },
 };
 
-fn call(catalog: &Catalog, yard: &Yard, toolset: &str, tool: &str, args: Value) -> Answer {
-    catalog.call(toolset, tool, args, &yard.session(), &yard.surroundings())
+fn call(
+    catalog: &Catalog,
+    workspace: &TestWorkspace,
+    toolset: &str,
+    tool: &str,
+    args: Value,
+) -> Answer {
+    catalog.call(toolset, tool, args, &workspace.session(), &workspace.call_context())
 }
 
 #[test]
 fn a_tool_of_an_embedder_is_a_tool_like_any_other() {
-    let yard = Yard::new();
-    yard.put("/a.txt", "hey\nyou\n");
+    let workspace = TestWorkspace::new();
+    workspace.put("/a.txt", "hey\nyou\n");
     let mut catalog = Catalog::standard();
     catalog.register::<Shout>(&workspace::DIALECT);
     catalog.register::<Shout>(&LOUD);
 
     let args = json!({"path": "/a.txt", "times": "2"});
-    let answer = call(&catalog, &yard, "workspace", "shout", args.clone());
+    let answer = call(&catalog, &workspace, "workspace", "shout", args.clone());
     assert_eq!(answer.body, json!({"success": true, "result": {"shout": "HEYHEY"}, "error": null}));
     assert_eq!(
-        call(&catalog, &yard, "loud", "shout", args).body,
+        call(&catalog, &workspace, "loud", "shout", args).body,
         json!({"LOUD": {"shout": "HEYHEY"}})
     );
-    assert_eq!(call(&catalog, &yard, "loud", "shout", json!({})).status, 418);
-    assert_eq!(call(&catalog, &yard, "loud", "read", json!({})).status, 404, "F1");
+    assert_eq!(call(&catalog, &workspace, "loud", "shout", json!({})).status, 418);
+    assert_eq!(call(&catalog, &workspace, "loud", "read", json!({})).status, 404, "F1");
 
-    let wrong = call(&catalog, &yard, "workspace", "shout", json!({"pth": "/a.txt"}));
+    let wrong = call(&catalog, &workspace, "workspace", "shout", json!({"pth": "/a.txt"}));
     assert!(wrong.body["fields"]["pth"].as_str().unwrap().contains("`path`"));
 
     let definitions = catalog.definitions("loud", Format::Anthropic);
     assert_eq!(definitions[0]["name"], "shout");
     assert_eq!(definitions[0]["description"], "Shouts the first line of a file.");
     assert!(yard_dialects::docs::markdown(&catalog).contains("## Toolset `loud`"));
-    assert_eq!(call(&catalog, &yard, "loudd", "shout", json!({})).status, 404);
+    assert_eq!(call(&catalog, &workspace, "loudd", "shout", json!({})).status, 404);
 }
 
 #[test]

@@ -10,8 +10,8 @@
 use serde_json::{Map, Value, json};
 use yard_core::op::{FETCH_BYTES, Fetch, FetchVersion, History, HistoryOf, Show, ShowVersion};
 use yard_core::{Fault, StepId, VersionId, WsPath};
-use yard_testkit::harness::tree;
-use yard_testkit::{Folders, OpenOptions, Yard};
+use yard_testkit::tree;
+use yard_testkit::{Folders, OpenOptions, TestWorkspace};
 
 use crate::error_texts::valid::{self, Valid};
 
@@ -34,8 +34,8 @@ const BOUNDS: [&str; 12] = [
     "indent",
 ];
 
-fn furnished() -> Yard {
-    let yard = Yard::open(&Folders::in_memory(), OpenOptions::default()).unwrap();
+fn furnished() -> TestWorkspace {
+    let workspace = TestWorkspace::open(&Folders::in_memory(), OpenOptions::default()).unwrap();
     for (path, begin) in [
         ("a.txt", "one\ntwo\n"),
         ("src/lib.rs", "pub fn first() {}\n// "),
@@ -47,16 +47,16 @@ fn furnished() -> Yard {
             "---\ntitle: Do it\nstatus: draft\n---\n# Do it\n\nFirst this.\n",
         ),
     ] {
-        yard.put(path, format!("{begin}{MARK}{}\n", path.replace('/', ":")));
+        workspace.put(path, format!("{begin}{MARK}{}\n", path.replace('/', ":")));
     }
-    yard.put("empty.txt", "");
-    yard
+    workspace.put("empty.txt", "");
+    workspace
 }
 
-fn deny_reading(yard: &Yard) {
+fn deny_reading(workspace: &TestWorkspace) {
     let rules = r#"{"rules": [{"effect": "read", "path": "**", "then": "deny"}]}"#;
     let rules: Map<String, Value> = serde_json::from_str(rules).unwrap();
-    yard.person().change_settings(&yard.surroundings(), &rules).unwrap();
+    workspace.person().change_settings(&workspace.call_context(), &rules).unwrap();
 }
 
 /// The valid calls of every tool, and the same without what bounds them.
@@ -97,10 +97,10 @@ fn texts_in(shown: &str) -> Vec<String> {
 }
 
 /// The texts that are on disk at another path than their own.
-fn texts_elsewhere(yard: &Yard) -> Vec<String> {
+fn texts_elsewhere(workspace: &TestWorkspace) -> Vec<String> {
     let mut elsewhere = Vec::new();
-    for path in tree(yard.root()).into_keys() {
-        let on_disk = yard.root().join(path.trim_start_matches('/'));
+    for path in tree(workspace.root()).into_keys() {
+        let on_disk = workspace.root().join(path.trim_start_matches('/'));
         let bytes = std::fs::read(on_disk).unwrap_or_default();
         let home = path.trim_start_matches('/').replace('/', ":");
         let texts = texts_in(&String::from_utf8_lossy(&bytes));
@@ -110,11 +110,12 @@ fn texts_elsewhere(yard: &Yard) -> Vec<String> {
 }
 
 /// What a call shows, and what it brings to another path.
-fn revealed(yard: &Yard, call: &Valid) -> Vec<String> {
-    let (session, around) = (yard.session(), yard.surroundings());
-    let answer = yard.catalog().call(call.toolset, call.tool, call.args.clone(), &session, &around);
+fn revealed(workspace: &TestWorkspace, call: &Valid) -> Vec<String> {
+    let (session, around) = (workspace.session(), workspace.call_context());
+    let answer =
+        workspace.catalog().call(call.toolset, call.tool, call.args.clone(), &session, &around);
     let mut revealed = texts_in(&answer.body.to_string());
-    revealed.extend(texts_elsewhere(yard));
+    revealed.extend(texts_elsewhere(workspace));
     revealed
 }
 
@@ -133,7 +134,12 @@ fn b10_no_tool_shows_or_brings_elsewhere_what_may_not_be_read() {
 }
 
 /// What the operations show that only doors use; a refusal shows nothing but its words.
-fn shown_by_doors(yard: &Yard, path: &WsPath, step: StepId, version: VersionId) -> Vec<String> {
+fn shown_by_doors(
+    workspace: &TestWorkspace,
+    path: &WsPath,
+    step: StepId,
+    version: VersionId,
+) -> Vec<String> {
     let words = |fault: Fault| fault.to_string();
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     let fetch = Fetch { path: path.clone(), offset: 0, length: FETCH_BYTES, seen: None };
@@ -141,28 +147,28 @@ fn shown_by_doors(yard: &Yard, path: &WsPath, step: StepId, version: VersionId) 
     let show = Show { step, max_bytes: FETCH_BYTES };
     let show_version = ShowVersion { version, of: None, max_bytes: FETCH_BYTES };
     vec![
-        yard.perform(fetch).map_or_else(words, |fetched| text(fetched.bytes)),
-        yard.perform(version_bytes).map_or_else(words, |fetched| text(fetched.bytes)),
-        yard.perform(show).map_or_else(words, |shown| format!("{shown:?}")),
-        yard.perform(show_version).map_or_else(words, |shown| format!("{shown:?}")),
+        workspace.perform(fetch).map_or_else(words, |fetched| text(fetched.bytes)),
+        workspace.perform(version_bytes).map_or_else(words, |fetched| text(fetched.bytes)),
+        workspace.perform(show).map_or_else(words, |shown| format!("{shown:?}")),
+        workspace.perform(show_version).map_or_else(words, |shown| format!("{shown:?}")),
     ]
 }
 
 #[test]
 fn b10_no_operation_of_a_door_shows_what_may_not_be_read() {
-    let yard = furnished();
+    let workspace = furnished();
     let path = WsPath::parse("/a.txt").unwrap();
     let content = format!("{MARK}a.txt\n");
     let args = json!({"path": "/a.txt", "content": content, "overwrite": true});
-    let answer = yard.call("write", args);
+    let answer = workspace.call("write", args);
     let version = answer.body["result"]["version_id"].as_str().unwrap().parse().unwrap();
     let of = HistoryOf::Path(path.clone());
-    let step = yard.perform(History { of, limit: 1, before: None }).unwrap().steps[0].id;
-    for shown in shown_by_doors(&yard, &path, step, version) {
+    let step = workspace.perform(History { of, limit: 1, before: None }).unwrap().steps[0].id;
+    for shown in shown_by_doors(&workspace, &path, step, version) {
         assert_eq!(texts_in(&shown), ["a.txt"], "{shown}");
     }
-    deny_reading(&yard);
-    for shown in shown_by_doors(&yard, &path, step, version) {
+    deny_reading(&workspace);
+    for shown in shown_by_doors(&workspace, &path, step, version) {
         assert_eq!(texts_in(&shown), Vec::<String>::new(), "{shown}");
     }
 }

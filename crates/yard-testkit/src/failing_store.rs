@@ -9,7 +9,7 @@ use yard_store::{
     Store, StoreError, VersionRow,
 };
 
-use crate::harness::FailureTrigger;
+use crate::FailureTrigger;
 
 /// Whether a failing call fails before or after it takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,14 @@
-//! The shared code of tests: a deterministic world, an in-memory model of the store, the contracts that every store
-//! keeps, failure injection and test workspaces. Nothing here is part of the product.
+//! The shared code of tests. Nothing here is part of the product, and nothing in it is mocked: the stores, the disk and
+//! the processes are the real ones.
+//!
+//! - [`TestWorkspace`]: a workspace in a temporary folder, with everything that a call goes through. Most tests need
+//!   nothing else. [`ChildWorkspace`] is the same in a process that a test starts and kills, and [`OpenOptions`] changes
+//!   how either is opened.
+//! - [`at`], [`write`], [`mv`] and their like build operations; [`tree`] takes a snapshot of a folder.
+//! - [`FailureTrigger`], [`FailingProbe`] and [`failing_store`] let the n-th call to the disk or to the store fail.
+//! - [`contract`], [`records_contract`] and [`registry_contract`] are what every store has to pass; [`ModelStore`] is a
+//!   store in memory, slow and obvious, that others are compared with.
+//! - [`replay`] writes random histories, [`large_args`] and [`transcripts`](Transcripts) make input.
 
 #![allow(
     clippy::unwrap_used,
@@ -9,25 +18,34 @@
     reason = "a crate of tests"
 )]
 
+mod child_workspace;
 pub mod contract;
+mod counts;
+mod failing_disk;
 pub mod failing_store;
-pub mod harness;
 pub mod large_args;
 mod model;
 pub mod model_comparison;
 mod open_options;
+mod operations;
 pub mod records_contract;
 pub mod registry_contract;
 pub mod replay;
+mod snapshots;
 mod step_builder;
 pub mod store_equality;
+mod test_workspace;
 pub mod text_search;
 mod transcripts;
-mod yard;
 
+pub use child_workspace::ChildWorkspace;
+pub use counts::{scaled, soak};
+pub use failing_disk::{FailingCalls, FailingProbe, FailureTrigger, InjectedFailure};
 pub use model::ModelStore;
 pub use open_options::OpenOptions;
+pub use operations::{at, insert, mv, replace, rm, write};
+pub use snapshots::{EntrySnapshot, FolderSnapshot, copy_tree, staged, tree};
 pub use step_builder::StepBuilder;
+pub use test_workspace::{Folders, TestWorkspace};
 pub use transcripts::Transcripts;
-pub use yard::{Folders, Yard};
 pub use yard_fixtures::{Dice, FakeWorld, RealWorld, git, trees};

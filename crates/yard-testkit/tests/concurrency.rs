@@ -22,11 +22,11 @@ use serde_json::json;
 use yard_core::op::{Mkdir, OnExisting, OnMissingFolder, Undo, Write};
 use yard_core::{ContentHash, FaultCode};
 use yard_testkit::failing_store::{FailingStore, FailureOutcome, FailureTime};
-use yard_testkit::harness::{
+use yard_testkit::{
     ChildWorkspace, FailingCalls, FailingProbe, FailureTrigger, InjectedFailure, at, insert, mv,
     rm, scaled, soak, staged, tree, write,
 };
-use yard_testkit::{FakeWorld, Folders, OpenOptions, Yard};
+use yard_testkit::{FakeWorld, Folders, OpenOptions, TestWorkspace};
 
 const THREADS: usize = 32;
 const FILES: usize = 10;
@@ -51,9 +51,9 @@ fn within(seconds: u64, work: impl FnOnce() + Send + 'static) {
 #[test]
 fn r7_of_many_with_the_same_hash_exactly_one_wins() {
     within(120, || {
-        let yard = Arc::new(Yard::new());
+        let workspace = Arc::new(TestWorkspace::new());
         for round in 0..scaled(50) {
-            let first = yard.call(
+            let first = workspace.call(
                 "write",
                 json!({"path": "/f", "content": format!("start {round}\n"), "overwrite": true}),
             );
@@ -62,14 +62,14 @@ fn r7_of_many_with_the_same_hash_exactly_one_wins() {
             let start = Arc::new(Barrier::new(THREADS));
             let threads: Vec<_> = (0..THREADS)
                 .map(|thread| {
-                    let (yard, start, hash) = (Arc::clone(&yard), Arc::clone(&start), hash.clone());
+                    let (workspace, start, hash) = (Arc::clone(&workspace), Arc::clone(&start), hash.clone());
                     std::thread::spawn(move || {
                         start.wait();
                         // Writers and editors alike.
                         let answer = if thread % 2 == 0 {
-                            yard.call("write", json!({"path": "/f", "content": format!("{round} {thread}\n"), "overwrite": true, "last_read_hash": hash}))
+                            workspace.call("write", json!({"path": "/f", "content": format!("{round} {thread}\n"), "overwrite": true, "last_read_hash": hash}))
                         } else {
-                            yard.call("edit", json!({"path": "/f", "old_string": "start", "new_string": format!("{thread}"), "last_read_hash": hash}))
+                            workspace.call("edit", json!({"path": "/f", "old_string": "start", "new_string": format!("{thread}"), "last_read_hash": hash}))
                         };
                         (answer.ok, answer.body.to_string())
                     })
@@ -82,7 +82,7 @@ fn r7_of_many_with_the_same_hash_exactly_one_wins() {
             assert_eq!(won.len(), 1, "{won:?}");
             for (_, body) in answers.iter().filter(|(ok, _)| !ok) {
                 assert!(body.contains("CONFLICT"), "{body}");
-                let now = ContentHash::of(&yard.bytes("/f")).to_string();
+                let now = ContentHash::of(&workspace.bytes("/f")).to_string();
                 assert!(body.contains(&now), "the current hash is not told: {body}");
             }
         }
@@ -93,14 +93,14 @@ fn r7_of_many_with_the_same_hash_exactly_one_wins() {
 fn of_many_who_create_one_path_exactly_one_wins() {
     within(120, || {
         let place = Folders::new();
-        let hand = place.hand(OpenOptions::default());
+        let opened = place.open_as_child(OpenOptions::default());
         for round in 0..scaled(100) {
             let start = Barrier::new(8);
             let won = AtomicUsize::new(0);
             let path = format!("/new/{round}/file");
             std::thread::scope(|scope| {
                 for thread in 0..8 {
-                    let (hand, start, won, path) = (&hand, &start, &won, &path);
+                    let (opened, start, won, path) = (&opened, &start, &won, &path);
                     scope.spawn(move || {
                         start.wait();
                         let op = Write {
@@ -108,7 +108,7 @@ fn of_many_who_create_one_path_exactly_one_wins() {
                             on_missing_folder: OnMissingFolder::Make,
                             ..write(path, format!("{thread}\n"), None)
                         };
-                        match hand.perform(op) {
+                        match opened.perform(op) {
                             Ok(_) => drop(won.fetch_add(1, Ordering::SeqCst)),
                             Err(fault) => assert_eq!(fault.code(), FaultCode::Exists, "{fault}"),
                         }
@@ -116,9 +116,9 @@ fn of_many_who_create_one_path_exactly_one_wins() {
                 }
             });
             assert_eq!(won.load(Ordering::SeqCst), 1);
-            assert_eq!(hand.history(Some(&path), 10).len(), 1);
+            assert_eq!(opened.history(Some(&path), 10).len(), 1);
         }
-        assert_eq!(hand.verified(), Vec::<String>::new());
+        assert_eq!(opened.verified(), Vec::<String>::new());
     });
 }
 
@@ -159,7 +159,7 @@ fn breaks_off(breaks: Breaks, nth: u64) -> bool {
         }
     }
     let place = Folders::new();
-    let hand = place.hand(plan);
+    let opened = place.open_as_child(plan);
     trigger.arm(nth, FailingCalls::Once);
     let plan = Arc::clone(&trigger);
     within(60, move || {
@@ -167,12 +167,12 @@ fn breaks_off(breaks: Breaks, nth: u64) -> bool {
         let (start, done) = (Barrier::new(WRITERS), Mutex::new(Vec::new()));
         std::thread::scope(|scope| {
             for writer in 0..WRITERS {
-                let (hand, start, done) = (&hand, &start, &done);
+                let (opened, start, done) = (&opened, &start, &done);
                 scope.spawn(move || {
                     start.wait();
                     for nth in 0..WRITES {
                         let op = write(&path(writer, nth), format!("{writer} {nth}"), None);
-                        if let Ok(Ok(_)) = catch_unwind(AssertUnwindSafe(|| hand.perform(op))) {
+                        if let Ok(Ok(_)) = catch_unwind(AssertUnwindSafe(|| opened.perform(op))) {
                             done.lock().unwrap().push((writer, nth));
                         }
                     }
@@ -182,23 +182,23 @@ fn breaks_off(breaks: Breaks, nth: u64) -> bool {
         plan.disarm();
         let done = done.into_inner().unwrap();
         assert!(done.len() >= WRITERS * WRITES - WRITERS, "{done:?}");
-        hand.perform(write("/after", "all\n", None)).unwrap();
+        opened.perform(write("/after", "all\n", None)).unwrap();
         for (writer, nth) in done {
             let file = place.root().join(&path(writer, nth)[1..]);
             assert_eq!(std::fs::read_to_string(file).unwrap(), format!("{writer} {nth}"));
         }
-        assert_eq!(hand.verified(), Vec::<String>::new());
+        assert_eq!(opened.verified(), Vec::<String>::new());
     });
     trigger.disarm() > 0
 }
 
-fn edit_around(hand: &ChildWorkspace, tag: &str, edits: usize) {
+fn edit_around(opened: &ChildWorkspace, tag: &str, edits: usize) {
     for edit in 0..edits {
         let path = format!(
             "/f{}",
             (edit + tag.len() + tag.bytes().map(usize::from).sum::<usize>()) % FILES
         );
-        let done = hand.perform(insert(&path, 0, &format!("{tag} {edit}\n")));
+        let done = opened.perform(insert(&path, 0, &format!("{tag} {edit}\n")));
         done.unwrap_or_else(|fault| panic!("{tag} {edit}: {fault}"));
     }
 }
@@ -220,9 +220,9 @@ fn check_lines(root: &Path, tags: &[String], edits: usize) {
     assert!(lines.is_empty(), "{lines:?}");
 }
 
-fn ten_files(hand: &ChildWorkspace) {
+fn ten_files(opened: &ChildWorkspace) {
     for file in 0..FILES {
-        hand.perform(write(&format!("/f{file}"), "END\n", None)).unwrap();
+        opened.perform(write(&format!("/f{file}"), "END\n", None)).unwrap();
     }
 }
 
@@ -231,23 +231,23 @@ fn many_edits_on_few_files_none_is_lost() {
     let edits = scaled(100);
     within(600, move || {
         let place = Folders::new();
-        let hand = place.hand(OpenOptions::default());
-        ten_files(&hand);
+        let opened = place.open_as_child(OpenOptions::default());
+        ten_files(&opened);
         let tags: Vec<String> = (0..THREADS).map(|thread| format!("t{thread}")).collect();
         let began = Instant::now();
         std::thread::scope(|scope| {
             for tag in &tags {
-                let hand = &hand;
-                scope.spawn(move || edit_around(hand, tag, edits));
+                let opened = &opened;
+                scope.spawn(move || edit_around(opened, tag, edits));
             }
         });
         eprintln!("{THREADS} x {edits} edits in {:?}", began.elapsed());
         check_lines(place.root(), &tags, edits);
-        assert_eq!(hand.verified(), Vec::<String>::new());
-        let steps = hand.history(None, usize::MAX).len();
+        assert_eq!(opened.verified(), Vec::<String>::new());
+        let steps = opened.history(None, usize::MAX).len();
         assert_eq!(steps, FILES + THREADS * edits);
-        drop(hand);
-        drop(place.hand(OpenOptions::default()));
+        drop(opened);
+        drop(place.open_as_child(OpenOptions::default()));
         assert_eq!(staged(place.state()), Vec::<String>::new());
     });
 }
@@ -259,12 +259,12 @@ fn child() {
     let order = order.into_string().unwrap();
     let parts: Vec<&str> = order.split('|').collect();
     let [root, state, tag, threads, edits] = parts[..] else { panic!("{order}") };
-    let hand =
+    let opened =
         ChildWorkspace::open(Path::new(root), Path::new(state), OpenOptions::default()).unwrap();
     std::thread::scope(|scope| {
         for thread in 0..threads.parse::<usize>().unwrap() {
-            let (hand, edits) = (&hand, edits.parse::<usize>().unwrap());
-            scope.spawn(move || edit_around(hand, &format!("{tag}{thread}"), edits));
+            let (opened, edits) = (&opened, edits.parse::<usize>().unwrap());
+            scope.spawn(move || edit_around(opened, &format!("{tag}{thread}"), edits));
         }
     });
 }
@@ -274,8 +274,8 @@ fn two_processes_on_one_root_lose_nothing() {
     let edits = scaled(100);
     within(600, move || {
         let place = Folders::new();
-        let hand = place.hand(OpenOptions::default());
-        ten_files(&hand);
+        let opened = place.open_as_child(OpenOptions::default());
+        ten_files(&opened);
         let spawn = |tag: &str| {
             let (root, state) = (place.root().display(), place.state().display());
             Command::new(std::env::current_exe().unwrap())
@@ -288,7 +288,7 @@ fn two_processes_on_one_root_lose_nothing() {
         let began = Instant::now();
         let mut children = ["p", "q"].map(spawn);
         // And this process is a third one.
-        edit_around(&hand, "here", edits);
+        edit_around(&opened, "here", edits);
         for child in &mut children {
             assert!(child.wait().unwrap().success());
         }
@@ -296,8 +296,8 @@ fn two_processes_on_one_root_lose_nothing() {
         let others = ["p", "q"].iter().flat_map(|tag| (0..8).map(move |n| format!("{tag}{n}")));
         let tags: Vec<String> = others.chain(["here".to_owned()]).collect();
         check_lines(place.root(), &tags, edits);
-        assert_eq!(hand.verified(), Vec::<String>::new());
-        assert_eq!(hand.history(None, usize::MAX).len(), FILES + tags.len() * edits);
+        assert_eq!(opened.verified(), Vec::<String>::new());
+        assert_eq!(opened.history(None, usize::MAX).len(), FILES + tags.len() * edits);
     });
 }
 
@@ -307,19 +307,23 @@ fn r7_two_processes_with_the_same_hash_exactly_one_wins() {
     within(300, || {
         let place = Folders::new();
         // Two handles with their own locks and connections: what two processes have.
-        let hands = [place.hand(OpenOptions::default()), place.hand(OpenOptions::default())];
+        let both = [
+            place.open_as_child(OpenOptions::default()),
+            place.open_as_child(OpenOptions::default()),
+        ];
         for round in 0..scaled(200) {
             let text = format!("start {round}\n");
-            hands[0].perform(write("/f", &text, None)).unwrap();
+            both[0].perform(write("/f", &text, None)).unwrap();
             let hash = ContentHash::of(text.as_bytes());
             let start = Barrier::new(8);
             let won = AtomicUsize::new(0);
             std::thread::scope(|scope| {
                 for thread in 0..8 {
-                    let (hand, start, won) = (&hands[thread % 2], &start, &won);
+                    let (opened, start, won) = (&both[thread % 2], &start, &won);
                     scope.spawn(move || {
                         start.wait();
-                        match hand.perform(write("/f", format!("{round} {thread}\n"), Some(hash))) {
+                        match opened.perform(write("/f", format!("{round} {thread}\n"), Some(hash)))
+                        {
                             Ok(_) => drop(won.fetch_add(1, Ordering::SeqCst)),
                             Err(fault) => assert_eq!(fault.code(), FaultCode::Stale, "{fault}"),
                         }
@@ -328,7 +332,7 @@ fn r7_two_processes_with_the_same_hash_exactly_one_wins() {
             });
             assert_eq!(won.load(Ordering::SeqCst), 1, "round {round}");
         }
-        assert_eq!(hands[1].verified(), Vec::<String>::new());
+        assert_eq!(both[1].verified(), Vec::<String>::new());
     });
 }
 
@@ -336,14 +340,14 @@ fn r7_two_processes_with_the_same_hash_exactly_one_wins() {
 fn readers_never_see_half_a_file() {
     within(120, || {
         let place = Folders::new();
-        let hand = place.hand(OpenOptions::default());
+        let opened = place.open_as_child(OpenOptions::default());
         let text = |n: u64| format!("{n}\n").repeat(5_000);
-        hand.perform(write("/f", text(0), None)).unwrap();
+        opened.perform(write("/f", text(0), None)).unwrap();
         let stop = AtomicBool::new(false);
         let reads = AtomicU64::new(0);
         std::thread::scope(|scope| {
             for _ in 0..3 {
-                let (stop, reads, place, hand) = (&stop, &reads, &place, &hand);
+                let (stop, reads, place, opened) = (&stop, &reads, &place, &opened);
                 scope.spawn(move || {
                     while !stop.load(Ordering::Relaxed) {
                         // As any program sees it: there is no moment without the file.
@@ -366,7 +370,7 @@ fn readers_never_see_half_a_file() {
                             },
                             max_bytes: 1 << 20,
                         };
-                        let answer = hand.perform(read).unwrap_or_else(|fault| panic!("{fault}"));
+                        let answer = opened.perform(read).unwrap_or_else(|fault| panic!("{fault}"));
                         let n = answer.text.lines().next().unwrap().to_owned();
                         assert_eq!(answer.text, format!("{n}\n").repeat(5_000), "torn");
                         let hash = ContentHash::of(answer.text.as_bytes());
@@ -377,7 +381,7 @@ fn readers_never_see_half_a_file() {
                 });
             }
             for n in 0..scaled(1_000) as u64 {
-                hand.perform(write("/f", text(n), None)).unwrap();
+                opened.perform(write("/f", text(n), None)).unwrap();
             }
             stop.store(true, Ordering::Relaxed);
         });
@@ -391,12 +395,15 @@ fn a_storm_on_few_names_ends_whole() {
     let seconds = if soak() { 20 } else { 3 };
     within(seconds + 120, move || {
         let place = Folders::new();
-        let hands = [place.hand(OpenOptions::default()), place.hand(OpenOptions::default())];
+        let both = [
+            place.open_as_child(OpenOptions::default()),
+            place.open_as_child(OpenOptions::default()),
+        ];
         let until = Instant::now() + Duration::from_secs(seconds);
         let (done, refused) = (AtomicU64::new(0), AtomicU64::new(0));
         std::thread::scope(|scope| {
             for thread in 0..16_usize {
-                let (hand, done, refused) = (&hands[thread % 2], &done, &refused);
+                let (opened, done, refused) = (&both[thread % 2], &done, &refused);
                 scope.spawn(move || {
                     let dice = FakeWorld::new(thread as u64);
                     let name = || {
@@ -405,18 +412,18 @@ fn a_storm_on_few_names_ends_whole() {
                     };
                     while Instant::now() < until {
                         let result = match dice.below(10) {
-                            0..=2 => hand
+                            0..=2 => opened
                                 .perform(write(name(), format!("{}\n", dice.below(9)), None))
                                 .map(drop),
-                            3 => hand.perform(insert(name(), 0, "line")).map(drop),
-                            4 | 5 => hand.perform(mv(name(), name())).map(drop),
-                            6 => hand.perform(rm(name())).map(drop),
-                            7 => hand.perform(Mkdir { path: at(name()) }).map(drop),
-                            8 => match hand.history(None, 5).get(dice.below(5)) {
-                                Some(step) => hand.perform(Undo { step: step.id }).map(drop),
+                            3 => opened.perform(insert(name(), 0, "line")).map(drop),
+                            4 | 5 => opened.perform(mv(name(), name())).map(drop),
+                            6 => opened.perform(rm(name())).map(drop),
+                            7 => opened.perform(Mkdir { path: at(name()) }).map(drop),
+                            8 => match opened.history(None, 5).get(dice.below(5)) {
+                                Some(step) => opened.perform(Undo { step: step.id }).map(drop),
                                 None => Ok(()),
                             },
-                            _ => hand
+                            _ => opened
                                 .perform(write(&format!("{}/deep/er", name()), "d\n", None))
                                 .map(drop),
                         };
@@ -442,12 +449,12 @@ fn a_storm_on_few_names_ends_whole() {
         let (done, refused) = (done.into_inner(), refused.into_inner());
         eprintln!("{done} done, {refused} refused in {seconds} s");
         assert!(done > 20, "hardly anything got through");
-        assert_eq!(hands[0].verified(), Vec::<String>::new());
+        assert_eq!(both[0].verified(), Vec::<String>::new());
         let before = tree(place.root());
-        drop(hands);
-        let hand = place.hand(OpenOptions::default());
+        drop(both);
+        let opened = place.open_as_child(OpenOptions::default());
         assert_eq!(tree(place.root()), before, "recovery had something to do after a quiet end");
-        assert_eq!(hand.verified(), Vec::<String>::new());
+        assert_eq!(opened.verified(), Vec::<String>::new());
         assert_eq!(staged(place.state()), Vec::<String>::new());
     });
 }
@@ -470,15 +477,16 @@ fn several_open_at_once() {
                     let (place, start) = (&place, &start);
                     scope.spawn(move || {
                         start.wait();
-                        let hand = place.hand(OpenOptions::default());
+                        let opened = place.open_as_child(OpenOptions::default());
                         let path = format!("/d/{thread}");
-                        hand.perform(write(&path, "x\n", None))
+                        opened
+                            .perform(write(&path, "x\n", None))
                             .unwrap_or_else(|fault| panic!("round {round}: {fault}"));
                     });
                 }
             });
-            let hand = place.hand(OpenOptions::default());
-            assert_eq!(hand.verified(), Vec::<String>::new());
+            let opened = place.open_as_child(OpenOptions::default());
+            assert_eq!(opened.verified(), Vec::<String>::new());
             assert_eq!(tree(place.root()).len(), 5);
         }
     });
@@ -490,8 +498,8 @@ fn several_open_at_once() {
 fn r7_a_cancelled_call_fails_alone_while_a_batch_waits_for_the_lock() {
     const WRITERS: usize = 6;
     within(120, || {
-        let yard = Arc::new(Yard::new());
-        let other_process = std::fs::File::open(yard.folders().state().join("lock")).unwrap();
+        let workspace = Arc::new(TestWorkspace::new());
+        let other_process = std::fs::File::open(workspace.folders().state().join("lock")).unwrap();
         for round in 0..scaled(50) {
             other_process.lock().unwrap();
             let (start, cancelled_are_back) =
@@ -499,17 +507,17 @@ fn r7_a_cancelled_call_fails_alone_while_a_batch_waits_for_the_lock() {
             let cancelled_are_back = Arc::new(cancelled_are_back);
             let writers: Vec<_> = (0..WRITERS)
                 .map(|writer| {
-                    let call = yard.surroundings();
+                    let call = workspace.call_context();
                     let flag = call.cancel_flag();
-                    let (yard, start) = (Arc::clone(&yard), Arc::clone(&start));
+                    let (workspace, start) = (Arc::clone(&workspace), Arc::clone(&start));
                     let back = Arc::clone(&cancelled_are_back);
                     let thread = std::thread::spawn(move || {
                         start.wait();
                         let path = format!("/{round}/{writer}");
                         let args = json!({"path": path, "content": "x"});
-                        let catalog = yard.catalog();
+                        let catalog = workspace.catalog();
                         let answer =
-                            catalog.call("workspace", "write", args, &yard.session(), &call);
+                            catalog.call("workspace", "write", args, &workspace.session(), &call);
                         back.fetch_add(usize::from(!answer.ok), Ordering::SeqCst);
                         (answer.ok, answer.body.to_string())
                     });
@@ -529,7 +537,7 @@ fn r7_a_cancelled_call_fails_alone_while_a_batch_waits_for_the_lock() {
             for (writer, (_, thread)) in writers.into_iter().enumerate() {
                 let (ok, body) = thread.join().unwrap();
                 assert_eq!(ok, !is_cancelled(writer), "{round} {writer}: {body}");
-                assert_eq!(yard.has(&format!("/{round}/{writer}")), ok, "{round} {writer}");
+                assert_eq!(workspace.has(&format!("/{round}/{writer}")), ok, "{round} {writer}");
                 assert!(ok || body.contains("cancelled"), "{body}");
             }
         }

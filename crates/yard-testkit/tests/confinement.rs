@@ -25,15 +25,16 @@ use yard_disk::Resolution;
 use yard_gate::OpenWorkspace;
 use yard_kernel::{Opening, Workspace};
 use yard_store::SqliteStore;
-use yard_testkit::harness::{soak, staged, tree};
-use yard_testkit::{Folders, OpenOptions, RealWorld, Yard};
+use yard_testkit::{Folders, OpenOptions, RealWorld, TestWorkspace};
+use yard_testkit::{soak, staged, tree};
 
 const CANARY: &str = "canary-7f3a-do-not-read";
 
 const BOTH: [Resolution; 2] = [Resolution::Auto, Resolution::ByComponent];
 
-fn yard(resolution: Resolution) -> Yard {
-    Yard::open(&Folders::new(), OpenOptions { resolution, ..OpenOptions::default() }).unwrap()
+fn workspace(resolution: Resolution) -> TestWorkspace {
+    TestWorkspace::open(&Folders::new(), OpenOptions { resolution, ..OpenOptions::default() })
+        .unwrap()
 }
 
 /// A folder beside the root with a file that nobody may touch.
@@ -43,8 +44,8 @@ struct Outside {
 }
 
 impl Outside {
-    fn new(yard: &Yard) -> Self {
-        let folder = yard.root().parent().unwrap().join("outside");
+    fn new(workspace: &TestWorkspace) -> Self {
+        let folder = workspace.root().parent().unwrap().join("outside");
         std::fs::create_dir_all(folder.join("sub")).unwrap();
         std::fs::write(folder.join("canary"), format!("{CANARY}\n")).unwrap();
         let before = Self::look(&folder);
@@ -65,7 +66,7 @@ impl Outside {
 }
 
 /// Every tool, pointed at one path; what they answered.
-fn all_tools(yard: &Yard, path: &str) -> Vec<(String, bool, Value)> {
+fn all_tools(workspace: &TestWorkspace, path: &str) -> Vec<(String, bool, Value)> {
     let calls = [
         ("read", json!({"path": path})),
         ("cat", json!({"paths": [path]})),
@@ -90,7 +91,7 @@ fn all_tools(yard: &Yard, path: &str) -> Vec<(String, bool, Value)> {
     ];
     let answers = calls.into_iter().map(|(tool, args)| {
         let began = Instant::now();
-        let answer = yard.call(tool, args.clone());
+        let answer = workspace.call(tool, args.clone());
         assert!(
             began.elapsed() < Duration::from_secs(2),
             "{tool} {args} took {:?}",
@@ -110,10 +111,10 @@ fn all_tools(yard: &Yard, path: &str) -> Vec<(String, bool, Value)> {
 #[test]
 fn r3_links_that_leave_are_never_followed() {
     for resolution in BOTH {
-        let yard = yard(resolution);
-        let outside = Outside::new(&yard);
-        let root = yard.root().to_owned();
-        yard.put("/mine.txt", "mine\n");
+        let workspace = workspace(resolution);
+        let outside = Outside::new(&workspace);
+        let root = workspace.root().to_owned();
+        workspace.put("/mine.txt", "mine\n");
         std::fs::create_dir(root.join("in")).unwrap();
         let out = outside.folder.clone();
         symlink("../outside", root.join("relative")).unwrap();
@@ -159,7 +160,7 @@ fn r3_links_that_leave_are_never_followed() {
         ];
         for link in links.into_iter().map(str::to_owned).chain(long) {
             let path = format!("/{link}");
-            for (call, ok, body) in all_tools(&yard, &path) {
+            for (call, ok, body) in all_tools(&workspace, &path) {
                 // A link itself may be looked at; cat and read_multiple_files answer file by file.
                 let looks = ["file_info", "cat", "read_multiple_files", "ls"];
                 let is_look = looks.iter().any(|tool| call.starts_with(tool));
@@ -178,20 +179,20 @@ fn r3_links_that_leave_are_never_followed() {
             ("find", json!({"name": "canary"})),
             ("ls", json!({"path": "/", "recursive": true})),
         ] {
-            let answer = yard.call(tool, args);
+            let answer = workspace.call(tool, args);
             assert!(answer.ok, "{}", answer.body);
             let body = answer.body.to_string().replace("**/canary", "");
             assert!(!body.contains("/canary") && !body.contains(CANARY), "{tool}: {body}");
         }
-        assert_eq!(yard.bytes("/mine.txt"), b"mine\n");
+        assert_eq!(workspace.bytes("/mine.txt"), b"mine\n");
         // rm and mv act on the link.
-        let moved = yard.call("mv", json!({"source": "/file", "destination": "/moved-link"}));
+        let moved = workspace.call("mv", json!({"source": "/file", "destination": "/moved-link"}));
         assert!(moved.ok, "{}", moved.body);
-        let removed = yard.call("rm", json!({"path": "/absolute"}));
+        let removed = workspace.call("rm", json!({"path": "/absolute"}));
         assert!(removed.ok, "{}", removed.body);
         outside.check("rm and mv of links");
         assert!(
-            !yard.has("/absolute")
+            !workspace.has("/absolute")
                 && root.join("moved-link").symlink_metadata().unwrap().is_symlink()
         );
     }
@@ -200,9 +201,9 @@ fn r3_links_that_leave_are_never_followed() {
 #[test]
 fn r3_paths_that_climb_are_refused() {
     for resolution in BOTH {
-        let yard = yard(resolution);
-        let outside = Outside::new(&yard);
-        yard.put("/in/mine.txt", "mine\n");
+        let workspace = workspace(resolution);
+        let outside = Outside::new(&workspace);
+        workspace.put("/in/mine.txt", "mine\n");
         let absolute = outside.folder.display();
         for path in [
             "../outside",
@@ -213,7 +214,7 @@ fn r3_paths_that_climb_are_refused() {
             "./../outside/canary",
             "/proc/self/root/../outside",
         ] {
-            for (call, ok, body) in all_tools(&yard, path) {
+            for (call, ok, body) in all_tools(&workspace, path) {
                 let inner = body["result"]["files"][0]["error"].is_string();
                 let inside = call.contains("/proc/self/root/../outside")
                     && (call.starts_with("write")
@@ -229,7 +230,7 @@ fn r3_paths_that_climb_are_refused() {
             "/proc/self/root/etc/passwd".to_owned(),
             "/etc/passwd".to_owned(),
         ] {
-            let read = yard.call("read", json!({"path": path}));
+            let read = workspace.call("read", json!({"path": path}));
             assert!(!read.ok && read.body["code"] == "NOT_FOUND", "{}", read.body);
         }
         outside.check("absolute");
@@ -239,9 +240,9 @@ fn r3_paths_that_climb_are_refused() {
 #[test]
 fn r3_links_that_stay_inside_are_followed() {
     for resolution in BOTH {
-        let yard = yard(resolution);
-        let root = yard.root().to_owned();
-        yard.put("/real/a.txt", "a\n");
+        let workspace = workspace(resolution);
+        let root = workspace.root().to_owned();
+        workspace.put("/real/a.txt", "a\n");
         symlink("real/a.txt", root.join("to-file")).unwrap();
         symlink("real", root.join("to-folder")).unwrap();
         symlink(root.join("real/a.txt"), root.join("absolute")).unwrap();
@@ -256,7 +257,7 @@ fn r3_links_that_stay_inside_are_followed() {
             "/chain",
             "/real/up/real/up/chain",
         ] {
-            let read = yard.call("read", json!({"path": path}));
+            let read = workspace.call("read", json!({"path": path}));
             assert_eq!(read.body["result"]["content"], "a\n", "{path}: {}", read.body);
         }
         // Writing acts on the target, and the link stays.
@@ -264,33 +265,33 @@ fn r3_links_that_stay_inside_are_followed() {
         {
             let text = format!("{n}\n");
             let wrote =
-                yard.call("write", json!({"path": path, "content": text, "overwrite": true}));
+                workspace.call("write", json!({"path": path, "content": text, "overwrite": true}));
             assert!(wrote.ok, "{}", wrote.body);
-            assert_eq!(yard.bytes("/real/a.txt"), text.as_bytes());
+            assert_eq!(workspace.bytes("/real/a.txt"), text.as_bytes());
         }
-        let new = yard.call("write", json!({"path": "/to-folder/new.txt", "content": "new"}));
-        assert!(new.ok && yard.has("/real/new.txt"), "{}", new.body);
+        let new = workspace.call("write", json!({"path": "/to-folder/new.txt", "content": "new"}));
+        assert!(new.ok && workspace.has("/real/new.txt"), "{}", new.body);
         for link in ["to-file", "to-folder", "absolute", "chain"] {
             assert!(root.join(link).symlink_metadata().unwrap().is_symlink(), "{link}");
         }
         // A link to what is not there can be written through, inside.
         symlink("not-yet/x.txt", root.join("dangling")).unwrap();
-        let read = yard.call("read", json!({"path": "/dangling"}));
+        let read = workspace.call("read", json!({"path": "/dangling"}));
         assert!(!read.ok && read.body["code"] == "NOT_FOUND", "{}", read.body);
-        let wrote = yard.call("write", json!({"path": "/dangling", "content": "now"}));
+        let wrote = workspace.call("write", json!({"path": "/dangling", "content": "now"}));
         assert!(wrote.ok, "{}", wrote.body);
-        assert_eq!(yard.bytes("/not-yet/x.txt"), b"now");
+        assert_eq!(workspace.bytes("/not-yet/x.txt"), b"now");
         // Loops end.
         symlink("loop-b", root.join("loop-a")).unwrap();
         symlink("loop-a", root.join("loop-b")).unwrap();
         symlink("self", root.join("self")).unwrap();
         for path in ["/loop-a", "/self", "/self/x", "/loop-b/y"] {
-            for (call, ok, body) in all_tools(&yard, path) {
+            for (call, ok, body) in all_tools(&workspace, path) {
                 let inner = body["result"]["files"][0]["error"].is_string();
                 assert!(!ok || inner || call.starts_with("file_info"), "{call}: {body}");
             }
         }
-        let verified = yard.perform(yard_core::op::Verify).unwrap();
+        let verified = workspace.perform(yard_core::op::Verify).unwrap();
         assert!(verified.problems.is_empty(), "{:?}", verified.problems);
     }
 }
@@ -298,29 +299,29 @@ fn r3_links_that_stay_inside_are_followed() {
 #[test]
 fn r3_hard_links_are_never_written_through() {
     for resolution in BOTH {
-        let yard = yard(resolution);
-        let outside = Outside::new(&yard);
+        let workspace = workspace(resolution);
+        let outside = Outside::new(&workspace);
         for (name, tool, args) in [
             ("w", "write", json!({"path": "/w", "content": "replaced", "overwrite": true})),
             ("e", "edit", json!({"path": "/e", "old_string": CANARY, "new_string": "edited"})),
             ("i", "edit", json!({"path": "/i", "insert_line": 0, "insert_content": "inserted"})),
         ] {
-            let inside = yard.root().join(name);
+            let inside = workspace.root().join(name);
             std::fs::hard_link(outside.folder.join("canary"), &inside).unwrap();
-            let answer = yard.call(tool, args);
+            let answer = workspace.call(tool, args);
             assert!(answer.ok, "{}", answer.body);
             assert_ne!(std::fs::read(&inside).unwrap(), format!("{CANARY}\n").into_bytes());
             outside.check(tool);
         }
-        let undone = yard
+        let undone = workspace
             .perform(yard_core::op::History {
                 of: yard_core::op::HistoryOf::Path(yard_core::WsPath::parse("/w").unwrap()),
                 limit: 1,
                 before: None,
             })
             .unwrap();
-        yard.perform(yard_core::op::Undo { step: undone.steps[0].id }).unwrap();
-        assert_eq!(yard.bytes("/w"), format!("{CANARY}\n").into_bytes());
+        workspace.perform(yard_core::op::Undo { step: undone.steps[0].id }).unwrap();
+        assert_eq!(workspace.bytes("/w"), format!("{CANARY}\n").into_bytes());
         outside.check("undo");
     }
 }
@@ -354,22 +355,22 @@ fn odd_files(root: &Path) -> Vec<&'static str> {
 #[test]
 fn r3_fifos_sockets_and_devices_are_never_opened() {
     for resolution in BOTH {
-        let yard = yard(resolution);
-        yard.put("/mine.txt", "mine x\n");
-        let odd = odd_files(yard.root());
-        let kinds = |name: &str| yard.root().join(name).symlink_metadata().unwrap().mode();
+        let workspace = workspace(resolution);
+        workspace.put("/mine.txt", "mine x\n");
+        let odd = odd_files(workspace.root());
+        let kinds = |name: &str| workspace.root().join(name).symlink_metadata().unwrap().mode();
         let before: Vec<u32> = odd.iter().map(|name| kinds(name)).collect();
         for name in &odd {
-            for (call, ok, body) in all_tools(&yard, &format!("/{name}")) {
+            for (call, ok, body) in all_tools(&workspace, &format!("/{name}")) {
                 let inner = body["result"]["files"][0]["error"].is_string();
                 assert!(!ok || inner || call.starts_with("file_info"), "{call}: {body}");
             }
             let is_link = *name == "to-fifo";
             let began = Instant::now();
-            let moved =
-                yard.call("mv", json!({"source": format!("/{name}"), "destination": "/moved"}));
+            let moved = workspace
+                .call("mv", json!({"source": format!("/{name}"), "destination": "/moved"}));
             assert_eq!(moved.ok, is_link, "{name}: {}", moved.body);
-            let removed = yard.call(
+            let removed = workspace.call(
                 "rm",
                 json!({"path": if is_link { "/moved".to_owned() } else { format!("/{name}") }}),
             );
@@ -381,11 +382,11 @@ fn r3_fifos_sockets_and_devices_are_never_opened() {
         assert_eq!(after, before[..after.len()]);
         // Walks go past them.
         let began = Instant::now();
-        let grep = yard.call("grep", json!({"pattern": "x"}));
+        let grep = workspace.call("grep", json!({"pattern": "x"}));
         assert!(grep.ok && grep.body.to_string().contains("mine.txt"), "{}", grep.body);
-        assert!(yard.call("ls", json!({"path": "/"})).ok);
-        assert!(yard.call("find", json!({"name": "*"})).ok);
-        let imported = yard.perform(yard_core::op::Import {
+        assert!(workspace.call("ls", json!({"path": "/"})).ok);
+        assert!(workspace.call("find", json!({"name": "*"})).ok);
+        let imported = workspace.perform(yard_core::op::Import {
             path: yard_core::WsPath::root(),
             include_ignored: true,
         });
@@ -397,7 +398,7 @@ fn r3_fifos_sockets_and_devices_are_never_opened() {
 #[test]
 fn r2_odd_names_are_names_like_others() {
     for resolution in BOTH {
-        let yard = yard(resolution);
+        let workspace = workspace(resolution);
         let long = "n".repeat(255);
         let emoji = "🦀".repeat(63);
         let names = [
@@ -426,42 +427,46 @@ fn r2_odd_names_are_names_like_others() {
         for name in names {
             // White space around a path is trimmed, so that an odd edge stands inside.
             let path = format!("/odd/{name}/f.txt");
-            let wrote = yard.call("write", json!({"path": path, "content": "x\n"}));
+            let wrote = workspace.call("write", json!({"path": path, "content": "x\n"}));
             assert!(wrote.ok, "{name:?}: {}", wrote.body);
-            let read = yard.call("read", json!({"path": path}));
+            let read = workspace.call("read", json!({"path": path}));
             assert_eq!(read.body["result"]["content"], "x\n", "{name:?}: {}", read.body);
             assert!(
-                yard.root().join("odd").join(name).join("f.txt").symlink_metadata().is_ok(),
+                workspace.root().join("odd").join(name).join("f.txt").symlink_metadata().is_ok(),
                 "{name:?}"
             );
         }
         // What is no UTF-8 is shown as \xNN and found by that.
         let raw = std::ffi::OsStr::from_bytes(b"raw\xff\xfe.txt");
-        std::fs::write(yard.root().join(raw), "raw\n").unwrap();
-        let listed = yard.call("ls", json!({"path": "/"}));
+        std::fs::write(workspace.root().join(raw), "raw\n").unwrap();
+        let listed = workspace.call("ls", json!({"path": "/"}));
         let shown = { listed.body["result"]["entries"].as_array().unwrap().iter() }
             .filter_map(|entry| entry["path"].as_str())
             .find(|path| path.contains("raw"))
             .unwrap_or_else(|| panic!("{}", listed.body))
             .to_owned();
-        let read = yard.call("read", json!({"path": shown}));
+        let read = workspace.call("read", json!({"path": shown}));
         assert_eq!(read.body["result"]["content"], "raw\n", "{shown}: {}", read.body);
-        let edited =
-            yard.call("edit", json!({"path": shown, "old_string": "raw", "new_string": "cooked"}));
+        let edited = workspace
+            .call("edit", json!({"path": shown, "old_string": "raw", "new_string": "cooked"}));
         assert!(edited.ok, "{}", edited.body);
-        assert_eq!(std::fs::read(yard.root().join(raw)).unwrap(), b"cooked\n");
-        let moved = yard.call("mv", json!({"source": shown, "destination": "/raw\\xfd"}));
+        assert_eq!(std::fs::read(workspace.root().join(raw)).unwrap(), b"cooked\n");
+        let moved = workspace.call("mv", json!({"source": shown, "destination": "/raw\\xfd"}));
         assert!(moved.ok, "{}", moved.body);
         assert!(
-            yard.root().join(std::ffi::OsStr::from_bytes(b"raw\xfd")).symlink_metadata().is_ok()
+            workspace
+                .root()
+                .join(std::ffi::OsStr::from_bytes(b"raw\xfd"))
+                .symlink_metadata()
+                .is_ok()
         );
         // A name that only looks escaped stays itself.
         let literal = std::ffi::OsStr::from_bytes(b"\\x41");
-        std::fs::write(yard.root().join(literal), "literal\n").unwrap();
-        let listed = yard.call("glob", json!({"pattern": "*x41*"}));
+        std::fs::write(workspace.root().join(literal), "literal\n").unwrap();
+        let listed = workspace.call("glob", json!({"pattern": "*x41*"}));
         let shown =
             listed.body["result"]["matches"][0]["path"].as_str().unwrap_or_default().to_owned();
-        let read = yard.call("read", json!({"path": shown}));
+        let read = workspace.call("read", json!({"path": shown}));
         assert_eq!(read.body["result"]["content"], "literal\n", "{shown}: {}", read.body);
         // Too long, or with a NUL.
         for path in [
@@ -470,13 +475,13 @@ fn r2_odd_names_are_names_like_others() {
             "/a\0b".to_owned(),
             String::new(),
         ] {
-            for (call, ok, body) in all_tools(&yard, &path) {
+            for (call, ok, body) in all_tools(&workspace, &path) {
                 let inner = body["result"]["files"][0]["error"].is_string();
                 let empty = path.is_empty();
                 assert!(!ok || inner || empty, "{}: {body}", &call[..call.len().min(80)]);
             }
         }
-        let verified = yard.perform(yard_core::op::Verify).unwrap();
+        let verified = workspace.perform(yard_core::op::Verify).unwrap();
         assert!(verified.problems.is_empty() && verified.unsynced.is_empty(), "{verified:?}");
     }
 }
@@ -484,17 +489,17 @@ fn r2_odd_names_are_names_like_others() {
 /// A link out of the root and a real folder change places all the time while every tool works below
 /// that name.
 fn race(resolution: Resolution, seconds: u64) {
-    let yard = Arc::new(yard(resolution));
-    let outside = Outside::new(&yard);
+    let workspace = Arc::new(workspace(resolution));
+    let outside = Outside::new(&workspace);
     // Bait: the same names as outside.
-    yard.put("/door/canary", "harmless\n");
-    yard.put("/door/sub/x", "harmless\n");
-    yard.put("/mine.txt", "mine\n");
-    let root = yard.root().to_owned();
+    workspace.put("/door/canary", "harmless\n");
+    workspace.put("/door/sub/x", "harmless\n");
+    workspace.put("/mine.txt", "mine\n");
+    let root = workspace.root().to_owned();
     let out = outside.folder.clone();
     symlink(&out, root.join("link")).unwrap();
     symlink(out.join("canary"), root.join("file-link")).unwrap();
-    yard.put("/file", "harmless\n");
+    workspace.put("/file", "harmless\n");
     let stop = Arc::new(AtomicBool::new(false));
     let swaps = Arc::new(AtomicU64::new(0));
     let calls = Arc::new(AtomicU64::new(0));
@@ -519,14 +524,14 @@ fn race(resolution: Resolution, seconds: u64) {
         let until = Instant::now() + Duration::from_secs(seconds);
         let workers: Vec<_> = (0..4)
             .map(|worker| {
-                let (yard, calls) = (Arc::clone(&yard), Arc::clone(&calls));
+                let (workspace, calls) = (Arc::clone(&workspace), Arc::clone(&calls));
                 scope.spawn(move || {
                     let mut n = 0;
                     while Instant::now() < until {
                         n += 1;
                         let call = |tool: &str, args: Value| {
                             let began = Instant::now();
-                            let answer = yard.call(tool, args.clone());
+                            let answer = workspace.call(tool, args.clone());
                             assert!(began.elapsed() < Duration::from_secs(10), "{tool} hangs");
                             let body = answer.body.to_string();
                             assert!(!body.contains(CANARY), "{tool} {args} read outside: {body}");
@@ -579,7 +584,7 @@ fn race(resolution: Resolution, seconds: u64) {
         let text = format!("{seen:?}");
         assert!(!text.contains(CANARY), "{path} came from outside: {text}");
     }
-    let verified = yard.perform(yard_core::op::Verify).unwrap();
+    let verified = workspace.perform(yard_core::op::Verify).unwrap();
     assert!(verified.problems.is_empty(), "{:?}", verified.problems);
     let (swaps, calls) = (swaps.load(Ordering::Relaxed), calls.load(Ordering::Relaxed));
     eprintln!("{resolution:?}: {calls} calls during {swaps} swaps in {seconds} s");
@@ -652,8 +657,8 @@ fn r3_the_staging_folder_inside_the_root_is_invisible() {
             yard_gate::Actor::LocalAgent,
             yard_gate::Policy::Open,
         );
-        let surroundings = yard_core::Call::new(Arc::new(RealWorld)).within_millis(60_000);
-        catalog.call("workspace", tool, args, &session, &surroundings)
+        let context = yard_core::Call::new(Arc::new(RealWorld)).within_millis(60_000);
+        catalog.call("workspace", tool, args, &session, &context)
     };
     let steps = [
         ("write", json!({"path": "/a/b.txt", "content": "needle\n"})),

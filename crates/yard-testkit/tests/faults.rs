@@ -19,7 +19,7 @@ use yard_core::op::{ApplyPatch, Import, Mkdir, Move, OnExisting, Restore, Touch,
 use yard_core::{Limits, Result, StepId};
 use yard_store::StoreError;
 use yard_testkit::failing_store::{FailingStore, FailureOutcome, FailureTime};
-use yard_testkit::harness::{
+use yard_testkit::{
     ChildWorkspace, EntrySnapshot, FailingCalls, FailingProbe, FailureTrigger, FolderSnapshot,
     InjectedFailure, at, copy_tree, mv, replace, rm, soak, staged, tree, write,
 };
@@ -37,21 +37,21 @@ type Act = (&'static str, fn(&ChildWorkspace) -> Ready);
 
 macro_rules! act {
     ($op:expr) => {
-        |_| Box::new(|hand| hand.perform($op).map(|_| ()))
+        |_| Box::new(|opened| opened.perform($op).map(|_| ()))
     };
 }
 
 /// The newest step of that verb that changed that path first.
-fn step(hand: &ChildWorkspace, verb: &str, path: &str) -> StepId {
-    let found = hand.history(None, 100).into_iter().find(|step| {
+fn step(opened: &ChildWorkspace, verb: &str, path: &str) -> StepId {
+    let found = opened.history(None, 100).into_iter().find(|step| {
         step.verb == verb && step.path.as_ref().is_some_and(|first| first.to_string() == path)
     });
     found.unwrap_or_else(|| panic!("no {verb} of {path}")).id
 }
 
-fn undo(hand: &ChildWorkspace, verb: &str, path: &str) -> Ready {
-    let step = step(hand, verb, path);
-    Box::new(move |hand| hand.perform(Undo { step }).map(|_| ()))
+fn undo(opened: &ChildWorkspace, verb: &str, path: &str) -> Ready {
+    let step = step(opened, verb, path);
+    Box::new(move |opened| opened.perform(Undo { step }).map(|_| ()))
 }
 
 /// Every kind of change, in every shape that takes another way through the kernel.
@@ -76,14 +76,14 @@ const ACTS: &[Act] = &[
     ("touch", act!(Touch { path: at("/a.txt") })),
     ("touch anew", act!(Touch { path: at("/t1/t.txt") })),
     ("mkdir", act!(Mkdir { path: at("/m1/m2/m3") })),
-    ("undo a removed folder", |hand| undo(hand, "remove", "/gone/deep/old.txt")),
-    ("undo an old edit", |hand| undo(hand, "edit", "/merge.txt")),
-    ("undo a created folder", |hand| undo(hand, "write", "/made")),
+    ("undo a removed folder", |opened| undo(opened, "remove", "/gone/deep/old.txt")),
+    ("undo an old edit", |opened| undo(opened, "edit", "/merge.txt")),
+    ("undo a created folder", |opened| undo(opened, "write", "/made")),
     ("patch a file to a folder", act!(patch(ROOM))),
-    ("undo a file's patch to a folder", |hand| undo(hand, "patch", "/p/room")),
-    ("undo a patch", |hand| undo(hand, "patch", "/p/delete")),
-    ("undo a move over a file", |hand| undo(hand, "move", "/p/over")),
-    ("undo a moved folder", |hand| undo(hand, "move", "/there")),
+    ("undo a file's patch to a folder", |opened| undo(opened, "patch", "/p/room")),
+    ("undo a patch", |opened| undo(opened, "patch", "/p/delete")),
+    ("undo a move over a file", |opened| undo(opened, "move", "/p/over")),
+    ("undo a moved folder", |opened| undo(opened, "move", "/there")),
     ("restore a folder", act!(Restore::RemovedAt(at("/gone")))),
     ("restore a file below it", act!(Restore::RemovedAt(at("/gone/deep/old.txt")))),
     ("restore a large file", act!(Restore::RemovedAt(at("/big2.bin")))),
@@ -211,9 +211,9 @@ fn template() -> Arc<Folders> {
     let place = Folders::new();
     save(&place, "big.bin", vec![b'b'; 10_000]);
     save(&place, "big2.bin", vec![b'c'; 10_000]);
-    let hand = place.hand(plan());
+    let opened = place.open_as_child(plan());
     let done = |result: Result<()>| result.unwrap_or_else(|fault| panic!("template: {fault}"));
-    let put = |path: &str, text: &str| done(hand.perform(write(path, text, None)).map(|_| ()));
+    let put = |path: &str, text: &str| done(opened.perform(write(path, text, None)).map(|_| ()));
     put("/a.txt", "one\ntwo\nthree\n");
     put("/d/x.txt", "x\n");
     put("/d/y.txt", "y\n");
@@ -229,25 +229,25 @@ fn template() -> Arc<Folders> {
     mode("d/sub", 0o777);
     mode("d/x.txt", 0o600);
     mode("gone/deep", 0o2770);
-    done(hand.perform(Import { path: at("/"), include_ignored: true }).map(|_| ()));
+    done(opened.perform(Import { path: at("/"), include_ignored: true }).map(|_| ()));
     put("/merge.txt", "1\n2\n3\n4\n5\n");
-    done(hand.perform(replace("/merge.txt", "2", "two")).map(|_| ()));
+    done(opened.perform(replace("/merge.txt", "2", "two")).map(|_| ()));
     put("/merge.txt", "1\ntwo\n3\n4\n5\n6\n");
     put("/made/m/n.txt", "n\n");
     put("/here/h.txt", "h\n");
-    done(hand.perform(mv("/here", "/there")).map(|_| ()));
-    done(hand.perform(rm("/gone")).map(|_| ()));
-    done(hand.perform(rm("/big2.bin")).map(|_| ()));
+    done(opened.perform(mv("/here", "/there")).map(|_| ()));
+    done(opened.perform(rm("/gone")).map(|_| ()));
+    done(opened.perform(rm("/big2.bin")).map(|_| ()));
     for name in ["gone", "moved", "mode", "delete", "over", "under"] {
         put(&format!("/p/{name}"), &format!("{name}\n"));
     }
     put("/p/both", "1\n2\n");
     put("/p/carried", "1\n2\n");
     put("/p/room", "room\n");
-    done(hand.perform(patch(UNDONE)).map(|_| ()));
-    done(hand.perform(patch(&ROOM.replace("a.txt", "p/room"))).map(|_| ()));
-    done(hand.perform(mv_over("/p/under", "/p/over")).map(|_| ()));
-    drop(hand);
+    done(opened.perform(patch(UNDONE)).map(|_| ()));
+    done(opened.perform(patch(&ROOM.replace("a.txt", "p/room"))).map(|_| ()));
+    done(opened.perform(mv_over("/p/under", "/p/over")).map(|_| ()));
+    drop(opened);
     save(&place, "changed.txt", "behind your back\n");
     save(&place, "ext/e.txt", "e\n");
     save(&place, "ext/in/f.txt", "f\n");
@@ -263,11 +263,11 @@ struct Expected {
 fn expected(template: &Folders, act: &Act) -> Expected {
     let place = copy(template);
     let before = tree(place.root());
-    let hand = place.hand(plan());
-    let ready = act.1(&hand);
-    ready(&hand).unwrap_or_else(|fault| panic!("{}: {fault}", act.0));
+    let opened = place.open_as_child(plan());
+    let ready = act.1(&opened);
+    ready(&opened).unwrap_or_else(|fault| panic!("{}: {fault}", act.0));
     let after = tree(place.root());
-    let allowed = hand.verified();
+    let allowed = opened.verified();
     assert!(allowed.iter().all(|path| unsynced(path)), "{}: {allowed:?}", act.0);
     Expected { before, after }
 }
@@ -299,9 +299,9 @@ fn differences(a: &FolderSnapshot, b: &FolderSnapshot) -> String {
 /// What is wrong after a failure, once recovery ran; nothing if all is well.
 fn judge(place: &Folders, expected: &Expected, reply: Option<&Result<()>>) -> Vec<String> {
     let mut wrong = Vec::new();
-    let hand = match ChildWorkspace::open(place.root(), place.state(), plan()) {
-        Ok(hand) => hand,
-        Err(fault) => return vec![format!("the yard does not open again: {fault}")],
+    let opened = match ChildWorkspace::open(place.root(), place.state(), plan()) {
+        Ok(opened) => opened,
+        Err(fault) => return vec![format!("the workspace does not open again: {fault}")],
     };
     let found = tree(place.root());
     let complete = found == expected.after;
@@ -320,7 +320,7 @@ fn judge(place: &Folders, expected: &Expected, reply: Option<&Result<()>>) -> Ve
     {
         wrong.push(format!("told \"{fault}\", yet it happened"));
     }
-    match hand.perform(yard_core::op::Verify) {
+    match opened.perform(yard_core::op::Verify) {
         Err(fault) => wrong.push(format!("verify: {fault}")),
         Ok(verified) => {
             wrong.extend(
@@ -355,9 +355,9 @@ fn store_error(kind: u8) -> StoreError {
 }
 
 /// Two changes that leave nothing behind.
-fn come_and_go(hand: &ChildWorkspace) -> yard_core::Result<()> {
-    hand.perform(write("/zz.txt", "next\n", None))?;
-    hand.perform(rm("/zz.txt")).map(drop)
+fn come_and_go(opened: &ChildWorkspace) -> yard_core::Result<()> {
+    opened.perform(write("/zz.txt", "next\n", None))?;
+    opened.perform(rm("/zz.txt")).map(drop)
 }
 
 /// Runs one act with one failure; what is wrong, or `None` once the failure is never reached.
@@ -388,17 +388,17 @@ fn run(
             });
         }
     }
-    let hand = place.hand(plan);
+    let opened = place.open_as_child(plan);
     // Another process on the same root, in a part of the runs.
-    let other = (nth % 8 >= 6).then(|| place.hand(self::plan()));
-    let survivor = other.as_ref().unwrap_or(&hand);
+    let other = (nth % 8 >= 6).then(|| place.open_as_child(self::plan()));
+    let survivor = other.as_ref().unwrap_or(&opened);
     if nth % 4 >= 2 {
         // Who has changed something knows where the history ended.
         come_and_go(survivor).unwrap();
     }
-    let ready = act.1(&hand);
+    let ready = act.1(&opened);
     trigger.arm(nth, reach);
-    let reply = ready(&hand);
+    let reply = ready(&opened);
     if trigger.disarm() == 0 {
         return None;
     }
@@ -410,7 +410,7 @@ fn run(
         }
     }
     drop(other);
-    drop(hand);
+    drop(opened);
     wrong.extend(judge(&place, expected, Some(&reply)));
     let call = probe.and_then(|probe| probe.last());
     let context = format!("{} / {target:?} {call:?} nth {nth} {reach:?} told {reply:?}", act.0);
@@ -498,10 +498,10 @@ fn child() {
             Arc::new(FailingStore::new(store, Arc::clone(&trigger), when, FailureOutcome::Abort))
         });
     }
-    let hand = ChildWorkspace::open(Path::new(root), Path::new(state), plan).unwrap();
-    let ready = ACTS[act].1(&hand);
+    let opened = ChildWorkspace::open(Path::new(root), Path::new(state), plan).unwrap();
+    let ready = ACTS[act].1(&opened);
     trigger.arm(nth, FailingCalls::Once);
-    ready(&hand).unwrap();
+    ready(&opened).unwrap();
     trigger.disarm();
     std::process::exit(0);
 }

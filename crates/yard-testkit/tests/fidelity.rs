@@ -14,7 +14,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
-use yard_testkit::{FakeWorld, Yard};
+use yard_testkit::{FakeWorld, TestWorkspace};
 
 const PLAIN: u64 = 256;
 const SOAK: u64 = 2_560;
@@ -153,19 +153,19 @@ impl Case {
     }
 }
 
-fn mode_of(yard: &Yard, at: &str) -> u32 {
-    let real = yard.root().join(at.trim_start_matches('/'));
+fn mode_of(workspace: &TestWorkspace, at: &str) -> u32 {
+    let real = workspace.root().join(at.trim_start_matches('/'));
     fs::metadata(real).unwrap().permissions().mode() & 0o7777
 }
 
-fn make(yard: &Yard, at: &str, case: &Case, bytes: &[u8]) {
-    yard.put(at, bytes);
-    let real = yard.root().join(at.trim_start_matches('/'));
+fn make(workspace: &TestWorkspace, at: &str, case: &Case, bytes: &[u8]) {
+    workspace.put(at, bytes);
+    let real = workspace.root().join(at.trim_start_matches('/'));
     fs::set_permissions(real, fs::Permissions::from_mode(case.mode)).unwrap();
 }
 
-fn reads(yard: &Yard, at: &str, text: &str) {
-    let answer = yard.call("read", json!({"path": at, "limit": 0}));
+fn reads(workspace: &TestWorkspace, at: &str, text: &str) {
+    let answer = workspace.call("read", json!({"path": at, "limit": 0}));
     assert!(answer.ok, "{}", answer.body);
     assert_eq!(answer.body["result"]["content"], Value::from(text));
 }
@@ -202,13 +202,13 @@ fn judge(case: &Case, found: &[u8], before: &str, middle: &str, after: &str) {
     assert!(wanted.contains(&fold(found)), "wanted {spellings:?}, found {found:?}");
 }
 
-fn run(yard: &Yard, seed: u64) {
+fn run(workspace: &TestWorkspace, seed: u64) {
     let mut case = Case::new(seed);
     let at = format!("/f{seed}");
     let body = case.body();
     let bytes = case.encoding.file(&body);
-    make(yard, &at, &case, &bytes);
-    reads(yard, &at, &body);
+    make(workspace, &at, &case, &bytes);
+    reads(workspace, &at, &body);
     let mut new = format!("new {}", case.words());
     if case.dice.below(2) == 0 {
         new = format!("{new}\nand {}", case.words());
@@ -218,42 +218,43 @@ fn run(yard: &Yard, seed: u64) {
         let folded = case.dice.below(2) == 0;
         let old = if folded { named.replace("\r\n", "\n") } else { named.clone() };
         let new = if case.dice.below(5) == 0 { String::new() } else { new.clone() };
-        let answer =
-            yard.call("edit", json!({"path": at, "old_string": old, "new_string": new.clone()}));
+        let answer = workspace
+            .call("edit", json!({"path": at, "old_string": old, "new_string": new.clone()}));
         assert!(answer.ok, "{old:?}: {}", answer.body);
         // A text that spelled out its line endings and lost them all has none to give.
-        judge(&case, &yard.bytes(&at), &before, &new, &after);
+        judge(&case, &workspace.bytes(&at), &before, &new, &after);
     } else {
         let line = case.dice.below(case.lines.len() + 1);
         let (before, after) = (case.lines[..line].concat(), case.lines[line..].concat());
         if case.dice.below(2) == 0 {
             new.push('\n');
         }
-        let answer = yard
+        let answer = workspace
             .call("edit", json!({"path": at, "insert_line": line, "insert_content": new.clone()}));
         assert!(answer.ok, "{}", answer.body);
         let unfinished = !before.is_empty() && !before.ends_with('\n');
         let joint = if unfinished { "\n" } else { "" };
         let middle = format!("{joint}{}\n", new.trim_end_matches('\n'));
-        judge(&case, &yard.bytes(&at), &before, &middle, &after);
+        judge(&case, &workspace.bytes(&at), &before, &middle, &after);
     }
-    assert_eq!(mode_of(yard, &at), case.mode, "the mode stays");
+    assert_eq!(mode_of(workspace, &at), case.mode, "the mode stays");
     // `write` stores what it is given, in UTF-8, and keeps the mode.
-    let answer = yard.call("write", json!({"path": at, "content": new, "overwrite": true}));
+    let answer = workspace.call("write", json!({"path": at, "content": new, "overwrite": true}));
     assert!(answer.ok, "{}", answer.body);
-    assert_eq!(yard.bytes(&at), new.as_bytes());
-    assert_eq!(mode_of(yard, &at), case.mode, "the mode stays");
-    reads(yard, &at, &new);
+    assert_eq!(workspace.bytes(&at), new.as_bytes());
+    assert_eq!(mode_of(workspace, &at), case.mode, "the mode stays");
+    reads(workspace, &at, &new);
 }
 
 #[test]
 fn r5_bytes_that_an_edit_did_not_name_are_identical() {
-    let yard = Yard::new();
+    let workspace = TestWorkspace::new();
     if let Some(seed) = std::env::var_os("YARD_SEED") {
-        return run(&yard, seed.to_str().unwrap().parse().unwrap());
+        return run(&workspace, seed.to_str().unwrap().parse().unwrap());
     }
     for seed in 0..cases() {
-        let output = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&yard, seed)));
+        let output =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&workspace, seed)));
         if let Err(panic) = output {
             let case = Case::new(seed);
             eprintln!("seed {seed}: {:?} {:?} {:?}", case.encoding, case.ending, case.body());
@@ -264,7 +265,7 @@ fn r5_bytes_that_an_edit_did_not_name_are_identical() {
 
 #[test]
 fn r5_a_character_outside_the_encoding_is_refused_and_nothing_changes() {
-    let yard = Yard::new();
+    let workspace = TestWorkspace::new();
     let mut refused = 0;
     for seed in 0..cases() {
         let case = Case::new(seed);
@@ -275,18 +276,21 @@ fn r5_a_character_outside_the_encoding_is_refused_and_nothing_changes() {
             continue;
         }
         refused += 1;
-        make(&yard, &at, &case, &bytes);
+        make(&workspace, &at, &case, &bytes);
         let last = case.lines.len();
         for args in [
             json!({"path": at, "old_string": old, "new_string": "漢字"}),
             json!({"path": at, "insert_line": last, "insert_content": "😀"}),
         ] {
-            let answer = yard.call("edit", args);
+            let answer = workspace.call("edit", args);
             assert_eq!((answer.ok, answer.status), (false, 400), "{}", answer.body);
             assert_eq!(answer.body["code"], "VALIDATION_ERROR");
             let error = answer.failure_message();
             assert!(error.contains("U+") && error.contains("Nothing was changed"), "{error}");
-            assert_eq!((yard.bytes(&at), mode_of(&yard, &at)), (bytes.clone(), case.mode));
+            assert_eq!(
+                (workspace.bytes(&at), mode_of(&workspace, &at)),
+                (bytes.clone(), case.mode)
+            );
         }
     }
     assert!(refused > 10, "the dice must make such files");
@@ -296,14 +300,14 @@ fn r5_a_character_outside_the_encoding_is_refused_and_nothing_changes() {
 /// are the file.
 #[test]
 fn r4_slices_join_to_the_decoded_text() {
-    let yard = Yard::new();
+    let workspace = TestWorkspace::new();
     for seed in 0..cases() / 2 {
         let case = Case::new(seed);
         let at = format!("/f{seed}");
-        make(&yard, &at, &case, &case.encoding.file(&case.body()));
+        make(&workspace, &at, &case, &case.encoding.file(&case.body()));
         let (mut joined, mut line, step) = (String::new(), 0, 1 + case.dice.below(3));
         while line < case.lines.len() {
-            let answer = yard.call("read", json!({"path": at, "offset": line, "limit": step}));
+            let answer = workspace.call("read", json!({"path": at, "offset": line, "limit": step}));
             assert!(answer.ok, "seed {seed}: {}", answer.body);
             let result = &answer.body["result"];
             let end = (line + step).min(case.lines.len());
@@ -321,16 +325,16 @@ fn r4_slices_join_to_the_decoded_text() {
 /// line belongs to that line, also when a slice begins there.
 #[test]
 fn r4_a_mark_at_the_start_of_a_later_line_is_a_character() {
-    let yard = Yard::new();
+    let workspace = TestWorkspace::new();
     for encoding in [Encoding::Utf8, Encoding::Utf8Bom, Encoding::Utf16Le, Encoding::Utf16Be] {
-        yard.put("/a", encoding.file("one\n\u{feff}two\nthree\n"));
-        let whole = yard.call("read", json!({"path": "/a"}));
+        workspace.put("/a", encoding.file("one\n\u{feff}two\nthree\n"));
+        let whole = workspace.call("read", json!({"path": "/a"}));
         assert_eq!(whole.body["result"]["content"], "one\n\u{feff}two\nthree\n", "{encoding:?}");
-        let slice = yard.call("read", json!({"path": "/a", "offset": 1, "limit": 1}));
+        let slice = workspace.call("read", json!({"path": "/a", "offset": 1, "limit": 1}));
         assert_eq!(slice.body["result"]["content"], "\u{feff}two\n", "{encoding:?}");
         let edit = json!({"path": "/a", "old_string": "two", "new_string": "2"});
-        assert!(yard.call("edit", edit).ok);
-        assert_eq!(yard.bytes("/a"), encoding.file("one\n\u{feff}2\nthree\n"), "{encoding:?}");
+        assert!(workspace.call("edit", edit).ok);
+        assert_eq!(workspace.bytes("/a"), encoding.file("one\n\u{feff}2\nthree\n"), "{encoding:?}");
     }
 }
 
@@ -338,18 +342,18 @@ fn r4_a_mark_at_the_start_of_a_later_line_is_a_character() {
 /// encoding; the pieces are the text.
 #[test]
 fn r4_a_line_that_was_cut_is_read_on_by_bytes() {
-    let yard = Yard::new();
+    let workspace = TestWorkspace::new();
     for encoding in ENCODINGS {
         for times in [9_000, 60_000] {
             let body = format!("{}\nsecond\n", "grün und schön ".repeat(times));
-            yard.put("/a", encoding.file(&body));
+            workspace.put("/a", encoding.file(&body));
             let (mut joined, mut at, mut calls) = (String::new(), None, 0);
             loop {
                 let mut args = json!({"path": "/a"});
                 if let Some(at) = at {
                     args["byte_offset"] = at;
                 }
-                let answer = yard.call("read", args);
+                let answer = workspace.call("read", args);
                 let wide = matches!(encoding, Encoding::Utf16Le | Encoding::Utf16Be);
                 if !answer.ok && wide && answer.failure_message().contains("UTF-16") {
                     // Large UTF-16 says that it cannot be sliced.
@@ -399,16 +403,16 @@ fn value(dice: &FakeWorld, depth: usize) -> Value {
 /// text reads back as text, whatever it looks like.
 #[test]
 fn w3_values_and_texts_read_back_as_what_they_were() {
-    let yard = Yard::new();
+    let workspace = TestWorkspace::new();
     for seed in 0..cases() {
         let sent = value(&FakeWorld::new(seed), 3);
         let args = json!({"path": "/a", "content": sent, "overwrite": true});
-        let wrote = yard.call("write", args);
+        let wrote = workspace.call("write", args);
         assert!(wrote.ok, "seed {seed}: {}", wrote.body);
-        let read = yard.call("read", json!({"path": "/a"}));
+        let read = workspace.call("read", json!({"path": "/a"}));
         if sent.as_str().is_some_and(|text| text.contains('\0')) {
             assert_eq!(read.status, 400, "seed {seed}: a NUL makes it binary: {}", read.body);
-            assert_eq!(yard.bytes("/a"), sent.as_str().unwrap().as_bytes(), "seed {seed}");
+            assert_eq!(workspace.bytes("/a"), sent.as_str().unwrap().as_bytes(), "seed {seed}");
             continue;
         }
         // A mark at the start of a text is the file's, not the text's.
@@ -420,21 +424,21 @@ fn w3_values_and_texts_read_back_as_what_they_were() {
         assert_eq!(found.to_string(), wanted.to_string(), "seed {seed}");
         let text = sent.to_string();
         let args = json!({"path": "/a", "content": text, "overwrite": true});
-        assert!(yard.call("write", args).ok);
-        let read = yard.call("read", json!({"path": "/a"}));
+        assert!(workspace.call("write", args).ok);
+        let read = workspace.call("read", json!({"path": "/a"}));
         assert_eq!(read.body["result"]["content"], Value::from(text.clone()), "seed {seed}");
-        assert_eq!(yard.bytes("/a"), text.as_bytes(), "seed {seed}");
+        assert_eq!(workspace.bytes("/a"), text.as_bytes(), "seed {seed}");
     }
 }
 
 /// W3: also a spelling that counting would lose.
 #[test]
 fn w3_minus_zero_keeps_its_sign() {
-    let yard = Yard::new();
+    let workspace = TestWorkspace::new();
     let sent: Value = serde_json::from_str("[-0, -0.0]").unwrap();
     assert_eq!(sent.to_string(), "[-0,-0.0]");
-    assert!(yard.call("write", json!({"path": "/a", "content": sent})).ok);
-    assert_eq!(yard.bytes("/a"), b"[\n  -0,\n  -0.0\n]");
-    let read = yard.call("read", json!({"path": "/a"}));
+    assert!(workspace.call("write", json!({"path": "/a", "content": sent})).ok);
+    assert_eq!(workspace.bytes("/a"), b"[\n  -0,\n  -0.0\n]");
+    let read = workspace.call("read", json!({"path": "/a"}));
     assert_eq!(read.body["result"]["content"].to_string(), "[-0,-0.0]");
 }

@@ -18,15 +18,15 @@ use yard_disk::{DiskCall, Probe};
 use yard_store::sqlite::Options;
 use yard_store::{SqliteStore, Store};
 use yard_testkit::failing_store::{FailingStore, FailureOutcome, FailureTime};
-use yard_testkit::harness::{FailingCalls, FailureTrigger};
-use yard_testkit::{Folders, OpenOptions, Yard};
+use yard_testkit::{FailingCalls, FailureTrigger};
+use yard_testkit::{Folders, OpenOptions, TestWorkspace};
 
 fn at(path: &str) -> WsPath {
     WsPath::parse(path).unwrap()
 }
 
-fn write(yard: &Yard, path: &str, bytes: impl AsRef<[u8]>) -> (FileId, VersionId) {
-    let changed = yard
+fn write(workspace: &TestWorkspace, path: &str, bytes: impl AsRef<[u8]>) -> (FileId, VersionId) {
+    let changed = workspace
         .perform(Write {
             path: at(path),
             content: bytes.as_ref().to_vec(),
@@ -40,19 +40,19 @@ fn write(yard: &Yard, path: &str, bytes: impl AsRef<[u8]>) -> (FileId, VersionId
     (changed.file, changed.version.unwrap())
 }
 
-fn remove(yard: &Yard, path: &str) {
-    yard.perform(Remove { path: at(path), on_folder: OnFolder::WithContents }).unwrap();
+fn remove(workspace: &TestWorkspace, path: &str) {
+    workspace.perform(Remove { path: at(path), on_folder: OnFolder::WithContents }).unwrap();
 }
 
-fn history(yard: &Yard, of: HistoryOf) -> Vec<HistoryEntry> {
-    yard.perform(History { of, limit: 100, before: None }).unwrap().steps
+fn history(workspace: &TestWorkspace, of: HistoryOf) -> Vec<HistoryEntry> {
+    workspace.perform(History { of, limit: 100, before: None }).unwrap().steps
 }
 
-fn fetch_all(yard: &Yard, path: &str) -> Vec<u8> {
+fn fetch_all(workspace: &TestWorkspace, path: &str) -> Vec<u8> {
     let (mut bytes, mut seen) = (Vec::new(), None);
     loop {
         let fetch = Fetch { path: at(path), offset: bytes.len() as u64, length: u64::MAX, seen };
-        let part = yard.perform(fetch).unwrap();
+        let part = workspace.perform(fetch).unwrap();
         assert!(part.bytes.len() as u64 <= FETCH_BYTES);
         bytes.extend(part.bytes);
         seen = Some(part.seen);
@@ -62,12 +62,12 @@ fn fetch_all(yard: &Yard, path: &str) -> Vec<u8> {
     }
 }
 
-fn fetch_version(yard: &Yard, version: VersionId) -> yard_core::Result<Vec<u8>> {
+fn fetch_version(workspace: &TestWorkspace, version: VersionId) -> yard_core::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     loop {
         let offset = bytes.len() as u64;
         let length = FETCH_BYTES;
-        let part = yard.perform(FetchVersion { version, of: None, offset, length })?;
+        let part = workspace.perform(FetchVersion { version, of: None, offset, length })?;
         bytes.extend(part.bytes);
         if bytes.len() as u64 == part.size {
             assert_eq!(ContentHash::of(&bytes), part.hash);
@@ -97,15 +97,15 @@ fn holds(folder: &Path, needle: &[u8]) -> Vec<String> {
     found
 }
 
-fn sound(yard: &Yard) {
-    assert_eq!(yard.perform(Verify).unwrap().problems, Vec::<String>::new());
+fn sound(workspace: &TestWorkspace) {
+    assert_eq!(workspace.perform(Verify).unwrap().problems, Vec::<String>::new());
 }
 
 #[test]
 fn a_file_is_found_by_its_id_wherever_it_is() {
-    let yard = Yard::new();
-    let (file, version) = write(&yard, "/a/b.txt", "one\n");
-    let found = yard.perform(Locate { file }).unwrap();
+    let workspace = TestWorkspace::new();
+    let (file, version) = write(&workspace, "/a/b.txt", "one\n");
+    let found = workspace.perform(Locate { file }).unwrap();
     assert_eq!(
         (found.path.clone(), found.last_path.clone()),
         (Some(at("/a/b.txt")), at("/a/b.txt"))
@@ -113,55 +113,56 @@ fn a_file_is_found_by_its_id_wherever_it_is() {
     assert_eq!((found.size, found.version, found.removed), (Some(4), Some(version), None));
     assert_eq!(found.hash, Some(ContentHash::of(b"one\n")));
 
-    yard.perform(Move {
-        from: at("/a"),
-        to: at("/z"),
-        into_folder: false,
-        on_existing: OnExisting::Refuse,
-    })
-    .unwrap();
-    assert_eq!(yard.perform(Locate { file }).unwrap().path, Some(at("/z/b.txt")));
+    workspace
+        .perform(Move {
+            from: at("/a"),
+            to: at("/z"),
+            into_folder: false,
+            on_existing: OnExisting::Refuse,
+        })
+        .unwrap();
+    assert_eq!(workspace.perform(Locate { file }).unwrap().path, Some(at("/z/b.txt")));
 
-    remove(&yard, "/z");
-    let gone = yard.perform(Locate { file }).unwrap();
+    remove(&workspace, "/z");
+    let gone = workspace.perform(Locate { file }).unwrap();
     assert_eq!((gone.path, gone.last_path), (None, at("/z/b.txt")));
-    let step = &history(&yard, HistoryOf::Workspace)[0];
+    let step = &history(&workspace, HistoryOf::Workspace)[0];
     assert_eq!(gone.removed.map(|removed| (removed.step, removed.at)), Some((step.id, step.at)));
     assert_eq!((gone.created_at, gone.hash), (found.created_at, found.hash));
 
-    let fault = yard.perform(Locate { file: FileId::ROOT }).unwrap_err();
+    let fault = workspace.perform(Locate { file: FileId::ROOT }).unwrap_err();
     assert_eq!(fault.code(), FaultCode::NotFound);
 }
 
 #[test]
 fn a_removed_file_has_its_history_by_id_with_who_did_it() {
-    let yard = Yard::new();
-    let (file, _) = write(&yard, "/a", "1");
-    write(&yard, "/a", "2");
-    remove(&yard, "/a");
-    write(&yard, "/a", "another file");
-    let steps = history(&yard, HistoryOf::File(file));
+    let workspace = TestWorkspace::new();
+    let (file, _) = write(&workspace, "/a", "1");
+    write(&workspace, "/a", "2");
+    remove(&workspace, "/a");
+    write(&workspace, "/a", "another file");
+    let steps = history(&workspace, HistoryOf::File(file));
     let verbs: Vec<&str> = steps.iter().map(|step| step.verb.as_str()).collect();
     assert_eq!(verbs, ["remove", "write", "write"]);
     assert!(steps.iter().all(|step| step.actor == "agent:local"));
-    assert_eq!(history(&yard, HistoryOf::Path(at("/a"))).len(), 1);
-    let page = yard
+    assert_eq!(history(&workspace, HistoryOf::Path(at("/a"))).len(), 1);
+    let page = workspace
         .perform(History { of: HistoryOf::File(file), limit: 1, before: Some(steps[0].id) })
         .unwrap();
     assert_eq!((page.steps[0].id, page.truncated), (steps[1].id, true));
     let unknown = HistoryOf::File(FileId::ROOT);
-    let fault = yard.perform(History { of: unknown, limit: 1, before: None }).unwrap_err();
+    let fault = workspace.perform(History { of: unknown, limit: 1, before: None }).unwrap_err();
     assert_eq!(fault.code(), FaultCode::NotFound);
 }
 
 #[test]
 fn any_file_is_fetched_in_ranges_and_never_in_parts_of_two_contents() {
-    let yard = Yard::new();
+    let workspace = TestWorkspace::new();
     let bytes = noise(3 * (FETCH_BYTES as usize) + 17, 1);
-    yard.put("/blob.bin", &bytes);
-    assert!(fetch_all(&yard, "/blob.bin") == bytes);
+    workspace.put("/blob.bin", &bytes);
+    assert!(fetch_all(&workspace, "/blob.bin") == bytes);
     let part = |offset, length| {
-        yard.perform(Fetch { path: at("/blob.bin"), offset, length, seen: None }).unwrap()
+        workspace.perform(Fetch { path: at("/blob.bin"), offset, length, seen: None }).unwrap()
     };
     assert_eq!(part(5, 3).bytes, &bytes[5..8]);
     assert_eq!(part(bytes.len() as u64 - 2, 9).bytes, &bytes[bytes.len() - 2..]);
@@ -169,15 +170,15 @@ fn any_file_is_fetched_in_ranges_and_never_in_parts_of_two_contents() {
         assert_eq!(part(offset, 9).bytes, b"");
     }
     let Fetched { seen, .. } = part(0, 10);
-    write(&yard, "/blob.bin", &bytes);
+    write(&workspace, "/blob.bin", &bytes);
     let again = Fetch { path: at("/blob.bin"), offset: 10, length: 10, seen: Some(seen) };
-    assert_eq!(yard.perform(again).unwrap_err().code(), FaultCode::Stale);
+    assert_eq!(workspace.perform(again).unwrap_err().code(), FaultCode::Stale);
 
-    std::os::unix::fs::symlink("blob.bin", yard.root().join("link")).unwrap();
-    assert_eq!(fetch_all(&yard, "/link").len(), bytes.len());
-    yard.put("/d/x", "");
+    std::os::unix::fs::symlink("blob.bin", workspace.root().join("link")).unwrap();
+    assert_eq!(fetch_all(&workspace, "/link").len(), bytes.len());
+    workspace.put("/d/x", "");
     let fetch =
-        |path: &str| yard.perform(Fetch { path: at(path), offset: 0, length: 1, seen: None });
+        |path: &str| workspace.perform(Fetch { path: at(path), offset: 0, length: 1, seen: None });
     assert_eq!(fetch("/d").unwrap_err().code(), FaultCode::IsFolder);
     assert_eq!(fetch("/none").unwrap_err().code(), FaultCode::NotFound);
     assert_eq!(fetch("/d/x").unwrap().bytes, b"");
@@ -185,17 +186,17 @@ fn any_file_is_fetched_in_ranges_and_never_in_parts_of_two_contents() {
 
 #[test]
 fn a_fingerprint_is_the_hash_on_disk_and_goes_with_the_fetch() {
-    let yard = Yard::new();
-    let (file, _) = write(&yard, "/a", "one");
-    let print = |path: &str| yard.perform(Fingerprint { path: at(path) }).unwrap();
+    let workspace = TestWorkspace::new();
+    let (file, _) = write(&workspace, "/a", "one");
+    let print = |path: &str| workspace.perform(Fingerprint { path: at(path) }).unwrap();
     let first = print("/a");
     assert_eq!((first.file, first.hash, first.size), (Some(file), ContentHash::of(b"one"), 3));
     assert_eq!(print("/a"), first);
-    yard.put("/a", "two");
+    workspace.put("/a", "two");
     assert_eq!(print("/a").hash, ContentHash::of(b"two"));
     let fetch = Fetch { path: at("/a"), offset: 0, length: 9, seen: Some(first.seen) };
-    assert_eq!(yard.perform(fetch).unwrap_err().code(), FaultCode::Stale);
-    yard.put("/unknown", noise(300_000, 2));
+    assert_eq!(workspace.perform(fetch).unwrap_err().code(), FaultCode::Stale);
+    workspace.put("/unknown", noise(300_000, 2));
     assert_eq!(print("/unknown").hash, ContentHash::of(&noise(300_000, 2)));
     assert_eq!(print("/unknown").file, None);
 }
@@ -215,17 +216,18 @@ impl Probe for Reads {
 fn a_settled_fingerprint_reads_nothing() {
     let reads = Arc::new(Reads::default());
     let probe: Option<Arc<dyn Probe>> = Some(reads.clone());
-    let yard =
-        Yard::open(&Folders::new(), OpenOptions { probe, ..OpenOptions::default() }).unwrap();
-    write(&yard, "/a", noise(100_000, 3));
+    let workspace =
+        TestWorkspace::open(&Folders::new(), OpenOptions { probe, ..OpenOptions::default() })
+            .unwrap();
+    write(&workspace, "/a", noise(100_000, 3));
     std::thread::sleep(std::time::Duration::from_millis(2_100));
-    let first = yard.perform(Fingerprint { path: at("/a") }).unwrap();
+    let first = workspace.perform(Fingerprint { path: at("/a") }).unwrap();
     let before = reads.0.load(Ordering::SeqCst);
-    assert_eq!(yard.perform(Fingerprint { path: at("/a") }).unwrap(), first);
+    assert_eq!(workspace.perform(Fingerprint { path: at("/a") }).unwrap(), first);
     assert_eq!(reads.0.load(Ordering::SeqCst), before);
-    yard.put("/a", "other");
+    workspace.put("/a", "other");
     assert_eq!(
-        yard.perform(Fingerprint { path: at("/a") }).unwrap().hash,
+        workspace.perform(Fingerprint { path: at("/a") }).unwrap().hash,
         ContentHash::of(b"other")
     );
     assert_eq!(reads.0.load(Ordering::SeqCst), before + 1);
@@ -233,17 +235,18 @@ fn a_settled_fingerprint_reads_nothing() {
 
 #[test]
 fn a_version_is_shown_with_its_diff_and_checked_against_its_file() {
-    let yard = Yard::new();
-    let (file, first) = write(&yard, "/a.txt", "one\ntwo\n");
-    yard.perform(Move {
-        from: at("/a.txt"),
-        to: at("/b.txt"),
-        into_folder: false,
-        on_existing: OnExisting::Refuse,
-    })
-    .unwrap();
-    let (_, second) = write(&yard, "/b.txt", "one\n2\n");
-    let show = |version, of, max_bytes| yard.perform(ShowVersion { version, of, max_bytes });
+    let workspace = TestWorkspace::new();
+    let (file, first) = write(&workspace, "/a.txt", "one\ntwo\n");
+    workspace
+        .perform(Move {
+            from: at("/a.txt"),
+            to: at("/b.txt"),
+            into_folder: false,
+            on_existing: OnExisting::Refuse,
+        })
+        .unwrap();
+    let (_, second) = write(&workspace, "/b.txt", "one\n2\n");
+    let show = |version, of, max_bytes| workspace.perform(ShowVersion { version, of, max_bytes });
     let shown = show(second, Some(file), 10_000).unwrap();
     assert_eq!((shown.before, shown.path, shown.size), (Some(first), at("/b.txt"), 6));
     assert_eq!((shown.hash, shown.verb.as_str()), (ContentHash::of(b"one\n2\n"), "write"));
@@ -261,104 +264,107 @@ fn a_version_is_shown_with_its_diff_and_checked_against_its_file() {
     assert!(cut.truncated && cut.diff.unwrap().len() <= 30);
     assert!(show(first, None, 0).unwrap().truncated);
 
-    let (other, _) = write(&yard, "/c", "c");
+    let (other, _) = write(&workspace, "/c", "c");
     for of in [Some(other), Some(FileId::ROOT)] {
         assert_eq!(show(first, of, 9).unwrap_err().code(), FaultCode::NotFound);
         let fetch = FetchVersion { version: first, of, offset: 0, length: 9 };
-        assert_eq!(yard.perform(fetch).unwrap_err().code(), FaultCode::NotFound);
+        assert_eq!(workspace.perform(fetch).unwrap_err().code(), FaultCode::NotFound);
     }
-    remove(&yard, "/b.txt");
-    assert_eq!(fetch_version(&yard, first).unwrap(), b"one\ntwo\n");
+    remove(&workspace, "/b.txt");
+    assert_eq!(fetch_version(&workspace, first).unwrap(), b"one\ntwo\n");
 }
 
 #[test]
 fn versions_of_every_form_are_fetched_in_parts() {
     let limits = Limits { load_bytes: 2 << 20, ..Limits::default() };
-    let yard =
-        Yard::open(&Folders::new(), OpenOptions { limits, ..OpenOptions::default() }).unwrap();
+    let workspace =
+        TestWorkspace::open(&Folders::new(), OpenOptions { limits, ..OpenOptions::default() })
+            .unwrap();
     let texts: Vec<Vec<u8>> = (0..20).map(|n| format!("{n}\n").repeat(400).into_bytes()).collect();
-    let versions: Vec<VersionId> = texts.iter().map(|text| write(&yard, "/t", text).1).collect();
+    let versions: Vec<VersionId> =
+        texts.iter().map(|text| write(&workspace, "/t", text).1).collect();
     for (text, version) in texts.iter().zip(versions) {
-        assert!(fetch_version(&yard, version).unwrap() == *text);
+        assert!(fetch_version(&workspace, version).unwrap() == *text);
     }
     let blob = noise((2 << 20) - 5, 4);
-    let (_, version) = write(&yard, "/blob", &blob);
-    assert!(fetch_version(&yard, version).unwrap() == blob);
-    assert!(fetch_version(&yard, version).unwrap() == blob);
+    let (_, version) = write(&workspace, "/blob", &blob);
+    assert!(fetch_version(&workspace, version).unwrap() == blob);
+    assert!(fetch_version(&workspace, version).unwrap() == blob);
 
     // Too large to load: the displaced file itself is the version.
     let large = noise((4 << 20) + 3, 5);
-    yard.put("/large", &large);
-    let (file, _) = write(&yard, "/large", "small now");
-    let oldest = history(&yard, HistoryOf::File(file)).pop().unwrap();
+    workspace.put("/large", &large);
+    let (file, _) = write(&workspace, "/large", "small now");
+    let oldest = history(&workspace, HistoryOf::File(file)).pop().unwrap();
     let kept = oldest.version.unwrap();
-    assert!(fetch_version(&yard, kept).unwrap() == large);
+    assert!(fetch_version(&workspace, kept).unwrap() == large);
     assert_eq!(
-        yard.perform(ShowVersion { version: kept, of: None, max_bytes: 99 }).unwrap().diff,
+        workspace.perform(ShowVersion { version: kept, of: None, max_bytes: 99 }).unwrap().diff,
         None
     );
 }
 
 #[test]
 fn a_purge_is_only_for_what_was_removed_and_leaves_the_history() {
-    let yard = Yard::new();
-    let (file, first) = write(&yard, "/a", "secret one");
-    let (_, second) = write(&yard, "/a", "secret two");
-    let fault = yard.perform(Purge { file }).unwrap_err();
+    let workspace = TestWorkspace::new();
+    let (file, first) = write(&workspace, "/a", "secret one");
+    let (_, second) = write(&workspace, "/a", "secret two");
+    let fault = workspace.perform(Purge { file }).unwrap_err();
     assert_eq!(fault.code(), FaultCode::Exists);
     assert!(fault.message().contains("remove it first"), "{fault}");
-    let fault = yard.perform(Purge { file: FileId::ROOT }).unwrap_err();
+    let fault = workspace.perform(Purge { file: FileId::ROOT }).unwrap_err();
     assert_eq!(fault.code(), FaultCode::NotFound);
 
-    remove(&yard, "/a");
-    let steps = history(&yard, HistoryOf::File(file));
-    let purged = yard.perform(Purge { file }).unwrap();
+    remove(&workspace, "/a");
+    let steps = history(&workspace, HistoryOf::File(file));
+    let purged = workspace.perform(Purge { file }).unwrap();
     assert_eq!((purged.files, purged.contents, purged.bytes), (1, 2, 20));
-    assert_eq!(yard.perform(Trash { limit: 9, skip: 0 }).unwrap().entries, vec![]);
-    assert_eq!(history(&yard, HistoryOf::File(file)), steps);
-    assert!(yard.perform(Locate { file }).unwrap().purged);
+    assert_eq!(workspace.perform(Trash { limit: 9, skip: 0 }).unwrap().entries, vec![]);
+    assert_eq!(history(&workspace, HistoryOf::File(file)), steps);
+    assert!(workspace.perform(Locate { file }).unwrap().purged);
     let shown =
-        yard.perform(ShowVersion { version: first, of: Some(file), max_bytes: 99 }).unwrap();
+        workspace.perform(ShowVersion { version: first, of: Some(file), max_bytes: 99 }).unwrap();
     assert_eq!((shown.purged, shown.diff, shown.size), (true, None, 10));
-    yard.perform(Show { step: steps[1].id, max_bytes: 99 }).unwrap();
+    workspace.perform(Show { step: steps[1].id, max_bytes: 99 }).unwrap();
 
     let refused = [
-        fetch_version(&yard, second).unwrap_err(),
-        yard.perform(Restore::Removed(file)).unwrap_err(),
-        yard.perform(Restore::RemovedAt(at("/a"))).unwrap_err(),
-        yard.perform(Undo { step: steps[0].id }).unwrap_err(),
+        fetch_version(&workspace, second).unwrap_err(),
+        workspace.perform(Restore::Removed(file)).unwrap_err(),
+        workspace.perform(Restore::RemovedAt(at("/a"))).unwrap_err(),
+        workspace.perform(Undo { step: steps[0].id }).unwrap_err(),
     ];
     for fault in refused {
         assert_eq!(fault.code(), FaultCode::NotFound, "{fault}");
         assert!(fault.message().starts_with("content purged"), "{fault}");
     }
-    sound(&yard);
-    assert_eq!(yard.perform(Purge { file }).unwrap().contents, 0);
-    let yard = yard.reopen();
-    sound(&yard);
-    assert_ne!(write(&yard, "/a", "secret one").0, file);
-    sound(&yard);
+    sound(&workspace);
+    assert_eq!(workspace.perform(Purge { file }).unwrap().contents, 0);
+    let workspace = workspace.reopen();
+    sound(&workspace);
+    assert_ne!(write(&workspace, "/a", "secret one").0, file);
+    sound(&workspace);
 }
 
 #[test]
 fn no_file_of_the_data_folder_holds_a_purged_byte() {
     let limits = Limits { load_bytes: 2 << 20, ..Limits::default() };
     let folders = Folders::new();
-    let yard = Yard::open(&folders, OpenOptions { limits, ..OpenOptions::default() }).unwrap();
+    let workspace =
+        TestWorkspace::open(&folders, OpenOptions { limits, ..OpenOptions::default() }).unwrap();
     // A raw row that is packed later, a row of its own pages, a blob, and a file that is kept.
     let small = noise(900, 6);
     let packed = [noise(500, 7), vec![b' '; 9_000]].concat();
     let (inline, blob, kept) = (noise(100_000, 8), noise(1_500_000, 9), noise(3_000_000, 10));
     for (path, bytes) in [("/s/small", &small), ("/s/packed", &packed), ("/s/inline", &inline)] {
-        write(&yard, path, bytes);
-        write(&yard, path, [bytes.as_slice(), b"!"].concat());
+        write(&workspace, path, bytes);
+        write(&workspace, path, [bytes.as_slice(), b"!"].concat());
     }
-    write(&yard, "/s/blob", &blob);
-    yard.put("/s/kept", &kept);
-    yard.perform(Import { path: at("/"), include_ignored: true }).unwrap();
-    write(&yard, "/other", "stays");
+    write(&workspace, "/s/blob", &blob);
+    workspace.put("/s/kept", &kept);
+    workspace.perform(Import { path: at("/"), include_ignored: true }).unwrap();
+    write(&workspace, "/other", "stays");
     std::thread::sleep(std::time::Duration::from_millis(500));
-    remove(&yard, "/s");
+    remove(&workspace, "/s");
     let needles =
         [&small[100..160], &packed[100..160], &inline[5_000..5_060], &kept[70_000..70_060]];
     for needle in needles {
@@ -368,57 +374,57 @@ fn no_file_of_the_data_folder_holds_a_purged_byte() {
     let shelf = folders.state().join("blobs").join(&name[..2]);
     assert!(shelf.join(&name).is_file());
 
-    let trash = yard.perform(Trash { limit: 99, skip: 0 }).unwrap().entries;
+    let trash = workspace.perform(Trash { limit: 99, skip: 0 }).unwrap().entries;
     let folder = trash.iter().find(|entry| entry.path == at("/s")).unwrap();
-    let purged = yard.perform(Purge { file: folder.file }).unwrap();
+    let purged = workspace.perform(Purge { file: folder.file }).unwrap();
     assert_eq!(purged.files, 6);
     for needle in needles {
         assert_eq!(holds(folders.state(), needle), Vec::<String>::new());
     }
     assert!(!shelf.join(&name).exists());
-    assert_eq!(yard.perform(Trash { limit: 99, skip: 0 }).unwrap().entries, vec![]);
-    sound(&yard);
+    assert_eq!(workspace.perform(Trash { limit: 99, skip: 0 }).unwrap().entries, vec![]);
+    sound(&workspace);
 }
 
 #[test]
 fn what_another_file_was_made_from_survives_a_purge() {
-    let yard = Yard::new();
+    let workspace = TestWorkspace::new();
     let text = |n: usize| {
         (0..500)
             .map(|line| format!("line {line} {}\n", if line == 250 { n } else { 0 }))
             .collect::<String>()
     };
-    let (file, _) = write(&yard, "/a", text(0));
+    let (file, _) = write(&workspace, "/a", text(0));
     for n in 1..40 {
-        write(&yard, "/a", text(n));
+        write(&workspace, "/a", text(n));
     }
     // The same contents become another file's, every third of them.
     let mut versions = Vec::new();
     for n in (0..40).step_by(3) {
-        versions.push((n, write(&yard, "/b", text(n)).1));
+        versions.push((n, write(&workspace, "/b", text(n)).1));
     }
-    remove(&yard, "/a");
-    assert_eq!(yard.perform(Purge { file }).unwrap().contents, 40 - 14);
+    remove(&workspace, "/a");
+    assert_eq!(workspace.perform(Purge { file }).unwrap().contents, 40 - 14);
     for (n, version) in versions {
-        assert_eq!(fetch_version(&yard, version).unwrap(), text(n).into_bytes());
+        assert_eq!(fetch_version(&workspace, version).unwrap(), text(n).into_bytes());
     }
-    sound(&yard);
-    let yard = yard.reopen();
-    sound(&yard);
+    sound(&workspace);
+    let workspace = workspace.reopen();
+    sound(&workspace);
 }
 
 #[test]
 fn a_purged_file_stays_gone_although_another_has_its_content() {
-    let yard = Yard::new();
-    let (file, _) = write(&yard, "/a", "shared");
-    let (_, version) = write(&yard, "/b", "shared");
-    remove(&yard, "/a");
-    let removal = history(&yard, HistoryOf::Workspace)[0].id;
-    assert_eq!(yard.perform(Purge { file }).unwrap().contents, 0);
-    assert_eq!(fetch_version(&yard, version).unwrap(), b"shared");
+    let workspace = TestWorkspace::new();
+    let (file, _) = write(&workspace, "/a", "shared");
+    let (_, version) = write(&workspace, "/b", "shared");
+    remove(&workspace, "/a");
+    let removal = history(&workspace, HistoryOf::Workspace)[0].id;
+    assert_eq!(workspace.perform(Purge { file }).unwrap().contents, 0);
+    assert_eq!(fetch_version(&workspace, version).unwrap(), b"shared");
     let refused = [
-        yard.perform(Restore::Removed(file)).unwrap_err(),
-        yard.perform(Undo { step: removal }).unwrap_err(),
+        workspace.perform(Restore::Removed(file)).unwrap_err(),
+        workspace.perform(Undo { step: removal }).unwrap_err(),
     ];
     for fault in refused {
         assert!(fault.message().starts_with("content purged"), "{fault}");
@@ -427,53 +433,53 @@ fn a_purged_file_stays_gone_although_another_has_its_content() {
 
 #[test]
 fn a_folder_comes_back_without_what_was_purged_of_it() {
-    let yard = Yard::new();
-    let (secret, _) = write(&yard, "/d/secret", "secret");
-    write(&yard, "/d/open", "open");
-    remove(&yard, "/d");
-    yard.perform(Purge { file: secret }).unwrap();
-    yard.perform(Restore::RemovedAt(at("/d"))).unwrap();
-    assert_eq!(yard.bytes("/d/open"), b"open");
-    assert!(!yard.has("/d/secret"));
-    sound(&yard);
+    let workspace = TestWorkspace::new();
+    let (secret, _) = write(&workspace, "/d/secret", "secret");
+    write(&workspace, "/d/open", "open");
+    remove(&workspace, "/d");
+    workspace.perform(Purge { file: secret }).unwrap();
+    workspace.perform(Restore::RemovedAt(at("/d"))).unwrap();
+    assert_eq!(workspace.bytes("/d/open"), b"open");
+    assert!(!workspace.has("/d/secret"));
+    sound(&workspace);
 }
 
 #[test]
 fn steps_go_on_while_files_are_purged() {
     let folders = Folders::new();
-    let yard = Yard::open(&folders, OpenOptions::default()).unwrap();
+    let workspace = TestWorkspace::open(&folders, OpenOptions::default()).unwrap();
     let victims: Vec<FileId> = (0..12)
         .map(|n| {
             let path = format!("/victim-{n}");
-            let file = write(&yard, &path, format!("shared text of {}\n", n % 3).repeat(40)).0;
-            remove(&yard, &path);
+            let file = write(&workspace, &path, format!("shared text of {}\n", n % 3).repeat(40)).0;
+            remove(&workspace, &path);
             file
         })
         .collect();
     // Another process on the same folders, with what it remembers of places.
-    let other = Yard::open(&folders, OpenOptions::default()).unwrap();
+    let other = TestWorkspace::open(&folders, OpenOptions::default()).unwrap();
     std::thread::scope(|scope| {
-        for (thread, yard) in [&yard, &other, &other].into_iter().enumerate() {
+        for (thread, workspace) in [&workspace, &other, &other].into_iter().enumerate() {
             scope.spawn(move || {
                 for n in 0..30 {
                     let text = format!("shared text of {}\n", n % 5).repeat(40 + n / 10);
-                    write(yard, &format!("/w-{thread}"), text);
+                    write(workspace, &format!("/w-{thread}"), text);
                 }
             });
         }
         scope.spawn(|| {
             for file in &victims {
-                yard.perform(Purge { file: *file }).unwrap();
+                workspace.perform(Purge { file: *file }).unwrap();
             }
         });
     });
     for thread in 0..3 {
-        let steps = history(&yard, HistoryOf::Path(at(&format!("/w-{thread}"))));
+        let steps = history(&workspace, HistoryOf::Path(at(&format!("/w-{thread}"))));
         for version in steps.iter().filter_map(|step| step.version) {
-            fetch_version(&yard, version).unwrap();
+            fetch_version(&workspace, version).unwrap();
         }
     }
-    sound(&yard);
+    sound(&workspace);
     sound(&other);
 }
 
@@ -482,33 +488,35 @@ fn a_purge_that_fails_at_any_store_call_can_be_made_again() {
     for when in [FailureTime::Before, FailureTime::After] {
         for nth in 0.. {
             let folders = Folders::new();
-            let yard = Yard::open(&folders, OpenOptions::default()).unwrap();
+            let workspace = TestWorkspace::open(&folders, OpenOptions::default()).unwrap();
             let bytes = noise(400_000, nth);
-            let (file, _) = write(&yard, "/a", &bytes);
-            remove(&yard, "/a");
-            drop(yard);
+            let (file, _) = write(&workspace, "/a", &bytes);
+            remove(&workspace, "/a");
+            drop(workspace);
             let trigger = FailureTrigger::new();
             let failing = Arc::clone(&trigger);
             let store = move |store: Arc<SqliteStore>| -> Arc<dyn Store> {
                 let answer = FailureOutcome::Error(yard_store::StoreError::Io("broken".to_owned()));
                 Arc::new(FailingStore::new(store, Arc::clone(&failing), when, answer))
             };
-            let yard = Yard::open(
+            let workspace = TestWorkspace::open(
                 &folders,
                 OpenOptions { store: Box::new(store), ..OpenOptions::default() },
             )
             .unwrap();
             trigger.arm(nth, FailingCalls::Once);
-            let first = yard.perform(Purge { file });
+            let first = workspace.perform(Purge { file });
             let failed = trigger.disarm() > 0;
-            drop(yard);
-            let yard = Yard::open(&folders, OpenOptions::default()).unwrap();
-            sound(&yard);
-            assert!(!failed || first.is_err() || yard.perform(Locate { file }).unwrap().purged);
-            yard.perform(Purge { file }).unwrap();
-            assert!(yard.perform(Locate { file }).unwrap().purged);
+            drop(workspace);
+            let workspace = TestWorkspace::open(&folders, OpenOptions::default()).unwrap();
+            sound(&workspace);
+            assert!(
+                !failed || first.is_err() || workspace.perform(Locate { file }).unwrap().purged
+            );
+            workspace.perform(Purge { file }).unwrap();
+            assert!(workspace.perform(Locate { file }).unwrap().purged);
             assert_eq!(holds(folders.state(), &bytes[1_000..1_060]), Vec::<String>::new());
-            sound(&yard);
+            sound(&workspace);
             if !failed {
                 break;
             }
@@ -519,15 +527,15 @@ fn a_purge_that_fails_at_any_store_call_can_be_made_again() {
 #[test]
 fn a_blob_that_a_crash_left_after_a_purge_goes_with_the_next_opening() {
     let folders = Folders::new();
-    let yard = Yard::open(&folders, OpenOptions::default()).unwrap();
+    let workspace = TestWorkspace::open(&folders, OpenOptions::default()).unwrap();
     let blob = noise(700_000, 11);
-    let (file, _) = write(&yard, "/a", &blob);
-    remove(&yard, "/a");
+    let (file, _) = write(&workspace, "/a", &blob);
+    remove(&workspace, "/a");
     let name = ContentHash::of(&blob).to_string();
     let path = folders.state().join("blobs").join(&name[..2]).join(&name);
     let bytes = std::fs::read(&path).unwrap();
-    yard.perform(Purge { file }).unwrap();
-    drop(yard);
+    workspace.perform(Purge { file }).unwrap();
+    drop(workspace);
     // As if the process had ended between the transaction and the removal of its blob.
     std::fs::write(&path, bytes).unwrap();
     let db = rusqlite::Connection::open(folders.state().join("journal.db")).unwrap();
@@ -540,16 +548,16 @@ fn a_blob_that_a_crash_left_after_a_purge_goes_with_the_next_opening() {
 
 #[test]
 fn a_data_folder_that_was_removed_is_no_missing_file() {
-    let yard = Yard::new();
-    yard.call("write", json!({"path": "/a.txt", "content": "one\n"}));
-    std::fs::remove_dir_all(yard.folders().state()).unwrap();
+    let workspace = TestWorkspace::new();
+    workspace.call("write", json!({"path": "/a.txt", "content": "one\n"}));
+    std::fs::remove_dir_all(workspace.folders().state()).unwrap();
     for path in ["/a.txt", "/new.txt"] {
         let args = json!({"path": path, "content": "two\n", "overwrite": true});
-        let answer = yard.call("write", args);
+        let answer = workspace.call("write", args);
         assert_eq!(answer.status, 500, "{path}: {}", answer.body);
         assert!(answer.body["error"].as_str().unwrap().contains("data folder"), "{}", answer.body);
     }
-    assert_eq!(yard.bytes("/a.txt"), b"one\n");
+    assert_eq!(workspace.bytes("/a.txt"), b"one\n");
 }
 
 /// Runs a line of Python that sees a file as `path`; what it printed, or none where that did not work.
@@ -562,24 +570,24 @@ fn python(line: &str, path: &Path) -> Option<String> {
 
 #[test]
 fn r5_a_changed_file_keeps_its_attributes() {
-    let yard = Yard::new();
-    yard.put("/a", "one\n");
-    let path = yard.root().join("a");
+    let workspace = TestWorkspace::new();
+    workspace.put("/a", "one\n");
+    let path = workspace.root().join("a");
     let set = "os.setxattr(path, 'user.origin', b'somewhere')";
     // Not every file system has attributes, and not every machine has Python.
     if python(set, &path).is_none() {
         return;
     }
     let kept = || python("print(os.getxattr(path, 'user.origin').decode())", &path);
-    let (file, first) = write(&yard, "/a", "two\n");
+    let (file, first) = write(&workspace, "/a", "two\n");
     assert_eq!(kept().as_deref(), Some("somewhere\n"), "written");
-    let edit = yard_testkit::harness::replace("/a", "two", "three");
-    yard.perform(edit).unwrap();
+    let edit = yard_testkit::replace("/a", "two", "three");
+    workspace.perform(edit).unwrap();
     assert_eq!(kept().as_deref(), Some("somewhere\n"), "edited");
-    yard.perform(Restore::Version(first)).unwrap();
+    workspace.perform(Restore::Version(first)).unwrap();
     assert_eq!(kept().as_deref(), Some("somewhere\n"), "restored");
-    let last = history(&yard, HistoryOf::File(file))[0].id;
-    yard.perform(Undo { step: last }).unwrap();
+    let last = history(&workspace, HistoryOf::File(file))[0].id;
+    workspace.perform(Undo { step: last }).unwrap();
     assert_eq!(kept().as_deref(), Some("somewhere\n"), "undone");
-    assert_eq!(yard.bytes("/a"), b"three\n");
+    assert_eq!(workspace.bytes("/a"), b"three\n");
 }

@@ -23,7 +23,7 @@ use serde_json::{Map, Value, json};
 use yard_core::WsPath;
 use yard_core::op::{History, HistoryOf, Import, OnFolder, Remove, Undo};
 use yard_dialects::Answer;
-use yard_testkit::{FakeWorld, Yard};
+use yard_testkit::{FakeWorld, TestWorkspace};
 
 const PLAIN: u64 = 2_000;
 const SOAK: u64 = 20_000;
@@ -38,26 +38,26 @@ const CASES_PER_YARD: u64 = 250;
 const PLAN: &str = "/plans/bold-oak-tale.plan";
 const SECRET: &str = "the secret outside of the root";
 
-fn yard() -> Yard {
-    let yard = Yard::new();
-    yard.put("/notes.md", "# Notes\n\nalpha\nbeta\n");
-    yard.put("/src/main.rs", "fn main() {\n    println!(\"hello\");\n}\n");
-    yard.put("/src/deep/er/file.txt", "a\r\nb\r\n".repeat(400));
-    yard.put("/wide.txt", b"\xff\xfea\0\n\0");
-    yard.put("/data.bin", b"\0\x01\x02\xff");
-    yard.put("/caf\u{e9}/\u{1f600}", "smile\n");
-    yard.put("/long.txt", "x".repeat(300_000));
-    yard.put("/.gitignore", "*.log\n");
-    yard.put("/empty", "");
-    yard.put("/json.json", "{\"a\": [1, 2.50]}");
-    yard.call("plan_write", json!({"title": "P", "content": "alpha\nbeta\n", "path": PLAN}));
-    let outside = yard.root().join("../outside");
+fn workspace() -> TestWorkspace {
+    let workspace = TestWorkspace::new();
+    workspace.put("/notes.md", "# Notes\n\nalpha\nbeta\n");
+    workspace.put("/src/main.rs", "fn main() {\n    println!(\"hello\");\n}\n");
+    workspace.put("/src/deep/er/file.txt", "a\r\nb\r\n".repeat(400));
+    workspace.put("/wide.txt", b"\xff\xfea\0\n\0");
+    workspace.put("/data.bin", b"\0\x01\x02\xff");
+    workspace.put("/caf\u{e9}/\u{1f600}", "smile\n");
+    workspace.put("/long.txt", "x".repeat(300_000));
+    workspace.put("/.gitignore", "*.log\n");
+    workspace.put("/empty", "");
+    workspace.put("/json.json", "{\"a\": [1, 2.50]}");
+    workspace.call("plan_write", json!({"title": "P", "content": "alpha\nbeta\n", "path": PLAN}));
+    let outside = workspace.root().join("../outside");
     std::fs::create_dir_all(&outside).unwrap();
     std::fs::write(outside.join("secret"), SECRET).unwrap();
-    symlink("../outside", yard.root().join("way-out")).unwrap();
-    symlink("notes.md", yard.root().join("link")).unwrap();
-    symlink("loop", yard.root().join("loop")).unwrap();
-    yard
+    symlink("../outside", workspace.root().join("way-out")).unwrap();
+    symlink("notes.md", workspace.root().join("link")).unwrap();
+    symlink("loop", workspace.root().join("loop")).unwrap();
+    workspace
 }
 
 struct Fuzz {
@@ -400,14 +400,14 @@ fn judge(answer: &Answer) {
     assert_eq!(body.contains_key("fields"), status == 400);
 }
 
-fn run(yard: &Yard, seed: u64) -> (&'static str, u16) {
+fn run(workspace: &TestWorkspace, seed: u64) -> (&'static str, u16) {
     let fuzz = Fuzz { dice: FakeWorld::new(seed) };
-    let tools: Vec<_> = yard.catalog().list("workspace").collect();
+    let tools: Vec<_> = workspace.catalog().list("workspace").collect();
     let tool = tools[fuzz.below(tools.len())];
     let args = fuzz.args(tool.input_schema());
     let begun = Instant::now();
     let output = catch_unwind(AssertUnwindSafe(|| {
-        let answer = yard.call(tool.name(), args.clone());
+        let answer = workspace.call(tool.name(), args.clone());
         judge(&answer);
         answer
     }));
@@ -420,7 +420,8 @@ fn run(yard: &Yard, seed: u64) -> (&'static str, u16) {
         }
         Err(panic) => {
             eprintln!("seed {seed}: {} {}", tool.name(), shown());
-            let answer = catch_unwind(AssertUnwindSafe(|| yard.call(tool.name(), args.clone())));
+            let answer =
+                catch_unwind(AssertUnwindSafe(|| workspace.call(tool.name(), args.clone())));
             if let Ok(answer) = answer {
                 let body: String = answer.body.to_string().chars().take(1_000).collect();
                 eprintln!("called again, it answers {} {body}", answer.status);
@@ -433,19 +434,19 @@ fn run(yard: &Yard, seed: u64) -> (&'static str, u16) {
 #[test]
 fn any_arguments_get_a_clean_answer() {
     if let Some(seed) = std::env::var_os("YARD_SEED") {
-        run(&yard(), seed.to_str().unwrap().parse().unwrap());
+        run(&workspace(), seed.to_str().unwrap().parse().unwrap());
         return;
     }
     let cases = if std::env::var_os("YARD_SOAK").is_some() { SOAK } else { PLAIN };
     let mut tally: BTreeMap<(&str, u16), u64> = BTreeMap::new();
-    let mut place = yard();
+    let mut place = workspace();
     for seed in 0..cases {
         if seed % CASES_PER_YARD == CASES_PER_YARD - 1 {
             assert_eq!(
                 std::fs::read(place.root().join("../outside/secret")).unwrap(),
                 SECRET.as_bytes()
             );
-            place = yard();
+            place = workspace();
         }
         *tally.entry(run(&place, seed)).or_default() += 1;
     }
@@ -461,14 +462,14 @@ fn any_arguments_get_a_clean_answer() {
 
 #[test]
 fn tools_and_toolsets_that_do_not_exist_are_answers() {
-    let yard = yard();
+    let workspace = workspace();
     for tool in ["", "nope", "READ", "read\0", "../read", "\u{1f600}"] {
-        let answer = yard.call(tool, json!({}));
+        let answer = workspace.call(tool, json!({}));
         judge(&answer);
         assert_eq!(answer.status, 404, "{tool:?}");
     }
-    let (session, call) = (yard.session(), yard.surroundings());
-    let answer = yard.catalog().call("nope", "read", json!({}), &session, &call);
+    let (session, call) = (workspace.session(), workspace.call_context());
+    let answer = workspace.catalog().call("nope", "read", json!({}), &session, &call);
     judge(&answer);
     assert_eq!(answer.status, 404);
 }
@@ -507,8 +508,8 @@ fn large(schema: &Value) -> Vec<Value> {
 
 #[test]
 fn g8_whatever_is_sent_to_any_tool_the_answer_has_a_bound() {
-    let place = yard();
-    let (session, call) = (place.session(), place.surroundings());
+    let place = workspace();
+    let (session, call) = (place.session(), place.call_context());
     let mut largest = (0, String::new());
     for dialect in place.catalog().dialects() {
         for tool in place.catalog().list(dialect.name) {
@@ -541,7 +542,7 @@ fn r2_the_deepest_path_is_a_path() {
 }
 
 fn visit_the_deepest_path() {
-    let yard = yard();
+    let workspace = workspace();
     let deep = "/d".repeat(2_000);
     let file = format!("{deep}/file");
     for (tool, args) in [
@@ -556,19 +557,19 @@ fn visit_the_deepest_path() {
         ("mv", json!({"source": "/d", "destination": "/e"})),
         ("mv", json!({"source": "/e", "destination": "/d"})),
     ] {
-        let answer = yard.call(tool, args);
+        let answer = workspace.call(tool, args);
         judge(&answer);
         assert!(answer.ok, "{tool}: {}", answer.body["error"]);
     }
     let root = WsPath::parse("/d").unwrap();
     let import = || Import { path: WsPath::root(), include_ignored: true };
-    yard.perform(import()).unwrap();
-    yard.perform(Remove { path: root, on_folder: OnFolder::WithContents }).unwrap();
-    assert!(!yard.has("/d"));
+    workspace.perform(import()).unwrap();
+    workspace.perform(Remove { path: root, on_folder: OnFolder::WithContents }).unwrap();
+    assert!(!workspace.has("/d"));
     let newest =
-        yard.perform(History { of: HistoryOf::Workspace, limit: 1, before: None }).unwrap();
-    yard.perform(Undo { step: newest.steps[0].id }).unwrap();
-    assert_eq!(yard.bytes(&file), b"deeper\n");
-    std::fs::remove_dir_all(yard.root().join("d")).unwrap();
-    assert_eq!(yard.perform(import()).unwrap().removed, 2_001);
+        workspace.perform(History { of: HistoryOf::Workspace, limit: 1, before: None }).unwrap();
+    workspace.perform(Undo { step: newest.steps[0].id }).unwrap();
+    assert_eq!(workspace.bytes(&file), b"deeper\n");
+    std::fs::remove_dir_all(workspace.root().join("d")).unwrap();
+    assert_eq!(workspace.perform(import()).unwrap().removed, 2_001);
 }

@@ -18,8 +18,8 @@ use yard_core::ContentHash;
 use yard_core::op::{History, HistoryOf, Undo};
 use yard_disk::{DiskCall, Probe};
 use yard_store::{SqliteStore, Store};
-use yard_testkit::harness::rm;
-use yard_testkit::{Folders, OpenOptions, Yard};
+use yard_testkit::rm;
+use yard_testkit::{Folders, OpenOptions, TestWorkspace};
 
 type Deed = Box<dyn FnOnce() + Send>;
 
@@ -41,10 +41,14 @@ impl Probe for Before {
     }
 }
 
-/// A yard with two files in `/d`; right before the call, `deed` is done to the root.
-fn yard(call: DiskCall, fail: bool, deed: impl FnOnce(PathBuf) + Send + 'static) -> Yard {
+/// A workspace with two files in `/d`; right before the call, `deed` is done to the root.
+fn workspace(
+    call: DiskCall,
+    fail: bool,
+    deed: impl FnOnce(PathBuf) + Send + 'static,
+) -> TestWorkspace {
     let folders = Folders::new();
-    let quiet = Yard::open(&folders, OpenOptions::default()).unwrap();
+    let quiet = TestWorkspace::open(&folders, OpenOptions::default()).unwrap();
     for name in ["a", "b"] {
         let args = json!({ "path": format!("/d/{name}"), "content": format!("old {name}\n") });
         assert!(quiet.call("write", args).ok);
@@ -53,12 +57,13 @@ fn yard(call: DiskCall, fail: bool, deed: impl FnOnce(PathBuf) + Send + 'static)
     let root = folders.root().to_owned();
     let deed: Deed = Box::new(move || deed(root));
     let probe = Arc::new(Before { call, fail, deed: Mutex::new(Some(deed)) });
-    Yard::open(&folders, OpenOptions { probe: Some(probe), ..OpenOptions::default() }).unwrap()
+    TestWorkspace::open(&folders, OpenOptions { probe: Some(probe), ..OpenOptions::default() })
+        .unwrap()
 }
 
-fn is_stored(yard: Yard, text: &str) -> bool {
-    let folders = Arc::clone(yard.folders());
-    drop(yard);
+fn is_stored(workspace: TestWorkspace, text: &str) -> bool {
+    let folders = Arc::clone(workspace.folders());
+    drop(workspace);
     let store = SqliteStore::open(folders.state()).unwrap();
     store.content(&ContentHash::of(text.as_bytes())).unwrap().is_some()
 }
@@ -66,21 +71,21 @@ fn is_stored(yard: Yard, text: &str) -> bool {
 #[test]
 fn a_save_where_a_file_was_taken_from_is_not_written_over_when_the_rest_fails() {
     // Both files are out of their places when the folder is to go, and then it is not empty.
-    let yard = yard(DiskCall::RemoveFolder, false, |root| {
+    let workspace = workspace(DiskCall::RemoveFolder, false, |root| {
         std::fs::write(root.join("d/a"), "somebody's\n").unwrap();
     });
-    assert!(yard.perform(rm("/d")).is_err());
-    assert_eq!(yard.bytes("/d/a"), b"somebody's\n");
-    assert_eq!(yard.bytes("/d/b"), b"old b\n");
-    assert!(is_stored(yard, "old a\n"));
+    assert!(workspace.perform(rm("/d")).is_err());
+    assert_eq!(workspace.bytes("/d/a"), b"somebody's\n");
+    assert_eq!(workspace.bytes("/d/b"), b"old b\n");
+    assert!(is_stored(workspace, "old a\n"));
 }
 
 #[test]
 fn a_taken_file_comes_back_unless_another_was_saved_there() {
-    let yard = yard(DiskCall::RemoveFolder, true, |_| {});
-    assert!(yard.perform(rm("/d")).is_err());
+    let workspace = workspace(DiskCall::RemoveFolder, true, |_| {});
+    assert!(workspace.perform(rm("/d")).is_err());
     for name in ["a", "b"] {
-        assert_eq!(yard.bytes(&format!("/d/{name}")), format!("old {name}\n").as_bytes());
+        assert_eq!(workspace.bytes(&format!("/d/{name}")), format!("old {name}\n").as_bytes());
     }
 }
 
@@ -88,7 +93,7 @@ fn a_taken_file_comes_back_unless_another_was_saved_there() {
 fn a_save_over_a_file_that_was_just_placed_survives_that_it_is_taken_back() {
     // Undoing the two edits places /d/a, then fails at /d/b; in between somebody saves /d/a.
     let folders = Folders::new();
-    let quiet = Yard::open(&folders, OpenOptions::default()).unwrap();
+    let quiet = TestWorkspace::open(&folders, OpenOptions::default()).unwrap();
     for name in ["a", "b"] {
         let args = json!({ "path": format!("/d/{name}"), "content": format!("old {name}\n") });
         assert!(quiet.call("write", args).ok);
@@ -99,13 +104,14 @@ fn a_save_over_a_file_that_was_just_placed_survives_that_it_is_taken_back() {
     let root = folders.root().to_owned();
     let placed = Arc::new(Mutex::new(0));
     let probe = Arc::new(AtSecondPlace { root, placed });
-    let yard =
-        Yard::open(&folders, OpenOptions { probe: Some(probe), ..OpenOptions::default() }).unwrap();
-    assert!(yard.perform(Undo { step }).is_err());
+    let workspace =
+        TestWorkspace::open(&folders, OpenOptions { probe: Some(probe), ..OpenOptions::default() })
+            .unwrap();
+    assert!(workspace.perform(Undo { step }).is_err());
     let saved: Vec<&str> =
-        ["a", "b"].into_iter().filter(|name| yard.has(&format!("/d/{name}"))).collect();
+        ["a", "b"].into_iter().filter(|name| workspace.has(&format!("/d/{name}"))).collect();
     assert_eq!(saved.len(), 1, "only what somebody saved is there: {saved:?}");
-    assert_eq!(yard.bytes(&format!("/d/{}", saved[0])), b"somebody's\n");
+    assert_eq!(workspace.bytes(&format!("/d/{}", saved[0])), b"somebody's\n");
 }
 
 /// At the second placement, saves over what the first one placed, and fails.

@@ -11,10 +11,10 @@ use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
-use yard_testkit::{OpenOptions, Yard};
+use yard_testkit::{OpenOptions, TestWorkspace};
 
-fn read(yard: &Yard, path: &str) -> Value {
-    let answer = yard.call("read", json!({"path": path}));
+fn read(workspace: &TestWorkspace, path: &str) -> Value {
+    let answer = workspace.call("read", json!({"path": path}));
     assert!(answer.ok, "{}", answer.body);
     answer.body["result"].clone()
 }
@@ -45,15 +45,19 @@ fn every_look_answers_as_the_first_did() {
     ];
     for text in texts {
         for slice in &slices {
-            let yard = Yard::new();
-            yard.put("/a.txt", text);
+            let workspace = TestWorkspace::new();
+            workspace.put("/a.txt", text);
             let mut args = slice.clone();
             args["path"] = json!("/a.txt");
-            let first = yard.call("read", args.clone());
+            let first = workspace.call("read", args.clone());
             for _ in 0..2 {
                 // A read of the whole file in between makes no difference.
-                yard.call("read", json!({"path": "/a.txt", "limit": 0}));
-                assert_eq!(yard.call("read", args.clone()).body, first.body, "{text:?} {args}");
+                workspace.call("read", json!({"path": "/a.txt", "limit": 0}));
+                assert_eq!(
+                    workspace.call("read", args.clone()).body,
+                    first.body,
+                    "{text:?} {args}"
+                );
             }
         }
     }
@@ -61,90 +65,90 @@ fn every_look_answers_as_the_first_did() {
 
 #[test]
 fn a_change_that_hides_is_seen_at_once() {
-    let yard = Yard::new();
-    assert!(yard.call("write", json!({"path": "/a.txt", "content": "first\n"})).ok);
-    let (first, again) = (read(&yard, "/a.txt"), read(&yard, "/a.txt"));
+    let workspace = TestWorkspace::new();
+    assert!(workspace.call("write", json!({"path": "/a.txt", "content": "first\n"})).ok);
+    let (first, again) = (read(&workspace, "/a.txt"), read(&workspace, "/a.txt"));
     assert_eq!((&first, &first["synced"]), (&again, &json!(true)));
 
     // As many bytes, in the same file, with the same time of change.
-    let real = yard.root().join("a.txt");
+    let real = workspace.root().join("a.txt");
     let time = fs::metadata(&real).unwrap().modified().unwrap();
     fs::write(&real, "other\n").unwrap();
     File::options().write(true).open(&real).unwrap().set_modified(time).unwrap();
-    let other = read(&yard, "/a.txt");
+    let other = read(&workspace, "/a.txt");
     assert_eq!((&other["content"], &other["synced"]), (&json!("other\n"), &json!(false)));
     assert_ne!(other["hash"], first["hash"]);
 
     // And back: the store agrees again.
     fs::write(&real, "first\n").unwrap();
-    assert_eq!(read(&yard, "/a.txt"), first);
+    assert_eq!(read(&workspace, "/a.txt"), first);
 }
 
 #[test]
 fn what_took_the_place_of_a_file_is_what_is_seen() {
-    let yard = Yard::new();
-    yard.put("/a.txt", "one\n");
-    yard.put("/b.txt", "two\n");
-    let real = yard.root().join("a.txt");
+    let workspace = TestWorkspace::new();
+    workspace.put("/a.txt", "one\n");
+    workspace.put("/b.txt", "two\n");
+    let real = workspace.root().join("a.txt");
     for _ in 0..2 {
-        read(&yard, "/a.txt");
+        read(&workspace, "/a.txt");
     }
     fs::remove_file(&real).unwrap();
-    assert_eq!(yard.call("read", json!({"path": "/a.txt"})).status, 404);
+    assert_eq!(workspace.call("read", json!({"path": "/a.txt"})).status, 404);
     symlink("b.txt", &real).unwrap();
-    let led = read(&yard, "/a.txt");
+    let led = read(&workspace, "/a.txt");
     assert_eq!((&led["content"], &led["path"]), (&json!("two\n"), &json!("/b.txt")));
     fs::remove_file(&real).unwrap();
     symlink("/etc/hostname", &real).unwrap();
-    assert!(!yard.call("read", json!({"path": "/a.txt"})).ok);
+    assert!(!workspace.call("read", json!({"path": "/a.txt"})).ok);
     fs::remove_file(&real).unwrap();
     fs::create_dir(&real).unwrap();
-    assert_eq!(yard.call("read", json!({"path": "/a.txt"})).status, 400);
+    assert_eq!(workspace.call("read", json!({"path": "/a.txt"})).status, 400);
 }
 
 /// A pipe that nobody writes into would keep a reader waiting for ever.
 #[test]
 fn a_pipe_in_the_place_of_a_file_is_refused() {
-    let yard = Yard::new();
-    yard.put("/a.txt", "one\n");
-    read(&yard, "/a.txt");
-    let real = yard.root().join("a.txt");
+    let workspace = TestWorkspace::new();
+    workspace.put("/a.txt", "one\n");
+    read(&workspace, "/a.txt");
+    let real = workspace.root().join("a.txt");
     fs::remove_file(&real).unwrap();
     let made = std::process::Command::new("mkfifo").arg(&real).status().unwrap();
     assert!(made.success());
-    assert_eq!(yard.call("read", json!({"path": "/a.txt"})).status, 400);
+    assert_eq!(workspace.call("read", json!({"path": "/a.txt"})).status, 400);
 }
 
 #[test]
 fn w3_a_text_that_becomes_a_value_reads_as_one_at_once() {
-    let yard = Yard::new();
+    let workspace = TestWorkspace::new();
     let as_text = json!({"path": "/a.json", "content": "{\n  \"a\": 1\n}"});
     let as_value = json!({"path": "/a.json", "content": {"a": 1}, "overwrite": true});
-    assert!(yard.call("write", as_text.clone()).ok);
-    read(&yard, "/a.json");
-    assert!(read(&yard, "/a.json")["content"].is_string());
+    assert!(workspace.call("write", as_text.clone()).ok);
+    read(&workspace, "/a.json");
+    assert!(read(&workspace, "/a.json")["content"].is_string());
     for _ in 0..2 {
-        assert!(yard.call("write", as_value.clone()).ok);
-        assert_eq!(read(&yard, "/a.json")["content"], json!({"a": 1}));
+        assert!(workspace.call("write", as_value.clone()).ok);
+        assert_eq!(read(&workspace, "/a.json")["content"], json!({"a": 1}));
         let mut back = as_text.clone();
         back["overwrite"] = json!(true);
-        assert!(yard.call("write", back).ok);
-        assert!(read(&yard, "/a.json")["content"].is_string());
+        assert!(workspace.call("write", back).ok);
+        assert!(read(&workspace, "/a.json")["content"].is_string());
     }
 }
 
 /// Two processes on one folder: what one of them writes, the other reads.
 #[test]
 fn what_another_process_wrote_is_read() {
-    let yard = Yard::new();
-    assert!(yard.call("write", json!({"path": "/a.txt", "content": "one\n"})).ok);
-    read(&yard, "/a.txt");
-    let other = Yard::open(yard.folders(), OpenOptions::default()).unwrap();
+    let workspace = TestWorkspace::new();
+    assert!(workspace.call("write", json!({"path": "/a.txt", "content": "one\n"})).ok);
+    read(&workspace, "/a.txt");
+    let other = TestWorkspace::open(workspace.folders(), OpenOptions::default()).unwrap();
     for number in 0..20 {
         let content = format!("{number}\n");
         let args = json!({"path": "/a.txt", "content": content, "overwrite": true});
         assert!(other.call("write", args).ok);
-        assert_eq!(read(&yard, "/a.txt")["content"], json!(content));
-        assert_eq!(read(&yard, "/a.txt")["synced"], true);
+        assert_eq!(read(&workspace, "/a.txt")["content"], json!(content));
+        assert_eq!(read(&workspace, "/a.txt")["synced"], true);
     }
 }

@@ -243,7 +243,7 @@ fn modules_of_a_crate_do_not_import_each_other_in_a_ring() {
     }
     assert!(
         broken.is_empty(),
-        "Top-level modules import each other in a ring. Move a function to where its data is, or hand in \
+        "Top-level modules import each other in a ring. Move a function to where its data is, or child in \
          what it needs.\n  {}",
         broken.join("\n  ")
     );

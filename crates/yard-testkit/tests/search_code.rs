@@ -20,21 +20,21 @@ use yard_core::op::{CodeAnswer, CodeMatch, CodeScope, SearchCode};
 use yard_core::{FaultCode, WsPath};
 use yard_dialects::Answer;
 use yard_gate::{Actor, Mode, Policy, Session};
-use yard_testkit::{FakeWorld, Folders, OpenOptions, Yard};
+use yard_testkit::{FakeWorld, Folders, OpenOptions, TestWorkspace};
 
-fn call_as(yard: &Yard, session: &Session, args: Value) -> Answer {
-    yard.catalog().call("assistant", "search_code", args, session, &yard.surroundings())
+fn call_as(workspace: &TestWorkspace, session: &Session, args: Value) -> Answer {
+    workspace.catalog().call("assistant", "search_code", args, session, &workspace.call_context())
 }
 
-fn search(yard: &Yard, args: Value) -> Value {
-    let answer = call_as(yard, &yard.session(), args.clone());
+fn search(workspace: &TestWorkspace, args: Value) -> Value {
+    let answer = call_as(workspace, &workspace.session(), args.clone());
     assert!(answer.ok, "{args}: {}", answer.body);
     answer.body["result"]["value"].clone()
 }
 
 /// Each result as `path:line kind name`.
-fn found(yard: &Yard, args: Value) -> Vec<String> {
-    let reply = search(yard, args);
+fn found(workspace: &TestWorkspace, args: Value) -> Vec<String> {
+    let reply = search(workspace, args);
     let shown = |found: &Value| {
         let name = found["name"].as_str().unwrap_or("-");
         let (path, kind) = (found["path"].as_str().unwrap(), found["kind"].as_str().unwrap());
@@ -43,8 +43,8 @@ fn found(yard: &Yard, args: Value) -> Vec<String> {
     reply["results"].as_array().unwrap().iter().map(shown).collect()
 }
 
-fn definitions(yard: &Yard, query: &str) -> Vec<String> {
-    found(yard, json!({"query": query, "kind": "definition"}))
+fn definitions(workspace: &TestWorkspace, query: &str) -> Vec<String> {
+    found(workspace, json!({"query": query, "kind": "definition"}))
 }
 
 fn asked(query: &str) -> SearchCode {
@@ -94,16 +94,16 @@ fn host() -> String {
     received.lines().find_map(|line| line.strip_prefix("host: ")).unwrap().to_owned()
 }
 
-/// Copies the sources below a folder into the yard.
-fn copy(yard: &Yard, from: &Path, to: &str) {
+/// Copies the sources below a folder into the workspace.
+fn copy(workspace: &TestWorkspace, from: &Path, to: &str) {
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
         let (path, name) = (entry.path(), entry.file_name().into_string().unwrap());
         let place = format!("{to}/{name}");
         if path.is_dir() && name != "target" {
-            copy(yard, &path, &place);
+            copy(workspace, &path, &place);
         } else if path.is_file() {
-            yard.put(&place, fs::read(&path).unwrap());
+            workspace.put(&place, fs::read(&path).unwrap());
         }
     }
 }
@@ -137,13 +137,13 @@ fn function(line: &str) -> Option<&str> {
 }
 
 /// This project's source and a dependency's, and their functions.
-fn sources() -> (Yard, BTreeMap<String, Vec<(String, u64)>>) {
-    let yard = Yard::new();
-    copy(&yard, &Path::new(env!("CARGO_MANIFEST_DIR")).join(".."), "/crates");
-    copy(&yard, &dependency("regex-syntax"), "/regex-syntax");
+fn sources() -> (TestWorkspace, BTreeMap<String, Vec<(String, u64)>>) {
+    let workspace = TestWorkspace::new();
+    copy(&workspace, &Path::new(env!("CARGO_MANIFEST_DIR")).join(".."), "/crates");
+    copy(&workspace, &dependency("regex-syntax"), "/regex-syntax");
     let mut known = BTreeMap::new();
-    functions(yard.root(), yard.root(), &mut known);
-    (yard, known)
+    functions(workspace.root(), workspace.root(), &mut known);
+    (workspace, known)
 }
 
 /// A hundred of them, the same ones each time.
@@ -155,10 +155,10 @@ fn drawn(known: &BTreeMap<String, Vec<(String, u64)>>) -> Vec<(&String, &Vec<(St
 
 #[test]
 fn a6_the_definition_of_a_named_function_is_first() {
-    let (yard, known) = sources();
+    let (workspace, known) = sources();
     let mut missed = Vec::new();
     for (name, places) in drawn(&known) {
-        let answer = yard.perform(asked(name)).unwrap();
+        let answer = workspace.perform(asked(name)).unwrap();
         if !first(&answer).is_some_and(|first| places.contains(&first)) {
             missed.push((name, first(&answer)));
         }
@@ -171,12 +171,12 @@ fn a6_the_definition_of_a_named_function_is_first() {
 /// "fetch version" as well as `fetch_version` is.
 #[test]
 fn a6_words_find_the_function_that_they_make_up() {
-    let (yard, known) = sources();
+    let (workspace, known) = sources();
     let several = |name: &&String| name.trim_matches('_').matches('_').count() >= 1;
     let mut missed = Vec::new();
     let drawn: Vec<_> = drawn(&known).into_iter().filter(|(name, _)| several(name)).collect();
     for (name, places) in &drawn {
-        let answer = yard.perform(asked(&name.replace('_', " "))).unwrap();
+        let answer = workspace.perform(asked(&name.replace('_', " "))).unwrap();
         let is_meant = first(&answer).is_some_and(|first| places.contains(&first));
         if !is_meant && !first_name(&answer).is_some_and(|found| is_spelled(found, name)) {
             missed.push((name, first(&answer)));
@@ -188,107 +188,111 @@ fn a6_words_find_the_function_that_they_make_up() {
 
 #[test]
 fn a6_a_name_is_found_in_any_spelling_by_its_parts_and_by_what_it_is_in() {
-    let yard = Yard::new();
-    yard.put("/a.rs", "impl Tree {\n    fn walk_all(&self) {}\n}\nfn walk_all_of_it() {}\n");
-    yard.put("/b.py", "class Forest:\n    def walk_all(self):\n        pass\n");
-    yard.put("/notes.md", "How walk_all works\n");
+    let workspace = TestWorkspace::new();
+    workspace.put("/a.rs", "impl Tree {\n    fn walk_all(&self) {}\n}\nfn walk_all_of_it() {}\n");
+    workspace.put("/b.py", "class Forest:\n    def walk_all(self):\n        pass\n");
+    workspace.put("/notes.md", "How walk_all works\n");
     for query in ["walk_all", "walkAll", "WalkAll", "walk all", "walk-all"] {
-        let names = definitions(&yard, query);
+        let names = definitions(&workspace, query);
         assert_eq!(names.len(), 3, "{query}: {names:?}");
         assert_eq!(names[2], "a.rs:4 function walk_all_of_it", "{query}");
     }
-    assert_eq!(definitions(&yard, "Tree::walk_all")[0], "a.rs:2 method walk_all");
-    assert_eq!(definitions(&yard, "Forest.walk_all")[0], "b.py:2 method walk_all");
-    assert_eq!(definitions(&yard, "walk_all_o")[0], "a.rs:4 function walk_all_of_it");
-    let python = found(&yard, json!({"query": "walk_all", "language": "python"}));
+    assert_eq!(definitions(&workspace, "Tree::walk_all")[0], "a.rs:2 method walk_all");
+    assert_eq!(definitions(&workspace, "Forest.walk_all")[0], "b.py:2 method walk_all");
+    assert_eq!(definitions(&workspace, "walk_all_o")[0], "a.rs:4 function walk_all_of_it");
+    let python = found(&workspace, json!({"query": "walk_all", "language": "python"}));
     assert_eq!(python, ["b.py:2 method walk_all"], "its own line is not there twice");
-    let text = found(&yard, json!({"query": "walk_all", "kind": "text"}));
+    let text = found(&workspace, json!({"query": "walk_all", "kind": "text"}));
     assert!(text.contains(&"notes.md:1 text -".to_owned()), "{text:?}");
 }
 
 #[test]
 fn a6_an_edit_of_any_author_is_seen_at_once() {
-    let yard = Yard::new();
-    yard.put("/src/a.rs", "fn first_name() {}\n");
-    assert_eq!(definitions(&yard, "first_name"), ["src/a.rs:1 function first_name"]);
+    let workspace = TestWorkspace::new();
+    workspace.put("/src/a.rs", "fn first_name() {}\n");
+    assert_eq!(definitions(&workspace, "first_name"), ["src/a.rs:1 function first_name"]);
     for round in 0..20 {
         let name = format!("by_tool_{round:02}");
         let text = format!("fn {name}() {{}}\n");
-        let wrote =
-            yard.call("write", json!({"path": "/src/a.rs", "content": text, "overwrite": true}));
+        let wrote = workspace
+            .call("write", json!({"path": "/src/a.rs", "content": text, "overwrite": true}));
         assert!(wrote.ok, "{}", wrote.body);
-        assert_eq!(definitions(&yard, &name)[0], format!("src/a.rs:1 function {name}"));
+        assert_eq!(definitions(&workspace, &name)[0], format!("src/a.rs:1 function {name}"));
         // The same size, in place, within the same tick of a clock: only its bytes tell.
         let name = format!("by_hand_{round:02}");
-        fs::write(yard.root().join("src/a.rs"), format!("fn {name}() {{}}\n")).unwrap();
-        assert_eq!(definitions(&yard, &name)[0], format!("src/a.rs:1 function {name}"));
+        fs::write(workspace.root().join("src/a.rs"), format!("fn {name}() {{}}\n")).unwrap();
+        assert_eq!(definitions(&workspace, &name)[0], format!("src/a.rs:1 function {name}"));
     }
     assert_eq!(
-        definitions(&yard, "first_name").iter().filter(|name| name.ends_with("first_name")).count(),
+        definitions(&workspace, "first_name")
+            .iter()
+            .filter(|name| name.ends_with("first_name"))
+            .count(),
         0
     );
-    fs::rename(yard.root().join("src/a.rs"), yard.root().join("src/b.rs")).unwrap();
-    assert_eq!(definitions(&yard, "by_hand_19"), ["src/b.rs:1 function by_hand_19"]);
-    fs::remove_dir_all(yard.root().join("src")).unwrap();
-    assert_eq!(found(&yard, json!({"query": "by_hand_19"})), Vec::<String>::new());
+    fs::rename(workspace.root().join("src/a.rs"), workspace.root().join("src/b.rs")).unwrap();
+    assert_eq!(definitions(&workspace, "by_hand_19"), ["src/b.rs:1 function by_hand_19"]);
+    fs::remove_dir_all(workspace.root().join("src")).unwrap();
+    assert_eq!(found(&workspace, json!({"query": "by_hand_19"})), Vec::<String>::new());
 }
 
 /// The signature of an old file is trusted, so what sets its times back is the one thing left: its change
 /// time tells even then.
 #[test]
 fn a6_a_file_whose_times_were_set_back_is_seen() {
-    let yard = Yard::new();
-    yard.put("/a.rs", "fn one() {}\n");
-    let path = yard.root().join("a.rs");
+    let workspace = TestWorkspace::new();
+    workspace.put("/a.rs", "fn one() {}\n");
+    let path = workspace.root().join("a.rs");
     let long_ago = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
     let age =
         |path: &Path| fs::File::options().write(true).open(path).unwrap().set_modified(long_ago);
     age(&path).unwrap();
     std::thread::sleep(Duration::from_millis(2_100));
-    assert_eq!(definitions(&yard, "one"), ["a.rs:1 function one"]);
+    assert_eq!(definitions(&workspace, "one"), ["a.rs:1 function one"]);
     fs::write(&path, "fn two() {}\n").unwrap();
     age(&path).unwrap();
-    assert_eq!(definitions(&yard, "two"), ["a.rs:1 function two"]);
+    assert_eq!(definitions(&workspace, "two"), ["a.rs:1 function two"]);
 }
 
 #[test]
 fn a6_what_grep_leaves_out_is_left_out() {
-    let yard = Yard::new();
-    let outside = tempfile_outside(&yard);
+    let workspace = TestWorkspace::new();
+    let outside = tempfile_outside(&workspace);
     fs::write(outside.join("o.rs"), "fn needle() {}\n").unwrap();
     for path in ["/kept.rs", "/build/out.rs", "/.git/hook.rs", "/sub/skip.rs"] {
-        yard.put(path, "fn needle() {}\n");
+        workspace.put(path, "fn needle() {}\n");
     }
-    yard.put("/.gitignore", "/build/\n");
-    yard.put("/sub/.ignore", "skip.*\n");
-    symlink(&outside, yard.root().join("link")).unwrap();
-    symlink(outside.join("o.rs"), yard.root().join("link.rs")).unwrap();
-    assert_eq!(definitions(&yard, "needle"), ["kept.rs:1 function needle"]);
-    yard.put("/.gitignore", "/kept.rs\n");
-    assert_eq!(definitions(&yard, "needle"), ["build/out.rs:1 function needle"]);
+    workspace.put("/.gitignore", "/build/\n");
+    workspace.put("/sub/.ignore", "skip.*\n");
+    symlink(&outside, workspace.root().join("link")).unwrap();
+    symlink(outside.join("o.rs"), workspace.root().join("link.rs")).unwrap();
+    assert_eq!(definitions(&workspace, "needle"), ["kept.rs:1 function needle"]);
+    workspace.put("/.gitignore", "/kept.rs\n");
+    assert_eq!(definitions(&workspace, "needle"), ["build/out.rs:1 function needle"]);
 }
 
 /// A folder beside the root.
-fn tempfile_outside(yard: &Yard) -> PathBuf {
-    let outside = yard.root().parent().unwrap().join("outside");
+fn tempfile_outside(workspace: &TestWorkspace) -> PathBuf {
+    let outside = workspace.root().parent().unwrap().join("outside");
     fs::create_dir_all(&outside).unwrap();
     outside
 }
 
 #[test]
 fn a6_any_bytes_are_borne() {
-    let yard = Yard::new();
-    yard.put("/binary.rs", b"fn needle\0() {}\n".as_slice());
-    yard.put("/damaged.rs", b"// \xff\xfe damaged\nfn needle() {}\n".as_slice());
-    yard.put("/latin.py", b"# caf\xe9 au lait, gar\xe7on\ndef needle(): pass\n".as_slice());
-    yard.put("/wide.py", b"\xff\xfed\0e\0f\0 \0n\0e\0e\0d\0l\0e\0(\0)\0:\0 \x001\0\n\0".as_slice());
-    yard.put("/huge.rs", vec![b'x'; (1 << 20) + 1]);
-    yard.put("/line.js", format!("var a = [{}];", "1,".repeat(500_000)));
-    yard.put("/deep.rs", format!("fn needle() {{ {} }}", "(".repeat(300_000)));
-    yard.put("/deep.json", "[".repeat(1_000_000));
-    yard.put("/broken.cpp", "class { ( << template <".repeat(20_000));
-    yard.put("/empty.rs", "");
-    let reply = search(&yard, json!({"query": "needle", "kind": "definition"}));
+    let workspace = TestWorkspace::new();
+    workspace.put("/binary.rs", b"fn needle\0() {}\n".as_slice());
+    workspace.put("/damaged.rs", b"// \xff\xfe damaged\nfn needle() {}\n".as_slice());
+    workspace.put("/latin.py", b"# caf\xe9 au lait, gar\xe7on\ndef needle(): pass\n".as_slice());
+    workspace
+        .put("/wide.py", b"\xff\xfed\0e\0f\0 \0n\0e\0e\0d\0l\0e\0(\0)\0:\0 \x001\0\n\0".as_slice());
+    workspace.put("/huge.rs", vec![b'x'; (1 << 20) + 1]);
+    workspace.put("/line.js", format!("var a = [{}];", "1,".repeat(500_000)));
+    workspace.put("/deep.rs", format!("fn needle() {{ {} }}", "(".repeat(300_000)));
+    workspace.put("/deep.json", "[".repeat(1_000_000));
+    workspace.put("/broken.cpp", "class { ( << template <".repeat(20_000));
+    workspace.put("/empty.rs", "");
+    let reply = search(&workspace, json!({"query": "needle", "kind": "definition"}));
     let paths: Vec<&str> =
         reply["results"].as_array().unwrap().iter().map(|r| r["path"].as_str().unwrap()).collect();
     for path in ["damaged.rs", "latin.py", "wide.py"] {
@@ -302,9 +306,9 @@ fn a6_any_bytes_are_borne() {
 
 #[test]
 fn a6_results_page_and_are_bounded() {
-    let yard = Yard::new();
+    let workspace = TestWorkspace::new();
     for number in 0..30 {
-        yard.put(
+        workspace.put(
             &format!("/f{number:02}.rs"),
             format!("fn needle() {{}}\n// {}\n", "x".repeat(9_000)),
         );
@@ -315,7 +319,7 @@ fn a6_results_page_and_are_bounded() {
         if !cursor.is_null() {
             args["cursor"] = cursor.clone();
         }
-        let reply = search(&yard, args);
+        let reply = search(&workspace, args);
         let results = reply["results"].as_array().unwrap();
         assert!(results.len() <= 7);
         seen.extend(results.iter().map(|found| found["path"].as_str().unwrap().to_owned()));
@@ -328,14 +332,14 @@ fn a6_results_page_and_are_bounded() {
     let mut unique = seen.clone();
     unique.dedup();
     assert_eq!((seen.len(), unique.len()), (30, 30), "each once, and none left out");
-    let only = found(&yard, json!({"query": "needle", "path": ".", "limit": 1}));
+    let only = found(&workspace, json!({"query": "needle", "path": ".", "limit": 1}));
     assert_eq!(only, ["f00.rs:1 function needle"]);
 }
 
 #[test]
 fn a6_a_wrong_call_says_what_to_send() {
-    let yard = Yard::new();
-    yard.put("/a.rs", "fn needle() {}\n");
+    let workspace = TestWorkspace::new();
+    workspace.put("/a.rs", "fn needle() {}\n");
     for (args, word) in [
         (json!({"query": " ++ "}), "Send a name"),
         (json!({"query": "x", "path": "a.rs"}), "a.rs"),
@@ -346,7 +350,7 @@ fn a6_a_wrong_call_says_what_to_send() {
         (json!({"query": "x", "limit": 101}), "100"),
         (json!({"query": "x", "cursor": "later"}), "next"),
     ] {
-        let answer = call_as(&yard, &yard.session(), args.clone());
+        let answer = call_as(&workspace, &workspace.session(), args.clone());
         assert!(!answer.ok, "{args}");
         assert!(answer.body.to_string().contains(word), "{args}: {}", answer.body);
     }
@@ -355,14 +359,14 @@ fn a6_a_wrong_call_says_what_to_send() {
 /// It only reads: plan mode and a role that may only look are enough.
 #[test]
 fn a6_who_may_only_look_may_search() {
-    let yard = Yard::new();
-    yard.put("/a.rs", "fn needle() {}\n");
-    let viewer = yard.session_of(Actor::LocalAgent, Policy::ReadOnly);
-    assert!(call_as(&yard, &viewer, json!({"query": "needle"})).ok);
-    let agent = yard.session();
-    let chat = agent.chats().make(&yard.surroundings(), "plan", Some(Mode::Plan)).unwrap();
+    let workspace = TestWorkspace::new();
+    workspace.put("/a.rs", "fn needle() {}\n");
+    let viewer = workspace.session_of(Actor::LocalAgent, Policy::ReadOnly);
+    assert!(call_as(&workspace, &viewer, json!({"query": "needle"})).ok);
+    let agent = workspace.session();
+    let chat = agent.chats().make(&workspace.call_context(), "plan", Some(Mode::Plan)).unwrap();
     let planning = agent.in_chat(chat.id).unwrap();
-    assert!(call_as(&yard, &planning, json!({"query": "needle"})).ok);
+    assert!(call_as(&workspace, &planning, json!({"query": "needle"})).ok);
 }
 
 /// What a search that ran out of time has read is kept, and the next ones go on from there.
@@ -372,9 +376,9 @@ fn a6_a_search_that_runs_out_of_time_goes_on_at_the_next_call() {
     // Long after the files: what is younger than two seconds is read again each time.
     world.advance_millis(100 * 365 * 86_400_000);
     let plan = OpenOptions { world: world.clone(), ..OpenOptions::default() };
-    let yard = Yard::open(&Folders::new(), plan).unwrap();
+    let workspace = TestWorkspace::open(&Folders::new(), plan).unwrap();
     for number in 0..400 {
-        yard.put(&format!("/f{number}.txt"), format!("word{number}\n"));
+        workspace.put(&format!("/f{number}.txt"), format!("word{number}\n"));
     }
     let mut calls = 0;
     loop {
@@ -382,7 +386,7 @@ fn a6_a_search_that_runs_out_of_time_goes_on_at_the_next_call() {
         // Each look at this clock is a millisecond.
         let call = yard_core::Call::new(world.clone()).within_millis(500);
         let origin = yard_gate::Origin { toolset: "test", tool: "x", asks: yard_gate::Asks::Never };
-        match yard.session().perform(origin, &call, asked("word7")) {
+        match workspace.session().perform(origin, &call, asked("word7")) {
             Ok(_) => break,
             Err(fault) => {
                 assert_eq!(fault.code(), FaultCode::Timeout);
@@ -398,16 +402,16 @@ fn a6_a_search_that_runs_out_of_time_goes_on_at_the_next_call() {
 fn a6_searches_at_the_same_time_share_one_build() {
     let counter = Arc::new(Opens::default());
     let plan = OpenOptions { probe: Some(counter.clone()), ..OpenOptions::default() };
-    let yard = Yard::open(&Folders::new(), plan).unwrap();
+    let workspace = TestWorkspace::open(&Folders::new(), plan).unwrap();
     for number in 0..300 {
-        yard.put(&format!("/f{number}.rs"), format!("fn name{number}() {{}}\n"));
+        workspace.put(&format!("/f{number}.rs"), format!("fn name{number}() {{}}\n"));
     }
     // Old enough to be trusted, so that a file is read once.
     std::thread::sleep(Duration::from_millis(2_100));
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {
-                let answer = yard.perform(asked("name7")).unwrap();
+                let answer = workspace.perform(asked("name7")).unwrap();
                 assert_eq!(first(&answer), Some(("/f7.rs".to_owned(), 1)));
             });
         }

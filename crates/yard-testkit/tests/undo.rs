@@ -22,7 +22,7 @@ use yard_core::op::{
 use yard_core::{FaultCode, FileKind, Result, StepId, WsPath};
 use yard_store::{SqliteStore, Store};
 use yard_testkit::replay::{ExpectedTree, StepHistory, differences, read_tree};
-use yard_testkit::{FakeWorld, Yard};
+use yard_testkit::{FakeWorld, TestWorkspace};
 
 #[path = "undo/by_hand.rs"]
 mod by_hand;
@@ -63,9 +63,9 @@ struct Tally {
     lucky: AtomicU64,
 }
 
-/// One history: a yard, the dice that choose what happens in it, and what happened.
+/// One history: a workspace, the dice that choose what happens in it, and what happened.
 struct History {
-    yard: Yard,
+    workspace: TestWorkspace,
     store: SqliteStore,
     dice: FakeWorld,
     seed: u64,
@@ -83,9 +83,9 @@ impl Drop for History {
 
 impl History {
     fn new(seed: u64) -> Self {
-        let yard = Yard::new();
-        let store = SqliteStore::open(yard.folders().state()).unwrap();
-        Self { yard, store, dice: FakeWorld::new(seed), seed, lines: 0, story: Vec::new() }
+        let workspace = TestWorkspace::new();
+        let store = SqliteStore::open(workspace.folders().state()).unwrap();
+        Self { workspace, store, dice: FakeWorld::new(seed), seed, lines: 0, story: Vec::new() }
     }
 
     fn below(&self, bound: usize) -> usize {
@@ -120,7 +120,7 @@ impl History {
     }
 
     fn tree(&self) -> ExpectedTree {
-        read_tree(self.yard.root())
+        read_tree(self.workspace.root())
     }
 
     fn paths(&self, kind: FileKind) -> Vec<String> {
@@ -204,7 +204,7 @@ impl History {
             on_missing_folder: OnMissingFolder::Make,
             expected: None,
         };
-        let result = self.yard.perform(write);
+        let result = self.workspace.perform(write);
         self.did(what, result);
     }
 
@@ -215,7 +215,7 @@ impl History {
 
     /// A new content that keeps some of the old lines.
     fn varied(&mut self, at: &str) -> Vec<u8> {
-        let (old, wide) = decoded(&self.yard.bytes(at));
+        let (old, wide) = decoded(&self.workspace.bytes(at));
         let (mark, old) = old.split_at(if old.starts_with('\u{feff}') { 3 } else { 0 });
         let mut new = mark.to_owned();
         for line in old.split_inclusive('\n') {
@@ -239,7 +239,7 @@ impl History {
 
     fn edit(&mut self) {
         let Some(at) = self.file() else { return };
-        let (text, _) = decoded(&self.yard.bytes(&at));
+        let (text, _) = decoded(&self.workspace.bytes(&at));
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         let first = self.below(lines.len());
@@ -249,18 +249,18 @@ impl History {
         let what = format!("edit {at} {old:?} to {new:?}");
         let action = EditAction::Replace { old, new, all: false };
         let result =
-            self.yard.perform(Edit { path: path(&at), actions: vec![action], expected: None });
+            self.workspace.perform(Edit { path: path(&at), actions: vec![action], expected: None });
         self.did(what, result);
     }
 
     fn insert(&mut self) {
         let Some(at) = self.file() else { return };
-        let total = decoded(&self.yard.bytes(&at)).0.split_inclusive('\n').count();
+        let total = decoded(&self.workspace.bytes(&at)).0.split_inclusive('\n').count();
         let (line, text) = (self.below(total + 1) as u64, self.line());
         let what = format!("insert into {at} before {line} {text:?}");
         let action = EditAction::Insert { line, text };
         let result =
-            self.yard.perform(Edit { path: path(&at), actions: vec![action], expected: None });
+            self.workspace.perform(Edit { path: path(&at), actions: vec![action], expected: None });
         self.did(what, result);
     }
 
@@ -279,7 +279,7 @@ impl History {
             into_folder: false,
             on_existing: OnExisting::Refuse,
         };
-        let result = self.yard.perform(order);
+        let result = self.workspace.perform(order);
         self.did(what, result);
     }
 
@@ -288,23 +288,23 @@ impl History {
         let recursive = self.below(3) > 0;
         let what = format!("remove {at} recursive {recursive}");
         let on_folder = if recursive { OnFolder::WithContents } else { OnFolder::IfEmpty };
-        let result = self.yard.perform(Remove { path: path(&at), on_folder });
+        let result = self.workspace.perform(Remove { path: path(&at), on_folder });
         self.did(what, result);
     }
 
     fn make(&mut self) {
         let at = self.somewhere();
         if self.below(2) == 0 {
-            let result = self.yard.perform(Mkdir { path: path(&at) });
+            let result = self.workspace.perform(Mkdir { path: path(&at) });
             self.did(format!("mkdir {at}"), result);
         } else {
-            let result = self.yard.perform(Touch { path: path(&at) });
+            let result = self.workspace.perform(Touch { path: path(&at) });
             self.did(format!("touch {at}"), result);
         }
     }
 
     fn real(&self, at: &str) -> std::path::PathBuf {
-        self.yard.root().join(at.trim_start_matches('/'))
+        self.workspace.root().join(at.trim_start_matches('/'))
     }
 
     /// Changes one file behind the kernel's back.
@@ -323,7 +323,7 @@ impl History {
                 self.say(format!("(external) vary {at}"));
             }
             2 => {
-                let (text, wide) = decoded(&self.yard.bytes(&at));
+                let (text, wide) = decoded(&self.workspace.bytes(&at));
                 let text = text + &self.line();
                 let bytes = if wide { in_utf16(&text) } else { text.into_bytes() };
                 fs::write(real, bytes).unwrap();
@@ -346,7 +346,7 @@ impl History {
         match self.below(4) {
             0 => {
                 let at = format!("{}/{}", self.folder(), self.name());
-                if !self.yard.has(&at) {
+                if !self.workspace.has(&at) {
                     let bytes = self.content();
                     fs::write(self.real(&at), bytes).unwrap();
                     self.say(format!("(external) create {at}"));
@@ -373,7 +373,7 @@ impl History {
                 fs::remove_file(self.real(&at)).unwrap();
                 let inside = format!("{at}/{}", self.name());
                 let bytes = self.content();
-                self.yard.put(&inside, bytes);
+                self.workspace.put(&inside, bytes);
                 self.say(format!("(external) rm {at}, create {inside}"));
             }
         }
@@ -383,23 +383,23 @@ impl History {
     }
 
     fn import(&mut self) {
-        let result = self.yard.perform(Import { path: WsPath::root(), include_ignored: true });
+        let result = self.workspace.perform(Import { path: WsPath::root(), include_ignored: true });
         let imported = self.did("import".to_owned(), result);
         assert_eq!(imported.unwrap().skipped, [], "everything can be recorded");
     }
 
     fn restore(&mut self) {
         if self.below(2) == 0 {
-            let trash = self.yard.perform(Trash { limit: 20, skip: 0 }).unwrap();
+            let trash = self.workspace.perform(Trash { limit: 20, skip: 0 }).unwrap();
             let Some(entry) = self.pick(&trash.entries).cloned() else { return };
-            let result = self.yard.perform(Restore::Removed(entry.file));
+            let result = self.workspace.perform(Restore::Removed(entry.file));
             self.did(format!("restore {}", entry.path), result);
         } else {
             let past = StepHistory::read(&self.store);
             let changes = past.steps.iter().flat_map(|step| &step.changes);
             let versions: Vec<_> = changes.filter_map(|change| change.version).collect();
             let Some(version) = self.pick(&versions).copied() else { return };
-            let result = self.yard.perform(Restore::Version(version));
+            let result = self.workspace.perform(Restore::Version(version));
             self.did(format!("restore version {version}"), result);
         }
     }
@@ -419,7 +419,7 @@ impl History {
         self.import();
         let now = StepHistory::read(&self.store).now().expect("what is recorded is a tree");
         assert_eq!(differences(&now, &self.tree()), "", "what is recorded is what is there");
-        let verified = self.yard.perform(Verify).unwrap();
+        let verified = self.workspace.perform(Verify).unwrap();
         assert_eq!((verified.problems, verified.unsynced), (vec![], vec![]));
     }
 
@@ -427,7 +427,7 @@ impl History {
     fn undo(&mut self, step: StepId, tally: &Tally) -> Option<StepId> {
         let seq = self.store.step(step).unwrap().unwrap().seq;
         let (before, head) = (self.tree(), self.store.head().unwrap());
-        let result = self.yard.perform(Undo { step });
+        let result = self.workspace.perform(Undo { step });
         let after = self.tree();
         let fault = result.as_ref().err().cloned();
         let undone = self.did(format!("undo step {seq}"), result).map(|undone| undone.step);
@@ -508,18 +508,18 @@ fn undoing_a_step_is_replaying_the_others() {
     assert!(counts[0] > histories / 2 && counts[1] > histories / 10, "{counts:?}");
 }
 
-/// A yard with the verbs that the told stories need.
+/// A workspace with the verbs that the told stories need.
 struct Told {
-    yard: Yard,
+    workspace: TestWorkspace,
 }
 
 impl Told {
     fn new() -> Self {
-        Self { yard: Yard::new() }
+        Self { workspace: TestWorkspace::new() }
     }
 
     fn newest(&self) -> StepId {
-        let store = SqliteStore::open(self.yard.folders().state()).unwrap();
+        let store = SqliteStore::open(self.workspace.folders().state()).unwrap();
         store.steps(None, None, 1).unwrap()[0].id
     }
 
@@ -533,18 +533,20 @@ impl Told {
             on_missing_folder: OnMissingFolder::Make,
             expected: None,
         };
-        self.yard.perform(write).unwrap();
+        self.workspace.perform(write).unwrap();
         self.newest()
     }
 
     fn edit(&self, at: &str, old: &str, new: &str) -> StepId {
         let action = EditAction::Replace { old: old.to_owned(), new: new.to_owned(), all: false };
-        self.yard.perform(Edit { path: path(at), actions: vec![action], expected: None }).unwrap();
+        self.workspace
+            .perform(Edit { path: path(at), actions: vec![action], expected: None })
+            .unwrap();
         self.newest()
     }
 
     fn relocate(&self, from: &str, to: &str) -> StepId {
-        self.yard
+        self.workspace
             .perform(Move {
                 from: path(from),
                 to: path(to),
@@ -556,23 +558,25 @@ impl Told {
     }
 
     fn remove(&self, at: &str) -> StepId {
-        self.yard.perform(Remove { path: path(at), on_folder: OnFolder::WithContents }).unwrap();
+        self.workspace
+            .perform(Remove { path: path(at), on_folder: OnFolder::WithContents })
+            .unwrap();
         self.newest()
     }
 
     fn import(&self) -> StepId {
         let import = Import { path: WsPath::root(), include_ignored: true };
-        self.yard.perform(import).unwrap().step.unwrap()
+        self.workspace.perform(import).unwrap().step.unwrap()
     }
 
     fn undo(&self, step: StepId) -> StepId {
-        self.yard.perform(Undo { step }).unwrap().step
+        self.workspace.perform(Undo { step }).unwrap().step
     }
 
     /// The fault of an undo that changes and records nothing.
     fn refusal(&self, step: StepId) -> String {
         let (before, head) = (self.tree(), self.newest());
-        let fault = self.yard.perform(Undo { step }).unwrap_err();
+        let fault = self.workspace.perform(Undo { step }).unwrap_err();
         assert_eq!(fault.code(), FaultCode::MergeConflict, "{fault}");
         assert_eq!(differences(&before, &self.tree()), "");
         assert_eq!(self.newest(), head, "nothing was recorded");
@@ -580,11 +584,11 @@ impl Told {
     }
 
     fn tree(&self) -> ExpectedTree {
-        read_tree(self.yard.root())
+        read_tree(self.workspace.root())
     }
 
     fn text(&self, at: &str) -> String {
-        String::from_utf8(self.yard.bytes(at)).unwrap()
+        String::from_utf8(self.workspace.bytes(at)).unwrap()
     }
 }
 
@@ -626,7 +630,7 @@ fn a_moved_folder_goes_back_with_what_was_made_in_it_since() {
     let moved = reply.relocate("/a", "/b");
     reply.write("/b/new", "new\n");
     reply.edit("/b/x", "x", "y");
-    reply.yard.put("/b/behind", "our back\n");
+    reply.workspace.put("/b/behind", "our back\n");
     let undo = reply.undo(moved);
     let paths: Vec<String> = reply.tree().into_keys().collect();
     assert_eq!(paths, ["/a", "/a/behind", "/a/new", "/a/x"]);
@@ -634,7 +638,7 @@ fn a_moved_folder_goes_back_with_what_was_made_in_it_since() {
     reply.undo(undo);
     assert_eq!(reply.text("/b/new"), "new\n");
     assert_eq!(reply.text("/b/behind"), "our back\n");
-    assert!(!reply.yard.has("/a"));
+    assert!(!reply.workspace.has("/a"));
 }
 
 #[test]
@@ -643,8 +647,9 @@ fn fifty_removed_files_come_back() {
     for number in 0..50 {
         reply.write(&format!("/a/{}/{number}", number % 7), &format!("{number}\n"));
     }
-    fs::set_permissions(reply.yard.root().join("a/3"), fs::Permissions::from_mode(0o700)).unwrap();
-    fs::set_permissions(reply.yard.root().join("a/3/3"), fs::Permissions::from_mode(0o755))
+    fs::set_permissions(reply.workspace.root().join("a/3"), fs::Permissions::from_mode(0o700))
+        .unwrap();
+    fs::set_permissions(reply.workspace.root().join("a/3/3"), fs::Permissions::from_mode(0o755))
         .unwrap();
     let before = reply.tree();
     assert_eq!(before.len(), 58);
@@ -652,7 +657,7 @@ fn fifty_removed_files_come_back() {
     assert_eq!(reply.tree(), ExpectedTree::new());
     reply.write("/b", "later\n");
     let undo = reply.undo(removed);
-    fs::remove_file(reply.yard.root().join("b")).unwrap();
+    fs::remove_file(reply.workspace.root().join("b")).unwrap();
     assert_eq!(differences(&before, &reply.tree()), "");
     reply.undo(undo);
     assert_eq!(reply.tree(), ExpectedTree::new());
@@ -662,9 +667,10 @@ fn fifty_removed_files_come_back() {
 fn an_external_change_is_undone_like_any_other() {
     let reply = Told::new();
     reply.write("/a", "one\ntwo\nthree\n");
-    reply.yard.put("/a", "one\ntwo\nthree\nfour\n");
-    fs::set_permissions(reply.yard.root().join("a"), fs::Permissions::from_mode(0o755)).unwrap();
-    reply.yard.put("/b/c", "new\n");
+    reply.workspace.put("/a", "one\ntwo\nthree\nfour\n");
+    fs::set_permissions(reply.workspace.root().join("a"), fs::Permissions::from_mode(0o755))
+        .unwrap();
+    reply.workspace.put("/b/c", "new\n");
     let external = reply.import();
     reply.edit("/a", "one", "1");
     let undo = reply.undo(external);
@@ -681,9 +687,9 @@ fn what_was_not_recorded_yet_is_a_later_change() {
     let reply = Told::new();
     reply.write("/a", "one\ntwo\nthree\n");
     let edit = reply.edit("/a", "one\n", "ONE\n");
-    reply.yard.put("/a", "1\ntwo\nthree\n");
+    reply.workspace.put("/a", "1\ntwo\nthree\n");
     reply.refusal(edit);
-    reply.yard.put("/a", "ONE\ntwo\n3\n");
+    reply.workspace.put("/a", "ONE\ntwo\n3\n");
     reply.undo(edit);
     assert_eq!(reply.text("/a"), "one\ntwo\n3\n");
 }
@@ -694,17 +700,17 @@ fn a_folder_in_a_files_place_is_undone_and_the_reverse() {
     reply.write("/a", "a file\n");
     reply.write("/b/c/d", "in folders\n");
     let before = reply.tree();
-    fs::remove_file(reply.yard.root().join("a")).unwrap();
-    reply.yard.put("/a/b/c", "inside\n");
-    fs::remove_dir_all(reply.yard.root().join("b")).unwrap();
-    reply.yard.put("/b", "was a folder\n");
+    fs::remove_file(reply.workspace.root().join("a")).unwrap();
+    reply.workspace.put("/a/b/c", "inside\n");
+    fs::remove_dir_all(reply.workspace.root().join("b")).unwrap();
+    reply.workspace.put("/b", "was a folder\n");
     let after = reply.tree();
     let swapped = reply.import();
     let undo = reply.undo(swapped);
     assert_eq!(differences(&before, &reply.tree()), "");
     let undo = reply.undo(undo);
     assert_eq!(differences(&after, &reply.tree()), "");
-    reply.yard.put("/a/new", "later\n");
+    reply.workspace.put("/a/new", "later\n");
     reply.refusal(undo);
     reply.refusal(swapped);
 }
@@ -715,10 +721,10 @@ fn undo_works_after_a_restart() {
     reply.write("/a", "one\ntwo\nthree\n");
     let edit = reply.edit("/a", "one", "ONE");
     reply.edit("/a", "three", "THREE");
-    reply.yard = reply.yard.reopen();
+    reply.workspace = reply.workspace.reopen();
     let undo = reply.undo(edit);
     assert_eq!(reply.text("/a"), "one\ntwo\nTHREE\n");
-    reply.yard = reply.yard.reopen();
+    reply.workspace = reply.workspace.reopen();
     reply.undo(undo);
     assert_eq!(reply.text("/a"), "ONE\ntwo\nTHREE\n");
 }
@@ -737,25 +743,25 @@ fn undoing_twice() {
     let moved = reply.relocate("/a", "/b");
     for _ in 0..2 {
         reply.undo(moved);
-        assert!(reply.yard.has("/a") && !reply.yard.has("/b"));
+        assert!(reply.workspace.has("/a") && !reply.workspace.has("/b"));
     }
     let removed = reply.remove("/a");
     for _ in 0..2 {
         reply.undo(removed);
-        assert!(reply.yard.has("/a"));
+        assert!(reply.workspace.has("/a"));
     }
     let undo = reply.undo(made);
     assert!(reply.refusal(made).contains("removed since"));
     reply.undo(undo);
     reply.undo(made);
-    assert!(!reply.yard.has("/a"));
+    assert!(!reply.workspace.has("/a"));
 }
 
 #[test]
 fn a_touch_leaves_nothing_to_undo() {
     let reply = Told::new();
     reply.write("/a", "one\n");
-    reply.yard.perform(Touch { path: path("/a") }).unwrap();
+    reply.workspace.perform(Touch { path: path("/a") }).unwrap();
     reply.undo(reply.newest());
     assert_eq!(reply.text("/a"), "one\n");
 }
@@ -765,16 +771,16 @@ fn a_touch_leaves_nothing_to_undo() {
 #[test]
 fn a_made_folder_goes_with_what_was_removed_from_it_behind_our_back() {
     let reply = Told::new();
-    reply.yard.perform(Mkdir { path: path("/a") }).unwrap();
+    reply.workspace.perform(Mkdir { path: path("/a") }).unwrap();
     let made = reply.newest();
     reply.write("/a/b/c", "text\n");
-    fs::remove_dir_all(reply.yard.root().join("a/b")).unwrap();
+    fs::remove_dir_all(reply.workspace.root().join("a/b")).unwrap();
     reply.undo(made);
     assert_eq!(reply.tree(), ExpectedTree::new());
-    let trash = reply.yard.perform(Trash { limit: 9, skip: 0 }).unwrap().entries;
+    let trash = reply.workspace.perform(Trash { limit: 9, skip: 0 }).unwrap().entries;
     let gone: Vec<String> = trash.iter().map(|entry| entry.path.to_string()).collect();
     assert!(["/a", "/a/b", "/a/b/c"].iter().all(|at| gone.contains(&(*at).to_owned())), "{gone:?}");
-    reply.yard.perform(Restore::RemovedAt(path("/a/b/c"))).unwrap();
+    reply.workspace.perform(Restore::RemovedAt(path("/a/b/c"))).unwrap();
     assert_eq!(reply.text("/a/b/c"), "text\n");
 }
 
@@ -787,12 +793,12 @@ fn the_first_line_after_a_mark_is_a_line_like_any_other() {
             true => in_utf16(text),
             false => format!("\u{feff}{text}").into_bytes(),
         };
-        reply.yard.put("/a", text("one\ntwo\nthree\nfour\n"));
+        reply.workspace.put("/a", text("one\ntwo\nthree\nfour\n"));
         let cut = reply.edit("/a", "one\n", "");
         reply.edit("/a", "three\n", "THREE\n");
         let undo = reply.undo(cut);
-        assert_eq!(reply.yard.bytes("/a"), text("one\ntwo\nTHREE\nfour\n"), "wide {wide}");
+        assert_eq!(reply.workspace.bytes("/a"), text("one\ntwo\nTHREE\nfour\n"), "wide {wide}");
         reply.undo(undo);
-        assert_eq!(reply.yard.bytes("/a"), text("two\nTHREE\nfour\n"), "wide {wide}");
+        assert_eq!(reply.workspace.bytes("/a"), text("two\nTHREE\nfour\n"), "wide {wide}");
     }
 }

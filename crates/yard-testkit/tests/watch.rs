@@ -17,7 +17,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use yard_core::{FaultCode, op};
 use yard_kernel::{ExternalChanges, Watch};
-use yard_testkit::{RealWorld, Yard};
+use yard_testkit::{RealWorld, TestWorkspace};
 
 /// How long a slow machine is waited for.
 const LONG: Duration = Duration::from_secs(60);
@@ -26,18 +26,18 @@ const STEP: Duration = Duration::from_millis(20);
 const SILENCE: Duration = Duration::from_millis(500);
 
 struct Listener {
-    yard: Yard,
+    workspace: TestWorkspace,
     reports: Arc<Mutex<Vec<ExternalChanges>>>,
     _watch: Watch,
 }
 
 impl Listener {
-    fn on(yard: Yard) -> Self {
+    fn on(workspace: TestWorkspace) -> Self {
         let reports = Arc::new(Mutex::new(Vec::new()));
         let ear = Arc::clone(&reports);
         let hear = Arc::new(move |outside| ear.lock().unwrap().push(outside));
-        let watch = yard.workspace().watch(Arc::new(RealWorld), hear).unwrap();
-        Self { yard, reports, _watch: watch }
+        let watch = workspace.kernel().watch(Arc::new(RealWorld), hear).unwrap();
+        Self { workspace, reports, _watch: watch }
     }
 
     fn reports(&self) -> Vec<ExternalChanges> {
@@ -66,7 +66,7 @@ impl Listener {
 
     /// All changes reported until now: a file made by another process marks the end.
     fn all(&self) -> BTreeSet<String> {
-        self.yard.put("/the.end", format!("{:?}", self.reports().len()));
+        self.workspace.put("/the.end", format!("{:?}", self.reports().len()));
         self.wait_for("/the.end");
         sleep(SILENCE);
         let mut paths = self.paths();
@@ -76,12 +76,13 @@ impl Listener {
 
     fn shell(&self, script: &str) {
         let mut shell = Command::new("sh");
-        let status = shell.arg("-ec").arg(script).current_dir(self.yard.root()).status().unwrap();
+        let status =
+            shell.arg("-ec").arg(script).current_dir(self.workspace.root()).status().unwrap();
         assert!(status.success(), "{script}");
     }
 
     fn call(&self, tool: &str, args: Value) {
-        let answer = self.yard.call(tool, args.clone());
+        let answer = self.workspace.call(tool, args.clone());
         assert!(answer.ok, "{tool} {args}: {}", answer.body);
     }
 }
@@ -92,7 +93,7 @@ fn set(paths: &[&str]) -> BTreeSet<String> {
 
 #[test]
 fn an_editors_save_is_reported_once_and_its_temporary_file_is_not() {
-    let listener = Listener::on(Yard::new());
+    let listener = Listener::on(TestWorkspace::new());
     listener.call("write", json!({"path": "/src/a.rs", "content": "one\n"}));
     assert_eq!(listener.all(), set(&[]));
     listener.shell("echo two > src/.a.rs.tmp && mv src/.a.rs.tmp src/a.rs");
@@ -102,7 +103,7 @@ fn an_editors_save_is_reported_once_and_its_temporary_file_is_not() {
 
 #[test]
 fn files_in_new_folders_are_reported() {
-    let listener = Listener::on(Yard::new());
+    let listener = Listener::on(TestWorkspace::new());
     listener.shell("mkdir -p a/b/c && echo x > a/b/c/f");
     listener.wait_for("/a/b/c/f");
     assert_eq!(listener.all(), set(&["/a", "/a/b", "/a/b/c", "/a/b/c/f"]));
@@ -113,10 +114,10 @@ fn files_in_new_folders_are_reported() {
 
 #[test]
 fn deletions_and_renames_of_other_programs_are_reported() {
-    let yard = Yard::new();
-    yard.put("/unknown.txt", "u");
-    yard.put("/old/x.txt", "x");
-    let listener = Listener::on(yard);
+    let workspace = TestWorkspace::new();
+    workspace.put("/unknown.txt", "u");
+    workspace.put("/old/x.txt", "x");
+    let listener = Listener::on(workspace);
     listener.call("write", json!({"path": "/known.txt", "content": "k"}));
     listener.shell("rm known.txt unknown.txt && mv old new");
     listener.wait_for("/new/x.txt");
@@ -129,10 +130,10 @@ fn deletions_and_renames_of_other_programs_are_reported() {
 
 #[test]
 fn our_own_steps_are_not_reported() {
-    let yard = Yard::new();
-    yard.put("/disk/only.txt", "nobody recorded this");
-    yard.put("/doomed.txt", "nor this");
-    let listener = Listener::on(yard);
+    let workspace = TestWorkspace::new();
+    workspace.put("/disk/only.txt", "nobody recorded this");
+    workspace.put("/doomed.txt", "nor this");
+    let listener = Listener::on(workspace);
     for number in 0..20 {
         listener.call("write", json!({"path": format!("/d/{number}.txt"), "content": "one\n"}));
         listener.call(
@@ -147,33 +148,33 @@ fn our_own_steps_are_not_reported() {
     listener.call("rm", json!({"path": "/d/2.txt"}));
     listener.call("rm", json!({"path": "/doomed.txt"}));
     let steps = listener
-        .yard
+        .workspace
         .perform(op::History { of: op::HistoryOf::Workspace, limit: 1, before: None })
         .unwrap();
-    listener.yard.perform(op::Undo { step: steps.steps[0].id }).unwrap();
+    listener.workspace.perform(op::Undo { step: steps.steps[0].id }).unwrap();
     assert_eq!(listener.all(), set(&[]));
 }
 
 #[test]
 fn changes_of_others_are_distinguished_from_those_of_busy_writers() {
-    let listener = Listener::on(Yard::new());
+    let listener = Listener::on(TestWorkspace::new());
     std::thread::scope(|scope| {
         for writer in 0..3 {
-            let yard = &listener.yard;
+            let workspace = &listener.workspace;
             scope.spawn(move || {
                 for round in 0..60 {
                     let own = format!("/own/{writer}.txt");
                     let content = format!("{writer} {round}\n");
                     let write = json!({"path": own, "content": content, "overwrite": true});
-                    assert!(yard.call("write", write).ok);
+                    assert!(workspace.call("write", write).ok);
                     let place = format!("/own/{writer}.{}", round % 2);
-                    assert!(yard.call("touch", json!({"path": place})).ok);
-                    assert!(yard.call("rm", json!({"path": place})).ok);
+                    assert!(workspace.call("touch", json!({"path": place})).ok);
+                    assert!(workspace.call("rm", json!({"path": place})).ok);
                 }
             });
         }
         for round in 0..30 {
-            listener.yard.put("/theirs.txt", format!("{round}"));
+            listener.workspace.put("/theirs.txt", format!("{round}"));
             sleep(STEP);
         }
     });
@@ -182,8 +183,8 @@ fn changes_of_others_are_distinguished_from_those_of_busy_writers() {
 
 #[test]
 fn another_process_on_the_same_root_is_one_of_us() {
-    let listener = Listener::on(Yard::new());
-    let other = listener.yard.folders().hand(yard_testkit::OpenOptions::default());
+    let listener = Listener::on(TestWorkspace::new());
+    let other = listener.workspace.folders().open_as_child(yard_testkit::OpenOptions::default());
     let path = yard_core::WsPath::parse("/from/there.txt").unwrap();
     other
         .perform(op::Write {
@@ -202,7 +203,7 @@ fn another_process_on_the_same_root_is_one_of_us() {
 
 #[test]
 fn changes_of_others_at_a_path_that_we_emptied_are_reported() {
-    let listener = Listener::on(Yard::new());
+    let listener = Listener::on(TestWorkspace::new());
     listener.call("write", json!({"path": "/f/a.txt", "content": "a"}));
     listener.call("rm", json!({"path": "/f/a.txt"}));
     assert_eq!(listener.all(), set(&[]));
@@ -215,11 +216,11 @@ fn changes_of_others_at_a_path_that_we_emptied_are_reported() {
 
 #[test]
 fn changes_below_git_are_not_reported_and_links_are_not_followed() {
-    let yard = Yard::new();
+    let workspace = TestWorkspace::new();
     let elsewhere = tempfile::tempdir().unwrap();
-    std::os::unix::fs::symlink(elsewhere.path(), yard.root().join("way")).unwrap();
-    yard.put("/.git/HEAD", "ref");
-    let listener = Listener::on(yard);
+    std::os::unix::fs::symlink(elsewhere.path(), workspace.root().join("way")).unwrap();
+    workspace.put("/.git/HEAD", "ref");
+    let listener = Listener::on(workspace);
     listener.shell("echo x > .git/index && mkdir -p sub/.git && echo x > sub/.git/config");
     std::fs::write(elsewhere.path().join("secret"), "s").unwrap();
     assert_eq!(listener.all(), set(&["/sub"]));
@@ -227,7 +228,7 @@ fn changes_below_git_are_not_reported_and_links_are_not_followed() {
 
 #[test]
 fn thousands_of_files_are_reported_in_bounded_batches() {
-    let listener = Listener::on(Yard::new());
+    let listener = Listener::on(TestWorkspace::new());
     listener.shell("mkdir many && for i in $(seq 2000); do echo x > many/$i.txt; done");
     listener.wait_for("/many/2000.txt");
     let paths = listener.all();
@@ -239,9 +240,9 @@ fn thousands_of_files_are_reported_in_bounded_batches() {
 
 #[test]
 fn reads_are_not_reported() {
-    let yard = Yard::new();
-    (0..3_000).for_each(|number| yard.put(&format!("/{}/{number}.txt", number % 10), "hay\n"));
-    let listener = Listener::on(yard);
+    let workspace = TestWorkspace::new();
+    (0..3_000).for_each(|number| workspace.put(&format!("/{}/{number}.txt", number % 10), "hay\n"));
+    let listener = Listener::on(workspace);
     listener.call("grep", json!({"pattern": "needle"}));
     assert_eq!(listener.all(), set(&[]));
     assert!(listener.reports().iter().all(|outside| !outside.more));
@@ -273,7 +274,7 @@ fn a_system_that_watches_no_more_is_a_clear_fault() {
     if std::env::var_os(LIMITED).is_none() {
         return run_limited("watch::a_system_that_watches_no_more_is_a_clear_fault");
     }
-    let large = Yard::new();
+    let large = TestWorkspace::new();
     (0..5).for_each(|number| large.put(&format!("/{number}/f"), "x"));
     let refused = large.workspace().watch(Arc::new(RealWorld), Arc::new(|_| {}));
     let fault = refused.err().unwrap();
@@ -281,7 +282,7 @@ fn a_system_that_watches_no_more_is_a_clear_fault() {
     assert!(fault.message().contains("max_user_watches"), "{fault}");
     assert!(large.call("write", json!({"path": "/0/g", "content": "still works"})).ok);
 
-    let growing = Listener::on(Yard::new());
+    let growing = Listener::on(TestWorkspace::new());
     growing.shell("mkdir a b c d");
     growing.wait_for("/d");
     assert!(growing.reports().iter().any(|outside| outside.more), "not all of it is watched");
@@ -290,12 +291,12 @@ fn a_system_that_watches_no_more_is_a_clear_fault() {
 
 #[test]
 fn a_watch_that_is_dropped_tells_nothing() {
-    let yard = Yard::new();
+    let workspace = TestWorkspace::new();
     let reports = Arc::new(Mutex::new(0));
     let count = Arc::clone(&reports);
     let hear = Arc::new(move |_| *count.lock().unwrap() += 1);
-    drop(yard.workspace().watch(Arc::new(RealWorld), hear).unwrap());
-    yard.put("/a.txt", "a");
+    drop(workspace.kernel().watch(Arc::new(RealWorld), hear).unwrap());
+    workspace.put("/a.txt", "a");
     sleep(SILENCE);
     assert_eq!(*reports.lock().unwrap(), 0);
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
-use crate::support::{Ran, Yard};
+use crate::support::{Ran, TestWorkspace};
 
 /// Commands of git that look and change nothing.
 const LOOKS: [&str; 72] = [
@@ -88,14 +88,14 @@ const LOOKS: [&str; 72] = [
     "archive HEAD | wc -c",
 ];
 
-fn home(yard: &Yard) -> PathBuf {
-    yard.temp.path().join("home")
+fn home(workspace: &TestWorkspace) -> PathBuf {
+    workspace.temp.path().join("home")
 }
 
 /// Git on the machine, as the person.
-fn git(yard: &Yard, arguments: &[&str]) -> String {
+fn git(workspace: &TestWorkspace, arguments: &[&str]) -> String {
     let mut git = Command::new("git");
-    git.args(arguments).current_dir(yard.root()).env_clear().env("HOME", home(yard));
+    git.args(arguments).current_dir(workspace.root()).env_clear().env("HOME", home(workspace));
     git.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("GIT_EDITOR", "true").env("TZ", "UTC");
     // What is looked at here is not changed by looking.
     git.env("GIT_OPTIONAL_LOCKS", "0");
@@ -105,63 +105,63 @@ fn git(yard: &Yard, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-fn commit(yard: &Yard, name: &str, text: &str) {
-    let path = yard.file(name);
+fn commit(workspace: &TestWorkspace, name: &str, text: &str) {
+    let path = workspace.file(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
-    git(yard, &["add", "-A"]);
-    git(yard, &["commit", "-q", "-m", &format!("{name}: {text}")]);
+    git(workspace, &["add", "-A"]);
+    git(workspace, &["commit", "-q", "-m", &format!("{name}: {text}")]);
 }
 
 /// A repository with two branches that change the same line of `one`, and each a file of its own; a tag, a
 /// stash and packed objects.
-fn repository() -> Yard {
-    let yard = Yard::new();
-    fs::create_dir_all(home(&yard)).unwrap();
+fn repository() -> TestWorkspace {
+    let workspace = TestWorkspace::new();
+    fs::create_dir_all(home(&workspace)).unwrap();
     let identity = "[user]\n\tname = Ada\n\temail = ada@example.com\n";
-    fs::write(home(&yard).join(".gitconfig"), identity).unwrap();
-    git(&yard, &["init", "-q", "-b", "main", "."]);
-    commit(&yard, "one", "first\n");
-    commit(&yard, ".gitignore", "ignored.txt\n");
-    commit(&yard, "src/two", "two\ntwo\n");
-    git(&yard, &["gc", "-q"]);
-    git(&yard, &["tag", "-a", "v1", "-m", "first version"]);
-    git(&yard, &["switch", "-q", "-c", "topic"]);
-    commit(&yard, "one", "topic\n");
-    commit(&yard, "topic.txt", "topic\n");
-    git(&yard, &["switch", "-q", "main"]);
-    commit(&yard, "one", "main\n");
-    commit(&yard, "main.txt", "main\n");
-    git(&yard, &["remote", "add", "origin", "../elsewhere.git"]);
-    fs::write(yard.file("src/two"), "stashed\n").unwrap();
-    git(&yard, &["stash", "-q"]);
-    fs::write(yard.file("ignored.txt"), "ignored\n").unwrap();
-    yard
+    fs::write(home(&workspace).join(".gitconfig"), identity).unwrap();
+    git(&workspace, &["init", "-q", "-b", "main", "."]);
+    commit(&workspace, "one", "first\n");
+    commit(&workspace, ".gitignore", "ignored.txt\n");
+    commit(&workspace, "src/two", "two\ntwo\n");
+    git(&workspace, &["gc", "-q"]);
+    git(&workspace, &["tag", "-a", "v1", "-m", "first version"]);
+    git(&workspace, &["switch", "-q", "-c", "topic"]);
+    commit(&workspace, "one", "topic\n");
+    commit(&workspace, "topic.txt", "topic\n");
+    git(&workspace, &["switch", "-q", "main"]);
+    commit(&workspace, "one", "main\n");
+    commit(&workspace, "main.txt", "main\n");
+    git(&workspace, &["remote", "add", "origin", "../elsewhere.git"]);
+    fs::write(workspace.file("src/two"), "stashed\n").unwrap();
+    git(&workspace, &["stash", "-q"]);
+    fs::write(workspace.file("ignored.txt"), "ignored\n").unwrap();
+    workspace
 }
 
 /// A command of an agent that may do what it likes.
-fn shell(yard: &Yard, command: &str) -> Value {
+fn shell(workspace: &TestWorkspace, command: &str) -> Value {
     let args = json!({"command": command, "workdir": null, "timeout_ms": 60_000}).to_string();
-    let mut call = yard.command(&["call", "--toolset", "codex", "shell", &args]);
+    let mut call = workspace.command(&["call", "--toolset", "codex", "shell", &args]);
     let ran = Ran::from(call.env("PATH", "/usr/local/bin:/usr/bin:/bin").output().unwrap());
     assert_eq!(ran.exit, 0, "{command}: {}{}", ran.stdout, ran.stderr);
     ran.json()["result"].clone()
 }
 
 /// Sets the times of every file, so that the index does not know them any more.
-fn make_index_stale(yard: &Yard) {
+fn make_index_stale(workspace: &TestWorkspace) {
     for name in ["one", "src/two", "main.txt", ".gitignore"] {
-        let file = fs::File::options().append(true).open(yard.file(name)).unwrap();
+        let file = fs::File::options().append(true).open(workspace.file(name)).unwrap();
         file.set_modified(SystemTime::now() - Duration::from_secs(3_600)).unwrap();
     }
 }
 
 #[test]
 fn looking_at_a_repository_makes_no_step_and_finds_no_change() {
-    let yard = repository();
+    let workspace = repository();
     for look in LOOKS {
-        make_index_stale(&yard);
-        let result = shell(&yard, &format!("git {look}"));
+        make_index_stale(&workspace);
+        let result = shell(&workspace, &format!("git {look}"));
         assert_eq!(result["message"], Value::Null, "git {look}: {result}");
         assert_eq!(result["returncode"], 0, "git {look}: {result}");
         let says_changed = result["stdout"].as_str().unwrap().contains("dirty");
@@ -170,21 +170,21 @@ fn looking_at_a_repository_makes_no_step_and_finds_no_change() {
             assert_eq!(result["stdout"], "", "git {look} finds changes where there are none");
         }
     }
-    assert_eq!(yard.run(&["history"]).stdout, "no steps\n");
+    assert_eq!(workspace.run(&["history"]).stdout, "no steps\n");
 }
 
 #[test]
 fn files_that_the_index_knows_are_not_read_again_in_the_box() {
-    let yard = repository();
+    let workspace = repository();
     // What was written in the second of the index is read again anywhere.
     let past = SystemTime::now() - Duration::from_secs(60);
     for name in ["one", "src/two", "main.txt", ".gitignore"] {
-        let file = fs::File::options().append(true).open(yard.file(name)).unwrap();
+        let file = fs::File::options().append(true).open(workspace.file(name)).unwrap();
         file.set_modified(past).unwrap();
     }
-    git(&yard, &["update-index", "--refresh"]);
-    assert_eq!(git(&yard, &["diff-files"]), "");
-    assert_eq!(shell(&yard, "git diff-files")["stdout"], "", "by whatever user the box shows");
+    git(&workspace, &["update-index", "--refresh"]);
+    assert_eq!(git(&workspace, &["diff-files"]), "");
+    assert_eq!(shell(&workspace, "git diff-files")["stdout"], "", "by whatever user the box shows");
 }
 
 /// What git says of a repository, and every file of it with its mode and bytes, git's own included.
@@ -200,16 +200,16 @@ struct State {
 }
 
 impl State {
-    fn of(yard: &Yard) -> Self {
+    fn of(workspace: &TestWorkspace) -> Self {
         let mut files = BTreeMap::new();
-        collect(&yard.root(), &mut files);
+        collect(&workspace.root(), &mut files);
         Self {
-            head: fs::read_to_string(yard.file(".git/HEAD")).unwrap(),
-            refs: git(yard, &["for-each-ref"]),
-            index: git(yard, &["ls-files", "--stage"]),
-            status: git(yard, &["status", "--porcelain=v2", "--branch"]),
-            stashes: git(yard, &["stash", "list"]),
-            fsck: git(yard, &["fsck", "--full", "--strict", "--no-dangling"]),
+            head: fs::read_to_string(workspace.file(".git/HEAD")).unwrap(),
+            refs: git(workspace, &["for-each-ref"]),
+            index: git(workspace, &["ls-files", "--stage"]),
+            status: git(workspace, &["status", "--porcelain=v2", "--branch"]),
+            stashes: git(workspace, &["stash", "list"]),
+            fsck: git(workspace, &["fsck", "--full", "--strict", "--no-dangling"]),
             files,
         }
     }
@@ -241,38 +241,38 @@ fn collect(folder: &Path, all: &mut BTreeMap<PathBuf, (u32, Vec<u8>)>) {
 }
 
 /// Runs a command that lands as one step; what the repository was before and after it.
-fn lands(yard: &Yard, command: &str, exit: i64) -> (State, State) {
-    let (before, steps) = (State::of(yard), steps_of_agent(yard));
-    let result = shell(yard, command);
+fn lands(workspace: &TestWorkspace, command: &str, exit: i64) -> (State, State) {
+    let (before, steps) = (State::of(workspace), steps_of_agent(workspace));
+    let result = shell(workspace, command);
     assert_eq!(result["returncode"], exit, "{command}: {result}");
-    assert_eq!(steps_of_agent(yard), steps + 1, "{command}: {result}");
-    let after = State::of(yard);
+    assert_eq!(steps_of_agent(workspace), steps + 1, "{command}: {result}");
+    let after = State::of(workspace);
     assert_ne!(before, after, "{command}: {result}");
     (before, after)
 }
 
-fn steps_of_agent(yard: &Yard) -> usize {
-    yard.steps(None).iter().filter(|step| step["author"] == "agent").count()
+fn steps_of_agent(workspace: &TestWorkspace) -> usize {
+    workspace.steps(None).iter().filter(|step| step["author"] == "agent").count()
 }
 
 /// Undoes the newest step, and that undo, and the undo again: each time all is as it was.
-fn undoes(yard: &Yard, what: &str, (before, after): (State, State)) {
+fn undoes(workspace: &TestWorkspace, what: &str, (before, after): (State, State)) {
     for expected in [&before, &after, &before] {
-        let step = yard.newest_step();
-        let undone = yard.run(&["undo", &step]);
+        let step = workspace.newest_step();
+        let undone = workspace.run(&["undo", &step]);
         assert_eq!(undone.exit, 0, "{what}: {}{}", undone.stdout, undone.stderr);
-        expected.check_same(&State::of(yard), what);
+        expected.check_same(&State::of(workspace), what);
     }
 }
 
-fn lands_and_undoes(yard: &Yard, command: &str) {
-    let states = lands(yard, command, 0);
-    undoes(yard, command, states);
+fn lands_and_undoes(workspace: &TestWorkspace, command: &str) {
+    let states = lands(workspace, command, 0);
+    undoes(workspace, command, states);
 }
 
 #[test]
 fn commits_and_switches_are_steps_and_are_undone_with_gits_state() {
-    let yard = repository();
+    let workspace = repository();
     for command in [
         "echo more >> one && git commit -qam more",
         "echo new > new && git add new && git commit -qm new && git commit -q --amend -m renamed",
@@ -293,64 +293,67 @@ fn commits_and_switches_are_steps_and_are_undone_with_gits_state() {
         "git config core.abbrev 12",
         "git notes add -m note",
     ] {
-        lands_and_undoes(&yard, command);
+        lands_and_undoes(&workspace, command);
     }
 }
 
 #[test]
 fn a_merge_with_a_conflict_is_a_step_and_so_is_its_end_or_its_abort() {
-    let yard = repository();
-    let conflict = lands(&yard, "git merge topic", 1);
+    let workspace = repository();
+    let conflict = lands(&workspace, "git merge topic", 1);
     assert!(conflict.1.status.contains("\nu UU "), "{}", conflict.1.status);
-    lands_and_undoes(&yard, "git merge --abort");
-    lands_and_undoes(&yard, "echo both > one && git commit -qam both");
+    lands_and_undoes(&workspace, "git merge --abort");
+    lands_and_undoes(&workspace, "echo both > one && git commit -qam both");
     // Both undid themselves, so the newest step that is not undone is the merge: the state is in conflict.
-    conflict.1.check_same(&State::of(&yard), "in conflict");
+    conflict.1.check_same(&State::of(&workspace), "in conflict");
     // What an undo wrote has other times than the index knows, and `git merge --abort` does not look for itself.
-    let abort = shell(&yard, "git update-index -q --refresh; git merge --abort");
+    let abort = shell(&workspace, "git update-index -q --refresh; git merge --abort");
     assert_eq!(abort["returncode"], 0, "{abort}");
-    let aborted = State::of(&yard);
+    let aborted = State::of(&workspace);
     assert_eq!((&aborted.refs, &aborted.index), (&conflict.0.refs, &conflict.0.index));
-    let undone = yard.run(&["undo", &yard.newest_step()]);
+    let undone = workspace.run(&["undo", &workspace.newest_step()]);
     assert_eq!(undone.exit, 0, "{}", undone.stderr);
-    conflict.1.check_same(&State::of(&yard), "the abort is undone");
+    conflict.1.check_same(&State::of(&workspace), "the abort is undone");
 }
 
 #[test]
 fn a_rebase_is_a_step_clean_and_with_a_conflict() {
-    let yard = repository();
-    git(&yard, &["switch", "-q", "topic"]);
-    lands_and_undoes(&yard, "git rebase -q --onto main HEAD~1");
-    let conflict = lands(&yard, "git rebase main", 1);
-    lands_and_undoes(&yard, "git rebase --abort");
-    lands_and_undoes(&yard, "git rebase --skip");
+    let workspace = repository();
+    git(&workspace, &["switch", "-q", "topic"]);
+    lands_and_undoes(&workspace, "git rebase -q --onto main HEAD~1");
+    let conflict = lands(&workspace, "git rebase main", 1);
+    lands_and_undoes(&workspace, "git rebase --abort");
+    lands_and_undoes(&workspace, "git rebase --skip");
     lands_and_undoes(
-        &yard,
+        &workspace,
         "echo both > one && git add one && GIT_EDITOR=true git rebase --continue",
     );
-    conflict.1.check_same(&State::of(&yard), "in the middle of the rebase");
+    conflict.1.check_same(&State::of(&workspace), "in the middle of the rebase");
 }
 
 #[test]
 fn a_hook_that_changes_files_is_part_of_the_commits_step() {
-    let yard = repository();
-    let hook = yard.file(".git/hooks/pre-commit");
+    let workspace = repository();
+    let hook = workspace.file(".git/hooks/pre-commit");
     fs::create_dir_all(hook.parent().unwrap()).unwrap();
     fs::write(&hook, "#!/bin/sh\ntr a-z A-Z < one > upper && git add upper && echo ran > hooked\n")
         .unwrap();
     fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
-    let states = lands(&yard, "echo text > one && git commit -qam hooked", 0);
-    assert_eq!(git(&yard, &["show", "HEAD:upper"]), "TEXT\n");
-    assert_eq!(yard.text("hooked"), "ran\n");
-    undoes(&yard, "a commit with a hook", states);
-    assert!(!yard.file("hooked").exists() && !yard.file("upper").exists());
+    let states = lands(&workspace, "echo text > one && git commit -qam hooked", 0);
+    assert_eq!(git(&workspace, &["show", "HEAD:upper"]), "TEXT\n");
+    assert_eq!(workspace.text("hooked"), "ran\n");
+    undoes(&workspace, "a commit with a hook", states);
+    assert!(!workspace.file("hooked").exists() && !workspace.file("upper").exists());
 }
 
 #[test]
 fn collecting_garbage_is_a_step_and_is_undone_object_by_object() {
-    let yard = repository();
-    lands_and_undoes(&yard, "git gc -q --prune=now");
-    lands_and_undoes(&yard, "git pack-refs --all");
-    lands_and_undoes(&yard, "git repack -adq && git prune-packed -q && git commit-graph write");
-    lands_and_undoes(&yard, "git reflog expire --expire=now --all && git gc -q --prune=now");
+    let workspace = repository();
+    lands_and_undoes(&workspace, "git gc -q --prune=now");
+    lands_and_undoes(&workspace, "git pack-refs --all");
+    lands_and_undoes(
+        &workspace,
+        "git repack -adq && git prune-packed -q && git commit-graph write",
+    );
+    lands_and_undoes(&workspace, "git reflog expire --expire=now --all && git gc -q --prune=now");
 }

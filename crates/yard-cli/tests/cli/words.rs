@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::json;
 
-use super::support::Yard;
+use super::support::TestWorkspace;
 
 /// The file with the expected output.
 const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/words.txt");
@@ -46,16 +46,16 @@ const MISTAKES: &[&[&str]] = &[
 ];
 
 /// The arguments of a command line, its exit code and its output.
-fn printed(yard: &Yard, arguments: &[&str]) -> String {
-    let root = yard.root().to_str().unwrap().to_owned();
+fn printed(workspace: &TestWorkspace, arguments: &[&str]) -> String {
+    let root = workspace.root().to_str().unwrap().to_owned();
     let arguments: Vec<String> = arguments.iter().map(|one| one.replace("$root", &root)).collect();
     let ran = match arguments[0].as_str() {
         "--root" => {
-            let mut command = yard.bare();
-            command.arg("--data-dir").arg(yard.data()).args(&arguments);
+            let mut command = workspace.bare();
+            command.arg("--data-dir").arg(workspace.data()).args(&arguments);
             super::support::Ran::from(command.output().unwrap())
         }
-        _ => yard.run(&arguments.iter().map(String::as_str).collect::<Vec<_>>()),
+        _ => workspace.run(&arguments.iter().map(String::as_str).collect::<Vec<_>>()),
     };
     let quoted: Vec<String> = arguments
         .iter()
@@ -73,9 +73,10 @@ fn printed(yard: &Yard, arguments: &[&str]) -> String {
 
 #[test]
 fn the_words_for_the_most_common_mistakes_are_those_of_the_table() {
-    let yard = Yard::new();
-    fs::write(yard.file("a.txt"), "one\n").unwrap();
-    let all: Vec<String> = MISTAKES.iter().map(|arguments| printed(&yard, arguments)).collect();
+    let workspace = TestWorkspace::new();
+    fs::write(workspace.file("a.txt"), "one\n").unwrap();
+    let all: Vec<String> =
+        MISTAKES.iter().map(|arguments| printed(&workspace, arguments)).collect();
     let written = all.join("\n");
     if std::env::var_os("YARD_RENEW").is_some() {
         fs::write(TABLE, &written).unwrap();
@@ -86,10 +87,10 @@ fn the_words_for_the_most_common_mistakes_are_those_of_the_table() {
 
 #[test]
 fn the_words_for_mistakes_are_no_parser_s_and_say_what_to_do() {
-    let yard = Yard::new();
-    fs::write(yard.file("a.txt"), "one\n").unwrap();
+    let workspace = TestWorkspace::new();
+    fs::write(workspace.file("a.txt"), "one\n").unwrap();
     for arguments in MISTAKES {
-        let printed = printed(&yard, arguments);
+        let printed = printed(&workspace, arguments);
         for word in ["expected value at line", "EOF while", "key must be", "Fault", "::"] {
             let is_sent = arguments.iter().any(|sent| sent.contains(word));
             assert!(is_sent || !printed.contains(word), "{word}: {printed}");
@@ -103,11 +104,12 @@ fn the_words_for_mistakes_are_no_parser_s_and_say_what_to_do() {
 
 #[test]
 fn a_call_that_waits_for_a_person_says_who_decides_and_how_to_wait() {
-    let yard = Yard::new();
-    let policy = yard.temp.path().join("strict.json");
+    let workspace = TestWorkspace::new();
+    let policy = workspace.temp.path().join("strict.json");
     fs::write(&policy, r#"{"preset": "strict"}"#).unwrap();
-    yard.json(&["policy", "set", policy.to_str().unwrap()]);
-    let ran = yard.run(&["call", "write", &json!({"path": "/x.txt", "content": "x"}).to_string()]);
+    workspace.json(&["policy", "set", policy.to_str().unwrap()]);
+    let ran =
+        workspace.run(&["call", "write", &json!({"path": "/x.txt", "content": "x"}).to_string()]);
     assert_eq!(ran.exit, 3, "{}{}", ran.stdout, ran.stderr);
     let answer = ran.json();
     let id = answer["result"]["approval_id"].as_str().unwrap();

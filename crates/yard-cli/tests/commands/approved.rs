@@ -3,93 +3,96 @@
 use serde_json::{Value, json};
 use yard_core::ContentHash;
 use yard_gate::{Actor, ApprovalStatus, Awaited, DecisionInput, Pending, Policy, Scope};
-use yard_testkit::Yard;
+use yard_testkit::TestWorkspace;
 
-use crate::box_setup::{asked, decide, guarded, picture, plan, shell_as, shown, yard};
+use crate::box_setup::{asked, decide, guarded, picture, plan, shell_as, shown, workspace};
 
 fn answer_of(approval: &yard_gate::Approval) -> Value {
     let kept: Value = serde_json::from_str(approval.answer.as_deref().unwrap()).unwrap();
     kept["body"]["result"].clone()
 }
 
-fn layers(yard: &Yard) -> usize {
-    std::fs::read_dir(yard.folders().state().join("runs")).unwrap().count()
+fn layers(workspace: &TestWorkspace) -> usize {
+    std::fs::read_dir(workspace.folders().state().join("runs")).unwrap().count()
 }
 
 #[test]
 fn a_yes_lands_what_was_shown_and_runs_nothing_again() {
-    let yard = yard();
-    yard.put("/a.txt", "one\n");
+    let workspace = workspace();
+    workspace.put("/a.txt", "one\n");
     // Whatever it writes, a second run would write something else.
     let command = "cat /proc/sys/kernel/random/uuid | tee a.txt";
-    let answer = shell_as(&yard, &guarded(&yard), command);
+    let answer = shell_as(&workspace, &guarded(&workspace), command);
     let id = asked(&answer);
-    assert_eq!(yard.bytes("/a.txt"), b"one\n");
-    let shown = yard.person().approvals().get(id).unwrap().request;
+    assert_eq!(workspace.bytes("/a.txt"), b"one\n");
+    let shown = workspace.person().approvals().get(id).unwrap().request;
     assert!(shown.diff.contains("-one\n+"), "{}", shown.diff);
-    let done = decide(&yard, id, true);
+    let done = decide(&workspace, id, true);
     assert_eq!(done.status, ApprovalStatus::Executed);
     let reply = answer_of(&done);
-    assert_eq!(reply["stdout"].as_str().unwrap().as_bytes(), yard.bytes("/a.txt"));
+    assert_eq!(reply["stdout"].as_str().unwrap().as_bytes(), workspace.bytes("/a.txt"));
     assert!(shown.diff.contains(reply["stdout"].as_str().unwrap()), "what landed was shown");
-    assert_eq!(layers(&yard), 0, "nothing is left of the run");
+    assert_eq!(layers(&workspace), 0, "nothing is left of the run");
 }
 
 #[test]
 fn a_no_drops_it() {
-    let yard = yard();
-    yard.put("/a.txt", "one\n");
-    let id = asked(&shell_as(&yard, &guarded(&yard), "echo two > a.txt"));
-    assert_eq!(layers(&yard), 1);
-    assert_eq!(decide(&yard, id, false).status, ApprovalStatus::Denied);
-    assert_eq!((yard.bytes("/a.txt"), layers(&yard)), (b"one\n".to_vec(), 0));
+    let workspace = workspace();
+    workspace.put("/a.txt", "one\n");
+    let id = asked(&shell_as(&workspace, &guarded(&workspace), "echo two > a.txt"));
+    assert_eq!(layers(&workspace), 1);
+    assert_eq!(decide(&workspace, id, false).status, ApprovalStatus::Denied);
+    assert_eq!((workspace.bytes("/a.txt"), layers(&workspace)), (b"one\n".to_vec(), 0));
 }
 
 #[test]
 fn a_landing_that_waits_survives_the_program() {
-    let yard = yard();
-    yard.put("/a.txt", "one\n");
-    let id = asked(&shell_as(&yard, &guarded(&yard), "echo two > a.txt; echo said"));
-    let yard = yard.reopen_as(plan());
-    let done = decide(&yard, id, true);
+    let workspace = workspace();
+    workspace.put("/a.txt", "one\n");
+    let id = asked(&shell_as(&workspace, &guarded(&workspace), "echo two > a.txt; echo said"));
+    let workspace = workspace.reopen_as(plan());
+    let done = decide(&workspace, id, true);
     assert_eq!(
-        (yard.bytes("/a.txt"), &answer_of(&done)["stdout"]),
+        (workspace.bytes("/a.txt"), &answer_of(&done)["stdout"]),
         (b"two\n".to_vec(), &json!("said\n"))
     );
 }
 
 #[test]
 fn a_file_that_changed_since_is_asked_about_again_or_is_a_conflict() {
-    let yard = yard();
-    let other = yard.session_of(Actor::LocalPerson, Policy::Open);
+    let workspace = workspace();
+    let other = workspace.session_of(Actor::LocalPerson, Policy::Open);
     let args = json!({"path": "/a.txt", "content": "1\n2\n3\n4\n5\n6\n7\n8\n9\n"});
-    yard.catalog().call("workspace", "write", args, &other, &yard.surroundings());
-    let session = guarded(&yard);
+    workspace.catalog().call("workspace", "write", args, &other, &workspace.call_context());
+    let session = guarded(&workspace);
     // Less than half of what the person wrote is left: that replaces it, and does not edit it.
-    let id = asked(&shell_as(&yard, &session, "sed -i '2,6s/$/!/' a.txt"));
+    let id = asked(&shell_as(&workspace, &session, "sed -i '2,6s/$/!/' a.txt"));
     let args =
         json!({"path": "/a.txt", "content": "1\n2\n3\n4\n5\n6\n7\n8\nnine\n", "overwrite": true});
-    yard.catalog().call("workspace", "write", args, &other, &yard.surroundings());
-    let again = decide(&yard, id, true);
+    workspace.catalog().call("workspace", "write", args, &other, &workspace.call_context());
+    let again = decide(&workspace, id, true);
     assert_eq!(again.status, ApprovalStatus::Pending, "what would happen now was not shown");
     assert!(again.request.reason.contains("asked again"), "{}", again.request.reason);
-    assert_eq!(decide(&yard, id, true).status, ApprovalStatus::Executed);
-    assert_eq!(yard.bytes("/a.txt"), b"1\n2!\n3!\n4!\n5!\n6!\n7\n8\nnine\n");
+    assert_eq!(decide(&workspace, id, true).status, ApprovalStatus::Executed);
+    assert_eq!(workspace.bytes("/a.txt"), b"1\n2!\n3!\n4!\n5!\n6!\n7\n8\nnine\n");
 }
 
 #[test]
 fn under_strict_a_start_asks_and_its_effect_asks_again() {
-    let yard = yard();
-    let session = yard.session_of(Actor::LocalAgent, Policy::Strict);
-    let id = asked(&shell_as(&yard, &session, "echo once >> log; cat log"));
-    assert_eq!(layers(&yard), 0, "nothing ran yet");
-    let started = decide(&yard, id, true);
+    let workspace = workspace();
+    let session = workspace.session_of(Actor::LocalAgent, Policy::Strict);
+    let id = asked(&shell_as(&workspace, &session, "echo once >> log; cat log"));
+    assert_eq!(layers(&workspace), 0, "nothing ran yet");
+    let started = decide(&workspace, id, true);
     assert_eq!(started.status, ApprovalStatus::Pending, "{:?}", started.request.reason);
     assert!(started.request.run.is_some() && started.request.diff.contains("+once"));
-    assert!(!yard.has("/log"));
-    let done = decide(&yard, id, true);
-    assert_eq!((done.status, yard.bytes("/log")), (ApprovalStatus::Executed, b"once\n".to_vec()));
-    yard.put("/kept", "x");
+    assert!(!workspace.has("/log"));
+    let done = decide(&workspace, id, true);
+    assert_eq!(
+        (done.status, workspace.bytes("/log")),
+        (ApprovalStatus::Executed, b"once\n".to_vec())
+    );
+    workspace.put("/kept", "x");
     let ruling = DecisionInput {
         approves: true,
         scope: Scope::Once,
@@ -97,104 +100,126 @@ fn under_strict_a_start_asks_and_its_effect_asks_again() {
         args: Some(json!({"command": "rm log"})),
         state: ContentHash::of(b""),
     };
-    let id = asked(&shell_as(&yard, &guarded(&yard), "rm kept"));
-    let ruling = DecisionInput { state: shown(&yard, id), ..ruling };
-    let refused = yard.catalog().decide(id, &ruling, &yard.person(), &yard.surroundings());
+    let id = asked(&shell_as(&workspace, &guarded(&workspace), "rm kept"));
+    let ruling = DecisionInput { state: shown(&workspace, id), ..ruling };
+    let refused =
+        workspace.catalog().decide(id, &ruling, &workspace.person(), &workspace.call_context());
     assert!(refused.unwrap_err().message().contains("the command is over"));
 }
 
 #[test]
 fn an_agent_cannot_land_what_waits() {
-    let yard = yard();
-    yard.put("/a.txt", "one\n");
-    let session = guarded(&yard);
-    let id = asked(&shell_as(&yard, &session, "echo two > a.txt"));
-    let state = shown(&yard, id);
+    let workspace = workspace();
+    workspace.put("/a.txt", "one\n");
+    let session = guarded(&workspace);
+    let id = asked(&shell_as(&workspace, &session, "echo two > a.txt"));
+    let state = shown(&workspace, id);
     let ruling =
         DecisionInput { approves: true, scope: Scope::Once, reason: None, args: None, state };
-    assert!(yard.catalog().decide(id, &ruling, &session, &yard.surroundings()).is_err());
-    assert_eq!(yard.bytes("/a.txt"), b"one\n");
+    assert!(workspace.catalog().decide(id, &ruling, &session, &workspace.call_context()).is_err());
+    assert_eq!(workspace.bytes("/a.txt"), b"one\n");
 }
 
 #[test]
 fn what_a_command_closed_waits_closed() {
-    let yard = yard();
-    yard.put("/a.txt", "one\n");
+    let workspace = workspace();
+    workspace.put("/a.txt", "one\n");
     let command =
         "mkdir -p d/e; echo x > d/e/f; echo y > g; chmod 000 g; chmod 555 d/e d; echo two > a.txt";
-    let id = asked(&shell_as(&yard, &guarded(&yard), command));
-    assert_eq!(decide(&yard, id, true).status, ApprovalStatus::Executed, "it is what was shown");
-    let landed = picture(yard.root());
+    let id = asked(&shell_as(&workspace, &guarded(&workspace), command));
+    assert_eq!(
+        decide(&workspace, id, true).status,
+        ApprovalStatus::Executed,
+        "it is what was shown"
+    );
+    let landed = picture(workspace.root());
     let mode = |name: &str| landed[std::path::Path::new(name)].1;
     assert_eq!((mode("d"), mode("d/e"), mode("g")), (0o555, 0o555, 0));
 }
 
 /// Another process on the same workspace.
-fn beside(yard: &Yard) -> Yard {
-    Yard::open(yard.folders(), plan()).unwrap()
+fn beside(workspace: &TestWorkspace) -> TestWorkspace {
+    TestWorkspace::open(workspace.folders(), plan()).unwrap()
 }
 
 /// The answer that the agent who waits for a request gets now.
-fn resumed(yard: &Yard, tool: &str, id: yard_core::ApprovalId) -> yard_dialects::Answer {
+fn resumed(
+    workspace: &TestWorkspace,
+    tool: &str,
+    id: yard_core::ApprovalId,
+) -> yard_dialects::Answer {
     let pending = Pending { awaited: Awaited::Approval(id), wait_ms: None };
-    yard.catalog().resume("codex", tool, &pending, &guarded(yard), &yard.surroundings())
+    workspace.catalog().resume(
+        "codex",
+        tool,
+        &pending,
+        &guarded(workspace),
+        &workspace.call_context(),
+    )
 }
 
 #[test]
 fn b7_a_denied_command_keeps_its_output_in_the_answer() {
-    let yard = yard();
-    yard.put("/a.txt", "one\n");
-    let id = asked(&shell_as(&yard, &guarded(&yard), "echo it said this; echo two > a.txt"));
-    assert_eq!(decide(&yard, id, false).status, ApprovalStatus::Denied);
-    let answer = resumed(&yard, "shell", id);
+    let workspace = workspace();
+    workspace.put("/a.txt", "one\n");
+    let id =
+        asked(&shell_as(&workspace, &guarded(&workspace), "echo it said this; echo two > a.txt"));
+    assert_eq!(decide(&workspace, id, false).status, ApprovalStatus::Denied);
+    let answer = resumed(&workspace, "shell", id);
     assert!(!answer.ok && answer.pending.is_none(), "{}", answer.body);
     assert_eq!(answer.body["result"]["error"], "PERMISSION_DENIED", "{}", answer.body);
     assert!(answer.body.to_string().contains("it said this"), "{}", answer.body);
-    assert_eq!((yard.bytes("/a.txt"), layers(&yard)), (b"one\n".to_vec(), 0));
+    assert_eq!((workspace.bytes("/a.txt"), layers(&workspace)), (b"one\n".to_vec(), 0));
 }
 
 #[test]
 fn b7_a_landing_that_conflicts_by_now_is_not_reported_as_executed() {
-    let yard = yard();
-    yard.put("/a.txt", "one\n");
-    let id = asked(&shell_as(&yard, &guarded(&yard), "echo said; echo two > a.txt"));
-    let other = yard.session_of(Actor::LocalPerson, Policy::Open);
+    let workspace = workspace();
+    workspace.put("/a.txt", "one\n");
+    let id = asked(&shell_as(&workspace, &guarded(&workspace), "echo said; echo two > a.txt"));
+    let other = workspace.session_of(Actor::LocalPerson, Policy::Open);
     let args = json!({"path": "/a.txt", "content": "mine\n", "overwrite": true});
-    yard.catalog().call("workspace", "write", args, &other, &yard.surroundings());
-    let done = decide(&yard, id, true);
+    workspace.catalog().call("workspace", "write", args, &other, &workspace.call_context());
+    let done = decide(&workspace, id, true);
     assert_eq!(done.status, ApprovalStatus::Failed, "the diff that was shown never landed");
-    assert_eq!(yard.bytes("/a.txt"), b"mine\n");
+    assert_eq!(workspace.bytes("/a.txt"), b"mine\n");
     assert_eq!(answer_of(&done)["stdout"], "said\n", "what it said is told all the same");
 }
 
 #[test]
 fn p2_a_terminal_that_another_process_approves_lives_in_the_process_that_waits() {
-    let yard = yard();
-    let agent = guarded(&yard);
+    let workspace = workspace();
+    let agent = guarded(&workspace);
     let args = json!({"session_id": "t", "cmd": "cat", "workdir": null});
     let call = |tool: &str, args: Value| {
-        yard.catalog().call("codex", tool, args, &agent, &yard.surroundings())
+        workspace.catalog().call("codex", tool, args, &agent, &workspace.call_context())
     };
     let id = asked(&call("exec_command", args.clone()));
-    let other = beside(&yard);
+    let other = beside(&workspace);
     assert_eq!(decide(&other, id, true).status, ApprovalStatus::Approved, "it is not its to open");
     drop(other);
-    let answer = resumed(&yard, "exec_command", id);
+    let answer = resumed(&workspace, "exec_command", id);
     assert!(answer.ok && answer.pending.is_none(), "{}", answer.body);
     let typed = call("write_stdin", json!({"session_id": "t", "chars": "hello\n"}));
     assert!(typed.body.to_string().contains("hello"), "{}", typed.body);
     call("kill_session", json!({"session_id": "t"}));
-    let again = resumed(&yard, "exec_command", id);
+    let again = resumed(&workspace, "exec_command", id);
     assert_eq!(again.body, answer.body, "whoever asks later gets the same answer");
 }
 
 #[test]
 fn p2_a_terminal_whose_process_is_gone_waits_for_the_next_identical_call() {
-    let first = yard();
+    let first = workspace();
     let args = json!({"session_id": "t", "cmd": "cat", "workdir": null});
-    let call = |yard: &Yard, args: &Value| {
-        let agent = guarded(yard);
-        yard.catalog().call("codex", "exec_command", args.clone(), &agent, &yard.surroundings())
+    let call = |workspace: &TestWorkspace, args: &Value| {
+        let agent = guarded(workspace);
+        workspace.catalog().call(
+            "codex",
+            "exec_command",
+            args.clone(),
+            &agent,
+            &workspace.call_context(),
+        )
     };
     let id = asked(&call(&first, &args));
     let second = first.reopen_as(plan());

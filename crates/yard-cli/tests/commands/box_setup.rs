@@ -1,4 +1,4 @@
-//! A yard whose commands run in the box of the binary under test.
+//! A workspace whose commands run in the box of the binary under test.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use yard_dialects::Answer;
 use yard_gate::{Actor, Awaited, DecisionInput, Policy, Scope, Session};
 use yard_kernel::CommandBox;
 use yard_sandbox::{Sandbox, SandboxConfig};
-use yard_testkit::{Folders, OpenOptions, Yard};
+use yard_testkit::{Folders, OpenOptions, TestWorkspace};
 
 /// How often something is tried: the soak ten times as often.
 pub(crate) fn times(soak: usize) -> usize {
@@ -27,26 +27,26 @@ pub(crate) fn plan() -> OpenOptions {
     }
 }
 
-pub(crate) fn yard() -> Yard {
-    let yard = Yard::open(&Folders::new(), plan()).expect("a fresh yard opens");
-    let level = yard.workspace().box_level().unwrap();
+pub(crate) fn workspace() -> TestWorkspace {
+    let workspace = TestWorkspace::open(&Folders::new(), plan()).expect("a fresh workspace opens");
+    let level = workspace.kernel().box_level().unwrap();
     assert_eq!(level, yard_sandbox::Level::Full, "these tests need a machine with boxes");
-    yard
+    workspace
 }
 
-pub(crate) fn guarded(yard: &Yard) -> Session {
-    yard.session_of(Actor::LocalAgent, Policy::Guarded)
+pub(crate) fn guarded(workspace: &TestWorkspace) -> Session {
+    workspace.session_of(Actor::LocalAgent, Policy::Guarded)
 }
 
 /// A command of `codex`, as that session's agent runs it.
-pub(crate) fn shell_as(yard: &Yard, session: &Session, command: &str) -> Answer {
+pub(crate) fn shell_as(workspace: &TestWorkspace, session: &Session, command: &str) -> Answer {
     let args = json!({"command": command, "workdir": null, "timeout_ms": 60_000});
-    yard.catalog().call("codex", "shell", args, session, &yard.surroundings())
+    workspace.catalog().call("codex", "shell", args, session, &workspace.call_context())
 }
 
 /// A command that may do what it likes.
-pub(crate) fn shell(yard: &Yard, command: &str) -> Value {
-    let answer = shell_as(yard, &yard.session(), command);
+pub(crate) fn shell(workspace: &TestWorkspace, command: &str) -> Value {
+    let answer = shell_as(workspace, &workspace.session(), command);
     assert!(answer.ok && answer.pending.is_none(), "{command}: {}", answer.body);
     answer.body["result"].clone()
 }
@@ -60,20 +60,24 @@ pub(crate) fn asked(answer: &Answer) -> ApprovalId {
 }
 
 /// The state that a request shows now.
-pub(crate) fn shown(yard: &Yard, id: ApprovalId) -> ContentHash {
-    yard.person().approvals().get(id).unwrap().request.state
+pub(crate) fn shown(workspace: &TestWorkspace, id: ApprovalId) -> ContentHash {
+    workspace.person().approvals().get(id).unwrap().request.state
 }
 
-pub(crate) fn decide(yard: &Yard, id: ApprovalId, approves: bool) -> yard_gate::Approval {
-    let state = shown(yard, id);
+pub(crate) fn decide(
+    workspace: &TestWorkspace,
+    id: ApprovalId,
+    approves: bool,
+) -> yard_gate::Approval {
+    let state = shown(workspace, id);
     let ruling = DecisionInput { approves, scope: Scope::Once, reason: None, args: None, state };
-    yard.catalog().decide(id, &ruling, &yard.person(), &yard.surroundings()).unwrap()
+    workspace.catalog().decide(id, &ruling, &workspace.person(), &workspace.call_context()).unwrap()
 }
 
 /// The newest step, and who did it.
-pub(crate) fn newest(yard: &Yard) -> (StepId, Author) {
+pub(crate) fn newest(workspace: &TestWorkspace) -> (StepId, Author) {
     let history = History { of: HistoryOf::Workspace, before: None, limit: 1 };
-    let newest = yard.perform(history).unwrap().steps.remove(0);
+    let newest = workspace.perform(history).unwrap().steps.remove(0);
     (newest.id, newest.author)
 }
 

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use yard_testkit::{Dice, Folders, Yard};
+use yard_testkit::{Dice, Folders, TestWorkspace};
 
 use crate::box_setup::{plan, shell, times};
 
@@ -117,32 +117,32 @@ fn assert_nothing_is_left(home: &std::path::Path) {
 
 #[test]
 fn an_interrupted_command_is_reported_and_not_run_again() {
-    let yard = Yard::open(&Folders::new(), plan()).unwrap();
-    let runs = yard.folders().state().join("runs");
+    let workspace = TestWorkspace::open(&Folders::new(), plan()).unwrap();
+    let runs = workspace.folders().state().join("runs");
     let run = yard_core::RunId::new(&yard_testkit::RealWorld);
     std::fs::create_dir_all(runs.join(run.to_string()).join("upper")).unwrap();
     std::fs::write(runs.join(run.to_string()).join("upper/new"), "x").unwrap();
-    let yard = yard.reopen_as(plan());
-    assert!(!yard.has("/new"));
+    let workspace = workspace.reopen_as(plan());
+    assert!(!workspace.has("/new"));
     assert_eq!(std::fs::read_dir(&runs).unwrap().count(), 0);
-    let fault = yard.workspace().finished_run(run).unwrap_err();
+    let fault = workspace.kernel().finished_run(run).unwrap_err();
     assert!(fault.message().contains("interrupted"), "{fault}");
 }
 
 /// What is dropped leaves `runs` at once and the disk a moment later, or at the next opening.
 #[test]
 fn what_was_dropped_is_gone_when_the_workspace_is_closed() {
-    let yard = Yard::open(&Folders::new(), plan()).unwrap();
-    let dropped = yard.folders().state().join("dropped");
+    let workspace = TestWorkspace::open(&Folders::new(), plan()).unwrap();
+    let dropped = workspace.folders().state().join("dropped");
     let closed = dropped.join("left/work/work");
     std::fs::create_dir_all(&closed).unwrap();
     std::fs::write(closed.join("file"), "x").unwrap();
     std::fs::set_permissions(&closed, PermissionsExt::from_mode(0o000)).unwrap();
-    let yard = yard.reopen_as(plan());
-    shell(&yard, "mkdir -p a/b; echo x > a/b/c; chmod 0 a/b");
-    assert!(yard.has("/a/b"));
-    assert_eq!(std::fs::read_dir(yard.folders().state().join("runs")).unwrap().count(), 0);
-    let yard = yard.reopen_as(plan());
+    let workspace = workspace.reopen_as(plan());
+    shell(&workspace, "mkdir -p a/b; echo x > a/b/c; chmod 0 a/b");
+    assert!(workspace.has("/a/b"));
+    assert_eq!(std::fs::read_dir(workspace.folders().state().join("runs")).unwrap().count(), 0);
+    let workspace = workspace.reopen_as(plan());
     assert_eq!(std::fs::read_dir(&dropped).unwrap().count(), 0);
-    drop(yard);
+    drop(workspace);
 }

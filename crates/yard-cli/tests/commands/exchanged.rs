@@ -11,20 +11,20 @@ use std::thread;
 use serde_json::json;
 use yard_kernel::{CommandBox, WriteMode};
 use yard_sandbox::{Sandbox, SandboxConfig, Walls};
-use yard_testkit::{Folders, OpenOptions, Yard};
+use yard_testkit::{Folders, OpenOptions, TestWorkspace};
 
 use crate::box_setup::{plan, shell_as, times};
 
 const CANARY: &str = "a secret of the host";
 
 /// A path beside the root, whatever is at the root's by then.
-fn beside(yard: &Yard, name: &str) -> PathBuf {
-    yard.root().parent().unwrap().join(name)
+fn beside(workspace: &TestWorkspace, name: &str) -> PathBuf {
+    workspace.root().parent().unwrap().join(name)
 }
 
 /// A folder outside, with something to read, and a file that no command may change.
-fn outside(yard: &Yard) -> PathBuf {
-    let outside = beside(yard, "outside");
+fn outside(workspace: &TestWorkspace) -> PathBuf {
+    let outside = beside(workspace, "outside");
     fs::create_dir_all(&outside).unwrap();
     fs::write(outside.join("inside.txt"), CANARY).unwrap();
     outside.canonicalize().unwrap()
@@ -48,13 +48,13 @@ fn walled() -> OpenOptions {
 #[test]
 fn g1_a_root_that_is_a_link_to_elsewhere_by_now_is_refused_by_everything() {
     for plan in [plan(), walled()] {
-        let yard = Yard::open(&Folders::new(), plan).unwrap();
-        yard.put("/inside.txt", "ours\n");
-        let (root, moved) = (yard.root().to_owned(), beside(&yard, "moved"));
-        let outside = outside(&yard);
+        let workspace = TestWorkspace::open(&Folders::new(), plan).unwrap();
+        workspace.put("/inside.txt", "ours\n");
+        let (root, moved) = (workspace.root().to_owned(), beside(&workspace, "moved"));
+        let outside = outside(&workspace);
         fs::rename(&root, &moved).unwrap();
         symlink(&outside, &root).unwrap();
-        let session = yard.session();
+        let session = workspace.session();
         let calls = [
             (
                 "codex",
@@ -73,7 +73,8 @@ fn g1_a_root_that_is_a_link_to_elsewhere_by_now_is_refused_by_everything() {
             ("workspace", "rm", json!({"path": "/inside.txt"})),
         ];
         for (toolset, tool, args) in calls {
-            let answer = yard.catalog().call(toolset, tool, args, &session, &yard.surroundings());
+            let answer =
+                workspace.catalog().call(toolset, tool, args, &session, &workspace.call_context());
             let text = answer.body.to_string();
             assert!(!answer.ok && !text.contains(CANARY), "{tool}: {text}");
             assert!(text.contains("moved or replaced"), "{tool}: {text}");
@@ -83,7 +84,7 @@ fn g1_a_root_that_is_a_link_to_elsewhere_by_now_is_refused_by_everything() {
         // Back in its place, it is the same folder again.
         fs::remove_file(&root).unwrap();
         fs::rename(&moved, &root).unwrap();
-        let answer = shell_as(&yard, &session, "cat inside.txt");
+        let answer = shell_as(&workspace, &session, "cat inside.txt");
         assert!(answer.body.to_string().contains("ours"), "{}", answer.body);
     }
 }
@@ -91,11 +92,11 @@ fn g1_a_root_that_is_a_link_to_elsewhere_by_now_is_refused_by_everything() {
 #[test]
 fn g1_exchanges_of_the_root_while_commands_run_lead_none_of_them_outside() {
     for (plan, setup) in [(plan(), WriteMode::Overlay), (walled(), WriteMode::InPlace)] {
-        let yard = Yard::open(&Folders::new(), plan).unwrap();
-        assert_eq!(yard.workspace().write_mode().unwrap(), setup);
-        yard.put("/inside.txt", "ours\n");
-        let outside = outside(&yard);
-        let (root, moved) = (yard.root().to_owned(), beside(&yard, "moved"));
+        let workspace = TestWorkspace::open(&Folders::new(), plan).unwrap();
+        assert_eq!(workspace.kernel().write_mode().unwrap(), setup);
+        workspace.put("/inside.txt", "ours\n");
+        let outside = outside(&workspace);
+        let (root, moved) = (workspace.root().to_owned(), beside(&workspace, "moved"));
         let (ended, exchanged) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         // Of both kinds together, a hundred thousand in the soak.
         let wanted = if times(10) == 10 { 50_000 } else { 200 };
@@ -116,7 +117,7 @@ fn g1_exchanges_of_the_root_while_commands_run_lead_none_of_them_outside() {
         let (mut ran, mut refused) = (0, 0);
         while exchanged.load(Ordering::Relaxed) < wanted || ran + refused < 5 {
             let command = "cat inside.txt; ls; pwd -P; echo x > made.txt";
-            let answer = shell_as(&yard, &yard.session(), command);
+            let answer = shell_as(&workspace, &workspace.session(), command);
             let text = answer.body.to_string();
             assert!(!text.contains(CANARY), "{text}");
             *if answer.ok { &mut ran } else { &mut refused } += 1;

@@ -5,11 +5,11 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use yard_core::op::Undo;
-use yard_testkit::Yard;
+use yard_testkit::TestWorkspace;
 
-use crate::box_setup::{newest, picture, yard};
+use crate::box_setup::{newest, picture, workspace};
 use crate::programs::{
-    bare_path, error, prettier, python, repository, run, rust, value, yard_showing,
+    bare_path, error, prettier, python, repository, run, rust, value, workspace_showing,
 };
 
 fn paths(list: &Value) -> Vec<&str> {
@@ -17,34 +17,35 @@ fn paths(list: &Value) -> Vec<&str> {
 }
 
 /// A workspace with everything that there is a formatter for here.
-fn furnished() -> (Yard, Value) {
+fn furnished() -> (TestWorkspace, Value) {
     let ((toolchain, path), (home, mut shown), node) = (rust(), python(), prettier());
     shown.extend([toolchain, node.clone()]);
-    let yard = yard_showing(shown);
-    symlink(home, yard.root().join(".venv")).unwrap();
-    symlink(node.join("node_modules"), yard.root().join("node_modules")).unwrap();
-    (yard, json!({"PATH": path}))
+    let workspace = workspace_showing(shown);
+    symlink(home, workspace.root().join(".venv")).unwrap();
+    symlink(node.join("node_modules"), workspace.root().join("node_modules")).unwrap();
+    (workspace, json!({"PATH": path}))
 }
 
 #[test]
 fn a6_each_file_by_its_own_formatter() {
-    let (yard, env) = furnished();
-    repository(&yard);
-    yard.put(".gitignore", "ignored/\nnode_modules\n.venv\n");
-    yard.put("Cargo.toml", "[package]\nname = \"x\"\nedition = \"2021\"\n");
-    yard.put("rustfmt.toml", "tab_spaces = 2\n");
-    yard.put("src/main.rs", "mod other;\nasync fn a(){\nlet x=1;}\nfn main(){}\n");
-    yard.put("src/other.rs", "fn  other(){}\n");
-    yard.put("py/a b.py", "x = {  'a':1 }\n");
-    yard.put("py/fine.py", "x = 1\n");
-    yard.put("py/broken.py", "def (:\n");
-    yard.put("py/new\nline.py", "x=1\n");
-    yard.put("web/a.js", "const a = {b:1}\n");
-    yard.put("web/fine.js", "const a = 1;\n");
-    yard.put("web/style.css", "a{b:c}\n");
-    yard.put("ignored/x.py", "x=1\n");
-    let before = picture(yard.root());
-    let checked = value(&yard, "format_code", json!({"paths": ["."], "check": true, "env": env}));
+    let (workspace, env) = furnished();
+    repository(&workspace);
+    workspace.put(".gitignore", "ignored/\nnode_modules\n.venv\n");
+    workspace.put("Cargo.toml", "[package]\nname = \"x\"\nedition = \"2021\"\n");
+    workspace.put("rustfmt.toml", "tab_spaces = 2\n");
+    workspace.put("src/main.rs", "mod other;\nasync fn a(){\nlet x=1;}\nfn main(){}\n");
+    workspace.put("src/other.rs", "fn  other(){}\n");
+    workspace.put("py/a b.py", "x = {  'a':1 }\n");
+    workspace.put("py/fine.py", "x = 1\n");
+    workspace.put("py/broken.py", "def (:\n");
+    workspace.put("py/new\nline.py", "x=1\n");
+    workspace.put("web/a.js", "const a = {b:1}\n");
+    workspace.put("web/fine.js", "const a = 1;\n");
+    workspace.put("web/style.css", "a{b:c}\n");
+    workspace.put("ignored/x.py", "x=1\n");
+    let before = picture(workspace.root());
+    let checked =
+        value(&workspace, "format_code", json!({"paths": ["."], "check": true, "env": env}));
     let changed = [
         "py/a b.py",
         "py/new\nline.py",
@@ -58,75 +59,79 @@ fn a6_each_file_by_its_own_formatter() {
     assert!(checked["failed"][0]["message"].as_str().unwrap().contains("1:5"), "{checked}");
     assert_eq!((&checked["changedCount"], &checked["unchanged"]), (&json!(6), &json!(2)));
     assert_eq!(checked["missing"], json!([]));
-    assert_eq!(picture(yard.root()), before, "a check changes nothing");
+    assert_eq!(picture(workspace.root()), before, "a check changes nothing");
     let only = json!({"paths": ["src/main.rs"], "env": env});
-    assert_eq!(paths(&value(&yard, "format_code", only)["changed"]), ["src/main.rs"]);
-    assert_eq!(yard.bytes("src/other.rs"), b"fn  other(){}\n", "nobody named it");
+    assert_eq!(paths(&value(&workspace, "format_code", only)["changed"]), ["src/main.rs"]);
+    assert_eq!(workspace.bytes("src/other.rs"), b"fn  other(){}\n", "nobody named it");
     let formatted = "mod other;\nasync fn a() {\n  let x = 1;\n}\nfn main() {}\n";
-    assert_eq!(String::from_utf8(yard.bytes("src/main.rs")).unwrap(), formatted);
-    let all = value(&yard, "format_code", json!({"paths": ["py", "web", "src"], "env": env}));
+    assert_eq!(String::from_utf8(workspace.bytes("src/main.rs")).unwrap(), formatted);
+    let all = value(&workspace, "format_code", json!({"paths": ["py", "web", "src"], "env": env}));
     assert_eq!(all["changedCount"], 5, "{all}");
-    assert_eq!(yard.bytes("py/a b.py"), b"x = {\"a\": 1}\n");
-    assert_eq!(yard.bytes("web/a.js"), b"const a = { b: 1 };\n");
+    assert_eq!(workspace.bytes("py/a b.py"), b"x = {\"a\": 1}\n");
+    assert_eq!(workspace.bytes("web/a.js"), b"const a = { b: 1 };\n");
     let by: Vec<&str> = { all["changed"].as_array().unwrap().iter() }
         .map(|file| file["formatter"].as_str().unwrap())
         .collect();
     assert_eq!(by, ["ruff", "ruff", "rustfmt", "prettier", "prettier"]);
-    let again = value(&yard, "format_code", json!({"paths": ["."], "env": env}));
+    let again = value(&workspace, "format_code", json!({"paths": ["."], "env": env}));
     assert_eq!((&again["changedCount"], &again["message"]), (&json!(0), &Value::Null), "{again}");
-    yard.perform(Undo { step: newest(&yard).0 }).unwrap();
-    assert_eq!(yard.bytes("web/a.js"), b"const a = {b:1}\n", "one step");
-    assert_eq!(yard.bytes("ignored/x.py"), b"x=1\n");
+    workspace.perform(Undo { step: newest(&workspace).0 }).unwrap();
+    assert_eq!(workspace.bytes("web/a.js"), b"const a = {b:1}\n", "one step");
+    assert_eq!(workspace.bytes("ignored/x.py"), b"x=1\n");
 }
 
 #[test]
 fn a6_what_is_formatted_is_what_the_formatter_makes() {
     let (toolchain, path) = rust();
-    let yard = yard_showing(vec![toolchain.clone()]);
+    let workspace = workspace_showing(vec![toolchain.clone()]);
     let source = "fn  main( ){println!( \"{}\" ,1 );\n if true {return}}\n";
-    yard.put("a.rs", source);
-    let answer = value(&yard, "format_code", json!({"paths": ["a.rs"], "env": {"PATH": path}}));
+    workspace.put("a.rs", source);
+    let answer =
+        value(&workspace, "format_code", json!({"paths": ["a.rs"], "env": {"PATH": path}}));
     assert_eq!(paths(&answer["changed"]), ["a.rs"]);
     let alone = tempfile::tempdir().unwrap();
     std::fs::write(alone.path().join("a.rs"), source).unwrap();
     run(Command::new(toolchain.join("bin/rustfmt")).arg(alone.path().join("a.rs")));
-    assert_eq!(yard.bytes("a.rs"), std::fs::read(alone.path().join("a.rs")).unwrap());
+    assert_eq!(workspace.bytes("a.rs"), std::fs::read(alone.path().join("a.rs")).unwrap());
 }
 
 #[test]
 fn a6_a_missing_formatter_says_what_to_install() {
-    let yard = yard();
-    let env = json!({"PATH": bare_path(&yard)});
+    let workspace = workspace();
+    let env = json!({"PATH": bare_path(&workspace)});
     for name in ["a.rs", "b.py", "c.go", "d.ts", "e.md", "f.xyz"] {
-        yard.put(name, "x\n");
+        workspace.put(name, "x\n");
     }
-    let answer = value(&yard, "format_code", json!({"paths": ["."], "env": env}));
+    let answer = value(&workspace, "format_code", json!({"paths": ["."], "env": env}));
     let missing: Vec<&str> = { answer["missing"].as_array().unwrap().iter() }
         .map(|missing| missing["formatter"].as_str().unwrap())
         .collect();
     assert_eq!(missing, ["gofmt", "prettier", "ruff", "rustfmt"], "{answer}");
     assert!(answer["missing"][2]["install"].as_str().unwrap().contains("pip install ruff"));
     assert_eq!((&answer["changedCount"], &answer["missing"][1]["files"]), (&json!(0), &json!(1)));
-    let named = value(&yard, "format_code", json!({"paths": ["e.md", "f.xyz"], "env": env}));
+    let named = value(&workspace, "format_code", json!({"paths": ["e.md", "f.xyz"], "env": env}));
     assert_eq!(named["missing"][0]["formatter"], "prettier");
     assert_eq!(named["unknown"], json!(["f.xyz"]));
-    assert_eq!(error(&yard, "format_code", json!({"paths": ["nowhere.rs"]})).0, "FILE_NOT_FOUND");
-    assert_eq!(error(&yard, "format_code", json!({"paths": []})).0, "INVALID_ARGUMENTS");
+    assert_eq!(
+        error(&workspace, "format_code", json!({"paths": ["nowhere.rs"]})).0,
+        "FILE_NOT_FOUND"
+    );
+    assert_eq!(error(&workspace, "format_code", json!({"paths": []})).0, "INVALID_ARGUMENTS");
 }
 
 #[test]
 fn a6_what_the_project_is_set_up_for_is_the_only_formatter() {
     let (home, shown) = python();
-    let yard = yard_showing(shown);
-    symlink(home, yard.root().join(".venv")).unwrap();
-    yard.put("app/pyproject.toml", "[tool.ruff]\n[tool.black]\nline-length = 99\n");
-    yard.put("app/a.py", "x=1\n");
-    yard.put("lib/.ruff.toml", "");
-    yard.put("lib/a.py", "x=1\n");
-    yard.put("web/package.json", "{\"devDependencies\": {\"prettier\": \"3\"}}\n");
-    yard.put("web/a.js", "a( )\n");
+    let workspace = workspace_showing(shown);
+    symlink(home, workspace.root().join(".venv")).unwrap();
+    workspace.put("app/pyproject.toml", "[tool.ruff]\n[tool.black]\nline-length = 99\n");
+    workspace.put("app/a.py", "x=1\n");
+    workspace.put("lib/.ruff.toml", "");
+    workspace.put("lib/a.py", "x=1\n");
+    workspace.put("web/package.json", "{\"devDependencies\": {\"prettier\": \"3\"}}\n");
+    workspace.put("web/a.js", "a( )\n");
     let answer =
-        value(&yard, "format_code", json!({"paths": ["app/a.py", "lib/a.py", "web/a.js"]}));
+        value(&workspace, "format_code", json!({"paths": ["app/a.py", "lib/a.py", "web/a.js"]}));
     assert_eq!(paths(&answer["changed"]), ["lib/a.py"], "{answer}");
     let missing: Vec<&str> = { answer["missing"].as_array().unwrap().iter() }
         .map(|missing| missing["formatter"].as_str().unwrap())

@@ -15,10 +15,10 @@ use yard_core::op::Undo;
 use yard_dialects::Answer;
 use yard_gate::{Actor, DecisionInput, Policy, Scope, Web};
 use yard_net::Net;
-use yard_testkit::{Folders, OpenOptions, Yard};
+use yard_testkit::{Folders, OpenOptions, TestWorkspace};
 
 use crate::box_setup::{asked, decide, guarded, newest, plan};
-use crate::network::{Host, page, way_to, yard_with};
+use crate::network::{Host, page, way_to, workspace_with};
 use crate::programs::run;
 
 /// An index on loopback: what it has, and what it was asked for.
@@ -77,21 +77,27 @@ fn answer(
     stream.write_all(&body)
 }
 
-fn yard(web: Web) -> Yard {
-    Yard::open(&Folders::new(), OpenOptions { web, ..plan() }).unwrap()
+fn workspace(web: Web) -> TestWorkspace {
+    TestWorkspace::open(&Folders::new(), OpenOptions { web, ..plan() }).unwrap()
 }
 
 /// A call of `assistant`, as an agent makes it under the guarded policy.
-fn call(yard: &Yard, tool: &str, args: Value) -> Answer {
-    yard.catalog().call("assistant", tool, args, &guarded(yard), &yard.surroundings())
+fn call(workspace: &TestWorkspace, tool: &str, args: Value) -> Answer {
+    workspace.catalog().call(
+        "assistant",
+        tool,
+        args,
+        &guarded(workspace),
+        &workspace.call_context(),
+    )
 }
 
 /// The answer after a person said yes, and what that person was shown.
-fn installed(yard: &Yard, args: Value) -> (Value, String) {
-    let answer = call(yard, "install_package", args);
+fn installed(workspace: &TestWorkspace, args: Value) -> (Value, String) {
+    let answer = call(workspace, "install_package", args);
     let id = asked(&answer);
-    let shown = yard.person().approvals().get(id).unwrap().request.diff;
-    let approval = decide(yard, id, true);
+    let shown = workspace.person().approvals().get(id).unwrap().request.diff;
+    let approval = decide(workspace, id, true);
     let text = approval.answer.unwrap_or_else(|| panic!("asked again: {:?}", approval.status));
     let answer: Value = serde_json::from_str(&text).unwrap();
     (answer["body"]["result"].clone(), shown)
@@ -120,12 +126,13 @@ fn a6_pip_installs_into_the_project_and_that_is_undone() {
     index.has("/simple/tiny-yard/", format!("<a href=\"/files/{file}\">{file}</a>"));
     index.has(&format!("/files/{file}"), wheel(temp.path()));
     let web = Web::new(Net::default()).exempting(&index.place).unwrap();
-    let yard = yard(web.installing_from("pip", &index.url("/simple/")).unwrap());
-    yard.put(".gitignore", ".venv\n");
-    let (reply, shown) = installed(&yard, json!({"manager": "pip", "packages": ["tiny-yard"]}));
+    let workspace = workspace(web.installing_from("pip", &index.url("/simple/")).unwrap());
+    workspace.put(".gitignore", ".venv\n");
+    let (reply, shown) =
+        installed(&workspace, json!({"manager": "pip", "packages": ["tiny-yard"]}));
     assert!(shown.contains("pip installs in /") && shown.contains("tiny-yard"), "{shown}");
     assert_eq!(reply["ok"], true, "{reply}");
-    let found = run(Command::new("find").arg(yard.root()).args(["-name", "tiny_yard.py"]));
+    let found = run(Command::new("find").arg(workspace.root()).args(["-name", "tiny_yard.py"]));
     assert!(found.contains("/.venv/lib/"), "{found}");
     assert!(index.asked.lock().unwrap().iter().any(|path| path == "/simple/tiny-yard/"));
 }
@@ -145,17 +152,17 @@ fn a6_npm_installs_and_its_step_is_undone() {
     let about = json!({"name": "tiny-yard", "dist-tags": {"latest": "1.0.0"}, "versions": {"1.0.0": version}});
     index.has("/tiny-yard", about.to_string());
     let web = Web::new(Net::default()).exempting(&index.place).unwrap();
-    let yard = yard(web.installing_from("npm", &index.url("/")).unwrap());
-    yard.put(".gitignore", "node_modules\n");
-    let (reply, _) = installed(&yard, json!({"manager": "npm", "packages": ["tiny-yard"]}));
+    let workspace = workspace(web.installing_from("npm", &index.url("/")).unwrap());
+    workspace.put(".gitignore", "node_modules\n");
+    let (reply, _) = installed(&workspace, json!({"manager": "npm", "packages": ["tiny-yard"]}));
     assert_eq!(reply["ok"], true, "{reply}");
-    let manifest = fs::read_to_string(yard.root().join("package.json")).unwrap();
+    let manifest = fs::read_to_string(workspace.root().join("package.json")).unwrap();
     assert!(manifest.contains("tiny-yard"), "{manifest}");
-    assert!(yard.root().join("node_modules/tiny-yard/index.js").exists());
-    let (step, _) = newest(&yard);
-    yard.perform(Undo { step }).unwrap();
-    assert!(!yard.root().join("package.json").exists());
-    assert!(!yard.root().join("node_modules/tiny-yard").exists());
+    assert!(workspace.root().join("node_modules/tiny-yard/index.js").exists());
+    let (step, _) = newest(&workspace);
+    workspace.perform(Undo { step }).unwrap();
+    assert!(!workspace.root().join("package.json").exists());
+    assert!(!workspace.root().join("node_modules/tiny-yard").exists());
 }
 
 #[test]
@@ -163,21 +170,24 @@ fn a6_an_install_reaches_no_unnamed_host_of_this_machine() {
     let (index, other) = (Index::serve(), Index::serve());
     index.has("/simple/x/", "<a href=\"/files/none\">none</a>");
     let web = Web::new(Net::default()).exempting(&index.place).unwrap();
-    let yard = yard(web.installing_from("pip", &index.url("/simple/")).unwrap());
+    let workspace = workspace(web.installing_from("pip", &index.url("/simple/")).unwrap());
     let url = other.url("/x-1.0.tar.gz");
     // The variables let programs reach their own box without the proxy: this one has to be made to use it.
-    yard.put(".venv/bin/python", "#!/bin/sh\nexec curl -sS --noproxy '' \"$9\"\n");
-    fs::set_permissions(yard.root().join(".venv/bin/python"), fs::Permissions::from_mode(0o755))
-        .unwrap();
-    let (reply, _) = installed(&yard, json!({"manager": "pip", "packages": [url]}));
+    workspace.put(".venv/bin/python", "#!/bin/sh\nexec curl -sS --noproxy '' \"$9\"\n");
+    fs::set_permissions(
+        workspace.root().join(".venv/bin/python"),
+        fs::Permissions::from_mode(0o755),
+    )
+    .unwrap();
+    let (reply, _) = installed(&workspace, json!({"manager": "pip", "packages": [url]}));
     assert_eq!(*other.asked.lock().unwrap(), Vec::<String>::new(), "{reply}");
 }
 
 /// A project whose "pip" fetches from two hosts, as an index and its files are on two.
-fn fetching(yard: &Yard, urls: &[String]) {
+fn fetching(workspace: &TestWorkspace, urls: &[String]) {
     let fetch = format!("#!/bin/sh\nexec curl -sSf {}\n", urls.join(" "));
-    yard.put(".venv/bin/python", &fetch);
-    let at = yard.root().join(".venv/bin/python");
+    workspace.put(".venv/bin/python", &fetch);
+    let at = workspace.root().join(".venv/bin/python");
     fs::set_permissions(at, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
@@ -185,28 +195,40 @@ fn fetching(yard: &Yard, urls: &[String]) {
 fn a6_a_yes_to_an_install_covers_its_hosts_and_by_a_rule_every_install() {
     let host = Host::serve(|_| page("said"));
     let names = ["index.example", "files.example"];
-    let yard = yard_with(way_to(&names.map(|name| (name, host.port))));
-    fetching(&yard, &names.map(|name| format!("http://{name}:{}/", host.port)));
+    let workspace = workspace_with(way_to(&names.map(|name| (name, host.port))));
+    fetching(&workspace, &names.map(|name| format!("http://{name}:{}/", host.port)));
     let args = json!({"manager": "pip", "packages": ["left"]});
-    let id = asked(&call(&yard, "install_package", args.clone()));
-    let row = yard.person().approvals().get(id).unwrap();
+    let id = asked(&call(&workspace, "install_package", args.clone()));
+    let row = workspace.person().approvals().get(id).unwrap();
     assert!(row.request.diff.contains("may reach every public host"), "{}", row.request.diff);
     let state = row.request.state;
     let ruling =
         DecisionInput { approves: true, scope: Scope::Rule, reason: None, args: None, state };
-    let done = yard.catalog().decide(id, &ruling, &yard.person(), &yard.surroundings()).unwrap();
+    let done = workspace
+        .catalog()
+        .decide(id, &ruling, &workspace.person(), &workspace.call_context())
+        .unwrap();
     assert!(done.answer.unwrap().contains("saidsaid"), "both hosts, and nobody was asked again");
-    let saved = yard.person().settings().unwrap().saved;
+    let saved = workspace.person().settings().unwrap().saved;
     let rule = json!({"effect": ["run"], "tool": "assistant.install_package", "then": "allow"});
     assert_eq!(saved[0].rule, rule);
-    let again = call(&yard, "install_package", json!({"manager": "pip", "packages": ["right"]}));
+    let again =
+        call(&workspace, "install_package", json!({"manager": "pip", "packages": ["right"]}));
     assert!(again.ok && again.pending.is_none(), "{}", again.body);
     // Under `open` nothing asks; what a rule denies is denied there, too.
     let deny = json!({"rules": [{"host": "files.example", "then": "deny"}]});
-    yard.person().change_settings(&yard.surroundings(), deny.as_object().unwrap()).unwrap();
-    let open = yard.session_of(Actor::LocalAgent, Policy::Open);
-    let reply =
-        yard.catalog().call("assistant", "install_package", args, &open, &yard.surroundings());
+    workspace
+        .person()
+        .change_settings(&workspace.call_context(), deny.as_object().unwrap())
+        .unwrap();
+    let open = workspace.session_of(Actor::LocalAgent, Policy::Open);
+    let reply = workspace.catalog().call(
+        "assistant",
+        "install_package",
+        args,
+        &open,
+        &workspace.call_context(),
+    );
     let error = &reply.body["result"]["error"];
     let message = error["message"].as_str().unwrap_or_else(|| panic!("{}", reply.body));
     assert!(message.contains(&format!("files.example:{}", host.port)), "{message}");
@@ -218,9 +240,9 @@ fn a6_an_install_does_not_cover_what_only_commands_can_reach() {
     let host = Host::serve(|_| page("never"));
     let place = format!("own.example:{}", host.port);
     let web = way_to(&[]).reaching(&place).unwrap();
-    let yard = yard_with(web.holding_for(std::time::Duration::from_millis(200)));
-    fetching(&yard, &[format!("http://{place}/")]);
-    let (reply, _) = installed(&yard, json!({"manager": "pip", "packages": ["left"]}));
+    let workspace = workspace_with(web.holding_for(std::time::Duration::from_millis(200)));
+    fetching(&workspace, &[format!("http://{place}/")]);
+    let (reply, _) = installed(&workspace, json!({"manager": "pip", "packages": ["left"]}));
     let message = reply["error"]["message"].as_str().unwrap_or_else(|| panic!("{reply}"));
     assert!(message.contains("wait for a person's approval"), "{message}");
     assert!(message.contains(&place), "{message}");

@@ -1,25 +1,26 @@
 //! A command is judged by what it did, however it is written: what destroys asks, what builds does not.
 
 use serde_json::json;
-use yard_testkit::Yard;
+use yard_testkit::TestWorkspace;
 
-use crate::box_setup::{differences, guarded, picture, shell_as, yard};
+use crate::box_setup::{differences, guarded, picture, shell_as, workspace};
 
 /// Files that the agent's chat did not make.
-fn with_others_files() -> Yard {
-    let yard = yard();
-    yard.put("/keep.txt", "keep me\nevery line\n");
-    yard.put("/src/main.rs", "fn main() {}\n");
-    yard.put("/src/lib.rs", "pub fn one() -> u8 { 1 }\n");
-    yard.put("/data.bin", [0_u8, 1, 2, 255]);
-    yard.put("/.env", "TOKEN=1\n");
-    yard.put("/.gitignore", ".env\ntarget/\n__pycache__/\n");
+fn with_others_files() -> TestWorkspace {
+    let workspace = workspace();
+    workspace.put("/keep.txt", "keep me\nevery line\n");
+    workspace.put("/src/main.rs", "fn main() {}\n");
+    workspace.put("/src/lib.rs", "pub fn one() -> u8 { 1 }\n");
+    workspace.put("/data.bin", [0_u8, 1, 2, 255]);
+    workspace.put("/.env", "TOKEN=1\n");
+    workspace.put("/.gitignore", ".env\ntarget/\n__pycache__/\n");
     let git = "git init -q -b main . && git config user.email a@example.com && \
                git config user.name A && git add keep.txt src .gitignore && git commit -qm one && \
                git branch other && git tag v1";
-    let done = std::process::Command::new("sh").args(["-c", git]).current_dir(yard.root()).status();
+    let done =
+        std::process::Command::new("sh").args(["-c", git]).current_dir(workspace.root()).status();
     assert!(done.unwrap().success());
-    yard
+    workspace
 }
 
 /// Each destroys something that somebody else made, in its own disguise.
@@ -89,14 +90,14 @@ const DESTRUCTIVE: [&str; 61] = [
 
 #[test]
 fn nothing_destructive_lands_unapproved_however_it_is_written() {
-    let yard = with_others_files();
-    let session = guarded(&yard);
-    let before = picture(yard.root());
+    let workspace = with_others_files();
+    let session = guarded(&workspace);
+    let before = picture(workspace.root());
     for command in DESTRUCTIVE {
-        let answer = shell_as(&yard, &session, command);
+        let answer = shell_as(&workspace, &session, command);
         let waits = answer.pending.is_some();
         assert!(waits, "{command} did not ask: {}", answer.body);
-        let now = picture(yard.root());
+        let now = picture(workspace.root());
         assert_eq!(differences(&before, &now), [""; 0], "{command} landed something");
     }
 }
@@ -220,14 +221,14 @@ const HARMLESS: [&str; 109] = [
 
 #[test]
 fn nothing_harmless_asks() {
-    let yard = with_others_files();
-    let session = guarded(&yard);
+    let workspace = with_others_files();
+    let session = guarded(&workspace);
     let mut asked = Vec::new();
     for command in HARMLESS {
-        let answer = shell_as(&yard, &session, command);
+        let answer = shell_as(&workspace, &session, command);
         assert!(answer.ok, "{command}: {}", answer.body);
         if let Some(pending) = answer.pending {
-            let approvals = yard.person();
+            let approvals = workspace.person();
             let yard_gate::Awaited::Approval(id) = pending.awaited else { panic!("{command}") };
             asked.push(format!(
                 "{command}: {}",
@@ -242,51 +243,51 @@ fn nothing_harmless_asks() {
 
 #[test]
 fn plan_mode_drops_every_effect() {
-    let yard = with_others_files();
-    let call = yard.surroundings();
-    let chat = yard.person().chats().make(&call, "Plan", Some(yard_gate::Mode::Plan)).unwrap();
-    let session = yard.session().in_chat(chat.id).unwrap();
-    let before = picture(yard.root());
+    let workspace = with_others_files();
+    let call = workspace.call_context();
+    let chat = workspace.person().chats().make(&call, "Plan", Some(yard_gate::Mode::Plan)).unwrap();
+    let session = workspace.session().in_chat(chat.id).unwrap();
+    let before = picture(workspace.root());
     for command in ["echo x > new; rm keep.txt; cat new", "echo y > b.plan", "rm -rf src .git"] {
-        let answer = shell_as(&yard, &session, command);
+        let answer = shell_as(&workspace, &session, command);
         assert!(answer.ok && answer.pending.is_none(), "{}", answer.body);
         let message = answer.body["result"]["message"].as_str().unwrap();
         assert!(message.contains("plan mode"), "{message}");
-        assert_eq!(differences(&before, &picture(yard.root())), [""; 0], "{command}");
+        assert_eq!(differences(&before, &picture(workspace.root())), [""; 0], "{command}");
     }
-    let reply = shell_as(&yard, &session, "echo x > new; cat new");
+    let reply = shell_as(&workspace, &session, "echo x > new; cat new");
     assert_eq!(reply.body["result"]["stdout"], "x\n", "what it wrote is there while it runs");
 }
 
 #[test]
 fn rules_judge_a_command_by_its_start_and_by_its_effect() {
-    let yard = with_others_files();
-    let call = yard.surroundings();
+    let workspace = with_others_files();
+    let call = workspace.call_context();
     let rules = json!({"rules": [
         {"effect": "create", "path": "locked/**", "then": "deny", "why": "locked"},
         {"effect": "run", "path": "src", "then": "deny", "why": "not in src"},
     ]});
-    yard.person().change_settings(&call, rules.as_object().unwrap()).unwrap();
-    let session = yard.session();
+    workspace.person().change_settings(&call, rules.as_object().unwrap()).unwrap();
+    let session = workspace.session();
     let answer =
-        shell_as(&yard, &session, "mkdir locked; echo x > locked/a; echo y > fine; echo said");
+        shell_as(&workspace, &session, "mkdir locked; echo x > locked/a; echo y > fine; echo said");
     assert_eq!(answer.body["result"]["stdout"], "said\n");
     let message = answer.body["result"]["message"].as_str().unwrap();
     assert!(message.contains("nothing that the command changed was kept"), "{message}");
-    assert!(!yard.has("/locked") && !yard.has("/fine"));
+    assert!(!workspace.has("/locked") && !workspace.has("/fine"));
     let args = json!({"command": "true", "workdir": "src", "timeout_ms": 1000});
-    let answer = yard.catalog().call("codex", "shell", args, &session, &call);
+    let answer = workspace.catalog().call("codex", "shell", args, &session, &call);
     assert_eq!(answer.body["result"]["error"], "PERMISSION_DENIED", "{}", answer.body);
 }
 
 #[test]
 fn nobody_gets_leave_to_destroy_by_ignoring_first() {
-    let yard = with_others_files();
-    yard.put("/build/hand-written", "x");
-    yard.put("/dist", "a file that is named like a folder of output");
-    let session = guarded(&yard);
+    let workspace = with_others_files();
+    workspace.put("/build/hand-written", "x");
+    workspace.put("/dist", "a file that is named like a folder of output");
+    let session = guarded(&workspace);
     let lands = |command: &str| {
-        let answer = shell_as(&yard, &session, command);
+        let answer = shell_as(&workspace, &session, command);
         assert!(answer.ok, "{}", answer.body);
         answer.pending.is_none()
     };
@@ -294,7 +295,7 @@ fn nobody_gets_leave_to_destroy_by_ignoring_first() {
     assert!(!lands("rm -rf build"), "the agent itself said that it is ignored");
     assert!(!lands("> dist"), "a file is no folder of output");
     assert!(lands("echo mine > mine.txt") && lands("echo again > mine.txt"));
-    yard.put("/mine.txt", "what a person wrote into it\n");
+    workspace.put("/mine.txt", "what a person wrote into it\n");
     // In the very tick in which a command begins, a save counts as one beside it.
     std::thread::sleep(std::time::Duration::from_millis(30));
     assert!(!lands("echo over > mine.txt"), "what others wrote into a file is theirs");
@@ -309,13 +310,14 @@ fn nobody_gets_leave_to_destroy_by_ignoring_first() {
 }
 
 /// A repository with a history of three commits, and a branch at the first.
-fn with_a_history() -> Yard {
-    let yard = with_others_files();
+fn with_a_history() -> TestWorkspace {
+    let workspace = with_others_files();
     let git = "for n in 2 3; do echo $n > $n.txt; git add $n.txt; git commit -qm $n; done; \
                git branch behind HEAD~2";
-    let done = std::process::Command::new("sh").args(["-c", git]).current_dir(yard.root()).status();
+    let done =
+        std::process::Command::new("sh").args(["-c", git]).current_dir(workspace.root()).status();
     assert!(done.unwrap().success());
-    yard
+    workspace
 }
 
 #[test]
@@ -337,28 +339,35 @@ fn a_ref_that_leaves_commits_behind_asks() {
          > .git/info/grafts; git update-ref refs/heads/main $new",
     ];
     for packed in [false, true] {
-        let yard = with_a_history();
+        let workspace = with_a_history();
         if packed {
             let pack = ["pack-refs", "--all"];
             let done =
-                std::process::Command::new("git").args(pack).current_dir(yard.root()).status();
-            assert!(done.unwrap().success() && !yard.has("/.git/refs/heads/main"));
+                std::process::Command::new("git").args(pack).current_dir(workspace.root()).status();
+            assert!(done.unwrap().success() && !workspace.has("/.git/refs/heads/main"));
         }
-        let before = picture(yard.root());
+        let before = picture(workspace.root());
         for command in rewinds {
-            let answer = shell_as(&yard, &guarded(&yard), command);
+            let answer = shell_as(&workspace, &guarded(&workspace), command);
             assert!(answer.pending.is_some(), "{packed} {command}: {}", answer.body);
-            assert_eq!(differences(&before, &picture(yard.root())), [""; 0], "{command}");
+            assert_eq!(differences(&before, &picture(workspace.root())), [""; 0], "{command}");
         }
-        assert!(shell_as(&yard, &guarded(&yard), "git rev-parse HEAD~1 > note").pending.is_none());
+        assert!(
+            shell_as(&workspace, &guarded(&workspace), "git rev-parse HEAD~1 > note")
+                .pending
+                .is_none()
+        );
         let by_move = "mkdir -p .git/refs/heads; mv -f note .git/refs/heads/main";
-        assert!(shell_as(&yard, &guarded(&yard), by_move).pending.is_some());
+        assert!(shell_as(&workspace, &guarded(&workspace), by_move).pending.is_some());
         let made = "git commit-tree -m x HEAD^{tree} > /dev/null";
-        assert!(shell_as(&yard, &guarded(&yard), made).pending.is_none());
-        assert!(shell_as(&yard, &guarded(&yard), "git prune").pending.is_some(), "of its own too");
+        assert!(shell_as(&workspace, &guarded(&workspace), made).pending.is_none());
+        assert!(
+            shell_as(&workspace, &guarded(&workspace), "git prune").pending.is_some(),
+            "of its own too"
+        );
         for command in ["git branch -f behind main", "git checkout -q behind", "git merge -q main"]
         {
-            let answer = shell_as(&yard, &guarded(&yard), command);
+            let answer = shell_as(&workspace, &guarded(&workspace), command);
             assert!(answer.ok && answer.pending.is_none(), "{packed} {command}: {}", answer.body);
         }
     }
@@ -366,14 +375,14 @@ fn a_ref_that_leaves_commits_behind_asks() {
 
 #[test]
 fn git_s_own_folder_is_one_line_of_what_is_shown() {
-    let yard = with_others_files();
+    let workspace = with_others_files();
     let command = "echo x > keep.txt; git commit -qam two; git config user.name B";
-    let answer = shell_as(&yard, &guarded(&yard), command);
+    let answer = shell_as(&workspace, &guarded(&workspace), command);
     let Some(yard_gate::Awaited::Approval(id)) = answer.pending.map(|pending| pending.awaited)
     else {
         panic!("{}", answer.body)
     };
-    let diff = yard.person().approvals().get(id).unwrap().request.diff;
+    let diff = workspace.person().approvals().get(id).unwrap().request.diff;
     let of_git: Vec<&str> = diff.lines().filter(|line| line.starts_with('\\')).collect();
     assert_eq!(of_git.len(), 1, "{diff}");
     assert!(of_git[0].contains("/.git") && of_git[0].contains("refs/heads/main"), "{diff}");

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::json;
-use yard_testkit::{Dice, Yard};
+use yard_testkit::{Dice, TestWorkspace};
 
-use crate::box_setup::{differences, picture, shell, shell_as, times, yard};
+use crate::box_setup::{differences, picture, shell, shell_as, times, workspace};
 use crate::scripts;
 
 fn bare(folder: &Path, script: &str) {
@@ -16,8 +16,8 @@ fn bare(folder: &Path, script: &str) {
     command.status().unwrap();
 }
 
-fn newest_step(yard: &Yard) -> String {
-    let answer = yard.perform(yard_core::op::History {
+fn newest_step(workspace: &TestWorkspace) -> String {
+    let answer = workspace.perform(yard_core::op::History {
         of: yard_core::op::HistoryOf::Workspace,
         before: None,
         limit: 1,
@@ -25,9 +25,9 @@ fn newest_step(yard: &Yard) -> String {
     answer.unwrap().steps[0].id.to_string()
 }
 
-fn undo(yard: &Yard, step: &str, why: &str) {
+fn undo(workspace: &TestWorkspace, step: &str, why: &str) {
     let step = step.parse().unwrap();
-    if let Err(fault) = yard.perform(yard_core::op::Undo { step }) {
+    if let Err(fault) = workspace.perform(yard_core::op::Undo { step }) {
         panic!("{fault}: {why}");
     }
 }
@@ -37,41 +37,46 @@ fn a_command_lands_as_it_ran_and_is_undone_exactly() {
     for seed in 0..times(400) {
         let mut dice = Dice::new(seed as u64 + 1);
         let (tree, script) = (scripts::tree(&mut dice), scripts::script(&mut dice));
-        let yard = yard();
-        bare(yard.root(), &tree);
+        let workspace = workspace();
+        bare(workspace.root(), &tree);
         let copy = tempfile::tempdir().unwrap();
         bare(copy.path(), &tree);
-        let before = picture(yard.root());
+        let before = picture(workspace.root());
         assert_eq!(before, picture(copy.path()));
         bare(copy.path(), &script);
-        let reply = shell(&yard, &script);
-        let (landed, expected) = (picture(yard.root()), picture(copy.path()));
+        let reply = shell(&workspace, &script);
+        let (landed, expected) = (picture(workspace.root()), picture(copy.path()));
         let shown = || format!("seed {seed}\n{tree}---\n{script}{reply}");
         assert_eq!(differences(&landed, &expected), [""; 0], "{}", shown());
         if landed == before {
             continue;
         }
-        let step = newest_step(&yard);
-        undo(&yard, &step, &shown());
-        assert_eq!(differences(&picture(yard.root()), &before), [""; 0], "undo: {}", shown());
-        undo(&yard, &newest_step(&yard), &shown());
-        assert_eq!(differences(&picture(yard.root()), &expected), [""; 0], "redo: {}", shown());
+        let step = newest_step(&workspace);
+        undo(&workspace, &step, &shown());
+        assert_eq!(differences(&picture(workspace.root()), &before), [""; 0], "undo: {}", shown());
+        undo(&workspace, &newest_step(&workspace), &shown());
+        assert_eq!(
+            differences(&picture(workspace.root()), &expected),
+            [""; 0],
+            "redo: {}",
+            shown()
+        );
     }
 }
 
 #[test]
 fn a_moved_file_keeps_its_history_and_its_time() {
-    let yard = yard();
-    yard.call("write", json!({"path": "/old.txt", "content": "much to say\n"}));
+    let workspace = workspace();
+    workspace.call("write", json!({"path": "/old.txt", "content": "much to say\n"}));
     let modified = || {
-        let name = if yard.has("/old.txt") { "old.txt" } else { "far/new.txt" };
-        yard.root().join(name).metadata().unwrap().modified().unwrap()
+        let name = if workspace.has("/old.txt") { "old.txt" } else { "far/new.txt" };
+        workspace.root().join(name).metadata().unwrap().modified().unwrap()
     };
     let before = modified();
-    let reply = shell(&yard, "mkdir far && mv old.txt far/new.txt");
+    let reply = shell(&workspace, "mkdir far && mv old.txt far/new.txt");
     assert!(reply["message"].as_str().unwrap().contains("1 created, 1 moved"), "{reply}");
     assert_eq!(modified(), before);
-    let versions = yard.perform(yard_core::op::History {
+    let versions = workspace.perform(yard_core::op::History {
         of: yard_core::op::HistoryOf::Path(yard_core::WsPath::parse("/far/new.txt").unwrap()),
         before: None,
         limit: 10,
@@ -81,7 +86,7 @@ fn a_moved_file_keeps_its_history_and_its_time() {
 
 #[test]
 fn what_others_wrote_meanwhile_is_merged_or_is_a_conflict() {
-    let yard = yard();
+    let workspace = workspace();
     let lines = |change: &[(usize, &str)]| {
         let mut lines: Vec<String> = (0..20).map(|line| format!("line {line}\n")).collect();
         change.iter().for_each(|(at, text)| lines[*at] = format!("{text}\n"));
@@ -89,16 +94,18 @@ fn what_others_wrote_meanwhile_is_merged_or_is_a_conflict() {
     };
     let write = |path: &str, content: String| {
         assert!(
-            yard.call("write", json!({"path": path, "content": content, "overwrite": true})).ok
+            workspace
+                .call("write", json!({"path": path, "content": content, "overwrite": true}))
+                .ok
         );
     };
     for name in ["/merged", "/torn", "/gone"] {
         write(name, lines(&[]));
     }
     let run_beside = |command: &str, beside: &dyn Fn()| {
-        let session = yard.session();
+        let session = workspace.session();
         std::thread::scope(|scope| {
-            let ran = scope.spawn(|| shell_as(&yard, &session, command));
+            let ran = scope.spawn(|| shell_as(&workspace, &session, command));
             std::thread::sleep(std::time::Duration::from_millis(700));
             beside();
             ran.join().unwrap()
@@ -109,8 +116,8 @@ fn what_others_wrote_meanwhile_is_merged_or_is_a_conflict() {
             write("/merged", lines(&[(15, "ours")]));
         });
     assert!(merged.ok, "{}", merged.body);
-    assert_eq!(yard.bytes("/merged"), lines(&[(3, "theirs"), (15, "ours")]).into_bytes());
-    assert!(yard.has("/other"));
+    assert_eq!(workspace.bytes("/merged"), lines(&[(3, "theirs"), (15, "ours")]).into_bytes());
+    assert!(workspace.has("/other"));
 
     for (command, path) in [
         ("sed -i 's/line 3$/theirs/' torn; echo new > more; sleep 1.5", "/torn"),
@@ -121,42 +128,42 @@ fn what_others_wrote_meanwhile_is_merged_or_is_a_conflict() {
         let message = torn.body["result"]["message"].as_str().unwrap();
         assert!(message.contains("nothing that the command changed was kept"), "{message}");
         assert!(message.contains(path), "{message}");
-        assert_eq!(yard.bytes(path), lines(&[(3, "ours")]).into_bytes());
-        assert!(!yard.has("/more"), "all of it or nothing");
+        assert_eq!(workspace.bytes(path), lines(&[(3, "ours")]).into_bytes());
+        assert!(!workspace.has("/more"), "all of it or nothing");
     }
 }
 
 #[test]
 fn what_a_command_closed_lands_closed() {
-    let yard = yard();
-    shell(&yard, "mkdir -p d/e; echo x > d/e/f; chmod 555 d/e d; echo y > g; chmod 000 g");
-    let landed = picture(yard.root());
+    let workspace = workspace();
+    shell(&workspace, "mkdir -p d/e; echo x > d/e/f; chmod 555 d/e d; echo y > g; chmod 000 g");
+    let landed = picture(workspace.root());
     let mode = |name: &str| landed[Path::new(name)].1;
     assert_eq!((mode("d"), mode("d/e"), mode("d/e/f"), mode("g")), (0o555, 0o555, 0o644, 0));
-    undo(&yard, &newest_step(&yard), "closed");
-    assert_eq!(picture(yard.root()).len(), 0);
+    undo(&workspace, &newest_step(&workspace), "closed");
+    assert_eq!(picture(workspace.root()).len(), 0);
 }
 
 #[test]
 fn sockets_of_others_stay_where_they_are_and_hold_nothing_up() {
-    let yard = yard();
-    yard.put("/away/deep/a.txt", "one\n");
-    yard.put("/away/b.txt", "one\n");
+    let workspace = workspace();
+    workspace.put("/away/deep/a.txt", "one\n");
+    workspace.put("/away/b.txt", "one\n");
     let _socket =
-        std::os::unix::net::UnixListener::bind(yard.root().join("away/deep/socket")).unwrap();
-    let reply = shell(&yard, "rm -rf away; echo x > new.txt");
+        std::os::unix::net::UnixListener::bind(workspace.root().join("away/deep/socket")).unwrap();
+    let reply = shell(&workspace, "rm -rf away; echo x > new.txt");
     assert!(reply["message"].as_str().unwrap().contains(": away/deep/socket"), "{reply}");
-    let left: Vec<_> = picture_names(&yard);
+    let left: Vec<_> = picture_names(&workspace);
     assert_eq!(left, ["away", "away/deep", "away/deep/socket", "new.txt"]);
 }
 
-fn picture_names(yard: &yard_testkit::Yard) -> Vec<String> {
+fn picture_names(workspace: &yard_testkit::TestWorkspace) -> Vec<String> {
     let mut names = Vec::new();
-    let mut ahead = vec![yard.root().to_owned()];
+    let mut ahead = vec![workspace.root().to_owned()];
     while let Some(folder) = ahead.pop() {
         for entry in std::fs::read_dir(&folder).unwrap() {
             let path = entry.unwrap().path();
-            names.push(path.strip_prefix(yard.root()).unwrap().display().to_string());
+            names.push(path.strip_prefix(workspace.root()).unwrap().display().to_string());
             if path.is_dir() {
                 ahead.push(path);
             }
@@ -168,28 +175,28 @@ fn picture_names(yard: &yard_testkit::Yard) -> Vec<String> {
 
 #[test]
 fn files_that_were_removed_meanwhile_do_not_come_back() {
-    let yard = yard();
-    shell(&yard, "echo one > a.txt");
+    let workspace = workspace();
+    shell(&workspace, "echo one > a.txt");
     std::thread::scope(|scope| {
         let command = "sleep 1.5; echo two > a.txt";
-        let running = scope.spawn(|| shell_as(&yard, &yard.session(), command));
+        let running = scope.spawn(|| shell_as(&workspace, &workspace.session(), command));
         std::thread::sleep(std::time::Duration::from_millis(700));
-        let removed = yard.call("rm", serde_json::json!({"path": "/a.txt"}));
+        let removed = workspace.call("rm", serde_json::json!({"path": "/a.txt"}));
         assert!(removed.ok, "{}", removed.body);
         let answer = running.join().unwrap();
         assert!(answer.body.to_string().contains("changed by somebody else"), "{}", answer.body);
     });
-    assert!(!yard.has("/a.txt"));
+    assert!(!workspace.has("/a.txt"));
 }
 
 #[test]
 fn what_changed_just_before_a_command_began_is_what_it_began_with() {
-    let yard = yard();
-    shell(&yard, "echo first > log");
+    let workspace = workspace();
+    shell(&workspace, "echo first > log");
     for round in 0..times(300) {
         // Within the tick of the file system's clock in which the command begins, and known to nobody.
-        yard.put("log", format!("{round}\n"));
-        let reply = shell(&yard, "echo more >> log");
-        assert_eq!(yard.bytes("log"), format!("{round}\nmore\n").as_bytes(), "{reply}");
+        workspace.put("log", format!("{round}\n"));
+        let reply = shell(&workspace, "echo more >> log");
+        assert_eq!(workspace.bytes("log"), format!("{round}\nmore\n").as_bytes(), "{reply}");
     }
 }

@@ -5,19 +5,22 @@ use std::path::PathBuf;
 use serde_json::json;
 use yard_kernel::CommandBox;
 use yard_sandbox::{CommandLimits, Sandbox, SandboxConfig};
-use yard_testkit::{Folders, OpenOptions, Yard};
+use yard_testkit::{Folders, OpenOptions, TestWorkspace};
 
 use crate::box_setup::shell;
 use crate::programs::{call, value};
 
 const MEGA: u64 = 1 << 20;
 
-fn yard_with(limits: CommandLimits) -> Yard {
+fn workspace_with(limits: CommandLimits) -> TestWorkspace {
     let helper = PathBuf::from(env!("CARGO_BIN_EXE_toolyard"));
     let mut boxed = CommandBox::new(move || Sandbox::probe(helper, SandboxConfig::default()));
     boxed.limits = limits;
-    Yard::open(&Folders::new(), OpenOptions { boxed: Some(boxed), ..OpenOptions::default() })
-        .unwrap()
+    TestWorkspace::open(
+        &Folders::new(),
+        OpenOptions { boxed: Some(boxed), ..OpenOptions::default() },
+    )
+    .unwrap()
 }
 
 #[test]
@@ -30,7 +33,7 @@ fn a_limit_that_ends_a_command_is_named_with_its_setting() {
         processes: 30,
         ..CommandLimits::default()
     };
-    let yard = yard_with(limits);
+    let workspace = workspace_with(limits);
     for (command, words) in [
         (
             "python3 -c 'x = bytearray(300 << 20); import time; time.sleep(5)'",
@@ -63,7 +66,7 @@ fn a_limit_that_ends_a_command_is_named_with_its_setting() {
              `[commands]`)",
         ),
     ] {
-        let reply = shell(&yard, command);
+        let reply = shell(&workspace, command);
         let message = reply["message"].as_str().unwrap();
         assert!(message.starts_with(words), "{command}: {reply}");
     }
@@ -71,17 +74,17 @@ fn a_limit_that_ends_a_command_is_named_with_its_setting() {
 
 #[test]
 fn a_command_may_take_an_hour_and_says_when_its_time_is_up() {
-    let yard = yard_with(CommandLimits::default());
+    let workspace = workspace_with(CommandLimits::default());
     let args = json!({"language": "bash", "code": "sleep 30", "timeout": 1});
-    let error = call(&yard, "run_code", args).body["result"]["error"].clone();
+    let error = call(&workspace, "run_code", args).body["result"]["error"].clone();
     assert_eq!(error["code"], "TIMEOUT");
     assert!(
         error["message"].as_str().unwrap().contains("up to 3600 s (`run_minutes` of `[commands]`)")
     );
     let args = json!({"language": "bash", "code": "true", "timeout": 3600});
-    value(&yard, "run_code", args);
+    value(&workspace, "run_code", args);
     let args = json!({"language": "bash", "code": "true", "timeout": 3601});
-    let answer = call(&yard, "run_code", args).body;
+    let answer = call(&workspace, "run_code", args).body;
     assert!(
         answer.to_string().contains("3600 seconds (`run_minutes` of `[commands]`)"),
         "{answer}"

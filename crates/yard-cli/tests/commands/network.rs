@@ -16,7 +16,7 @@ use yard_gate::{
     Scope, Session, Web,
 };
 use yard_store::{SqliteStore, Store as _};
-use yard_testkit::{Folders, OpenOptions, Yard};
+use yard_testkit::{Folders, OpenOptions, TestWorkspace};
 
 use crate::box_setup::{guarded, plan, shell_as, shown, times};
 
@@ -89,24 +89,24 @@ pub(crate) fn way_to(places: &[(&str, u16)]) -> Web {
     Web::new(places.iter().fold(net, exempt))
 }
 
-pub(crate) fn yard_with(web: Web) -> Yard {
-    let yard = Yard::open(&Folders::new(), OpenOptions { web, ..plan() }).unwrap();
-    let level = yard.workspace().box_level().unwrap();
+pub(crate) fn workspace_with(web: Web) -> TestWorkspace {
+    let workspace = TestWorkspace::open(&Folders::new(), OpenOptions { web, ..plan() }).unwrap();
+    let level = workspace.kernel().box_level().unwrap();
     assert_eq!(level, yard_sandbox::Level::Full, "these tests need a machine with boxes");
-    yard
+    workspace
 }
 
 const CURL: &str = "curl -sS --max-time 50";
 
 /// What a command answers, as its caller reads it.
-fn run(yard: &Yard, session: &Session, command: &str) -> Value {
-    let answer = shell_as(yard, session, command);
+fn run(workspace: &TestWorkspace, session: &Session, command: &str) -> Value {
+    let answer = shell_as(workspace, session, command);
     assert!(answer.pending.is_none(), "{command}: {}", answer.body);
     answer.body["result"].clone()
 }
 
-fn curl(yard: &Yard, session: &Session, url: &str) -> Value {
-    run(yard, session, &format!("{CURL} {url}"))
+fn curl(workspace: &TestWorkspace, session: &Session, url: &str) -> Value {
+    run(workspace, session, &format!("{CURL} {url}"))
 }
 
 fn message(reply: &Value) -> String {
@@ -117,16 +117,16 @@ fn stdout(reply: &Value) -> String {
     reply["stdout"].as_str().unwrap_or_else(|| panic!("no stdout: {reply}")).to_owned()
 }
 
-pub(crate) fn requests(yard: &Yard, status: ApprovalStatus) -> Vec<Approval> {
+pub(crate) fn requests(workspace: &TestWorkspace, status: ApprovalStatus) -> Vec<Approval> {
     let filter = ApprovalFilter { status: Some(status), ..ApprovalFilter::default() };
-    yard.person().approvals().list(filter, None, 100).unwrap().rows
+    workspace.person().approvals().list(filter, None, 100).unwrap().rows
 }
 
 /// The request that a command waits for.
-pub(crate) fn awaited(yard: &Yard) -> Approval {
+pub(crate) fn awaited(workspace: &TestWorkspace) -> Approval {
     let until = Instant::now() + Duration::from_secs(20);
     loop {
-        if let Some(row) = requests(yard, ApprovalStatus::Pending).into_iter().next() {
+        if let Some(row) = requests(workspace, ApprovalStatus::Pending).into_iter().next() {
             return row;
         }
         assert!(Instant::now() < until, "nobody was asked");
@@ -134,30 +134,35 @@ pub(crate) fn awaited(yard: &Yard) -> Approval {
     }
 }
 
-pub(crate) fn decide(yard: &Yard, id: ApprovalId, approves: bool, scope: Scope) -> Approval {
+pub(crate) fn decide(
+    workspace: &TestWorkspace,
+    id: ApprovalId,
+    approves: bool,
+    scope: Scope,
+) -> Approval {
     let ruling =
-        DecisionInput { approves, scope, reason: None, args: None, state: shown(yard, id) };
-    yard.catalog().decide(id, &ruling, &yard.person(), &yard.surroundings()).unwrap()
+        DecisionInput { approves, scope, reason: None, args: None, state: shown(workspace, id) };
+    workspace.catalog().decide(id, &ruling, &workspace.person(), &workspace.call_context()).unwrap()
 }
 
-fn audit(yard: &Yard) -> String {
-    let store = SqliteStore::open(yard.folders().state()).unwrap();
+fn audit(workspace: &TestWorkspace) -> String {
+    let store = SqliteStore::open(workspace.folders().state()).unwrap();
     let rows = store.audit(0, 1_000).unwrap();
     rows.iter().map(|row| format!("{}: {}\n", row.entry.action, row.entry.detail)).collect()
 }
 
-fn chat(yard: &Yard, mode: Mode) -> ChatId {
-    yard.person().chats().make(&yard.surroundings(), "Another", Some(mode)).unwrap().id
+fn chat(workspace: &TestWorkspace, mode: Mode) -> ChatId {
+    workspace.person().chats().make(&workspace.call_context(), "Another", Some(mode)).unwrap().id
 }
 
 #[test]
 fn a_host_is_held_until_a_person_says_yes_and_goes_through() {
     let host = Host::saying("the page");
-    let yard = yard_with(way_to(&[("site.example", host.port)]));
+    let workspace = workspace_with(way_to(&[("site.example", host.port)]));
     let url = host.url("site.example");
     thread::scope(|scope| {
-        let reply = scope.spawn(|| curl(&yard, &guarded(&yard), &url));
-        let row = awaited(&yard);
+        let reply = scope.spawn(|| curl(&workspace, &guarded(&workspace), &url));
+        let row = awaited(&workspace);
         assert_eq!(host.count(), 0, "nothing is sent before the word");
         let args: Value = serde_json::from_str(&row.request.args).unwrap();
         assert_eq!(args["host"], "site.example");
@@ -170,14 +175,17 @@ fn a_host_is_held_until_a_person_says_yes_and_goes_through() {
                 "a command wants to reach a host that is not on the operator's list: connect {place} (tried once)"
             )
         );
-        let decided = decide(&yard, row.id, true, Scope::Once);
+        let decided = decide(&workspace, row.id, true, Scope::Once);
         let may_connect = [ApprovalStatus::Approved, ApprovalStatus::Executed];
         assert!(may_connect.contains(&decided.status), "{decided:?}");
         let reply = reply.join().unwrap();
         assert_eq!(stdout(&reply), "the page", "{reply}");
         assert_eq!(reply["message"], Value::Null, "{reply}");
-        assert_eq!(yard.person().approvals().get(row.id).unwrap().status, ApprovalStatus::Executed);
-        let reply = audit(&yard);
+        assert_eq!(
+            workspace.person().approvals().get(row.id).unwrap().status,
+            ApprovalStatus::Executed
+        );
+        let reply = audit(&workspace);
         let line = reply.lines().find(|line| line.starts_with("connected: codex.shell run "));
         let line = line.unwrap_or_else(|| panic!("{reply}"));
         assert!(line.contains(&format!(": {place} tries 1 up ")), "{line}");
@@ -190,21 +198,21 @@ fn a_host_is_held_until_a_person_says_yes_and_goes_through() {
 #[test]
 fn a_host_that_a_person_denies_is_refused_and_the_answer_says_so() {
     let host = Host::saying("never");
-    let yard = yard_with(way_to(&[("site.example", host.port)]));
+    let workspace = workspace_with(way_to(&[("site.example", host.port)]));
     let url = host.url("site.example");
     // The second try of the same command asks nobody again.
     let twice = format!("{CURL} {url}; {CURL} {url}");
     thread::scope(|scope| {
-        let reply = scope.spawn(|| run(&yard, &guarded(&yard), &twice));
-        let row = awaited(&yard);
-        decide(&yard, row.id, false, Scope::Once);
+        let reply = scope.spawn(|| run(&workspace, &guarded(&workspace), &twice));
+        let row = awaited(&workspace);
+        decide(&workspace, row.id, false, Scope::Once);
         let reply = reply.join().unwrap();
         let place = format!("site.example:{}", host.port);
         assert_eq!(
             message(&reply),
             format!("hosts that were refused: {place} (a person said no to this host)")
         );
-        assert_eq!(requests(&yard, ApprovalStatus::Pending).len(), 0);
+        assert_eq!(requests(&workspace, ApprovalStatus::Pending).len(), 0);
     });
     assert_eq!(host.count(), 0);
 }
@@ -213,10 +221,10 @@ fn a_host_that_a_person_denies_is_refused_and_the_answer_says_so() {
 fn a_host_that_nobody_decides_about_waits_and_a_later_yes_is_for_the_next_try() {
     let host = Host::saying("the page");
     let web = way_to(&[("site.example", host.port)]).holding_for(Duration::from_millis(300));
-    let yard = yard_with(web);
-    let (agent, url) = (guarded(&yard), host.url("site.example"));
-    let reply = curl(&yard, &agent, &url);
-    let row = awaited(&yard);
+    let workspace = workspace_with(web);
+    let (agent, url) = (guarded(&workspace), host.url("site.example"));
+    let reply = curl(&workspace, &agent, &url);
+    let row = awaited(&workspace);
     let place = format!("site.example:{}", host.port);
     assert_eq!(
         message(&reply),
@@ -232,8 +240,8 @@ fn a_host_that_nobody_decides_about_waits_and_a_later_yes_is_for_the_next_try() 
     );
     assert_eq!(host.count(), 0);
     // Another command asks for the same: there is one request.
-    curl(&yard, &agent, &url);
-    let waiting = requests(&yard, ApprovalStatus::Pending);
+    curl(&workspace, &agent, &url);
+    let waiting = requests(&workspace, ApprovalStatus::Pending);
     assert_eq!(waiting.len(), 1);
     assert!(
         waiting[0].request.reason.ends_with("(tried 2 times)"),
@@ -241,12 +249,15 @@ fn a_host_that_nobody_decides_about_waits_and_a_later_yes_is_for_the_next_try() 
         waiting[0].request.reason
     );
 
-    let decided = decide(&yard, row.id, true, Scope::Once);
+    let decided = decide(&workspace, row.id, true, Scope::Once);
     assert_eq!(decided.status, ApprovalStatus::Approved, "no command is there to use it");
-    assert_eq!(stdout(&curl(&yard, &agent, &url)), "the page");
-    assert_eq!(yard.person().approvals().get(row.id).unwrap().status, ApprovalStatus::Executed);
+    assert_eq!(stdout(&curl(&workspace, &agent, &url)), "the page");
+    assert_eq!(
+        workspace.person().approvals().get(row.id).unwrap().status,
+        ApprovalStatus::Executed
+    );
     assert!(
-        message(&curl(&yard, &agent, &url)).contains("wait for a person"),
+        message(&curl(&workspace, &agent, &url)).contains("wait for a person"),
         "it was for one command"
     );
     assert_eq!(host.count(), 1);
@@ -256,44 +267,47 @@ fn a_host_that_nobody_decides_about_waits_and_a_later_yes_is_for_the_next_try() 
 fn a_yes_for_the_chat_or_by_a_rule_lets_every_command_through() {
     let host = Host::saying("the page");
     let places = [("site.example", host.port), ("other.example", host.port)];
-    let yard = yard_with(way_to(&places).holding_for(Duration::from_millis(200)));
-    let agent = guarded(&yard);
+    let workspace = workspace_with(way_to(&places).holding_for(Duration::from_millis(200)));
+    let agent = guarded(&workspace);
     let (first, second) = (
-        agent.in_chat(chat(&yard, Mode::Build)).unwrap(),
-        agent.in_chat(chat(&yard, Mode::Build)).unwrap(),
+        agent.in_chat(chat(&workspace, Mode::Build)).unwrap(),
+        agent.in_chat(chat(&workspace, Mode::Build)).unwrap(),
     );
     let url = host.url("site.example");
-    curl(&yard, &first, &url);
-    let decided = decide(&yard, awaited(&yard).id, true, Scope::Chat);
+    curl(&workspace, &first, &url);
+    let decided = decide(&workspace, awaited(&workspace).id, true, Scope::Chat);
     assert_eq!(decided.status, ApprovalStatus::Executed);
     for _ in 0..2 {
-        assert_eq!(stdout(&curl(&yard, &first, &url)), "the page");
+        assert_eq!(stdout(&curl(&workspace, &first, &url)), "the page");
     }
-    assert!(message(&curl(&yard, &second, &url)).contains("wait for a person"), "another chat");
-    decide(&yard, awaited(&yard).id, true, Scope::Rule);
-    assert_eq!(stdout(&curl(&yard, &second, &url)), "the page");
-    let saved = yard.person().settings().unwrap().saved;
+    assert!(
+        message(&curl(&workspace, &second, &url)).contains("wait for a person"),
+        "another chat"
+    );
+    decide(&workspace, awaited(&workspace).id, true, Scope::Rule);
+    assert_eq!(stdout(&curl(&workspace, &second, &url)), "the page");
+    let saved = workspace.person().settings().unwrap().saved;
     assert_eq!(
         saved[0].rule,
         json!({"effect": "connect", "host": ["site.example"], "then": "allow"})
     );
-    let other = curl(&yard, &second, &host.url("other.example"));
+    let other = curl(&workspace, &second, &host.url("other.example"));
     assert!(message(&other).contains("other.example"), "another host: {other}");
 }
 
 #[test]
 fn two_commands_that_wait_for_one_host_ask_once() {
     let host = Host::saying("the page");
-    let yard = yard_with(way_to(&[("site.example", host.port)]));
+    let workspace = workspace_with(way_to(&[("site.example", host.port)]));
     let url = host.url("site.example");
     thread::scope(|scope| {
         let commands: Vec<_> =
-            (0..2).map(|_| scope.spawn(|| curl(&yard, &guarded(&yard), &url))).collect();
-        let row = awaited(&yard);
+            (0..2).map(|_| scope.spawn(|| curl(&workspace, &guarded(&workspace), &url))).collect();
+        let row = awaited(&workspace);
         // Both are held by now, or will be: a moment more would show a second request.
         thread::sleep(Duration::from_millis(1_500));
-        assert_eq!(requests(&yard, ApprovalStatus::Pending).len(), 1);
-        decide(&yard, row.id, true, Scope::Once);
+        assert_eq!(requests(&workspace, ApprovalStatus::Pending).len(), 1);
+        decide(&workspace, row.id, true, Scope::Once);
         for command in commands {
             assert_eq!(stdout(&command.join().unwrap()), "the page");
         }
@@ -314,39 +328,42 @@ fn a_redirect_to_another_host_asks_again() {
     });
     let places = [("site.example", host.port), ("other.example", port)];
     let web = way_to(&places).allowing("site.example").unwrap();
-    let yard = yard_with(web.holding_for(Duration::from_millis(300)));
+    let workspace = workspace_with(web.holding_for(Duration::from_millis(300)));
     let command = format!("{CURL} -L {}", host.url("site.example"));
-    let reply = run(&yard, &guarded(&yard), &command);
+    let reply = run(&workspace, &guarded(&workspace), &command);
     assert!(message(&reply).contains(&format!("other.example:{port} (approval ")), "{reply}");
     assert_eq!((host.count(), other.count()), (1, 0));
-    decide(&yard, awaited(&yard).id, true, Scope::Once);
-    assert_eq!(stdout(&run(&yard, &guarded(&yard), &command)), "the other page");
+    decide(&workspace, awaited(&workspace).id, true, Scope::Once);
+    assert_eq!(stdout(&run(&workspace, &guarded(&workspace), &command)), "the other page");
 }
 
 #[test]
 fn presets_lists_rules_modes_and_roles_decide_as_they_do_for_the_web_tools() {
     let host = Host::saying("the page");
     let web = way_to(&[("site.example", host.port)]).holding_for(Duration::from_millis(200));
-    let yard = yard_with(web);
+    let workspace = workspace_with(web);
     let url = host.url("site.example");
-    let open = yard.session_of(Actor::LocalAgent, Policy::Open);
-    assert_eq!(stdout(&curl(&yard, &open, &url)), "the page");
-    let nobody = guarded(&yard).without_person();
-    assert!(message(&curl(&yard, &nobody, &url)).contains("--no-person"));
-    let planning = open.in_chat(chat(&yard, Mode::Plan)).unwrap();
-    assert!(message(&curl(&yard, &planning, &url)).contains("plan mode"));
-    assert_eq!((host.count(), requests(&yard, ApprovalStatus::Pending).len()), (1, 0));
+    let open = workspace.session_of(Actor::LocalAgent, Policy::Open);
+    assert_eq!(stdout(&curl(&workspace, &open, &url)), "the page");
+    let nobody = guarded(&workspace).without_person();
+    assert!(message(&curl(&workspace, &nobody, &url)).contains("--no-person"));
+    let planning = open.in_chat(chat(&workspace, Mode::Plan)).unwrap();
+    assert!(message(&curl(&workspace, &planning, &url)).contains("plan mode"));
+    assert_eq!((host.count(), requests(&workspace, ApprovalStatus::Pending).len()), (1, 0));
     // A rule about what is fetched is one about what a command could fetch.
     let deny = json!({"rules": [{"effect": "fetch", "host": "*.example", "then": "deny", "why": "not ours"}]});
-    yard.person().change_settings(&yard.surroundings(), deny.as_object().unwrap()).unwrap();
-    let reply = message(&curl(&yard, &open, &url));
+    workspace
+        .person()
+        .change_settings(&workspace.call_context(), deny.as_object().unwrap())
+        .unwrap();
+    let reply = message(&curl(&workspace, &open, &url));
     assert!(
         reply.starts_with(&format!("hosts that were refused: site.example:{} (rule 1", host.port)),
         "{reply}"
     );
     assert!(reply.contains("not ours"), "{reply}");
     assert!(
-        audit(&yard)
+        audit(&workspace)
             .contains(&format!("deny reach: codex.shell connect site.example:{}", host.port))
     );
     assert_eq!(host.count(), 1);
@@ -357,17 +374,22 @@ fn a_port_that_the_person_named_is_reached_once_they_agree_and_by_commands_alone
     let host = Host::saying("the page");
     let place = format!("127.0.0.1:{}", host.port);
     let web = way_to(&[]).reaching(&place).unwrap().holding_for(Duration::from_millis(300));
-    let yard = yard_with(web);
+    let workspace = workspace_with(web);
     // The box has the port, too, so that also programs that know no proxy reach it.
     let command = format!("{CURL} --noproxy '*' http://{place}/");
-    let reply = run(&yard, &guarded(&yard), &command);
+    let reply = run(&workspace, &guarded(&workspace), &command);
     assert!(message(&reply).contains(&format!("{place} (approval ")), "{reply}");
     assert_eq!(host.count(), 0);
-    decide(&yard, awaited(&yard).id, true, Scope::Once);
-    assert_eq!(stdout(&run(&yard, &guarded(&yard), &command)), "the page");
+    decide(&workspace, awaited(&workspace).id, true, Scope::Once);
+    assert_eq!(stdout(&run(&workspace, &guarded(&workspace), &command)), "the page");
     let url = json!({"url": format!("http://{place}/")});
-    let answer =
-        yard.catalog().call("assistant", "web_fetch", url, &yard.session(), &yard.surroundings());
+    let answer = workspace.catalog().call(
+        "assistant",
+        "web_fetch",
+        url,
+        &workspace.session(),
+        &workspace.call_context(),
+    );
     assert!(answer.body.to_string().contains("do not reach"), "{}", answer.body);
     assert_eq!(host.count(), 1);
 }
@@ -375,18 +397,18 @@ fn a_port_that_the_person_named_is_reached_once_they_agree_and_by_commands_alone
 #[test]
 fn addresses_that_are_not_public_are_refused_without_asking() {
     let host = Host::saying("never");
-    let yard = yard_with(way_to(&[]));
+    let workspace = workspace_with(way_to(&[]));
     let port = host.port;
     for place in
         [format!("127.0.0.1:{port}"), format!("2130706433:{port}"), format!("[::1]:{port}")]
     {
         let command = format!("{CURL} --noproxy '' http://{place}/");
-        let reply = run(&yard, &guarded(&yard), &command);
+        let reply = run(&workspace, &guarded(&workspace), &command);
         let message = message(&reply);
         assert!(message.starts_with("hosts that were refused: "), "{message}");
         assert!(message.contains("`[commands] reach`"), "{message}");
     }
-    assert_eq!((host.count(), requests(&yard, ApprovalStatus::Pending).len()), (0, 0));
+    assert_eq!((host.count(), requests(&workspace, ApprovalStatus::Pending).len()), (0, 0));
 }
 
 #[test]
@@ -394,7 +416,7 @@ fn plain_sockets_and_datagrams_go_nowhere() {
     let host = Host::saying("never");
     let datagrams = UdpSocket::bind("127.0.0.1:0").unwrap();
     datagrams.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
-    let yard = yard_with(way_to(&[("site.example", host.port)]));
+    let workspace = workspace_with(way_to(&[("site.example", host.port)]));
     let udp = datagrams.local_addr().unwrap().port();
     let script = format!(
         "import socket\n\
@@ -409,8 +431,8 @@ fn plain_sockets_and_datagrams_go_nowhere() {
          s.sendto(b'x', ('127.0.0.1', {udp}))\n",
         host.port, host.port
     );
-    yard.put("try.py", &script);
-    let reply = run(&yard, &yard.session(), "/usr/bin/python3 try.py");
+    workspace.put("try.py", &script);
+    let reply = run(&workspace, &workspace.session(), "/usr/bin/python3 try.py");
     let expected = "tcp 111\n127.128.0.1\nnamed 111\nno name\n";
     assert_eq!(
         stdout(&reply),
@@ -435,13 +457,13 @@ impl Resolve for Port80 {
 fn a_program_that_ignores_the_proxy_is_held_and_let_through_by_the_name_of_its_host() {
     let host = Host::saying("by its name");
     let net = Net::default().resolving_by(Arc::new(Port80(host.port)));
-    let yard = yard_with(Web::new(net.exempting("site.example:80").unwrap()));
+    let workspace = workspace_with(Web::new(net.exempting("site.example:80").unwrap()));
     let command = format!("{CURL} --noproxy '*' http://site.example/");
     let reply = thread::scope(|scope| {
-        let waiting = scope.spawn(|| run(&yard, &guarded(&yard), &command));
-        let row = awaited(&yard);
+        let waiting = scope.spawn(|| run(&workspace, &guarded(&workspace), &command));
+        let row = awaited(&workspace);
         assert_eq!(host.count(), 0, "nothing goes out before the yes");
-        decide(&yard, row.id, true, Scope::Once);
+        decide(&workspace, row.id, true, Scope::Once);
         waiting.join().unwrap()
     });
     assert_eq!((stdout(&reply).as_str(), host.count()), ("by its name", 1), "{reply}");
@@ -452,12 +474,12 @@ fn a_program_that_ignores_the_proxy_reaches_no_host() {
     let host = Host::saying("never");
     let net = Net::default().resolving_by(Arc::new(Port80(host.port)));
     let net = net.exempting("site.example:80").unwrap();
-    let yard = yard_with(Web::new(net).holding_for(Duration::from_millis(300)));
+    let workspace = workspace_with(Web::new(net).holding_for(Duration::from_millis(300)));
     let command = format!(
         "getent hosts secret.of.the.project.example; \
          {CURL} --noproxy '*' http://site.example/; {CURL} --noproxy '*' https://other.example/"
     );
-    let reply = run(&yard, &guarded(&yard), &command);
+    let reply = run(&workspace, &guarded(&workspace), &command);
     assert!(stdout(&reply).starts_with("127.128.0.1 "), "no question leaves the box: {reply}");
     for place in ["site.example:80", "other.example:443"] {
         assert!(message(&reply).contains(&format!("{place} (approval ")), "{reply}");
@@ -472,10 +494,10 @@ fn a_program_that_ignores_the_proxy_reaches_no_host() {
 #[test]
 fn commands_have_no_way_out_where_the_operator_closed_it() {
     let host = Host::saying("never");
-    let yard = yard_with(way_to(&[("site.example", host.port)]).without_commands());
+    let workspace = workspace_with(way_to(&[("site.example", host.port)]).without_commands());
     let reply = run(
-        &yard,
-        &yard.session(),
+        &workspace,
+        &workspace.session(),
         &format!("env | grep -i proxy; {CURL} {}", host.url("site.example")),
     );
     assert_eq!(stdout(&reply), "", "{reply}");
@@ -486,7 +508,7 @@ fn commands_have_no_way_out_where_the_operator_closed_it() {
 fn many_connections_of_a_command_are_served_a_few_at_a_time() {
     let host = Host::saying("x");
     let web = way_to(&[("site.example", host.port)]).allowing("site.example").unwrap();
-    let yard = yard_with(web);
+    let workspace = workspace_with(web);
     let count = times(10_000);
     let url = host.url("site.example");
     // One that never says what it wants, and a crowd beside it.
@@ -498,10 +520,16 @@ fn many_connections_of_a_command_are_served_a_few_at_a_time() {
          with f.ThreadPoolExecutor(100) as pool:\n\
          \x20   print(sum(1 for said in pool.map(get, range({count})) if said == b'x'))\n"
     );
-    yard.put("crowd.py", &script);
+    workspace.put("crowd.py", &script);
     let args =
         json!({"command": "/usr/bin/python3 crowd.py", "workdir": null, "timeout_ms": 110_000});
-    let answer = yard.catalog().call("codex", "shell", args, &yard.session(), &yard.surroundings());
+    let answer = workspace.catalog().call(
+        "codex",
+        "shell",
+        args,
+        &workspace.session(),
+        &workspace.call_context(),
+    );
     let reply = answer.body["result"].clone();
     assert_eq!(stdout(&reply), format!("{count}\n"), "{reply}");
     assert_eq!(host.count(), count);
@@ -529,9 +557,9 @@ fn whenever_a_command_is_ended_nothing_of_it_stays_open() {
         }
     });
     let web = way_to(&[("site.example", port)]).allowing("site.example").unwrap();
-    let yard = yard_with(web);
+    let workspace = workspace_with(web);
     for round in 0..times(100) {
-        let call = yard.surroundings();
+        let call = workspace.call_context();
         let cancel = call.cancel_flag();
         thread::scope(|scope| {
             scope.spawn(move || {
@@ -542,7 +570,7 @@ fn whenever_a_command_is_ended_nothing_of_it_stays_open() {
                 "for i in 1 2 3 4; do {CURL} -N http://site.example:{port}/ >/dev/null & done; wait"
             );
             let args = json!({"command": command, "workdir": null, "timeout_ms": 60_000});
-            yard.catalog().call("codex", "shell", args, &yard.session(), &call);
+            workspace.catalog().call("codex", "shell", args, &workspace.session(), &call);
         });
         let until = Instant::now() + Duration::from_secs(5);
         while open.load(Ordering::SeqCst) > 0 {
@@ -556,28 +584,32 @@ fn whenever_a_command_is_ended_nothing_of_it_stays_open() {
 fn a_terminal_asks_as_a_command_does_and_says_what_waits() {
     let host = Host::saying("the page");
     let web = way_to(&[("site.example", host.port)]).holding_for(Duration::from_millis(300));
-    let yard = yard_with(web);
+    let workspace = workspace_with(web);
     let url = host.url("site.example");
     let call = |tool: &str, args: Value| {
-        let agent = guarded(&yard);
-        yard.catalog().call("codex", tool, args, &agent, &yard.surroundings())
+        let agent = guarded(&workspace);
+        workspace.catalog().call("codex", tool, args, &agent, &workspace.call_context())
     };
     let opened =
         call("exec_command", json!({"session_id": "t", "cmd": "bash --norc", "workdir": null}));
     let start = crate::box_setup::asked(&opened);
-    decide(&yard, start, true, Scope::Once);
+    decide(&workspace, start, true, Scope::Once);
     let types = |text: String| {
         let answer = call("write_stdin", json!({"session_id": "t", "chars": text}));
         answer.body["result"].clone()
     };
     let reply = types(format!("{CURL} {url}; echo\n"));
-    let row = awaited(&yard);
+    let row = awaited(&workspace);
     assert!(message(&reply).contains(&format!("(approval {})", row.id)), "{reply}");
-    decide(&yard, row.id, true, Scope::Once);
+    decide(&workspace, row.id, true, Scope::Once);
     let reply = types(format!("{CURL} {url}; echo\n"));
     assert!(reply.to_string().contains("the page"), "{reply}");
     call("kill_session", json!({"session_id": "t"}));
-    assert!(audit(&yard).contains("connected: codex.exec_command run "), "{}", audit(&yard));
+    assert!(
+        audit(&workspace).contains("connected: codex.exec_command run "),
+        "{}",
+        audit(&workspace)
+    );
     assert_eq!(host.count(), 1);
 }
 
@@ -585,10 +617,11 @@ fn a_terminal_asks_as_a_command_does_and_says_what_waits() {
 #[test]
 #[ignore = "a measurement"]
 fn cost_of_a_way_out_that_nobody_uses() {
-    let (with, without) = (yard_with(way_to(&[])), yard_with(way_to(&[]).without_commands()));
-    let time = |yard: &Yard| {
+    let (with, without) =
+        (workspace_with(way_to(&[])), workspace_with(way_to(&[]).without_commands()));
+    let time = |workspace: &TestWorkspace| {
         let begun = Instant::now();
-        run(yard, &yard.session(), "true");
+        run(workspace, &workspace.session(), "true");
         begun.elapsed()
     };
     // By turns: whatever else the machine does slows both.

@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use yard_dialects::Answer;
 use yard_gate::ApprovalStatus;
-use yard_testkit::Yard;
+use yard_testkit::TestWorkspace;
 
 use crate::box_setup::{asked, decide, guarded};
-use crate::network::{requests, way_to, yard_with};
+use crate::network::{requests, way_to, workspace_with};
 use crate::programs::{git, git_in, repository, run};
 
 /// A bare repository that is served on loopback by `git http-backend`.
@@ -86,24 +86,30 @@ fn answer(mut stream: TcpStream, root: PathBuf) -> std::io::Result<()> {
 }
 
 /// A repository with one commit, whose `origin` is a place of the test.
-fn pushing_to(address: &str, port: u16) -> Yard {
+fn pushing_to(address: &str, port: u16) -> TestWorkspace {
     let web = way_to(&[("git.example", port)]).holding_for(Duration::from_millis(200));
-    let yard = yard_with(web);
-    repository(&yard);
-    yard.put("a", "one\n");
-    git(&yard, &["add", "."]);
-    git(&yard, &["commit", "-qm", "one"]);
-    git(&yard, &["remote", "add", "origin", address]);
-    yard
+    let workspace = workspace_with(web);
+    repository(&workspace);
+    workspace.put("a", "one\n");
+    git(&workspace, &["add", "."]);
+    git(&workspace, &["commit", "-qm", "one"]);
+    git(&workspace, &["remote", "add", "origin", address]);
+    workspace
 }
 
 /// A push by an agent whose hosts are asked about.
-fn push(yard: &Yard, args: Value) -> Answer {
-    yard.catalog().call("assistant", "git_push", args, &guarded(yard), &yard.surroundings())
+fn push(workspace: &TestWorkspace, args: Value) -> Answer {
+    workspace.catalog().call(
+        "assistant",
+        "git_push",
+        args,
+        &guarded(workspace),
+        &workspace.call_context(),
+    )
 }
 
-fn after_a_yes(yard: &Yard, answer: &Answer) -> Value {
-    let approval = decide(yard, asked(answer), true);
+fn after_a_yes(workspace: &TestWorkspace, answer: &Answer) -> Value {
+    let approval = decide(workspace, asked(answer), true);
     let text = approval.answer.unwrap_or_else(|| panic!("asked again: {:?}", approval.status));
     let answer: Value = serde_json::from_str(&text).unwrap();
     answer["body"]["result"].clone()
@@ -113,29 +119,29 @@ fn after_a_yes(yard: &Yard, answer: &Answer) -> Value {
 fn a6_a_yes_to_a_push_covers_the_host_of_the_remote() {
     let server = GitServer::serve();
     let address = format!("http://ann:secret@git.example:{}/x.git", server.port);
-    let yard = pushing_to(&address, server.port);
-    let answer = push(&yard, json!({}));
+    let workspace = pushing_to(&address, server.port);
+    let answer = push(&workspace, json!({}));
     assert_eq!(server.head(), "", "nothing is sent before the yes");
-    let shown = yard.person().approvals().get(asked(&answer)).unwrap().request.diff;
+    let shown = workspace.person().approvals().get(asked(&answer)).unwrap().request.diff;
     let place = format!("push to origin (http://git.example:{}/x.git), branch main", server.port);
     assert!(shown.contains(&place) && !shown.contains("secret"), "{shown}");
-    let reply = after_a_yes(&yard, &answer);
+    let reply = after_a_yes(&workspace, &answer);
     assert_eq!(reply["ok"], true, "{reply}");
     assert_eq!(reply["value"]["refs"][0]["status"], "new", "{reply}");
-    assert_eq!(server.head(), git(&yard, &["rev-parse", "HEAD"]));
-    assert_eq!(requests(&yard, ApprovalStatus::Pending).len(), 0, "nobody was asked again");
+    assert_eq!(server.head(), git(&workspace, &["rev-parse", "HEAD"]));
+    assert_eq!(requests(&workspace, ApprovalStatus::Pending).len(), 0, "nobody was asked again");
 }
 
 #[test]
 fn a6_a_push_that_is_led_to_another_host_asks_for_that_one() {
     let server = GitServer::serve();
-    let yard = pushing_to("./elsewhere.git", server.port);
+    let workspace = pushing_to("./elsewhere.git", server.port);
     // Git goes elsewhere than the address says that the person is shown.
     let (shown, real) = ("http://shown.example/", format!("http://git.example:{}/", server.port));
-    git(&yard, &["config", &format!("url.{real}.pushInsteadOf"), shown]);
-    let answer = push(&yard, json!({"remote": format!("{shown}x.git")}));
-    let reply = after_a_yes(&yard, &answer);
-    let waiting = requests(&yard, ApprovalStatus::Pending);
+    git(&workspace, &["config", &format!("url.{real}.pushInsteadOf"), shown]);
+    let answer = push(&workspace, json!({"remote": format!("{shown}x.git")}));
+    let reply = after_a_yes(&workspace, &answer);
+    let waiting = requests(&workspace, ApprovalStatus::Pending);
     let message = format!(
         "git could not reach the remote; hosts that wait for a person's approval: git.example:{} (approval {}). \
          Tell the person; once it is approved, run the command again",
@@ -148,8 +154,9 @@ fn a6_a_push_that_is_led_to_another_host_asks_for_that_one() {
 #[test]
 fn a6_a_remote_that_wants_a_password_is_the_persons_to_push_to() {
     let server = GitServer::serve();
-    let yard = pushing_to(&format!("http://git.example:{}/closed.git", server.port), server.port);
-    let reply = after_a_yes(&yard, &push(&yard, json!({})));
+    let workspace =
+        pushing_to(&format!("http://git.example:{}/closed.git", server.port), server.port);
+    let reply = after_a_yes(&workspace, &push(&workspace, json!({})));
     assert_eq!(
         reply["error"]["message"],
         "the remote asks for a name and a password, and those of the person are not in the box: ask the person to \
@@ -160,10 +167,10 @@ fn a6_a_remote_that_wants_a_password_is_the_persons_to_push_to() {
 
 #[test]
 fn a6_without_a_network_nobody_is_asked_about_a_push_over_it() {
-    let yard = yard_with(way_to(&[]).without_commands());
-    repository(&yard);
-    git(&yard, &["commit", "-q", "--allow-empty", "-m", "one"]);
-    let answer = push(&yard, json!({"remote": "https://git.example/x.git"}));
+    let workspace = workspace_with(way_to(&[]).without_commands());
+    repository(&workspace);
+    git(&workspace, &["commit", "-q", "--allow-empty", "-m", "one"]);
+    let answer = push(&workspace, json!({"remote": "https://git.example/x.git"}));
     assert!(answer.pending.is_none(), "{}", answer.body);
     let message = answer.body["result"]["error"]["message"].as_str().unwrap();
     assert!(message.starts_with("commands have no network here (`network` of `[commands]`)"));
@@ -171,11 +178,11 @@ fn a6_without_a_network_nobody_is_asked_about_a_push_over_it() {
 
 #[test]
 fn a6_a_remote_with_several_addresses_is_not_pushed_to() {
-    let yard = pushing_to("http://git.example/x.git", 80);
+    let workspace = pushing_to("http://git.example/x.git", 80);
     for folder in ["./a.git", "./b.git"] {
-        git(&yard, &["remote", "set-url", "--add", "--push", "origin", folder]);
+        git(&workspace, &["remote", "set-url", "--add", "--push", "origin", folder]);
     }
-    let answer = push(&yard, json!({}));
+    let answer = push(&workspace, json!({}));
     assert!(answer.pending.is_none(), "{}", answer.body);
     let message = answer.body["result"]["error"]["message"].as_str().unwrap();
     assert!(message.starts_with("origin has several push addresses"), "{message}");

@@ -10,7 +10,7 @@ use yard_dialects::Answer;
 use yard_gate::Web;
 use yard_kernel::CommandBox;
 use yard_sandbox::{Sandbox, SandboxConfig};
-use yard_testkit::{Folders, OpenOptions, Yard};
+use yard_testkit::{Folders, OpenOptions, TestWorkspace};
 
 const PYTHON_PACKAGES: [&str; 2] = ["pytest==9.2.0", "ruff==0.17.4"];
 /// Programs that manage projects and that pip installs.
@@ -18,36 +18,43 @@ const MANAGER_PACKAGES: [&str; 2] = ["uv==0.13.8", "cmake<5"];
 const PNPM: &str = "pnpm@10";
 const PRETTIER: &str = "prettier@3.9.10";
 
-/// A yard whose boxes show these folders of the machine besides.
-pub(crate) fn yard_showing(shown: Vec<PathBuf>) -> Yard {
-    yard_showing_with(shown, Web::default())
+/// A workspace whose boxes show these folders of the machine besides.
+pub(crate) fn workspace_showing(shown: Vec<PathBuf>) -> TestWorkspace {
+    workspace_showing_with(shown, Web::default())
 }
 
 /// The same, with what of the network can be reached.
-pub(crate) fn yard_showing_with(shown: Vec<PathBuf>, web: Web) -> Yard {
+pub(crate) fn workspace_showing_with(shown: Vec<PathBuf>, web: Web) -> TestWorkspace {
     let helper = PathBuf::from(env!("CARGO_BIN_EXE_toolyard"));
     let wish = SandboxConfig { shown, ..SandboxConfig::default() };
     let boxed = Some(CommandBox::new(move || Sandbox::probe(helper, wish)));
-    Yard::open(&Folders::new(), OpenOptions { boxed, web, ..OpenOptions::default() }).unwrap()
+    TestWorkspace::open(&Folders::new(), OpenOptions { boxed, web, ..OpenOptions::default() })
+        .unwrap()
 }
 
 /// A call of `assistant`, as an agent makes it under the open policy.
-pub(crate) fn call(yard: &Yard, tool: &str, args: Value) -> Answer {
-    yard.catalog().call("assistant", tool, args, &yard.session(), &yard.surroundings())
+pub(crate) fn call(workspace: &TestWorkspace, tool: &str, args: Value) -> Answer {
+    workspace.catalog().call(
+        "assistant",
+        tool,
+        args,
+        &workspace.session(),
+        &workspace.call_context(),
+    )
 }
 
 /// The value of a call that goes well.
 #[track_caller]
-pub(crate) fn value(yard: &Yard, tool: &str, args: Value) -> Value {
-    let answer = call(yard, tool, args);
+pub(crate) fn value(workspace: &TestWorkspace, tool: &str, args: Value) -> Value {
+    let answer = call(workspace, tool, args);
     assert_eq!(answer.body["result"]["ok"], true, "{tool}: {}", answer.body);
     answer.body["result"]["value"].clone()
 }
 
 /// The code and the words of a call that does not.
 #[track_caller]
-pub(crate) fn error(yard: &Yard, tool: &str, args: Value) -> (String, String) {
-    let answer = call(yard, tool, args);
+pub(crate) fn error(workspace: &TestWorkspace, tool: &str, args: Value) -> (String, String) {
+    let answer = call(workspace, tool, args);
     assert_eq!(answer.body["result"]["ok"], false, "{tool}: {}", answer.body);
     let error = &answer.body["result"]["error"];
     let text = |field: &str| error[field].as_str().unwrap().to_owned();
@@ -80,13 +87,13 @@ pub(crate) fn git_in(folder: &Path, words: &[&str]) -> Command {
 
 /// The same in the root of the workspace, which goes well; what it prints.
 #[track_caller]
-pub(crate) fn git(yard: &Yard, words: &[&str]) -> String {
-    run(&mut git_in(yard.root(), words))
+pub(crate) fn git(workspace: &TestWorkspace, words: &[&str]) -> String {
+    run(&mut git_in(workspace.root(), words))
 }
 
 /// A repository in the root, on branch `main`.
-pub(crate) fn repository(yard: &Yard) {
-    git(yard, &["init", "-q", "-b", "main"]);
+pub(crate) fn repository(workspace: &TestWorkspace) {
+    git(workspace, &["init", "-q", "-b", "main"]);
 }
 
 /// Where what a test installs stays between runs, and a lock on it: tests run beside each other.
@@ -155,8 +162,8 @@ pub(crate) fn rust() -> (PathBuf, String) {
 }
 
 /// A folder in the workspace that is a PATH with hardly a program in it.
-pub(crate) fn bare_path(yard: &Yard) -> String {
-    let folder = yard.root().join(".bare");
+pub(crate) fn bare_path(workspace: &TestWorkspace) -> String {
+    let folder = workspace.root().join(".bare");
     fs::create_dir(&folder).unwrap();
     for program in ["sh", "dirname", "grep", "sed", "head", "find", "xargs", "cat", "cmp", "tr"] {
         let at = ["/usr/bin", "/bin"].map(|folder| Path::new(folder).join(program));

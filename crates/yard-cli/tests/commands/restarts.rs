@@ -11,8 +11,8 @@ use std::sync::Arc;
 use yard_core::World as _;
 use yard_store::{SqliteStore, Store as _};
 use yard_testkit::failing_store::FailingStore;
-use yard_testkit::harness::{EntrySnapshot, FolderSnapshot, mv, rm, soak, tree, write};
-use yard_testkit::{FakeWorld, Folders, OpenOptions, Yard};
+use yard_testkit::{EntrySnapshot, FolderSnapshot, mv, rm, soak, tree, write};
+use yard_testkit::{FakeWorld, Folders, OpenOptions, TestWorkspace};
 
 use crate::box_setup::{plan, shell};
 
@@ -28,13 +28,13 @@ struct Machine {
 }
 
 impl Machine {
-    fn open(&self) -> Yard {
+    fn open(&self) -> TestWorkspace {
         let plan = OpenOptions {
             world: Arc::clone(&self.world) as _,
             store: Box::new(|store| Arc::new(FailingStore::never_flushed(store))),
             ..plan()
         };
-        Yard::open(&self.folders, plan).unwrap()
+        TestWorkspace::open(&self.folders, plan).unwrap()
     }
 
     fn reboot(&self) {
@@ -59,25 +59,27 @@ impl Machine {
     }
 
     /// One thing that an agent does, with a tool or with a command.
-    fn agent_works(&self, yard: &Yard, step: usize) {
+    fn agent_works(&self, workspace: &TestWorkspace, step: usize) {
         let (one, other) = (self.file(), self.file());
         let text = format!("agent {step} {}\n", self.world.below(1_000_000));
         let (from, to) = (&one[1..], &other[1..]);
         let make = |path: &str| format!("mkdir -p $(dirname {path})");
         match self.world.below(10) {
-            0 => drop(yard.perform(write(one, &text, None))),
-            1 => drop(yard.perform(rm(one))),
-            2 => drop(yard.perform(mv(one, other))),
-            3 => drop(shell(yard, &format!("{}; printf '{text}' > {from}", make(from)))),
-            4 => drop(shell(yard, &format!("{}; printf '{text}' >> {from}", make(from)))),
-            5 => drop(shell(yard, &format!("rm -f {from}"))),
+            0 => drop(workspace.perform(write(one, &text, None))),
+            1 => drop(workspace.perform(rm(one))),
+            2 => drop(workspace.perform(mv(one, other))),
+            3 => drop(shell(workspace, &format!("{}; printf '{text}' > {from}", make(from)))),
+            4 => drop(shell(workspace, &format!("{}; printf '{text}' >> {from}", make(from)))),
+            5 => drop(shell(workspace, &format!("rm -f {from}"))),
             6 => {
                 let moves = format!("{}; test -f {from} && mv {from} {to} || true", make(to));
-                drop(shell(yard, &moves));
+                drop(shell(workspace, &moves));
             }
-            7 => drop(shell(yard, "test -d d && rm -rf h && mv d h || mkdir -p d")),
-            8 => drop(shell(yard, "rm -rf e; mkdir -p e/f; echo new > e/f/a; chmod 755 e/f/a")),
-            _ => drop(shell(yard, &format!("for n in 1 2 3; do echo $n {step} > n$n; done"))),
+            7 => drop(shell(workspace, "test -d d && rm -rf h && mv d h || mkdir -p d")),
+            8 => {
+                drop(shell(workspace, "rm -rf e; mkdir -p e/f; echo new > e/f/a; chmod 755 e/f/a"))
+            }
+            _ => drop(shell(workspace, &format!("for n in 1 2 3; do echo $n {step} > n$n; done"))),
         }
     }
 
@@ -140,9 +142,9 @@ fn after_random_days_with_commands_a_persons_work_is_untouched_and_lost_bytes_ar
     for seed in 0..if soak() { SOAK } else { PLAIN } {
         let machine = Machine { folders: Folders::new(), world: Arc::new(FakeWorld::new(seed)) };
         for _ in 0..1 + machine.world.below(2) {
-            let yard = machine.open();
+            let workspace = machine.open();
             for step in 0..1 + machine.world.below(8) {
-                machine.agent_works(&yard, step);
+                machine.agent_works(&workspace, step);
             }
         }
         let persons = machine.person_works();
@@ -154,10 +156,10 @@ fn after_random_days_with_commands_a_persons_work_is_untouched_and_lost_bytes_ar
         }
         let steps = machine.head();
         for opening in ["first", "second"] {
-            let yard = machine.open();
+            let workspace = machine.open();
             let found = machine.tree();
             assert_eq!(found, must, "seed {seed}, {opening} opening; the person: {persons:?}");
-            let verified = yard.perform(yard_core::op::Verify).unwrap();
+            let verified = workspace.perform(yard_core::op::Verify).unwrap();
             assert_eq!(verified.problems, Vec::<String>::new(), "seed {seed}, {opening} opening");
             assert_eq!(machine.head(), steps, "seed {seed}: recovery wrote history");
         }

@@ -8,9 +8,9 @@ use std::path::Path;
 
 use serde_json::json;
 use yard_core::op::Undo;
-use yard_testkit::Yard;
+use yard_testkit::TestWorkspace;
 
-use crate::box_setup::{newest, shell, yard};
+use crate::box_setup::{newest, shell, workspace};
 
 /// Every entry below a folder that has such bits, or is a device.
 fn privileged(root: &Path) -> Vec<String> {
@@ -34,13 +34,13 @@ fn privileged(root: &Path) -> Vec<String> {
     found
 }
 
-fn set(yard: &Yard, path: &str, mode: u32) {
-    let at = yard.root().join(path.trim_start_matches('/'));
+fn set(workspace: &TestWorkspace, path: &str, mode: u32) {
+    let at = workspace.root().join(path.trim_start_matches('/'));
     fs::set_permissions(at, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-fn mode(yard: &Yard, path: &str) -> u32 {
-    let at = yard.root().join(path.trim_start_matches('/'));
+fn mode(workspace: &TestWorkspace, path: &str) -> u32 {
+    let at = workspace.root().join(path.trim_start_matches('/'));
     fs::metadata(at).unwrap().permissions().mode() & 0o7777
 }
 
@@ -76,109 +76,118 @@ attempt(lambda: os.setxattr('plain', 'security.capability', bytes(20)))
 
 #[test]
 fn g2_no_way_of_making_a_set_id_file_or_a_device_lands() {
-    let yard = yard();
-    fs::write(yard.root().join("ways.py"), WAYS).unwrap();
-    let reply =
-        shell(&yard, "python3 ways.py; cp -p /usr/bin/su mine; install -m 4755 ways.py made; ls");
+    let workspace = workspace();
+    fs::write(workspace.root().join("ways.py"), WAYS).unwrap();
+    let reply = shell(
+        &workspace,
+        "python3 ways.py; cp -p /usr/bin/su mine; install -m 4755 ways.py made; ls",
+    );
     assert!(reply["stdout"].as_str().unwrap().contains("ways.py"), "{reply}");
-    assert_eq!(privileged(yard.root()), Vec::<String>::new());
+    assert_eq!(privileged(workspace.root()), Vec::<String>::new());
 }
 
 #[test]
 fn g2_no_way_of_making_one_works_in_place_on_a_terminal() {
-    let yard = yard();
-    fs::write(yard.root().join("ways.py"), WAYS).unwrap();
+    let workspace = workspace();
+    fs::write(workspace.root().join("ways.py"), WAYS).unwrap();
     let args = json!({"cmd": "python3 ways.py; echo made", "session_id": "s"});
-    let session = yard.session();
-    let answer = yard.catalog().call("codex", "exec_command", args, &session, &yard.surroundings());
+    let session = workspace.session();
+    let answer = workspace.catalog().call(
+        "codex",
+        "exec_command",
+        args,
+        &session,
+        &workspace.call_context(),
+    );
     assert!(answer.ok, "{}", answer.body);
     session.stop_all_terminals();
-    assert!(yard.root().join("plain").exists() || yard.root().join("renamed").exists());
-    assert_eq!(privileged(yard.root()), Vec::<String>::new());
+    assert!(workspace.root().join("plain").exists() || workspace.root().join("renamed").exists());
+    assert_eq!(privileged(workspace.root()), Vec::<String>::new());
 }
 
 #[test]
 fn g2_a_persons_set_id_file_loses_the_bits_whenever_its_bytes_are_replaced() {
-    let yard = yard();
-    type Replace<'a> = &'a dyn Fn(&Yard);
+    let workspace = workspace();
+    type Replace<'a> = &'a dyn Fn(&TestWorkspace);
     let replace: [(&str, Replace<'_>); 5] = [
-        ("write", &|yard| {
-            yard.call("write", json!({"path": "/tool", "content": "theirs\n", "overwrite": true}));
+        ("write", &|workspace| {
+            workspace
+                .call("write", json!({"path": "/tool", "content": "theirs\n", "overwrite": true}));
         }),
-        ("edit", &|yard| {
+        ("edit", &|workspace| {
             let args = json!({"path": "/tool", "old_string": "ours", "new_string": "theirs"});
-            yard.call("edit", args);
+            workspace.call("edit", args);
         }),
-        ("command", &|yard| {
-            shell(yard, "printf 'theirs\\n' > new; cat new > tool; rm new");
+        ("command", &|workspace| {
+            shell(workspace, "printf 'theirs\\n' > new; cat new > tool; rm new");
         }),
-        ("sed -i", &|yard| {
-            shell(yard, "sed -i s/ours/theirs/ tool");
+        ("sed -i", &|workspace| {
+            shell(workspace, "sed -i s/ours/theirs/ tool");
         }),
-        ("patch", &|yard| {
+        ("patch", &|workspace| {
             let patch =
                 "*** Begin Patch\n*** Update File: tool\n@@\n-ours\n+theirs\n*** End Patch\n";
             let args = json!({"patchText": patch});
-            let session = yard.session();
-            let call = yard.surroundings();
-            let answer = yard.catalog().call("coder", "apply_patch", args, &session, &call);
+            let session = workspace.session();
+            let call = workspace.call_context();
+            let answer = workspace.catalog().call("coder", "apply_patch", args, &session, &call);
             assert!(answer.ok, "{}", answer.body);
         }),
     ];
     for (way, replace) in replace {
-        yard.put("/tool", "ours\n");
-        set(&yard, "/tool", 0o6755);
-        replace(&yard);
-        assert_eq!(yard.bytes("/tool"), b"theirs\n", "{way}");
-        assert_eq!(mode(&yard, "/tool") & 0o6000, 0, "{way}");
+        workspace.put("/tool", "ours\n");
+        set(&workspace, "/tool", 0o6755);
+        replace(&workspace);
+        assert_eq!(workspace.bytes("/tool"), b"theirs\n", "{way}");
+        assert_eq!(mode(&workspace, "/tool") & 0o6000, 0, "{way}");
         // Neither does what brings the old version back.
-        yard.perform(Undo { step: newest(&yard).0 }).unwrap();
-        assert_eq!(yard.bytes("/tool"), b"ours\n", "{way}");
-        assert_eq!(mode(&yard, "/tool") & 0o6000, 0, "{way}, undone");
+        workspace.perform(Undo { step: newest(&workspace).0 }).unwrap();
+        assert_eq!(workspace.bytes("/tool"), b"ours\n", "{way}");
+        assert_eq!(mode(&workspace, "/tool") & 0o6000, 0, "{way}, undone");
     }
 }
 
 #[test]
 fn g2_a_persons_set_id_file_is_left_alone_by_commands_that_do_nothing_to_it() {
-    let yard = yard();
-    yard.put("/tool", "ours\n");
-    fs::create_dir(yard.root().join("shared")).unwrap();
-    set(&yard, "/tool", 0o4755);
-    set(&yard, "/shared", 0o2775);
-    shell(&yard, "cat tool; ls -l; echo x > shared/new; chmod 2775 shared || true");
-    assert_eq!(mode(&yard, "/tool"), 0o4755);
-    assert_eq!(mode(&yard, "/shared"), 0o2775);
-    shell(&yard, "mv tool moved; cp moved copied");
-    assert_eq!(mode(&yard, "/copied"), 0o755);
-    assert_eq!(mode(&yard, "/moved") & 0o6000, 0, "what a command moved is what it made");
+    let workspace = workspace();
+    workspace.put("/tool", "ours\n");
+    fs::create_dir(workspace.root().join("shared")).unwrap();
+    set(&workspace, "/tool", 0o4755);
+    set(&workspace, "/shared", 0o2775);
+    shell(&workspace, "cat tool; ls -l; echo x > shared/new; chmod 2775 shared || true");
+    assert_eq!(mode(&workspace, "/tool"), 0o4755);
+    assert_eq!(mode(&workspace, "/shared"), 0o2775);
+    shell(&workspace, "mv tool moved; cp moved copied");
+    assert_eq!(mode(&workspace, "/copied"), 0o755);
+    assert_eq!(mode(&workspace, "/moved") & 0o6000, 0, "what a command moved is what it made");
 }
 
 #[test]
 fn g2_a_removed_set_id_file_comes_back_without_the_bits() {
-    let yard = yard();
-    yard.put("/tool", "ours\n");
-    set(&yard, "/tool", 0o6755);
-    yard.call("rm", json!({"path": "/tool"}));
-    yard.perform(Undo { step: newest(&yard).0 }).unwrap();
-    assert_eq!((yard.bytes("/tool"), mode(&yard, "/tool")), (b"ours\n".to_vec(), 0o755));
+    let workspace = workspace();
+    workspace.put("/tool", "ours\n");
+    set(&workspace, "/tool", 0o6755);
+    workspace.call("rm", json!({"path": "/tool"}));
+    workspace.perform(Undo { step: newest(&workspace).0 }).unwrap();
+    assert_eq!((workspace.bytes("/tool"), mode(&workspace, "/tool")), (b"ours\n".to_vec(), 0o755));
 }
 
 #[test]
 fn g13_what_a_command_wrote_beyond_its_limit_does_not_land_and_holes_stay_holes() {
     use std::os::unix::fs::MetadataExt as _;
-    let yard = yard();
-    let reply = shell(&yard, "truncate -s 200M hollow; printf x >> hollow");
+    let workspace = workspace();
+    let reply = shell(&workspace, "truncate -s 200M hollow; printf x >> hollow");
     assert!(
         reply["message"].as_str().is_some_and(|message| message.contains("created")),
         "{reply}"
     );
-    let about = fs::metadata(yard.root().join("hollow")).unwrap();
+    let about = fs::metadata(workspace.root().join("hollow")).unwrap();
     assert_eq!(about.size(), (200 << 20) + 1);
     assert!(about.blocks() * 512 < 8 << 20, "{} bytes on disk", about.blocks() * 512);
     let command = "for n in 1 2 3; do truncate -s 4G big$n; done; echo x > small";
-    let session = yard.session();
-    let answer = crate::box_setup::shell_as(&yard, &session, command);
+    let session = workspace.session();
+    let answer = crate::box_setup::shell_as(&workspace, &session, command);
     let text = answer.body.to_string();
     assert!(text.contains("nothing of it was kept"), "{text}");
-    assert!(!yard.root().join("small").exists() && !yard.root().join("big1").exists());
+    assert!(!workspace.root().join("small").exists() && !workspace.root().join("big1").exists());
 }

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use yard_dialects::Answer;
 use yard_disk::RetentionLimits;
-use yard_testkit::{Folders, OpenOptions, Yard};
+use yard_testkit::{Folders, OpenOptions, TestWorkspace};
 
 use crate::box_setup::{plan, shell};
 
@@ -24,17 +24,17 @@ fn plan_keeping(keeping: RetentionLimits) -> OpenOptions {
     plan
 }
 
-fn yard_keeping(keeping: RetentionLimits) -> Yard {
-    Yard::open(&Folders::new(), plan_keeping(keeping)).unwrap()
+fn yard_keeping(keeping: RetentionLimits) -> TestWorkspace {
+    TestWorkspace::open(&Folders::new(), plan_keeping(keeping)).unwrap()
 }
 
-fn call(yard: &Yard, toolset: &str, tool: &str, args: Value) -> Answer {
-    yard.catalog().call(toolset, tool, args, &yard.session(), &yard.surroundings())
+fn call(workspace: &TestWorkspace, toolset: &str, tool: &str, args: Value) -> Answer {
+    workspace.catalog().call(toolset, tool, args, &workspace.session(), &workspace.call_context())
 }
 
 #[track_caller]
-fn ok(yard: &Yard, toolset: &str, tool: &str, args: Value) -> Value {
-    let answer = call(yard, toolset, tool, args.clone());
+fn ok(workspace: &TestWorkspace, toolset: &str, tool: &str, args: Value) -> Value {
+    let answer = call(workspace, toolset, tool, args.clone());
     assert!(answer.ok, "{toolset} {tool} {args}: {}", answer.body);
     answer.body["result"].clone()
 }
@@ -67,19 +67,19 @@ fn path_of(reply: &Value, stream: &str) -> String {
 }
 
 #[track_caller]
-fn spill(yard: &Yard, bytes: usize) -> String {
-    path_of(&shell(yard, &say_lines(bytes)), "stdout")
+fn spill(workspace: &TestWorkspace, bytes: usize) -> String {
+    path_of(&shell(workspace, &say_lines(bytes)), "stdout")
 }
 
 /// The files themselves.
-fn files(yard: &Yard) -> Vec<PathBuf> {
-    let folder = yard.folders().state().join("output").join(FOLDER);
+fn files(workspace: &TestWorkspace) -> Vec<PathBuf> {
+    let folder = workspace.folders().state().join("output").join(FOLDER);
     let entries = std::fs::read_dir(folder).unwrap();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     files.sort();
     files
 }
 
-fn read(yard: &Yard, path: &str) -> Answer {
-    call(yard, "codex", "read_file", json!({"path": path, "limit": 1}))
+fn read(workspace: &TestWorkspace, path: &str) -> Answer {
+    call(workspace, "codex", "read_file", json!({"path": path, "limit": 1}))
 }

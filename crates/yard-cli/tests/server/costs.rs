@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use yard_testkit::harness::soak;
 use yard_testkit::large_args::large;
+use yard_testkit::soak;
 
 use crate::harness::{Server, Someone};
 

@@ -208,11 +208,8 @@ fn check_history(server: &Server, workspace: &str) {
         server.data().join("workspaces").join(workspace),
         server.data().join("journals").join(workspace),
     );
-    let hand = yard_testkit::harness::ChildWorkspace::open(
-        &root,
-        &state,
-        yard_testkit::OpenOptions::default(),
-    )
-    .unwrap();
-    hand.verified();
+    let child =
+        yard_testkit::ChildWorkspace::open(&root, &state, yard_testkit::OpenOptions::default())
+            .unwrap();
+    child.verified();
 }

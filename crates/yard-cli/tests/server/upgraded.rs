@@ -8,8 +8,8 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use yard_testkit::ChildWorkspace;
 use yard_testkit::OpenOptions;
-use yard_testkit::harness::ChildWorkspace;
 
 use crate::harness::{PASSWORD, Server};
 

@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// A root, a data folder, and the binary to run on them.
-pub(crate) struct Yard {
+pub(crate) struct TestWorkspace {
     pub(crate) temp: TempDir,
 }
 
-impl Yard {
+impl TestWorkspace {
     pub(crate) fn new() -> Self {
         let temp = tempfile::tempdir().unwrap();
         fs::create_dir(temp.path().join("root")).unwrap();

@@ -5,25 +5,25 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use serde_json::{Value, json};
-use yard_testkit::harness::{FailingCalls, FailingProbe, FailureTrigger, InjectedFailure};
-use yard_testkit::{Folders, OpenOptions, Yard};
+use yard_testkit::{FailingCalls, FailingProbe, FailureTrigger, InjectedFailure};
+use yard_testkit::{Folders, OpenOptions, TestWorkspace};
 
 use super::{call, done, each, everything_below, has_members, refused};
 
 #[track_caller]
-fn ok(yard: &Yard, tool: &str, args: Value) -> Value {
-    done(yard, "file", tool, args)
+fn ok(workspace: &TestWorkspace, tool: &str, args: Value) -> Value {
+    done(workspace, "file", tool, args)
 }
 
 #[track_caller]
-fn fails(yard: &Yard, tool: &str, args: Value, code: &str) -> String {
-    refused(yard, "file", tool, args, code)
+fn fails(workspace: &TestWorkspace, tool: &str, args: Value, code: &str) -> String {
+    refused(workspace, "file", tool, args, code)
 }
 
 #[test]
 fn arguments_and_answers_are_those_of_the_document_and_none_names_a_root() {
-    let yard = Yard::new();
-    let schema = |tool: &str| yard.catalog().get("file", tool).unwrap();
+    let workspace = TestWorkspace::new();
+    let schema = |tool: &str| workspace.catalog().get("file", tool).unwrap();
     for (tool, input, ours, output, also) in [
         (
             "file.read",
@@ -76,14 +76,15 @@ fn arguments_and_answers_are_those_of_the_document_and_none_names_a_root() {
 
 #[test]
 fn every_tool_refuses_a_path_that_leads_outside_before_anything_happens() {
-    let yard = Yard::new();
-    let home = yard.root().parent().unwrap().to_owned();
+    let workspace = TestWorkspace::new();
+    let home = workspace.root().parent().unwrap().to_owned();
     std::fs::write(home.join("secret.txt"), "secret\n").unwrap();
-    yard.put("/a/b.txt", "text\n");
-    symlink(&home, yard.root().join("out")).unwrap();
-    symlink(home.join("secret.txt"), yard.root().join("leaving")).unwrap();
+    workspace.put("/a/b.txt", "text\n");
+    symlink(&home, workspace.root().join("out")).unwrap();
+    symlink(home.join("secret.txt"), workspace.root().join("leaving")).unwrap();
     let outside = home.join("secret.txt").display().to_string();
-    let before = (everything_below(yard.root()), std::fs::read(home.join("secret.txt")).unwrap());
+    let before =
+        (everything_below(workspace.root()), std::fs::read(home.join("secret.txt")).unwrap());
     for path in [
         "../secret.txt",
         "a/../../secret.txt",
@@ -110,21 +111,22 @@ fn every_tool_refuses_a_path_that_leads_outside_before_anything_happens() {
             }
             let mut args = args;
             args["path"] = json!(path);
-            let message = fails(&yard, tool, args, "path_outside_workspace");
+            let message = fails(&workspace, tool, args, "path_outside_workspace");
             assert!(!message.contains("secret\n"), "{message}");
         }
     }
-    let after = (everything_below(yard.root()), std::fs::read(home.join("secret.txt")).unwrap());
+    let after =
+        (everything_below(workspace.root()), std::fs::read(home.join("secret.txt")).unwrap());
     assert_eq!(after, before);
     assert!(!home.join("new.txt").exists());
-    ok(&yard, "file.delete", json!({"path": "leaving"}));
+    ok(&workspace, "file.delete", json!({"path": "leaving"}));
     assert_eq!(std::fs::read(home.join("secret.txt")).unwrap(), b"secret\n");
 }
 
 #[test]
 fn f1_each_error_of_the_document_is_answered_with_its_code_and_a_message() {
-    let yard = Yard::new();
-    yard.put("/dir/a.txt", "one two two\n");
+    let workspace = TestWorkspace::new();
+    workspace.put("/dir/a.txt", "one two two\n");
     let patch =
         |path: &str, find: &str| json!({"path": path, "patches": [{"find": find, "replace": "x"}]});
     for (tool, args, code) in [
@@ -145,9 +147,9 @@ fn f1_each_error_of_the_document_is_answered_with_its_code_and_a_message() {
         ("file.search", json!({"pattern": "(x"}), "invalid_pattern"),
         ("file.search", json!({"pattern": "x", "glob": "[a"}), "invalid_pattern"),
     ] {
-        fails(&yard, tool, args, code);
+        fails(&workspace, tool, args, code);
     }
-    assert_eq!(yard.bytes("/dir/a.txt"), b"one two two\n");
+    assert_eq!(workspace.bytes("/dir/a.txt"), b"one two two\n");
 }
 
 #[test]
@@ -155,14 +157,14 @@ fn an_error_of_the_disk_while_writing_is_write_failed_and_the_old_file_stays() {
     let trigger = FailureTrigger::new();
     let probe = FailingProbe::new(Arc::clone(&trigger), InjectedFailure::Errno(EIO));
     let plan = OpenOptions { probe: Some(Arc::new(probe)), ..OpenOptions::default() };
-    let yard = Yard::open(&Folders::new(), plan).unwrap();
-    ok(&yard, "file.write", json!({"path": "a.txt", "content": "old\n"}));
+    let workspace = TestWorkspace::open(&Folders::new(), plan).unwrap();
+    ok(&workspace, "file.write", json!({"path": "a.txt", "content": "old\n"}));
     let mut failed = 0;
     for nth in 0.. {
-        let before = yard.bytes("/a.txt");
+        let before = workspace.bytes("/a.txt");
         trigger.arm(nth, FailingCalls::Onwards);
         let args = json!({"path": "a.txt", "content": format!("new {nth}\n")});
-        let answer = call(&yard, "file", "file.write", args);
+        let answer = call(&workspace, "file", "file.write", args);
         if trigger.disarm() == 0 {
             assert!(answer.ok, "{}", answer.body);
             break;
@@ -171,7 +173,7 @@ fn an_error_of_the_disk_while_writing_is_write_failed_and_the_old_file_stays() {
             continue;
         }
         assert_eq!(answer.body["result"]["error"], "write_failed", "{nth}: {}", answer.body);
-        assert_eq!(yard.bytes("/a.txt"), before, "{nth}");
+        assert_eq!(workspace.bytes("/a.txt"), before, "{nth}");
         failed += 1;
     }
     assert!(failed > 0);
@@ -182,8 +184,8 @@ const EIO: i32 = 5;
 
 #[test]
 fn reading_begins_at_a_line_and_takes_as_many_as_asked_for() {
-    let yard = Yard::new();
-    yard.put("/a.txt", "one\ntwo\nthree\n");
+    let workspace = TestWorkspace::new();
+    workspace.put("/a.txt", "one\ntwo\nthree\n");
     for (args, content, truncated) in [
         (json!({}), "     1\tone\n     2\ttwo\n     3\tthree\n", false),
         (json!({"offset": 1}), "     1\tone\n     2\ttwo\n     3\tthree\n", false),
@@ -196,23 +198,23 @@ fn reading_begins_at_a_line_and_takes_as_many_as_asked_for() {
     ] {
         let mut args = args;
         args["path"] = json!("a.txt");
-        let reply = ok(&yard, "file.read", args.clone());
+        let reply = ok(&workspace, "file.read", args.clone());
         let expected = json!({"content": content, "total_lines": 3, "truncated": truncated});
         assert_eq!(reply, expected, "{args}");
     }
-    fails(&yard, "file.read", json!({}), "invalid_arguments");
-    fails(&yard, "file.read", json!({"path": "a.txt", "limit": 0}), "invalid_arguments");
+    fails(&workspace, "file.read", json!({}), "invalid_arguments");
+    fails(&workspace, "file.read", json!({"path": "a.txt", "limit": 0}), "invalid_arguments");
 }
 
 #[test]
 fn r12_without_a_limit_as_many_lines_come_as_one_answer_holds_and_offset_reads_on() {
-    let yard = Yard::new();
+    let workspace = TestWorkspace::new();
     let text: String = (1..=40_000).map(|number| format!("line {number}\n")).collect();
-    yard.put("/long.txt", &text);
+    workspace.put("/long.txt", &text);
     let (mut lines, mut pages) = (Vec::new(), 0);
     loop {
         let args = json!({"path": "long.txt", "offset": lines.len() + 1});
-        let page = ok(&yard, "file.read", args);
+        let page = ok(&workspace, "file.read", args);
         let content = page["content"].as_str().unwrap();
         assert!(content.len() <= 256 << 10, "{}", content.len());
         lines.extend(content.lines().map(str::to_owned));
@@ -229,40 +231,40 @@ fn r12_without_a_limit_as_many_lines_come_as_one_answer_holds_and_offset_reads_o
 
 #[test]
 fn a_text_is_found_exactly_as_it_stands_and_nothing_in_it_is_a_pattern() {
-    let yard = Yard::new();
+    let workspace = TestWorkspace::new();
     let patch = |find: &str, replace: &str| json!({"path": "a.txt", "patches": [{"find": find, "replace": replace}]});
     for (text, find) in
         [("abc\n", "a.c"), ("abc\n", "ABC"), ("a  c\n", "a c"), ("a\tc\n", "a    c"), ("x\n", "x+")]
     {
-        yard.put("/a.txt", text);
-        fails(&yard, "file.patch", patch(find, "new"), "find_not_found");
-        assert_eq!(yard.bytes("/a.txt"), text.as_bytes());
+        workspace.put("/a.txt", text);
+        fails(&workspace, "file.patch", patch(find, "new"), "find_not_found");
+        assert_eq!(workspace.bytes("/a.txt"), text.as_bytes());
     }
-    yard.put("/a.txt", "(a|b)* $1\nlast\n");
-    ok(&yard, "file.patch", patch("(a|b)* $1", "$& \\1 $0"));
-    assert_eq!(yard.bytes("/a.txt"), b"$& \\1 $0\nlast\n");
-    fails(&yard, "file.patch", patch("", "new"), "invalid_arguments");
+    workspace.put("/a.txt", "(a|b)* $1\nlast\n");
+    ok(&workspace, "file.patch", patch("(a|b)* $1", "$& \\1 $0"));
+    assert_eq!(workspace.bytes("/a.txt"), b"$& \\1 $0\nlast\n");
+    fails(&workspace, "file.patch", patch("", "new"), "invalid_arguments");
     // What changes nothing is refused, too.
-    fails(&yard, "file.patch", patch("last", "last"), "invalid_arguments");
+    fails(&workspace, "file.patch", patch("last", "last"), "invalid_arguments");
 }
 
 #[test]
 fn directories_are_not_deleted_even_empty_ones() {
-    let yard = Yard::new();
-    std::fs::create_dir(yard.root().join("empty")).unwrap();
+    let workspace = TestWorkspace::new();
+    std::fs::create_dir(workspace.root().join("empty")).unwrap();
     for path in ["empty", "empty/", "."] {
-        fails(&yard, "file.delete", json!({"path": path}), "is_directory");
+        fails(&workspace, "file.delete", json!({"path": path}), "is_directory");
     }
-    assert!(yard.has("/empty"));
+    assert!(workspace.has("/empty"));
 }
 
 #[test]
 fn f4_a_listing_has_the_size_and_time_of_each_file_and_paths_from_the_root() {
-    let yard = Yard::new();
+    let workspace = TestWorkspace::new();
     for path in ["/top.ts", "/src/a.ts", "/src/deep/b.ts", "/src/deep/c.py", "/src/.hidden.ts"] {
-        yard.put(path, path);
+        workspace.put(path, path);
     }
-    let listed = |args: Value| ok(&yard, "file.list", args)["files"].clone();
+    let listed = |args: Value| ok(&workspace, "file.list", args)["files"].clone();
     assert_eq!(each(&listed(json!({})), "path"), ["src", "top.ts"], "the default is the root");
     assert_eq!(listed(json!({"path": "."})), listed(json!({})));
     let all = ["src/.hidden.ts", "src/a.ts", "src/deep/b.ts", "top.ts"];
@@ -272,7 +274,7 @@ fn f4_a_listing_has_the_size_and_time_of_each_file_and_paths_from_the_root() {
     assert_eq!(each(&listed(below), "path"), all[..3]);
     for entry in listed(json!({"pattern": "**/*"})).as_array().unwrap() {
         let path = entry["path"].as_str().unwrap();
-        let disk = std::fs::metadata(yard.root().join(path)).unwrap();
+        let disk = std::fs::metadata(workspace.root().join(path)).unwrap();
         assert_eq!(entry["size"], disk.len(), "{path}");
         let modified = disk.modified().unwrap().duration_since(UNIX_EPOCH).unwrap();
         let time = yard_core::Timestamp::from_millis(i64::try_from(modified.as_millis()).unwrap());
@@ -282,12 +284,12 @@ fn f4_a_listing_has_the_size_and_time_of_each_file_and_paths_from_the_root() {
 
 #[test]
 fn r3_a_link_to_a_directory_is_listed_as_one_and_no_search_goes_through_it() {
-    let yard = Yard::new();
-    yard.put("/dir/a.txt", "text\n");
+    let workspace = TestWorkspace::new();
+    workspace.put("/dir/a.txt", "text\n");
     for (name, target) in [("to_dir", "dir"), ("to_file", "dir/a.txt"), ("to_nothing", "none")] {
-        symlink(target, yard.root().join(name)).unwrap();
+        symlink(target, workspace.root().join(name)).unwrap();
     }
-    let listed = ok(&yard, "file.list", json!({}));
+    let listed = ok(&workspace, "file.list", json!({}));
     let listed: Vec<(&str, bool)> = listed["files"]
         .as_array()
         .unwrap()
@@ -296,24 +298,24 @@ fn r3_a_link_to_a_directory_is_listed_as_one_and_no_search_goes_through_it() {
         .collect();
     let expected = [("dir", true), ("to_dir", true), ("to_file", false), ("to_nothing", false)];
     assert_eq!(listed, expected);
-    let through = ok(&yard, "file.list", json!({"path": "to_dir"}));
+    let through = ok(&workspace, "file.list", json!({"path": "to_dir"}));
     assert_eq!(each(&through["files"], "path"), ["dir/a.txt"]);
     for pattern in ["**/a.txt", "*/a.txt"] {
-        let found = ok(&yard, "file.list", json!({"pattern": pattern}));
+        let found = ok(&workspace, "file.list", json!({"pattern": pattern}));
         assert_eq!(each(&found["files"], "path"), ["dir/a.txt"], "{pattern}");
     }
-    let found = ok(&yard, "file.search", json!({"pattern": "text"}));
+    let found = ok(&workspace, "file.search", json!({"pattern": "text"}));
     assert_eq!(each(&found["matches"], "path"), ["dir/a.txt"]);
 }
 
 #[test]
 fn f5_context_is_as_many_lines_on_both_sides_as_asked_for() {
-    let yard = Yard::new();
+    let workspace = TestWorkspace::new();
     let above = "\n".repeat(39);
     let text = "import db\n# Establish database connection\ndef connect(host, port):\n    return Client(host, port)\n\ndef close():\n";
-    yard.put("/src/db/connection.py", format!("{above}{text}"));
+    workspace.put("/src/db/connection.py", format!("{above}{text}"));
     let args = json!({"pattern": "def\\s+connect", "glob": "**/*.py", "context_lines": 2});
-    let found = ok(&yard, "file.search", args);
+    let found = ok(&workspace, "file.search", args);
     let content = "    import db\n    # Establish database connection\n--> def connect(host, port):\n        return Client(host, port)\n    ";
     let expected = json!([{"path": "src/db/connection.py", "line": 42, "content": content}]);
     assert_eq!((&found["matches"], &found["truncated"]), (&expected, &json!(false)));
@@ -321,11 +323,11 @@ fn f5_context_is_as_many_lines_on_both_sides_as_asked_for() {
 
 #[test]
 fn a_search_is_of_the_whole_workspace_with_case_and_of_a_hundred_lines_unless_told_otherwise() {
-    let yard = Yard::new();
-    yard.put("/a.txt", "needle\nNeedle\n".repeat(60));
-    yard.put("/deep/er/b.py", "needle\n".repeat(60));
-    yard.put("/deep/c.txt", "needle\n");
-    let found = |args: Value| ok(&yard, "file.search", args);
+    let workspace = TestWorkspace::new();
+    workspace.put("/a.txt", "needle\nNeedle\n".repeat(60));
+    workspace.put("/deep/er/b.py", "needle\n".repeat(60));
+    workspace.put("/deep/c.txt", "needle\n");
+    let found = |args: Value| ok(&workspace, "file.search", args);
     let whole = found(json!({"pattern": "needle"}));
     let matches = whole["matches"].as_array().unwrap();
     assert_eq!((matches.len(), &whole["truncated"]), (100, &json!(true)));
@@ -347,20 +349,20 @@ fn a_search_is_of_the_whole_workspace_with_case_and_of_a_hundred_lines_unless_to
 
 #[test]
 fn r4_a_search_is_truncated_only_if_matches_remain() {
-    let yard = Yard::new();
-    yard.put("/a.txt", "x\nx\n");
+    let workspace = TestWorkspace::new();
+    workspace.put("/a.txt", "x\nx\n");
     for (most, truncated) in [(1, true), (2, false), (3, false)] {
-        let found = ok(&yard, "file.search", json!({"pattern": "x", "max_results": most}));
+        let found = ok(&workspace, "file.search", json!({"pattern": "x", "max_results": most}));
         assert_eq!(found["truncated"], truncated, "{most}");
     }
     let args = json!({"pattern": "x", "context_lines": 101});
-    assert!(fails(&yard, "file.search", args, "invalid_arguments").contains("0 to 100"));
+    assert!(fails(&workspace, "file.search", args, "invalid_arguments").contains("0 to 100"));
 }
 
 #[test]
 fn r9_patterns_are_those_of_ripgrep_and_never_options() {
-    let yard = Yard::new();
-    yard.put("/a.txt", "def connect():\n--files\ncafé\nword words\n");
+    let workspace = TestWorkspace::new();
+    workspace.put("/a.txt", "def connect():\n--files\ncafé\nword words\n");
     for (pattern, lines) in [
         ("def\\s+connect", vec![1]),
         ("^--files$", vec![2]),
@@ -371,7 +373,7 @@ fn r9_patterns_are_those_of_ripgrep_and_never_options() {
         ("(?i)DEF", vec![1]),
         ("word(?=s)", vec![4]),
     ] {
-        let found = ok(&yard, "file.search", json!({"pattern": pattern}));
+        let found = ok(&workspace, "file.search", json!({"pattern": pattern}));
         let found: Vec<u64> = found["matches"]
             .as_array()
             .unwrap()

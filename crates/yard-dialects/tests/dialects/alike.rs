@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use yard_testkit::Yard;
+use yard_testkit::TestWorkspace;
 
 use super::call;
 
@@ -164,21 +164,21 @@ proptest! {
 
     #[test]
     fn one_edit_said_in_every_dialect_leaves_the_same_bytes(case in case()) {
-        let yard = Yard::new();
+        let workspace = TestWorkspace::new();
         let (before, after) = (case.bytes(&case.lines), case.bytes(&case.after()));
         for at in 0..9 {
             let folder = format!("copy {at}");
-            yard.put(&format!("/{folder}/the file.txt"), &before);
+            workspace.put(&format!("/{folder}/the file.txt"), &before);
             for (name, bytes) in &case.others {
-                yard.put(&format!("/{folder}/others/{name}~"), bytes);
+                workspace.put(&format!("/{folder}/others/{name}~"), bytes);
             }
             let (toolset, tool, args) = case.said(&format!("{folder}/the file.txt"))[at].clone();
-            let answer = call(&yard, toolset, tool, args.clone());
+            let answer = call(&workspace, toolset, tool, args.clone());
             prop_assert!(answer.ok, "{} {} {}: {}", toolset, tool, args, answer.body);
-            let left = yard.bytes(&format!("/{folder}/the file.txt"));
+            let left = workspace.bytes(&format!("/{folder}/the file.txt"));
             prop_assert_eq!(&left, &after, "{} {} {}", toolset, tool, args);
             for (name, bytes) in &case.others {
-                let other = yard.bytes(&format!("/{folder}/others/{name}~"));
+                let other = workspace.bytes(&format!("/{folder}/others/{name}~"));
                 prop_assert_eq!(&other, bytes, "{} {}: {}", toolset, tool, name);
             }
         }

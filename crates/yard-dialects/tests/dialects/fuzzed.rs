@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use yard_testkit::Yard;
+use yard_testkit::TestWorkspace;
 
 use super::call;
 
@@ -65,17 +65,17 @@ proptest! {
 
     #[test]
     fn f1_any_arguments_have_an_answer(values in prop::collection::vec(value(), 40)) {
-        let yard = Yard::new();
-        yard.put("/a.txt", "x\n");
-        yard.put("/dir/b.txt", "x\nx\n");
-        std::os::unix::fs::symlink("/etc", yard.root().join("link")).unwrap();
+        let workspace = TestWorkspace::new();
+        workspace.put("/a.txt", "x\n");
+        workspace.put("/dir/b.txt", "x\nx\n");
+        std::os::unix::fs::symlink("/etc", workspace.root().join("link")).unwrap();
         let mut values = values.into_iter().cycle();
         for toolset in ["file", "coder", "assistant", "codex", "filesystem"] {
-            for tool in yard.catalog().list(toolset) {
+            for tool in workspace.catalog().list(toolset) {
                 let known = tool.input_schema()["properties"].as_object().unwrap();
                 let args: Map<String, Value> =
                     known.keys().cloned().zip(values.by_ref()).collect();
-                let answer = call(&yard, toolset, tool.name(), args.clone().into());
+                let answer = call(&workspace, toolset, tool.name(), args.clone().into());
                 prop_assert_eq!(answer.status, 200, "{} {}", tool.name(), json!(args));
                 prop_assert_eq!(&answer.body["success"], &json!(answer.ok));
                 prop_assert_eq!(answer.body["error"].is_null(), answer.ok);

@@ -2,27 +2,27 @@
 //! usual signs works, or is refused with how to write it.
 
 use serde_json::{Value, json};
-use yard_testkit::Yard;
+use yard_testkit::TestWorkspace;
 
 use super::{call, each};
 
-fn furnished() -> Yard {
-    let yard = Yard::new();
+fn furnished() -> TestWorkspace {
+    let workspace = TestWorkspace::new();
     for path in ["/a.py", "/b.js", "/src/c.py", "/src/d.ts", "/src/test_c.py", "/we(i)rd.md"] {
-        yard.put(path, "text\n");
+        workspace.put(path, "text\n");
     }
-    yard
+    workspace
 }
 
 /// The paths that a search by `pattern` finds in a dialect, or why it finds none.
-fn found(yard: &Yard, toolset: &str, pattern: &str) -> Result<String, String> {
+fn found(workspace: &TestWorkspace, toolset: &str, pattern: &str) -> Result<String, String> {
     let (tool, args) = match toolset {
         "coder" => ("glob", json!({"pattern": pattern})),
         "file" => ("file.list", json!({"pattern": pattern})),
         "codex" => ("grep_files", json!({"pattern": "text", "include": [pattern]})),
         _ => ("glob", json!({"pattern": pattern})),
     };
-    let answer = call(yard, toolset, tool, args);
+    let answer = call(workspace, toolset, tool, args);
     if !answer.ok {
         // `workspace` tells of a wrong argument in `fields`.
         let message = answer.body["fields"]["pattern"].as_str().or(answer.body["error"].as_str());
@@ -50,7 +50,7 @@ const DIALECTS: [&str; 4] = ["workspace", "file", "coder", "codex"];
 
 #[test]
 fn extended_globs_find_what_a_shell_finds_in_every_dialect() {
-    let yard = furnished();
+    let workspace = furnished();
     for (pattern, expected) in [
         ("@(a|b).*", "a.py b.js"),
         ("*.@(js|ts)", "b.js src/d.ts"),
@@ -65,28 +65,28 @@ fn extended_globs_find_what_a_shell_finds_in_every_dialect() {
         ("{a,src/c}.py", "a.py src/c.py"),
     ] {
         for toolset in DIALECTS {
-            let found = found(&yard, toolset, pattern);
+            let found = found(&workspace, toolset, pattern);
             assert_eq!(found.as_deref(), Ok(expected), "{toolset}: {pattern}");
         }
     }
     let include = json!({"pattern": "text", "include": ["*.py", "!test_*"]});
-    let answer = call(&yard, "codex", "grep_files", include);
+    let answer = call(&workspace, "codex", "grep_files", include);
     assert_eq!(each(&answer.body["result"]["results"], "file"), ["a.py", "src/c.py"]);
     let without = json!({"pattern": "text", "glob": "!*.py"});
-    let answer = call(&yard, "file", "file.search", without);
+    let answer = call(&workspace, "file", "file.search", without);
     assert_eq!(each(&answer.body["result"]["matches"], "path"), ["b.js", "src/d.ts", "we(i)rd.md"]);
 }
 
 #[test]
 fn a_glob_that_cannot_be_matched_says_how_to_write_it_in_every_dialect() {
-    let yard = furnished();
+    let workspace = furnished();
     for (pattern, word) in [("!(a).py", "begins with `!`"), ("x{1..3}.txt", "{1,2,3}")] {
         for toolset in DIALECTS {
-            let why = found(&yard, toolset, pattern).unwrap_err();
+            let why = found(&workspace, toolset, pattern).unwrap_err();
             assert!(why.contains(word), "{toolset}: {why}");
         }
         let args = json!({"path": "/", "pattern": pattern});
-        let answer = call(&yard, "filesystem", "search_files", args);
+        let answer = call(&workspace, "filesystem", "search_files", args);
         assert!(!answer.ok, "{}", answer.body);
     }
 }

@@ -24,17 +24,17 @@ mod sessions;
 
 use serde_json::{Value, json};
 use yard_dialects::Answer;
-use yard_testkit::Yard;
+use yard_testkit::TestWorkspace;
 
 /// Calls a tool of any toolset.
-pub(crate) fn call(yard: &Yard, toolset: &str, tool: &str, args: Value) -> Answer {
-    yard.catalog().call(toolset, tool, args, &yard.session(), &yard.surroundings())
+pub(crate) fn call(workspace: &TestWorkspace, toolset: &str, tool: &str, args: Value) -> Answer {
+    workspace.catalog().call(toolset, tool, args, &workspace.session(), &workspace.call_context())
 }
 
 /// A call's reply, in the dialect's own words; F1 is checked on the way.
 #[track_caller]
-pub(crate) fn ok(yard: &Yard, toolset: &str, tool: &str, args: Value) -> Value {
-    let answer = call(yard, toolset, tool, args.clone());
+pub(crate) fn ok(workspace: &TestWorkspace, toolset: &str, tool: &str, args: Value) -> Value {
+    let answer = call(workspace, toolset, tool, args.clone());
     assert!(answer.ok && answer.status == 200, "{tool} {args}: {}", answer.body);
     assert_eq!(answer.body["success"], true, "F1");
     assert_eq!(answer.body["error"], Value::Null, "F1");
@@ -49,8 +49,14 @@ pub(crate) fn ok(yard: &Yard, toolset: &str, tool: &str, args: Value) -> Value {
 
 /// A failure's message; F1 and the dialect's own shape are checked on the way.
 #[track_caller]
-pub(crate) fn fails(yard: &Yard, toolset: &str, tool: &str, args: Value, word: &str) -> String {
-    let answer = call(yard, toolset, tool, args.clone());
+pub(crate) fn fails(
+    workspace: &TestWorkspace,
+    toolset: &str,
+    tool: &str,
+    args: Value,
+    word: &str,
+) -> String {
+    let answer = call(workspace, toolset, tool, args.clone());
     assert_eq!((answer.ok, answer.status), (false, 200), "{tool} {args}: {}", answer.body);
     assert_eq!(answer.body["success"], false, "F1");
     let result = &answer.body["result"];
@@ -91,9 +97,9 @@ pub(crate) fn is_time(value: &Value) {
 
 #[test]
 fn f1_an_unknown_tool_is_a_404_in_every_toolset() {
-    let yard = Yard::new();
+    let workspace = TestWorkspace::new();
     for toolset in ["file", "coder", "assistant", "codex", "filesystem"] {
-        let answer = call(&yard, toolset, "invalid_tool", json!({}));
+        let answer = call(&workspace, toolset, "invalid_tool", json!({}));
         assert_eq!((answer.ok, answer.status), (false, 404));
         assert_eq!(answer.body["code"], "NOT_FOUND");
         assert!(answer.body["error"].as_str().unwrap().contains("'invalid_tool' not found"));

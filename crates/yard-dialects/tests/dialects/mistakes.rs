@@ -2,7 +2,7 @@
 //! tools' descriptions and nothing of the files: whatever it changes in its call stands in the words of the error.
 
 use serde_json::{Value, json};
-use yard_testkit::Yard;
+use yard_testkit::TestWorkspace;
 
 use super::call;
 
@@ -186,14 +186,14 @@ fn of(toolset: &'static str, tool: &'static str, args: Value, remedy: Remedy) ->
     Mistake { toolset, tool, args, remedy }
 }
 
-fn furnished() -> Yard {
-    let yard = Yard::new();
-    yard.put("/a.txt", "one\ntwo\nthree\ntwo\n");
-    yard.put("/end.txt", "start\nend");
-    yard.put("/accent.txt", "cafe\u{301}\n");
-    yard.put("/version.toml", "name = \"x\"\nversion = \"2.0.0\"\n");
-    yard.put("/src/main.rs", "fn main() {\n\tprintln!(\"<x>\");\n}\n");
-    yard
+fn furnished() -> TestWorkspace {
+    let workspace = TestWorkspace::new();
+    workspace.put("/a.txt", "one\ntwo\nthree\ntwo\n");
+    workspace.put("/end.txt", "start\nend");
+    workspace.put("/accent.txt", "cafe\u{301}\n");
+    workspace.put("/version.toml", "name = \"x\"\nversion = \"2.0.0\"\n");
+    workspace.put("/src/main.rs", "fn main() {\n\tprintln!(\"<x>\");\n}\n");
+    workspace
 }
 
 const HASH: &str = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -478,8 +478,8 @@ fn r10_a_caller_that_does_what_the_error_says_gets_over_common_mistakes() {
     assert!(mistakes.len() >= 60, "{}", mistakes.len());
     let mut failed = Vec::new();
     for Mistake { toolset, tool, args, remedy } in mistakes {
-        let yard = furnished();
-        let first = call(&yard, toolset, tool, args.clone());
+        let workspace = furnished();
+        let first = call(&workspace, toolset, tool, args.clone());
         if first.ok {
             failed.push(format!("{toolset} {tool} {args}: this is no mistake: {}", first.body));
             continue;
@@ -488,7 +488,7 @@ fn r10_a_caller_that_does_what_the_error_says_gets_over_common_mistakes() {
         let mut sent = Sent { tool: tool.to_owned(), args: args.clone() };
         let attempt = std::panic::AssertUnwindSafe(|| {
             remedy(&words, &mut sent);
-            call(&yard, toolset, &sent.tool, sent.args.clone())
+            call(&workspace, toolset, &sent.tool, sent.args.clone())
         });
         match std::panic::catch_unwind(attempt) {
             Ok(second) if second.ok => {}

@@ -1,7 +1,7 @@
 //! R2 in the four dialects: one rule, one place.
 
 use serde_json::{Value, json};
-use yard_testkit::Yard;
+use yard_testkit::TestWorkspace;
 
 use super::{fails, ok};
 
@@ -19,41 +19,41 @@ fn args(name: &str, path: &str) -> Value {
 
 #[test]
 fn r2_relative_paths_start_at_the_root_and_absolute_ones_must_be_inside() {
-    let yard = Yard::new();
-    yard.put("/dir/a.txt", "x\n");
-    let inside = format!("{}/dir/a.txt", yard.root().display());
+    let workspace = TestWorkspace::new();
+    workspace.put("/dir/a.txt", "x\n");
+    let inside = format!("{}/dir/a.txt", workspace.root().display());
     for (toolset, tool, name, word) in READERS {
         for path in ["dir/a.txt", " ./dir//a.txt ", "dir/../dir/a.txt", "/workspace/dir/a.txt"] {
-            ok(&yard, toolset, tool, args(name, path));
+            ok(&workspace, toolset, tool, args(name, path));
         }
-        ok(&yard, toolset, tool, args(name, &inside));
+        ok(&workspace, toolset, tool, args(name, &inside));
         for path in ["/dir/a.txt", "/etc/passwd", "..", "dir/../../x", "/workspaces/dir/a.txt"] {
-            let message = fails(&yard, toolset, tool, args(name, path), word);
+            let message = fails(&workspace, toolset, tool, args(name, path), word);
             assert!(message.contains("relative to the root"), "{message}");
         }
         for path in ["", " ", "a\0b", &"x".repeat(300)] {
-            fails(&yard, toolset, tool, args(name, path), word);
+            fails(&workspace, toolset, tool, args(name, path), word);
         }
     }
 }
 
 #[test]
 fn r3_a_link_that_leaves_is_a_path_error() {
-    let yard = Yard::new();
-    std::os::unix::fs::symlink("/etc/hostname", yard.root().join("out")).unwrap();
+    let workspace = TestWorkspace::new();
+    std::os::unix::fs::symlink("/etc/hostname", workspace.root().join("out")).unwrap();
     for (toolset, tool, name, word) in READERS {
-        fails(&yard, toolset, tool, args(name, "out"), word);
+        fails(&workspace, toolset, tool, args(name, "out"), word);
     }
 }
 
 #[test]
 fn r13_no_answer_names_a_path_of_the_host() {
-    let yard = Yard::new();
-    yard.put("/a.txt", "x\n");
-    let root = yard.root().display().to_string();
+    let workspace = TestWorkspace::new();
+    workspace.put("/a.txt", "x\n");
+    let root = workspace.root().display().to_string();
     for (toolset, tool, name, _) in READERS {
         for path in ["a.txt", "none.txt", "."] {
-            let answer = super::call(&yard, toolset, tool, args(name, path));
+            let answer = super::call(&workspace, toolset, tool, args(name, path));
             assert!(!answer.body.as_str().contains(&root), "{}", answer.body);
         }
     }

@@ -4,28 +4,37 @@
 use serde_json::{Value, json};
 use yard_dialects::Answer;
 use yard_gate::{Actor, Policy, Session};
-use yard_testkit::Yard;
+use yard_testkit::TestWorkspace;
 
 const CANARY: &str = "canary-4711";
 const OTHER_CANARY: &str = "canary-4712";
 
-fn furnished(rules: &Value) -> Yard {
-    let yard = Yard::new();
-    yard.put("/secrets/k.txt", format!("password={CANARY}\nnext line\n"));
-    yard.put("/.env", format!("TOKEN={OTHER_CANARY}\n"));
-    yard.put("/src/a.py", "print('password')\n");
-    yard.put("/src/deep/b.py", "password = 1\n");
+fn furnished(rules: &Value) -> TestWorkspace {
+    let workspace = TestWorkspace::new();
+    workspace.put("/secrets/k.txt", format!("password={CANARY}\nnext line\n"));
+    workspace.put("/.env", format!("TOKEN={OTHER_CANARY}\n"));
+    workspace.put("/src/a.py", "print('password')\n");
+    workspace.put("/src/deep/b.py", "password = 1\n");
     let rules = json!({"rules": rules});
-    yard.person().change_settings(&yard.surroundings(), rules.as_object().unwrap()).unwrap();
-    yard
+    workspace
+        .person()
+        .change_settings(&workspace.call_context(), rules.as_object().unwrap())
+        .unwrap();
+    workspace
 }
 
-fn call(yard: &Yard, session: &Session, toolset: &str, tool: &str, args: Value) -> Answer {
-    yard.catalog().call(toolset, tool, args, session, &yard.surroundings())
+fn call(
+    workspace: &TestWorkspace,
+    session: &Session,
+    toolset: &str,
+    tool: &str,
+    args: Value,
+) -> Answer {
+    workspace.catalog().call(toolset, tool, args, session, &workspace.call_context())
 }
 
-fn done(yard: &Yard, toolset: &str, tool: &str, args: Value) -> String {
-    let answer = call(yard, &yard.session(), toolset, tool, args.clone());
+fn done(workspace: &TestWorkspace, toolset: &str, tool: &str, args: Value) -> String {
+    let answer = call(workspace, &workspace.session(), toolset, tool, args.clone());
     assert!(answer.ok && answer.pending.is_none(), "{tool} {args}: {}", answer.body);
     let body = answer.body.to_string();
     assert!(!body.contains(CANARY) && !body.contains(OTHER_CANARY), "{tool}: {body}");
@@ -37,7 +46,7 @@ fn c5_a_rule_about_reading_neither_asks_nor_fails_a_search_or_listing() {
     for (path, then) in
         [("secrets/**", "ask"), ("secrets/**", "deny"), (".env", "deny"), (".env", "ask")]
     {
-        let yard = furnished(&json!([{"effect": "read", "path": path, "then": then}]));
+        let workspace = furnished(&json!([{"effect": "read", "path": path, "then": then}]));
         for (toolset, tool, args, expected) in [
             ("workspace", "glob", json!({"pattern": "src/*.py"}), "a.py"),
             ("workspace", "glob", json!({"pattern": "**/*"}), "k.txt"),
@@ -58,10 +67,10 @@ fn c5_a_rule_about_reading_neither_asks_nor_fails_a_search_or_listing() {
             ("assistant", "list_directory", json!({"path": ".", "recursive": true}), "k.txt"),
             ("assistant", "search_code", json!({"query": "password"}), "a.py"),
         ] {
-            if yard.catalog().get(toolset, tool).is_none() {
+            if workspace.catalog().get(toolset, tool).is_none() {
                 continue;
             }
-            let answer = call(&yard, &yard.session(), toolset, tool, args.clone());
+            let answer = call(&workspace, &workspace.session(), toolset, tool, args.clone());
             let body = answer.body.to_string();
             let withheld = if path == ".env" { OTHER_CANARY } else { CANARY };
             assert!(!body.contains(withheld), "{tool}: {body}");
@@ -78,20 +87,21 @@ fn c5_a_rule_about_reading_neither_asks_nor_fails_a_search_or_listing() {
 #[test]
 fn w10_what_may_not_be_read_is_left_out_of_a_search_and_counted() {
     for then in ["deny", "ask"] {
-        let yard =
+        let workspace =
             furnished(&json!([{"effect": "read", "path": ["secrets/**", ".env"], "then": then}]));
-        let answer = done(&yard, "workspace", "grep", json!({"pattern": "password|TOKEN"}));
+        let answer = done(&workspace, "workspace", "grep", json!({"pattern": "password|TOKEN"}));
         assert!(answer.contains("\"withheld\":2") && answer.contains("a.py"), "{answer}");
-        let answer = done(&yard, "workspace", "grep", json!({"pattern": "x", "path": "/secrets"}));
+        let answer =
+            done(&workspace, "workspace", "grep", json!({"pattern": "x", "path": "/secrets"}));
         assert!(answer.contains("\"withheld\":1"), "{answer}");
-        let answer = done(&yard, "workspace", "grep", json!({"pattern": "x", "path": "/src"}));
+        let answer = done(&workspace, "workspace", "grep", json!({"pattern": "x", "path": "/src"}));
         assert!(!answer.contains("withheld"), "{answer}");
         let answer =
-            done(&yard, "assistant", "search_code", json!({"query": "password next line"}));
+            done(&workspace, "assistant", "search_code", json!({"query": "password next line"}));
         assert!(answer.contains("may not be read"), "{answer}");
         // A file that is named itself is asked for or refused, as ever.
         let args = json!({"pattern": "password", "path": "/secrets/k.txt"});
-        let named = call(&yard, &yard.session(), "workspace", "grep", args);
+        let named = call(&workspace, &workspace.session(), "workspace", "grep", args);
         assert_eq!(
             (named.ok, named.pending.is_some()),
             (then == "ask" && named.pending.is_some(), then == "ask"),
@@ -104,13 +114,13 @@ fn w10_what_may_not_be_read_is_left_out_of_a_search_and_counted() {
 
 #[test]
 fn names_are_left_out_where_a_rule_says_list() {
-    let yard = furnished(&json!([{"effect": "list", "path": "secrets/**", "then": "deny"}]));
-    let answer = done(&yard, "workspace", "glob", json!({"pattern": "**/*"}));
+    let workspace = furnished(&json!([{"effect": "list", "path": "secrets/**", "then": "deny"}]));
+    let answer = done(&workspace, "workspace", "glob", json!({"pattern": "**/*"}));
     assert!(
         !answer.contains("k.txt") && answer.contains("a.py") && answer.contains("withheld"),
         "{answer}"
     );
-    let answer = done(&yard, "workspace", "ls", json!({"path": "/", "recursive": true}));
+    let answer = done(&workspace, "workspace", "ls", json!({"path": "/", "recursive": true}));
     assert!(!answer.contains("k.txt") && answer.contains("a.py"), "{answer}");
 }
 
@@ -147,17 +157,17 @@ fn guesses(right: bool) -> Vec<(&'static str, &'static str, Value)> {
 
 #[test]
 fn an_edit_of_what_may_not_be_read_is_refused_alike_whether_or_not_it_would_fit() {
-    let yard = furnished(&json!([{"effect": "read", "path": "secrets/**", "then": "deny"}]));
-    std::os::unix::fs::symlink("secrets/k.txt", yard.root().join("link.txt")).unwrap();
-    let before = yard.bytes("/secrets/k.txt");
+    let workspace = furnished(&json!([{"effect": "read", "path": "secrets/**", "then": "deny"}]));
+    std::os::unix::fs::symlink("secrets/k.txt", workspace.root().join("link.txt")).unwrap();
+    let before = workspace.bytes("/secrets/k.txt");
     for ((toolset, tool, right), (_, _, wrong)) in guesses(true).into_iter().zip(guesses(false)) {
-        let right = call(&yard, &yard.session(), toolset, tool, right);
-        let wrong = call(&yard, &yard.session(), toolset, tool, wrong);
+        let right = call(&workspace, &workspace.session(), toolset, tool, right);
+        let wrong = call(&workspace, &workspace.session(), toolset, tool, wrong);
         assert!(!right.ok && right.pending.is_none(), "{toolset}.{tool}: {}", right.body);
         assert_eq!(right.body.to_string(), wrong.body.to_string(), "{toolset}.{tool}");
         assert!(!right.body.to_string().contains("next line"), "{}", right.body);
     }
-    assert_eq!(yard.bytes("/secrets/k.txt"), before);
+    assert_eq!(workspace.bytes("/secrets/k.txt"), before);
 }
 
 #[test]
@@ -185,24 +195,27 @@ fn a_failed_edit_quotes_nothing_that_a_person_was_not_asked_for() {
 
 #[test]
 fn a_step_shows_no_diff_of_what_may_not_be_read() {
-    let yard = furnished(&json!([]));
+    let workspace = furnished(&json!([]));
     let args = json!({"path": "/secrets/k.txt", "content": format!("other {CANARY}\n"), "overwrite": true});
-    assert!(call(&yard, &yard.session(), "workspace", "write", args).ok);
+    assert!(call(&workspace, &workspace.session(), "workspace", "write", args).ok);
     let history =
         yard_core::op::History { of: yard_core::op::HistoryOf::Workspace, before: None, limit: 9 };
-    let step = yard.perform(history).unwrap().steps[0].id;
+    let step = workspace.perform(history).unwrap().steps[0].id;
     let show = yard_core::op::Show { step, max_bytes: 9_999 };
-    assert!(format!("{:?}", yard.perform(show.clone()).unwrap()).contains(CANARY));
+    assert!(format!("{:?}", workspace.perform(show.clone()).unwrap()).contains(CANARY));
     let rules = json!({"rules": [{"effect": "read", "path": "secrets/**", "then": "deny"}]});
-    yard.person().change_settings(&yard.surroundings(), rules.as_object().unwrap()).unwrap();
-    assert!(!format!("{:?}", yard.perform(show).unwrap()).contains(CANARY));
+    workspace
+        .person()
+        .change_settings(&workspace.call_context(), rules.as_object().unwrap())
+        .unwrap();
+    assert!(!format!("{:?}", workspace.perform(show).unwrap()).contains(CANARY));
 }
 
 #[test]
 fn a_diff_that_may_not_be_shown_is_empty_and_not_cut() {
-    let yard = furnished(&json!([{"effect": "read", "path": "secrets/**", "then": "deny"}]));
+    let workspace = furnished(&json!([{"effect": "read", "path": "secrets/**", "then": "deny"}]));
     let args = json!({"filePath": "secrets/new.txt", "content": "x\n"});
-    let answer = call(&yard, &yard.session(), "coder", "write", args);
+    let answer = call(&workspace, &workspace.session(), "coder", "write", args);
     let reply = &answer.body["result"];
     let diff = (&reply["diff"], &reply["diffTruncated"]);
     assert_eq!(diff, (&json!(""), &json!(false)), "{}", answer.body);
@@ -210,15 +223,15 @@ fn a_diff_that_may_not_be_shown_is_empty_and_not_cut() {
 
 #[test]
 fn agents_speak_as_agents() {
-    let yard = Yard::new();
-    let call = yard.surroundings();
-    let chat = yard.person().chats().make(&call, "Talk", None).unwrap().id;
+    let workspace = TestWorkspace::new();
+    let call = workspace.call_context();
+    let chat = workspace.person().chats().make(&call, "Talk", None).unwrap().id;
     use yard_gate::MessageRole;
     for role in [MessageRole::User, MessageRole::System] {
-        assert!(yard.session().chats().post(&call, chat, role, "x").is_err(), "{role:?}");
-        assert!(yard.person().chats().post(&call, chat, role, "x").is_ok(), "{role:?}");
+        assert!(workspace.session().chats().post(&call, chat, role, "x").is_err(), "{role:?}");
+        assert!(workspace.person().chats().post(&call, chat, role, "x").is_ok(), "{role:?}");
     }
     for role in [MessageRole::Assistant, MessageRole::Tool] {
-        assert!(yard.session().chats().post(&call, chat, role, "x").is_ok(), "{role:?}");
+        assert!(workspace.session().chats().post(&call, chat, role, "x").is_ok(), "{role:?}");
     }
 }

@@ -12,21 +12,21 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Map, Value};
-use yard_testkit::Yard;
+use yard_testkit::TestWorkspace;
 
 use super::call;
 
 /// Characters of a line that are shown.
 const LONGEST: usize = 240;
 
-fn furnished() -> Yard {
-    let yard = Yard::new();
-    yard.put(
+fn furnished() -> TestWorkspace {
+    let workspace = TestWorkspace::new();
+    workspace.put(
         "/src/shapes.py",
         "import math\n\n\ndef circle_area(radius):\n    return math.pi * radius\n",
     );
-    yard.put("/README.md", "# Shapes\n");
-    yard
+    workspace.put("/README.md", "# Shapes\n");
+    workspace
 }
 
 /// A value without what differs from run to run.
@@ -60,11 +60,11 @@ fn cut(line: String) -> String {
 
 /// The calls of a dialect, each with its answer below it.
 fn session(dialect: &str, calls: &Value) -> String {
-    let yard = furnished();
+    let workspace = furnished();
     let mut text = String::new();
     for one in calls.as_array().unwrap() {
         let (tool, args) = (one[0].as_str().unwrap(), &one[1]);
-        let answer = call(&yard, dialect, tool, args.clone());
+        let answer = call(&workspace, dialect, tool, args.clone());
         assert!(answer.ok, "{dialect} {tool}: {}", answer.body);
         text.push_str(&cut(format!("> {tool} {args}")));
         text.push_str(&cut(lasting(&answer.body["result"]).to_string()));

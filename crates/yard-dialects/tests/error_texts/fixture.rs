@@ -11,7 +11,7 @@ use yard_core::Limits;
 use yard_dialects::Answer;
 use yard_disk::{DiskCall, Probe};
 use yard_gate::{Actor, Mount, NamedRoot, Policy, Session};
-use yard_testkit::{Folders, OpenOptions, Yard};
+use yard_testkit::{Folders, OpenOptions, TestWorkspace};
 
 use super::listed::Failing;
 
@@ -28,9 +28,9 @@ pub(crate) struct Failed {
 
 /// The workspace.
 pub(crate) struct Fixture {
-    yard: Yard,
+    workspace: TestWorkspace,
     /// Workspaces on disks that fail while one of their calls is made.
-    disks: Vec<(&'static str, Yard, Arc<Disk>)>,
+    disks: Vec<(&'static str, TestWorkspace, Arc<Disk>)>,
     chat: yard_core::ChatId,
     /// Every path of it, relative to the root.
     pub(crate) paths: Vec<String>,
@@ -38,21 +38,26 @@ pub(crate) struct Fixture {
 
 impl Fixture {
     pub(crate) fn new() -> Self {
-        let yard = Yard::open(
+        let workspace = TestWorkspace::open(
             &Folders::in_memory(),
             OpenOptions { limits: limits(), ..OpenOptions::default() },
         )
         .unwrap();
-        furnish(&yard);
-        let chat = yard.session().chats().make(&yard.surroundings(), "Planning", None).unwrap().id;
+        furnish(&workspace);
+        let chat = workspace
+            .session()
+            .chats()
+            .make(&workspace.call_context(), "Planning", None)
+            .unwrap()
+            .id;
         let rules = r#"{"rules": [
             {"effect": ["modify", "create", "remove"], "path": "locked/**", "then": "deny"},
             {"effect": "read", "path": "secrets/**", "then": "deny"}
         ]}"#;
         let rules: Map<String, Value> = serde_json::from_str(rules).unwrap();
-        yard.person().change_settings(&yard.surroundings(), &rules).unwrap();
-        let paths = paths_of(&yard);
-        Self { yard, disks: Vec::new(), chat, paths }
+        workspace.person().change_settings(&workspace.call_context(), &rules).unwrap();
+        let paths = paths_of(&workspace);
+        Self { workspace, disks: Vec::new(), chat, paths }
     }
 
     /// The same, where disks fail too.
@@ -62,16 +67,16 @@ impl Fixture {
             let disk = Arc::new(Disk { errno, fails: AtomicBool::new(false) });
             let probe = Some(Arc::clone(&disk) as Arc<dyn Probe>);
             let plan = OpenOptions { limits: limits(), probe, ..OpenOptions::default() };
-            let yard = Yard::open(&Folders::in_memory(), plan).unwrap();
-            furnish(&yard);
-            (name, yard, disk)
+            let workspace = TestWorkspace::open(&Folders::in_memory(), plan).unwrap();
+            furnish(&workspace);
+            (name, workspace, disk)
         });
         Self { disks: disks.into(), ..Self::new() }
     }
 
     /// Its real directory.
     pub(crate) fn root(&self) -> String {
-        self.yard.root().to_str().unwrap().to_owned()
+        self.workspace.root().to_str().unwrap().to_owned()
     }
 
     /// What a call that has to fail says.
@@ -91,7 +96,7 @@ impl Fixture {
         let own = own.or(body["result"]["error"]["code"].as_str()).unwrap();
         let code =
             if answer.status == 200 { own.to_owned() } else { format!("{} {own}", answer.status) };
-        let root = self.yard.root().to_str().unwrap();
+        let root = self.workspace.root().to_str().unwrap();
         let text = without_ids(&answer.failure_message()).replace(root, "$root");
         Some(Failed { code, text })
     }
@@ -119,34 +124,39 @@ impl Fixture {
         let (toolset, tool) = (failing.toolset.as_str(), failing.tool.as_str());
         let args = lengthened(failing.args.clone());
         let disk = self.disks.iter().find(|(name, ..)| *name == failing.setting);
-        if let Some((_, yard, disk)) = disk {
+        if let Some((_, workspace, disk)) = disk {
             disk.fails.store(true, Ordering::Relaxed);
-            let answer =
-                yard.catalog().call(toolset, tool, args, &yard.session(), &yard.surroundings());
+            let answer = workspace.catalog().call(
+                toolset,
+                tool,
+                args,
+                &workspace.session(),
+                &workspace.call_context(),
+            );
             disk.fails.store(false, Ordering::Relaxed);
             return answer;
         }
-        let (session, mut call) = (self.session(&failing.setting), self.yard.surroundings());
+        let (session, mut call) = (self.session(&failing.setting), self.workspace.call_context());
         match failing.setting.as_str() {
             "out of time" => call = call.within_millis(-1),
             "cancelled" => call.cancel_flag().store(true, Ordering::Relaxed),
             _ => {}
         }
-        let catalog = self.yard.catalog().clone();
+        let catalog = self.workspace.catalog().clone();
         let catalog =
             if failing.setting == "with history" { catalog.with_history() } else { catalog };
         catalog.call(toolset, tool, args, &session, &call)
     }
 
     fn session(&self, setting: &str) -> Session {
-        let agent = self.yard.session();
+        let agent = self.workspace.session();
         match setting {
             "" | "out of time" | "cancelled" | "with history" => agent,
             "plan mode" => agent.in_chat(self.chat).unwrap(),
-            "viewer" => self.yard.session_of(Actor::LocalAgent, Policy::ReadOnly),
+            "viewer" => self.workspace.session_of(Actor::LocalAgent, Policy::ReadOnly),
             "same machine" => agent.showing_host_paths(),
             "two roots" => {
-                let host = self.yard.root().to_str().unwrap().as_bytes().to_vec();
+                let host = self.workspace.root().to_str().unwrap().as_bytes().to_vec();
                 let named = |name: &str, host| NamedRoot { name: name.to_owned(), host };
                 let all = vec![named("app", host), named("lib", b"/nowhere/lib".to_vec())];
                 agent.mounted(Mount { name: "app".to_owned(), all })
@@ -180,7 +190,7 @@ fn limits() -> Limits {
     Limits { load_bytes: LOAD_BYTES as u64, ..Limits::default() }
 }
 
-fn furnish(yard: &Yard) {
+fn furnish(workspace: &TestWorkspace) {
     for (path, content) in [
         ("a.txt", "one\ntwo\nthree\ntwo\n"),
         ("end.txt", "start\nend"),
@@ -196,14 +206,14 @@ fn furnish(yard: &Yard) {
         ("notes.plan", "no plan\n"),
         ("space name.txt", "x\n"),
     ] {
-        yard.put(path, content);
+        workspace.put(path, content);
     }
-    yard.put("wide.txt", format!("{}NEEDLE{}\n", "a".repeat(3_000), "b".repeat(3_000)));
-    yard.put("stray.txt", b"tea\nth\xe9 vert, caf\xc3\xa9\nmilk\n");
-    yard.put("picture.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
-    yard.put("zero.bin", b"a\0b\n");
-    yard.put("big.txt", "0123456789abcde\n".repeat(2 * LOAD_BYTES / 16));
-    let at = |path: &str| yard.root().join(path);
+    workspace.put("wide.txt", format!("{}NEEDLE{}\n", "a".repeat(3_000), "b".repeat(3_000)));
+    workspace.put("stray.txt", b"tea\nth\xe9 vert, caf\xc3\xa9\nmilk\n");
+    workspace.put("picture.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
+    workspace.put("zero.bin", b"a\0b\n");
+    workspace.put("big.txt", "0123456789abcde\n".repeat(2 * LOAD_BYTES / 16));
+    let at = |path: &str| workspace.root().join(path);
     std::fs::create_dir(at("empty")).unwrap();
     symlink("/etc", at("leaving")).unwrap();
     symlink("/etc/hostname", at("leaving.txt")).unwrap();
@@ -218,13 +228,13 @@ fn furnish(yard: &Yard) {
             json!({"title": "Do it", "content": "# Do it\n\nFirst this.\n", "path": "/plans/bold-meadow-quest.plan"}),
         ),
     ] {
-        let answer = yard.call(tool, args);
+        let answer = workspace.call(tool, args);
         assert!(answer.ok, "{}", answer.body);
     }
 }
 
-fn paths_of(yard: &Yard) -> Vec<String> {
-    let tree = yard_testkit::harness::tree(yard.root());
+fn paths_of(workspace: &TestWorkspace) -> Vec<String> {
+    let tree = yard_testkit::tree(workspace.root());
     let paths = tree.keys().map(|path| path.trim_start_matches('/').to_owned());
     // Those that lead outside are named only by who sent them.
     paths.filter(|path| !path.starts_with("leaving")).collect()

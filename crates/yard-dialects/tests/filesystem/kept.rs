@@ -2,7 +2,7 @@
 //! servers, so that a fix of the reference server is noticed.
 
 use serde_json::{Value, json};
-use yard_testkit::Yard;
+use yard_testkit::TestWorkspace;
 
 use crate::{Both, ToolResult, ours};
 
@@ -85,15 +85,15 @@ fn r10_an_ambiguous_or_empty_search_is_refused_and_teaches() {
 
 #[test]
 fn all_edits_are_made_or_none_and_a_dry_run_makes_none() {
-    let yard = Yard::new();
-    yard.put("/a.txt", "one\ntwo\n");
+    let workspace = TestWorkspace::new();
+    workspace.put("/a.txt", "one\ntwo\n");
     let edits = json!([{"oldText": "one", "newText": "1"}, {"oldText": "none", "newText": "x"}]);
-    let result = ours(&yard, "edit_file", &json!({"path": "a.txt", "edits": edits}));
+    let result = ours(&workspace, "edit_file", &json!({"path": "a.txt", "edits": edits}));
     refused(&result, "This was edit 2 of 2; nothing was changed.");
     let dry =
         json!({"path": "a.txt", "edits": [{"oldText": "one", "newText": "1"}], "dryRun": true});
-    assert!(ours(&yard, "edit_file", &dry).text.contains("\n-one\n+1\n"));
-    assert_eq!(yard.bytes("/a.txt"), b"one\ntwo\n");
+    assert!(ours(&workspace, "edit_file", &dry).text.contains("\n-one\n+1\n"));
+    assert_eq!(workspace.bytes("/a.txt"), b"one\ntwo\n");
 }
 
 /// Theirs counts the nothing after the last line's end as a line: `tail: 1` of most files is empty.
@@ -109,24 +109,24 @@ fn the_last_lines_are_lines() {
 
 #[test]
 fn what_would_be_misread_is_refused() {
-    let yard = Yard::new();
+    let workspace = TestWorkspace::new();
     for pattern in ["!*.rs", "+(a|b)", "{1..3}", ""] {
-        let result = ours(&yard, "search_files", &json!({"path": ".", "pattern": pattern}));
+        let result = ours(&workspace, "search_files", &json!({"path": ".", "pattern": pattern}));
         assert!(!result.is_ok, "{pattern}: {result:?}");
     }
     refused(
-        &ours(&yard, "write_file", &json!({"path": "~/x", "content": ""})),
+        &ours(&workspace, "write_file", &json!({"path": "~/x", "content": ""})),
         "`~` has no meaning",
     );
-    assert!(!yard.has("/~"));
+    assert!(!workspace.has("/~"));
 }
 
 /// R3: what a link that leaves leads to is not looked at, not even for its size.
 #[test]
 fn r3_a_link_that_leaves_has_no_size() {
-    let yard = Yard::new();
-    std::os::unix::fs::symlink("/etc/passwd", yard.root().join("out")).unwrap();
-    let result = ours(&yard, "list_directory_with_sizes", &json!({"path": "."}));
+    let workspace = TestWorkspace::new();
+    std::os::unix::fs::symlink("/etc/passwd", workspace.root().join("out")).unwrap();
+    let result = ours(&workspace, "list_directory_with_sizes", &json!({"path": "."}));
     assert!(
         result.text.ends_with("Total: 1 files, 0 directories\nCombined size: 0 B"),
         "{result:?}"
@@ -135,14 +135,14 @@ fn r3_a_link_that_leaves_has_no_size() {
 
 #[test]
 fn patterns_that_explode_elsewhere_are_answered() {
-    let yard = Yard::new();
-    yard.put("/abab/x.txt", "x");
+    let workspace = TestWorkspace::new();
+    workspace.put("/abab/x.txt", "x");
     for pattern in ["{a,b}".repeat(18), "[".repeat(2_000), "[a]".repeat(2_000), "**/".repeat(500)] {
         for args in [
             json!({"path": ".", "pattern": pattern}),
             json!({"path": ".", "pattern": "**/*", "excludePatterns": [pattern]}),
         ] {
-            let result = ours(&yard, "search_files", &args);
+            let result = ours(&workspace, "search_files", &args);
             assert!(result.text.len() < 10_000, "{result:?}");
         }
     }
@@ -152,38 +152,38 @@ fn patterns_that_explode_elsewhere_are_answered() {
 fn r12_what_does_not_fit_is_refused_or_says_how_to_go_on() {
     let limits = yard_core::Limits { load_bytes: 64, answer_entries: 3, ..Default::default() };
     let plan = yard_testkit::OpenOptions { limits, ..Default::default() };
-    let yard = Yard::open(&yard_testkit::Folders::new(), plan).unwrap();
-    yard.put("/long.txt", "0123456789\n".repeat(9));
-    yard.put("/short.txt", "x\n");
+    let workspace = TestWorkspace::open(&yard_testkit::Folders::new(), plan).unwrap();
+    workspace.put("/long.txt", "0123456789\n".repeat(9));
+    workspace.put("/short.txt", "x\n");
     for name in ["a", "b", "c"] {
-        yard.put(&format!("/dir/{name}"), "");
+        workspace.put(&format!("/dir/{name}"), "");
     }
-    refused(&ours(&yard, "read_text_file", &json!({"path": "long.txt"})), "'head' or 'tail'");
-    let result = ours(&yard, "read_text_file", &json!({"path": "long.txt", "head": 2}));
+    refused(&ours(&workspace, "read_text_file", &json!({"path": "long.txt"})), "'head' or 'tail'");
+    let result = ours(&workspace, "read_text_file", &json!({"path": "long.txt", "head": 2}));
     assert_eq!(result.text, "0123456789\n0123456789");
     let several = json!({"paths": ["short.txt", "long.txt", "short.txt"]});
-    let result = ours(&yard, "read_multiple_files", &several).text;
+    let result = ours(&workspace, "read_multiple_files", &several).text;
     assert!(result.starts_with("short.txt:\nx\n\n\n---\nlong.txt: Error - "), "{result}");
     assert!(result.ends_with("short.txt:\nx\n\n"), "{result}");
-    let result = ours(&yard, "search_files", &json!({"path": ".", "pattern": "**/*"})).text;
+    let result = ours(&workspace, "search_files", &json!({"path": ".", "pattern": "**/*"})).text;
     assert!(result.contains("narrower pattern"), "{result}");
-    let result = ours(&yard, "directory_tree", &json!({"path": "."})).text;
+    let result = ours(&workspace, "directory_tree", &json!({"path": "."})).text;
     let tree: Value = serde_json::from_str(&result).unwrap();
     assert!(tree.to_string().contains("call directory_tree with this path"), "{tree}");
 }
 
 #[test]
 fn no_edit_of_two_callers_is_lost() {
-    let yard = Yard::new();
+    let workspace = TestWorkspace::new();
     let lines: String = (0..40).map(|at| format!("line {at:02}\n")).collect();
-    yard.put("/a.txt", lines);
+    workspace.put("/a.txt", lines);
     std::thread::scope(|scope| {
         for caller in 0..2 {
-            let yard = &yard;
+            let workspace = &workspace;
             scope.spawn(move || {
                 for at in (caller..40).step_by(2) {
                     let (old, new) = (format!("line {at:02}"), format!("done {at:02}"));
-                    let result = ours(yard, "edit_file", &edit("a.txt", &old, &new));
+                    let result = ours(workspace, "edit_file", &edit("a.txt", &old, &new));
                     assert!(
                         result.is_ok && result.text.contains(&format!("+{new}\n")),
                         "{result:?}"
@@ -193,5 +193,5 @@ fn no_edit_of_two_callers_is_lost() {
         }
     });
     let expected: String = (0..40).map(|at| format!("done {at:02}\n")).collect();
-    assert_eq!(String::from_utf8(yard.bytes("/a.txt")).unwrap(), expected);
+    assert_eq!(String::from_utf8(workspace.bytes("/a.txt")).unwrap(), expected);
 }

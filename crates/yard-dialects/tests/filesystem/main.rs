@@ -16,7 +16,7 @@ mod same;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use yard_testkit::Yard;
+use yard_testkit::TestWorkspace;
 
 use reference::Reference;
 
@@ -33,21 +33,21 @@ pub(crate) struct ToolResult {
 
 /// Ours and theirs, each with a tree of its own.
 pub(crate) struct Both {
-    pub(crate) yard: Yard,
+    pub(crate) workspace: TestWorkspace,
     theirs: Reference,
 }
 
 impl Both {
     pub(crate) fn new() -> Self {
-        let (yard, theirs) = (Yard::new(), Reference::start());
-        plant(yard.root());
+        let (workspace, theirs) = (TestWorkspace::new(), Reference::start());
+        plant(workspace.root());
         plant(theirs.root());
-        Self { yard, theirs }
+        Self { workspace, theirs }
     }
 
     /// The same file in both trees.
     pub(crate) fn put(&self, path: &str, bytes: impl AsRef<[u8]>) {
-        for root in [self.yard.root(), self.theirs.root()] {
+        for root in [self.workspace.root(), self.theirs.root()] {
             put(root, path, bytes.as_ref());
         }
     }
@@ -55,26 +55,27 @@ impl Both {
     /// The bytes of a file: ours, theirs.
     pub(crate) fn bytes(&self, path: &str) -> (Vec<u8>, Vec<u8>) {
         let read = |root: &Path| std::fs::read(root.join(path)).unwrap();
-        (read(self.yard.root()), read(self.theirs.root()))
+        (read(self.workspace.root()), read(self.theirs.root()))
     }
 
     /// The same call to both: what ours says, what theirs says.
     pub(crate) fn call(&mut self, tool: &str, args: &Value) -> (ToolResult, ToolResult) {
         let theirs = self.theirs.call(tool, args);
-        (ours(&self.yard, tool, args), theirs)
+        (ours(&self.workspace, tool, args), theirs)
     }
 
     pub(crate) fn roots(&self) -> (&Path, &Path) {
-        (self.yard.root(), self.theirs.root())
+        (self.workspace.root(), self.theirs.root())
     }
 }
 
 /// A call of ours, by a caller on the same machine.
-pub(crate) fn ours(yard: &Yard, tool: &str, args: &Value) -> ToolResult {
-    let root = yard.root().to_str().unwrap();
-    let session = yard.session().showing_host_paths();
+pub(crate) fn ours(workspace: &TestWorkspace, tool: &str, args: &Value) -> ToolResult {
+    let root = workspace.root().to_str().unwrap();
+    let session = workspace.session().showing_host_paths();
     let args = within(args, root);
-    let answer = yard.catalog().call("filesystem", tool, args, &session, &yard.surroundings());
+    let answer =
+        workspace.catalog().call("filesystem", tool, args, &session, &workspace.call_context());
     let content = &answer.body["result"]["content"];
     let text = match (answer.ok, content) {
         (false, _) => answer.body["error"].as_str().unwrap().to_owned(),
@@ -149,12 +150,15 @@ pub(crate) fn files(root: &Path) -> Vec<(String, Vec<u8>)> {
 
 #[test]
 fn r13_who_may_not_see_the_host_sees_the_workspace_from_its_root() {
-    let yard = Yard::new();
-    yard.put("/src/a.txt", "x\n");
+    let workspace = TestWorkspace::new();
+    workspace.put("/src/a.txt", "x\n");
     let call = |tool: &str, args: Value| {
-        yard.catalog().call("filesystem", tool, args, &yard.session(), &yard.surroundings()).body
+        workspace
+            .catalog()
+            .call("filesystem", tool, args, &workspace.session(), &workspace.call_context())
+            .body
     };
-    let root = yard.root().to_str().unwrap();
+    let root = workspace.root().to_str().unwrap();
     for (tool, args, text) in [
         ("list_allowed_directories", json!({}), "Allowed directories:\n/"),
         ("search_files", json!({"path": "/", "pattern": "**/*.txt"}), "/src/a.txt"),

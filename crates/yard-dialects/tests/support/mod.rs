@@ -6,12 +6,12 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 use yard_dialects::Answer;
-use yard_testkit::Yard;
+use yard_testkit::TestWorkspace;
 
 /// A call's reply.
 #[track_caller]
-pub(crate) fn ok(yard: &Yard, tool: &str, args: Value) -> Value {
-    let Answer { ok, status, body, .. } = yard.call(tool, args.clone());
+pub(crate) fn ok(workspace: &TestWorkspace, tool: &str, args: Value) -> Value {
+    let Answer { ok, status, body, .. } = workspace.call(tool, args.clone());
     assert!(ok && status == 200, "{tool} {args}: {status} {body}");
     assert_eq!(body["success"], Value::Bool(true), "W1");
     assert_eq!(body["error"], Value::Null, "W1");
@@ -20,8 +20,14 @@ pub(crate) fn ok(yard: &Yard, tool: &str, args: Value) -> Value {
 
 /// A call's failure: the whole body.
 #[track_caller]
-pub(crate) fn fails(yard: &Yard, tool: &str, args: Value, status: u16, code: &str) -> Value {
-    let answer = yard.call(tool, args.clone());
+pub(crate) fn fails(
+    workspace: &TestWorkspace,
+    tool: &str,
+    args: Value,
+    status: u16,
+    code: &str,
+) -> Value {
+    let answer = workspace.call(tool, args.clone());
     let got = (answer.ok, answer.status, answer.body["code"].as_str());
     assert_eq!(got, (false, status, Some(code)), "{tool} {args}: {}", answer.body);
     assert_eq!(answer.body["success"], Value::Bool(false), "W1");
@@ -31,15 +37,15 @@ pub(crate) fn fails(yard: &Yard, tool: &str, args: Value, status: u16, code: &st
 
 /// A refusal of one argument: its message.
 #[track_caller]
-pub(crate) fn invalid(yard: &Yard, tool: &str, args: Value, field: &str) -> String {
-    let body = fails(yard, tool, args.clone(), 400, "VALIDATION_ERROR");
+pub(crate) fn invalid(workspace: &TestWorkspace, tool: &str, args: Value, field: &str) -> String {
+    let body = fails(workspace, tool, args.clone(), 400, "VALIDATION_ERROR");
     let message = body["fields"][field].as_str();
     message.unwrap_or_else(|| panic!("{tool} {args}: no fields.{field} in {body}")).to_owned()
 }
 
 /// Where a path of the workspace is on the disk.
-pub(crate) fn on_disk(yard: &Yard, path: &str) -> PathBuf {
-    yard.root().join(path.trim_start_matches('/'))
+pub(crate) fn on_disk(workspace: &TestWorkspace, path: &str) -> PathBuf {
+    workspace.root().join(path.trim_start_matches('/'))
 }
 
 /// One field of every item.

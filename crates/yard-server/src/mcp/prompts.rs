@@ -90,7 +90,7 @@ fn review(workspaces: &[WorkspaceView], steps: usize, call: &Call) -> Result<Str
     }
     Ok(format!(
         "Review the newest changes in this workspace, oldest of them last. For each: is it right, is it \
-         complete, does it fit its surroundings, what would you do differently? Name a step's id where you \
+         complete, does it fit its context, what would you do differently? Name a step's id where you \
          would undo it. Change nothing.\n\n{shown}"
     ))
 }

@@ -14,13 +14,13 @@ use yard_gate::admin::{AuthConfig, NewPerson, NewWorkspace, Opener, Server};
 use yard_gate::registry::WorkspaceRow;
 use yard_server::{App, BoundServer, ServerSettings};
 use yard_store::SqliteRegistry;
-use yard_testkit::{RealWorld, Yard};
+use yard_testkit::{RealWorld, TestWorkspace};
 
 /// No answer may take longer.
 const TIMEOUT: Duration = Duration::from_secs(25);
 
 /// Opens the one workspace of a test.
-struct OneWorkspace(Yard);
+struct OneWorkspace(TestWorkspace);
 
 impl Opener for OneWorkspace {
     fn admit_folder(&self, folder: &str) -> Result<String> {
@@ -63,7 +63,7 @@ impl TestServer {
             refresh_days: 1,
             open_registration: true,
         };
-        let opener = Box::new(OneWorkspace(Yard::new()));
+        let opener = Box::new(OneWorkspace(TestWorkspace::new()));
         let admin = Server::new(registry, opener, world, config).unwrap();
         let person = NewPerson {
             email: "ada@example.com".to_owned(),

@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use yard_store::{SqliteStore, Store};
 use yard_testkit::Folders;
-use yard_testkit::harness::{EntrySnapshot, FolderSnapshot, staged, tree};
+use yard_testkit::{EntrySnapshot, FolderSnapshot, staged, tree};
 
 use crate::model::is_whole;
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use yard_core::ContentHash;
 use yard_store::{SqliteStore, Store};
-use yard_testkit::harness::{EntrySnapshot, scaled, tree};
+use yard_testkit::{EntrySnapshot, scaled, tree};
 use yard_testkit::{FakeWorld, Folders, OpenOptions};
 
 use crate::judge::{check_clean, check_stored, check_whole, read_line, rest, spawn};
@@ -52,7 +52,7 @@ fn killed_at_random_moments_nothing_acknowledged_is_lost() {
             }
         }
         let context = format!("kill {kill}, last {:?}", &answer[answer.len().saturating_sub(3)..]);
-        let hand = place.hand(OpenOptions::default());
+        let opened = place.open_as_child(OpenOptions::default());
         let found = tree(place.root());
         check_whole(&found, &context);
         let is = Model::of(&found);
@@ -66,9 +66,9 @@ fn killed_at_random_moments_nothing_acknowledged_is_lost() {
             assert_eq!(is, model.shown(), "{context}: half done");
             finished += 1;
         }
-        assert_eq!(hand.verified(), Vec::<String>::new(), "{context}: store and disk differ");
+        assert_eq!(opened.verified(), Vec::<String>::new(), "{context}: store and disk differ");
         check_clean(&place, &context);
-        drop(hand);
+        drop(opened);
         check_stored(&place, &answer, &context);
     }
     eprintln!(
@@ -152,11 +152,11 @@ fn killed_among_other_writers_no_save_is_lost() {
             editor.save(&dice, true);
             let context =
                 format!("kill {kill}, last {:?}", &answer[answer.len().saturating_sub(3)..]);
-            let hand = place.hand(OpenOptions::default());
-            hand.verified();
+            let opened = place.open_as_child(OpenOptions::default());
+            opened.verified();
             check_whole(&tree(place.root()), &context);
             check_clean(&place, &context);
-            drop(hand);
+            drop(opened);
             editor.check(&context);
             // An edit on top of somebody's save has another hash than the writer worked out.
             let writes: Vec<String> =

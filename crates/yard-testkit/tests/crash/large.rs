@@ -5,12 +5,12 @@ use std::os::unix::fs::MetadataExt;
 
 use yard_core::Limits;
 use yard_core::op::{Undo, Verify};
-use yard_testkit::harness::{ChildWorkspace, mv, rm};
+use yard_testkit::{ChildWorkspace, mv, rm};
 use yard_testkit::{Folders, OpenOptions};
 
 use crate::writer::LARGE;
 
-fn hand(place: &Folders) -> ChildWorkspace {
+fn child(place: &Folders) -> ChildWorkspace {
     let limits = Limits { load_bytes: LARGE, ..Limits::default() };
     ChildWorkspace::open(
         place.root(),
@@ -20,13 +20,13 @@ fn hand(place: &Folders) -> ChildWorkspace {
     .unwrap()
 }
 
-fn undo_last(hand: &ChildWorkspace) {
-    let step = hand.history(None, 1)[0].id;
-    hand.perform(Undo { step }).unwrap();
+fn undo_last(child: &ChildWorkspace) {
+    let step = child.history(None, 1)[0].id;
+    child.perform(Undo { step }).unwrap();
 }
 
-fn problems(hand: &ChildWorkspace) -> Vec<String> {
-    hand.perform(Verify).unwrap().problems
+fn problems(child: &ChildWorkspace) -> Vec<String> {
+    child.perform(Verify).unwrap().problems
 }
 
 #[test]
@@ -35,14 +35,14 @@ fn a_large_file_whose_move_is_undone_is_no_version_and_stays_the_same_file() {
     let (file, bytes) = (place.root().join("a"), vec![b'x'; LARGE as usize + 1]);
     std::fs::write(&file, &bytes).unwrap();
     let inode = file.metadata().unwrap().ino();
-    let hand = hand(&place);
-    hand.perform(mv("/a", "/b")).unwrap();
-    undo_last(&hand);
-    assert_eq!(problems(&hand), Vec::<String>::new());
+    let child = child(&place);
+    child.perform(mv("/a", "/b")).unwrap();
+    undo_last(&child);
+    assert_eq!(problems(&child), Vec::<String>::new());
     assert_eq!(file.metadata().unwrap().ino(), inode);
     // Removed, it is kept, and comes back.
-    hand.perform(rm("/a")).unwrap();
-    undo_last(&hand);
+    child.perform(rm("/a")).unwrap();
+    undo_last(&child);
     assert_eq!(std::fs::read(&file).unwrap(), bytes);
-    assert_eq!(problems(&hand), Vec::<String>::new());
+    assert_eq!(problems(&child), Vec::<String>::new());
 }

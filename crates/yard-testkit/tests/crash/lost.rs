@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use yard_core::Limits;
 use yard_core::op::Verify;
-use yard_testkit::harness::{ChildWorkspace, EntrySnapshot, soak, staged, tree};
+use yard_testkit::{ChildWorkspace, EntrySnapshot, soak, staged, tree};
 use yard_testkit::{FakeWorld, OpenOptions};
 
 use crate::machine::{Booted, Machine, is_apart, run_apart};
@@ -264,7 +264,7 @@ fn judge(machine: &Machine, context: &str, must: &Model, steps: &[(u64, String, 
     let before = Model::of(&tree(&root));
     let world = Arc::new(Booted(machine.boot));
     let limits = Limits { load_bytes: LARGE, ..Limits::default() };
-    let hand = ChildWorkspace::open(
+    let opened = ChildWorkspace::open(
         &root,
         &state,
         OpenOptions { world, limits, ..OpenOptions::default() },
@@ -289,7 +289,7 @@ fn judge(machine: &Machine, context: &str, must: &Model, steps: &[(u64, String, 
     let folders = must.folders.symmetric_difference(&found.folders);
     differences.extend(folders.map(|path| format!("the folder {path}")));
     assert!(differences.is_empty(), "{context}: {differences:#?}\n{}", answer());
-    let verified = hand.perform(Verify).unwrap();
+    let verified = opened.perform(Verify).unwrap();
     assert_eq!(verified.problems, Vec::<String>::new(), "{context}: {}", answer());
     assert_eq!(verified.unsynced, Vec::new(), "{context}: {}", answer());
     assert_eq!(staged(&state), Vec::<String>::new(), "{context}: left in the stage");

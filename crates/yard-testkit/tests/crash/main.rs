@@ -1,4 +1,4 @@
-//! A process that writes, edits, moves and removes is killed at random moments. After each kill the yard
+//! A process that writes, edits, moves and removes is killed at random moments. After each kill the workspace
 //! is opened again, and by then no acknowledged change is lost, no file is torn, and nothing of ours is
 //! left over: recovery needs no hand.
 

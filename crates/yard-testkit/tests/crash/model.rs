@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use yard_core::ContentHash;
-use yard_testkit::harness::{EntrySnapshot, FolderSnapshot};
+use yard_testkit::{EntrySnapshot, FolderSnapshot};
 
 /// One line with its own checksum.
 pub(crate) fn line(words: &str) -> String {

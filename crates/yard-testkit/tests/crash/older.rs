@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use yard_core::op::{Mkdir, Touch, Undo};
 use yard_testkit::OpenOptions;
-use yard_testkit::harness::{ChildWorkspace, EntrySnapshot, at, mv, rm, tree, write};
+use yard_testkit::{ChildWorkspace, EntrySnapshot, at, mv, rm, tree, write};
 
 use crate::machine::{Booted, Machine, is_apart, run_apart};
 use crate::writer::{UNFLUSHED, plan};
@@ -101,8 +101,9 @@ fn try_case(name: &str, before: &[&str], lost: &[&str], after: &[&str]) {
 pub(crate) fn judge(machine: &Machine, state: &Path, name: &str, after: &[&str]) {
     let root = machine.root();
     let world = Arc::new(Booted(machine.boot));
-    let hand = ChildWorkspace::open(&root, state, OpenOptions { world, ..OpenOptions::default() })
-        .unwrap();
+    let opened =
+        ChildWorkspace::open(&root, state, OpenOptions { world, ..OpenOptions::default() })
+            .unwrap();
     let entries = tree(&root);
     let found: Vec<String> = { entries.iter() }
         .filter(|(path, _)| !path.starts_with("/.toolyard"))
@@ -115,7 +116,7 @@ pub(crate) fn judge(machine: &Machine, state: &Path, name: &str, after: &[&str])
         })
         .collect();
     assert_eq!(found, after, "{name}");
-    assert_eq!(hand.verified(), Vec::<String>::new(), "{name}");
+    assert_eq!(opened.verified(), Vec::<String>::new(), "{name}");
 }
 
 /// Lets another process do some steps. It ends without closing the workspace, which would flush it.
@@ -138,17 +139,17 @@ fn child() {
     let parts: Vec<&str> = order.split('|').collect();
     let [root, state, steps] = parts[..] else { panic!("{order}") };
     let plan = OpenOptions { world: Arc::new(Booted(1)), ..plan() };
-    let hand = ChildWorkspace::open(Path::new(root), Path::new(state), plan).unwrap();
+    let opened = ChildWorkspace::open(Path::new(root), Path::new(state), plan).unwrap();
     for step in steps.split(';') {
         match step.split(' ').collect::<Vec<_>>()[..] {
-            ["write", path, text] => drop(hand.perform(write(path, text, None)).unwrap()),
-            ["mkdir", path] => drop(hand.perform(Mkdir { path: at(path) }).unwrap()),
-            ["touch", path] => drop(hand.perform(Touch { path: at(path) }).unwrap()),
-            ["mv", from, to] => drop(hand.perform(mv(from, to)).unwrap()),
-            ["rm", path] => drop(hand.perform(rm(path)).unwrap()),
+            ["write", path, text] => drop(opened.perform(write(path, text, None)).unwrap()),
+            ["mkdir", path] => drop(opened.perform(Mkdir { path: at(path) }).unwrap()),
+            ["touch", path] => drop(opened.perform(Touch { path: at(path) }).unwrap()),
+            ["mv", from, to] => drop(opened.perform(mv(from, to)).unwrap()),
+            ["rm", path] => drop(opened.perform(rm(path)).unwrap()),
             ["undo"] => {
-                let step = hand.history(None, 1)[0].id;
-                hand.perform(Undo { step }).unwrap();
+                let step = opened.history(None, 1)[0].id;
+                opened.perform(Undo { step }).unwrap();
             }
             _ => panic!("{step}"),
         }

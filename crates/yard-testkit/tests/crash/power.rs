@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use yard_core::ContentHash;
 use yard_testkit::FakeWorld;
-use yard_testkit::harness::{soak, tree};
+use yard_testkit::{soak, tree};
 
 use crate::machine::{Machine, is_apart, run_apart};
 use crate::model::{Model, below, whole};

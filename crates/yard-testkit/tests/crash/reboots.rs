@@ -7,7 +7,7 @@ use std::sync::Arc;
 use yard_core::op::Mkdir;
 use yard_core::{ContentHash, World};
 use yard_store::{SqliteStore, Store};
-use yard_testkit::harness::{
+use yard_testkit::{
     ChildWorkspace, EntrySnapshot, FolderSnapshot, at, mv, replace, rm, scaled, tree, write,
 };
 use yard_testkit::{FakeWorld, Folders, OpenOptions};
@@ -15,7 +15,7 @@ use yard_testkit::{FakeWorld, Folders, OpenOptions};
 use crate::judge::{check_clean, work};
 use crate::model::Model;
 
-/// A yard whose machine can be rebooted.
+/// A workspace whose machine can be rebooted.
 struct Machine {
     place: Arc<Folders>,
     world: Arc<FakeWorld>,
@@ -28,15 +28,15 @@ impl Machine {
 
     fn open(&self) -> ChildWorkspace {
         let world = Arc::clone(&self.world);
-        self.place.hand(OpenOptions { world, ..OpenOptions::default() })
+        self.place.open_as_child(OpenOptions { world, ..OpenOptions::default() })
     }
 
     /// Starts the machine again; the tree that recovery leaves.
     fn reboot(&self) -> (ChildWorkspace, FolderSnapshot) {
         self.world.set_boot_id(self.world.boot_id() + 1);
-        let hand = self.open();
+        let child = self.open();
         let found = tree(self.place.root());
-        (hand, found)
+        (child, found)
     }
 }
 
@@ -48,55 +48,55 @@ fn must<T>(result: yard_core::Result<T>) -> T {
 fn reboot_changes_nothing(name: &str, before: impl Fn(&Path), history: impl Fn(&ChildWorkspace)) {
     let machine = Machine::new();
     before(machine.place.root());
-    let hand = machine.open();
-    history(&hand);
-    drop(hand);
+    let child = machine.open();
+    history(&child);
+    drop(child);
     let before = tree(machine.place.root());
-    let (hand, after) = machine.reboot();
+    let (child, after) = machine.reboot();
     assert_eq!(after, before, "{name}: recovery after a reboot changed the disk");
-    assert_eq!(hand.verified(), Vec::<String>::new(), "{name}");
+    assert_eq!(child.verified(), Vec::<String>::new(), "{name}");
     check_clean(&machine.place, name);
 }
 
 #[test]
 fn reboot_with_nothing_lost_changes_nothing() {
-    let put = |hand: &ChildWorkspace, path: &str, text: &str| {
-        drop(must(hand.perform(write(path, text, None))))
+    let put = |child: &ChildWorkspace, path: &str, text: &str| {
+        drop(must(child.perform(write(path, text, None))))
     };
     reboot_changes_nothing(
         "moved twice, and a new file at the first place",
         |_| {},
-        |hand| {
-            put(hand, "/a", "old\n");
-            must(hand.perform(mv("/a", "/b")));
-            must(hand.perform(mv("/b", "/c")));
-            put(hand, "/a", "new\n");
+        |child| {
+            put(child, "/a", "old\n");
+            must(child.perform(mv("/a", "/b")));
+            must(child.perform(mv("/b", "/c")));
+            put(child, "/a", "new\n");
         },
     );
     reboot_changes_nothing(
         "moved, removed, and a new file at the first place",
         |_| {},
-        |hand| {
-            put(hand, "/a", "old\n");
-            must(hand.perform(mv("/a", "/b")));
-            must(hand.perform(rm("/b")));
-            put(hand, "/a", "new\n");
+        |child| {
+            put(child, "/a", "old\n");
+            must(child.perform(mv("/a", "/b")));
+            must(child.perform(rm("/b")));
+            put(child, "/a", "new\n");
         },
     );
     reboot_changes_nothing(
         "an empty folder moved",
         |_| {},
-        |hand| {
-            must(hand.perform(Mkdir { path: at("/d") }));
-            must(hand.perform(mv("/d", "/e")));
+        |child| {
+            must(child.perform(Mkdir { path: at("/d") }));
+            must(child.perform(mv("/d", "/e")));
         },
     );
     reboot_changes_nothing(
         "a folder moved with what is in it",
         |_| {},
-        |hand| {
-            put(hand, "/d/x", "x\n");
-            must(hand.perform(mv("/d", "/e")));
+        |child| {
+            put(child, "/d/x", "x\n");
+            must(child.perform(mv("/d", "/e")));
         },
     );
     reboot_changes_nothing(
@@ -104,55 +104,55 @@ fn reboot_with_nothing_lost_changes_nothing() {
         |root| {
             std::fs::create_dir(root.join("d")).unwrap();
         },
-        |hand| {
-            put(hand, "/d/x", "x\n");
-            must(hand.perform(mv("/d", "/e")));
+        |child| {
+            put(child, "/d/x", "x\n");
+            must(child.perform(mv("/d", "/e")));
         },
     );
     reboot_changes_nothing(
         "removed and made again",
         |_| {},
-        |hand| {
-            put(hand, "/d/x", "x\n");
-            must(hand.perform(rm("/d")));
-            put(hand, "/d/x", "x\n");
-            must(hand.perform(rm("/d/x")));
-            put(hand, "/d/x", "y\n");
+        |child| {
+            put(child, "/d/x", "x\n");
+            must(child.perform(rm("/d")));
+            put(child, "/d/x", "x\n");
+            must(child.perform(rm("/d/x")));
+            put(child, "/d/x", "y\n");
         },
     );
     reboot_changes_nothing(
         "a folder moved in and out, its files too",
         |_| {},
-        |hand| {
-            put(hand, "/p/d/x", "x\n");
-            must(hand.perform(mv("/p", "/q")));
-            must(hand.perform(mv("/q/d", "/q/e")));
-            must(hand.perform(mv("/q", "/s")));
-            put(hand, "/p/d/x", "another\n");
-            must(hand.perform(mv("/s/e/x", "/q")));
-            must(hand.perform(replace("/q", "x", "z")));
+        |child| {
+            put(child, "/p/d/x", "x\n");
+            must(child.perform(mv("/p", "/q")));
+            must(child.perform(mv("/q/d", "/q/e")));
+            must(child.perform(mv("/q", "/s")));
+            put(child, "/p/d/x", "another\n");
+            must(child.perform(mv("/s/e/x", "/q")));
+            must(child.perform(replace("/q", "x", "z")));
         },
     );
     reboot_changes_nothing(
         "a file where a folder was",
         |_| {},
-        |hand| {
-            put(hand, "/d/x", "x\n");
-            must(hand.perform(rm("/d")));
-            put(hand, "/d", "a file\n");
-            must(hand.perform(rm("/d")));
-            put(hand, "/d/x/y", "deep\n");
+        |child| {
+            put(child, "/d/x", "x\n");
+            must(child.perform(rm("/d")));
+            put(child, "/d", "a file\n");
+            must(child.perform(rm("/d")));
+            put(child, "/d/x/y", "deep\n");
         },
     );
     reboot_changes_nothing(
         "two files that changed places",
         |_| {},
-        |hand| {
-            put(hand, "/a", "a\n");
-            put(hand, "/b", "b\n");
-            must(hand.perform(mv("/a", "/t")));
-            must(hand.perform(mv("/b", "/a")));
-            must(hand.perform(mv("/t", "/b")));
+        |child| {
+            put(child, "/a", "a\n");
+            put(child, "/b", "b\n");
+            must(child.perform(mv("/a", "/t")));
+            must(child.perform(mv("/b", "/a")));
+            must(child.perform(mv("/t", "/b")));
         },
     );
 }
@@ -167,10 +167,10 @@ fn reboot_after_random_histories_changes_nothing() {
         // The writer's boot was 1.
         let world = Arc::new(FakeWorld::new(seed));
         world.set_boot_id(2);
-        let hand = place.hand(OpenOptions { world, ..OpenOptions::default() });
+        let child = place.open_as_child(OpenOptions { world, ..OpenOptions::default() });
         let after = tree(place.root());
         assert_eq!(Model::of(&after), Model::of(&before), "seed {seed}: the disk changed");
-        assert_eq!(hand.verified(), Vec::<String>::new(), "seed {seed}");
+        assert_eq!(child.verified(), Vec::<String>::new(), "seed {seed}");
     }
 }
 
@@ -179,20 +179,20 @@ fn reboot_after_random_histories_changes_nothing() {
 #[test]
 fn a_rescued_save_of_a_file_that_is_gone_does_not_lock_us_out() {
     let machine = Machine::new();
-    let hand = machine.open();
-    let file = must(hand.perform(write("/a", "old\n", None))).file;
-    must(hand.perform(rm("/a")));
-    must(hand.perform(write("/a", "new\n", None)));
-    let inner = must(hand.perform(write("/d/b", "old\n", None))).file;
-    must(hand.perform(rm("/d")));
-    drop(hand);
+    let child = machine.open();
+    let file = must(child.perform(write("/a", "old\n", None))).file;
+    must(child.perform(rm("/a")));
+    must(child.perform(write("/a", "new\n", None)));
+    let inner = must(child.perform(write("/d/b", "old\n", None))).file;
+    must(child.perform(rm("/d")));
+    drop(child);
     let stage = machine.place.state().join("stage");
     std::fs::write(stage.join(format!("{:032x}-0.{file}.swap", 1)), "somebody's\n").unwrap();
     std::fs::write(stage.join(format!("{:032x}-1.{inner}.swap", 1)), "somebody else's\n").unwrap();
-    let hand = machine.open();
-    assert_eq!(hand.verified(), Vec::<String>::new());
+    let child = machine.open();
+    assert_eq!(child.verified(), Vec::<String>::new());
     check_clean(&machine.place, "rescued");
-    drop(hand);
+    drop(child);
     let store = SqliteStore::open(machine.place.state()).unwrap();
     for bytes in [&b"somebody's\n"[..], b"somebody else's\n"] {
         assert!(store.content(&ContentHash::of(bytes)).unwrap().is_some(), "the save is lost");

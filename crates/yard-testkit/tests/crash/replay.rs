@@ -15,7 +15,7 @@ use yard_core::{ContentHash, StepId};
 use yard_disk::Resolution;
 use yard_kernel::{Opening, adopt};
 use yard_store::{SqliteStore, Store};
-use yard_testkit::harness::{ChildWorkspace, soak};
+use yard_testkit::{ChildWorkspace, soak};
 use yard_testkit::{FakeWorld, Folders, OpenOptions};
 
 use crate::judge::writer;
@@ -275,9 +275,9 @@ fn check_whole_history(place: &Folders, store: Arc<SqliteStore>, context: &str) 
         boxed: None,
     });
     adopted.unwrap_or_else(|fault| panic!("{context}: {fault}"));
-    let hand = ChildWorkspace::open(place.root(), place.state(), plan);
-    let hand = hand.unwrap_or_else(|fault| panic!("{context}: {fault}"));
-    hand.verified();
+    let child = ChildWorkspace::open(place.root(), place.state(), plan);
+    let child = child.unwrap_or_else(|fault| panic!("{context}: {fault}"));
+    child.verified();
 }
 
 /// Lets a writer do so many things, and takes down what it did to its data folder.

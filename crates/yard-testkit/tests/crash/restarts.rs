@@ -17,7 +17,7 @@ use yard_core::op::{Mkdir, Moved};
 use yard_core::{FaultCode, Remedy, World};
 use yard_store::{FileIdentity, Placement, SqliteStore, Store};
 use yard_testkit::failing_store::FailingStore;
-use yard_testkit::harness::{
+use yard_testkit::{
     ChildWorkspace, EntrySnapshot, FolderSnapshot, at, mv, replace, rm, soak, tree, write,
 };
 use yard_testkit::{FakeWorld, Folders, OpenOptions};
@@ -45,7 +45,7 @@ impl Machine {
     }
 
     fn open(&self) -> ChildWorkspace {
-        self.folders.hand(self.plan())
+        self.folders.open_as_child(self.plan())
     }
 
     fn reboot(&self) {
@@ -116,8 +116,8 @@ fn must<T>(result: yard_core::Result<T>) -> T {
     result.unwrap_or_else(|fault| panic!("{fault}"))
 }
 
-fn put(hand: &ChildWorkspace, path: &str, text: &str) {
-    must(hand.perform(write(path, text, None)));
+fn put(child: &ChildWorkspace, path: &str, text: &str) {
+    must(child.perform(write(path, text, None)));
 }
 
 fn text_of(tree: &FolderSnapshot, path: &str) -> Option<String> {
@@ -134,28 +134,28 @@ fn stays(name: &str, agent: impl Fn(&ChildWorkspace), person: impl Fn(&Machine))
         fs::create_dir_all(machine.path(path).parent().unwrap()).unwrap();
         fs::write(machine.path(path), text).unwrap();
     }
-    let hand = machine.open();
-    agent(&hand);
-    drop(hand);
+    let child = machine.open();
+    agent(&child);
+    drop(child);
     person(&machine);
     let left = machine.tree();
     for boot in ["another boot", "the same one once more"] {
         if boot == "another boot" {
             machine.reboot();
         }
-        let hand = machine.open();
+        let child = machine.open();
         assert_eq!(machine.tree(), left, "{name}, {boot}: a person's work was taken back");
-        hand.verified();
-        hand.history(None, 10);
+        child.verified();
+        child.history(None, 10);
         assert_eq!(machine.tree(), left, "{name}, {boot}: looking changed the disk");
     }
 }
 
 #[test]
 fn p1_after_a_restart_what_a_person_did_is_untouched() {
-    let edit = |hand: &ChildWorkspace| {
-        must(hand.perform(replace("/file.txt", "first", "agent")));
-        put(hand, "/new.txt", "new\n");
+    let edit = |child: &ChildWorkspace| {
+        must(child.perform(replace("/file.txt", "first", "agent")));
+        put(child, "/new.txt", "new\n");
     };
     stays("edited and deleted", edit, |machine| {
         fs::write(machine.path("file.txt"), "person\n").unwrap();
@@ -178,43 +178,43 @@ fn p1_after_a_restart_what_a_person_did_is_untouched() {
     });
     stays(
         "a file that the agent removed, restored",
-        |hand| {
-            must(hand.perform(rm("/file.txt")));
+        |child| {
+            must(child.perform(rm("/file.txt")));
         },
         |machine| fs::write(machine.path("file.txt"), "first\n").unwrap(),
     );
     stays(
         "a file that the agent moved, moved back",
-        |hand| {
-            must(hand.perform(mv("/file.txt", "/moved.txt")));
+        |child| {
+            must(child.perform(mv("/file.txt", "/moved.txt")));
         },
         |machine| fs::rename(machine.path("moved.txt"), machine.path("file.txt")).unwrap(),
     );
     stays(
         "a folder that the agent moved, moved back",
-        |hand| {
-            must(hand.perform(mv("/d", "/e")));
+        |child| {
+            must(child.perform(mv("/d", "/e")));
         },
         |machine| fs::rename(machine.path("e"), machine.path("d")).unwrap(),
     );
     stays(
         "a folder that the agent removed, made again",
-        |hand| {
-            must(hand.perform(rm("/d")));
+        |child| {
+            must(child.perform(rm("/d")));
         },
         |machine| fs::create_dir(machine.path("d")).unwrap(),
     );
     stays(
         "a folder that the agent made, removed",
-        |hand| {
-            must(hand.perform(Mkdir { path: at("/made") }));
-            put(hand, "/made/x", "x\n");
+        |child| {
+            must(child.perform(Mkdir { path: at("/made") }));
+            put(child, "/made/x", "x\n");
         },
         |machine| fs::remove_dir_all(machine.path("made")).unwrap(),
     );
     stays(
         "a folder moved elsewhere by hand",
-        |hand| put(hand, "/d/new.txt", "new\n"),
+        |child| put(child, "/d/new.txt", "new\n"),
         |machine| fs::rename(machine.path("d"), machine.path("elsewhere")).unwrap(),
     );
 }
@@ -222,41 +222,41 @@ fn p1_after_a_restart_what_a_person_did_is_untouched() {
 #[test]
 fn p4_an_unknown_boot_counts_as_another_one() {
     let machine = Machine::new(7);
-    let hand = machine.open();
-    put(&hand, "/a", "agent\n");
-    drop(hand);
+    let child = machine.open();
+    put(&child, "/a", "agent\n");
+    drop(child);
     machine.lose_bytes("/a", b"");
     machine.world.set_boot_id(0);
-    let hand = machine.open();
+    let child = machine.open();
     assert_eq!(text_of(&machine.tree(), "/a").as_deref(), Some("agent\n"));
-    hand.verified();
+    child.verified();
 }
 
 #[test]
 fn what_a_power_loss_took_is_put_back() {
     let machine = Machine::new(7);
-    let hand = machine.open();
-    put(&hand, "/empty", "whole\n");
-    put(&hand, "/torn", "whole and long\n");
-    put(&hand, "/removed", "must be gone\n");
-    must(hand.perform(rm("/removed")));
-    put(&hand, "/replaced", "before\n");
-    put(&hand, "/replaced", "after\n");
-    drop(hand);
+    let child = machine.open();
+    put(&child, "/empty", "whole\n");
+    put(&child, "/torn", "whole and long\n");
+    put(&child, "/removed", "must be gone\n");
+    must(child.perform(rm("/removed")));
+    put(&child, "/replaced", "before\n");
+    put(&child, "/replaced", "after\n");
+    drop(child);
     machine.lose_replacement("/replaced", b"before\n");
     machine.lose_bytes("/empty", b"");
     machine.lose_bytes("/torn", b"whole \0\0\0");
     machine.reboot();
-    let hand = machine.open();
+    let child = machine.open();
     let found = machine.tree();
     assert_eq!(text_of(&found, "/empty").as_deref(), Some("whole\n"));
     assert_eq!(text_of(&found, "/torn").as_deref(), Some("whole and long\n"));
     assert_eq!(text_of(&found, "/replaced").as_deref(), Some("after\n"));
-    assert_eq!(hand.verified(), Vec::<String>::new());
-    drop(hand);
-    let hand = machine.open();
-    put(&hand, "/created", "created\n");
-    drop(hand);
+    assert_eq!(child.verified(), Vec::<String>::new());
+    drop(child);
+    let child = machine.open();
+    put(&child, "/created", "created\n");
+    drop(child);
     machine.lose_creation("/created");
     machine.reboot();
     drop(machine.open());
@@ -267,39 +267,39 @@ fn what_a_power_loss_took_is_put_back() {
 #[test]
 fn h1_what_recovery_put_back_survives_the_next_power_loss_too() {
     let machine = Machine::new(7);
-    let hand = machine.open();
-    put(&hand, "/a", "whole\n");
-    drop(hand);
+    let child = machine.open();
+    put(&child, "/a", "whole\n");
+    drop(child);
     for cut in 1..4 {
         machine.lose_bytes("/a", b"");
         machine.reboot();
-        let hand = machine.open();
+        let child = machine.open();
         assert_eq!(text_of(&machine.tree(), "/a").as_deref(), Some("whole\n"), "cut {cut}");
-        assert_eq!(hand.verified(), Vec::<String>::new(), "cut {cut}");
-        assert_eq!(hand.history(Some("/a"), 10).len(), 1, "recovery makes no versions");
+        assert_eq!(child.verified(), Vec::<String>::new(), "cut {cut}");
+        assert_eq!(child.history(Some("/a"), 10).len(), 1, "recovery makes no versions");
     }
 }
 
 #[test]
 fn h4_a_removed_file_that_a_power_loss_brought_back_is_removed_again() {
     let machine = Machine::new(7);
-    let hand = machine.open();
-    put(&hand, "/a", "agent\n");
-    must(hand.perform(rm("/a")));
-    drop(hand);
+    let child = machine.open();
+    put(&child, "/a", "agent\n");
+    must(child.perform(rm("/a")));
+    drop(child);
     machine.lose_replacement("/a", b"");
     machine.reboot();
-    let hand = machine.open();
+    let child = machine.open();
     assert_eq!(machine.tree(), FolderSnapshot::new());
-    assert_eq!(hand.verified(), Vec::<String>::new());
+    assert_eq!(child.verified(), Vec::<String>::new());
 }
 
 #[test]
 fn a_missing_file_whose_step_was_applied_was_removed_by_somebody() {
     let machine = Machine::new(7);
-    let hand = machine.open();
-    put(&hand, "/a", "agent\n");
-    drop(hand);
+    let child = machine.open();
+    put(&child, "/a", "agent\n");
+    drop(child);
     fs::remove_file(machine.path("a")).unwrap();
     machine.reboot();
     drop(machine.open());
@@ -310,9 +310,9 @@ fn a_missing_file_whose_step_was_applied_was_removed_by_somebody() {
 #[test]
 fn h3_a_history_is_not_applied_to_another_folder() {
     let machine = Machine::new(7);
-    let hand = machine.open();
-    put(&hand, "/a", "agent\n");
-    drop(hand);
+    let child = machine.open();
+    put(&child, "/a", "agent\n");
+    drop(child);
     let root = machine.folders.root();
     fs::rename(root, root.with_extension("away")).unwrap();
     fs::create_dir(root).unwrap();
@@ -334,10 +334,10 @@ fn h3_a_history_is_not_applied_to_another_folder() {
 #[test]
 fn h5_a_journal_that_ends_before_the_applied_mark_is_refused_and_nothing_is_written() {
     let machine = Machine::new(7);
-    let hand = machine.open();
-    put(&hand, "/a", "one\n");
-    put(&hand, "/a", "two\n");
-    drop(hand);
+    let child = machine.open();
+    put(&child, "/a", "one\n");
+    put(&child, "/a", "two\n");
+    drop(child);
     let state = machine.folders.state();
     for part in ["", "-wal", "-shm"] {
         let _ = fs::remove_file(state.join(format!("journal.db{part}")));
@@ -356,9 +356,9 @@ fn h5_a_journal_that_ends_before_the_applied_mark_is_refused_and_nothing_is_writ
 #[test]
 fn p3_a_leftover_that_is_a_folder_is_set_aside_and_reported() {
     let machine = Machine::new(7);
-    let hand = machine.open();
-    let file = must(hand.perform(write("/a", "agent\n", None))).file;
-    drop(hand);
+    let child = machine.open();
+    let file = must(child.perform(write("/a", "agent\n", None))).file;
+    drop(child);
     let name = format!("{:032x}-0.{file}.swap", 1);
     let stage = machine.folders.state().join("stage");
     fs::create_dir(stage.join(&name)).unwrap();
@@ -401,24 +401,24 @@ impl Day {
     }
 }
 
-fn agent_works(hand: &ChildWorkspace, world: &FakeWorld, day: &mut Day, steps: usize) {
+fn agent_works(child: &ChildWorkspace, world: &FakeWorld, day: &mut Day, steps: usize) {
     for step in 0..steps {
         let name = NAMES[world.below(NAMES.len())];
         let text = format!("agent {step} {}\n", world.below(1_000_000));
         match world.below(6) {
             0 if day.agents.contains_key(name) => {
-                must(hand.perform(rm(name)));
+                must(child.perform(rm(name)));
                 day.agents.remove(name);
             }
             1 if day.agents.contains_key(name) => {
-                day.is_moved(hand.perform(mv(name, NAMES[world.below(NAMES.len())])));
+                day.is_moved(child.perform(mv(name, NAMES[world.below(NAMES.len())])));
             }
             2 => {
                 let [from, to] = [(); 2].map(|()| FOLDERS[world.below(FOLDERS.len())]);
-                day.is_moved(hand.perform(mv(from, to)));
+                day.is_moved(child.perform(mv(from, to)));
             }
             _ => {
-                put(hand, name, &text);
+                put(child, name, &text);
                 day.agents.insert(name.to_owned(), text);
             }
         }
@@ -492,9 +492,9 @@ fn after_random_days_every_byte_of_a_person_is_there_and_what_was_lost_is_back()
         let mut day = Day::default();
         let has_repository = seed % 10 == 0 && commit(&machine);
         for _ in 0..1 + dice.below(3) {
-            let hand = machine.open();
-            agent_works(&hand, dice, &mut day, 1 + dice.below(12));
-            drop(hand);
+            let child = machine.open();
+            agent_works(&child, dice, &mut day, 1 + dice.below(12));
+            drop(child);
         }
         person_works(&machine, &mut day);
         if has_repository {
@@ -515,10 +515,10 @@ fn after_random_days_every_byte_of_a_person_is_there_and_what_was_lost_is_back()
         if is_another_boot {
             machine.reboot();
         }
-        let hand = machine.open();
+        let child = machine.open();
         let after = machine.tree();
-        hand.verified();
-        drop(hand);
+        child.verified();
+        drop(child);
         for (name, text) in &lost {
             assert_eq!(text_of(&after, name).as_ref(), Some(*text), "seed {seed}: {name} is lost");
         }

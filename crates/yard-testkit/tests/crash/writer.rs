@@ -8,7 +8,7 @@ use yard_core::op::{FetchVersion, Mkdir, Restore, Touch, Undo};
 use yard_core::{ContentHash, Limits, VersionId};
 use yard_store::{SqliteStore, Store};
 use yard_testkit::failing_store::FailingStore;
-use yard_testkit::harness::{ChildWorkspace, at, insert, mv, rm, staged, tree, write};
+use yard_testkit::{ChildWorkspace, at, insert, mv, rm, staged, tree, write};
 use yard_testkit::{FakeWorld, OpenOptions};
 
 use crate::machine::Booted;
@@ -61,24 +61,24 @@ fn child() {
 }
 
 struct Writer {
-    hand: ChildWorkspace,
+    opened: ChildWorkspace,
     dice: FakeWorld,
     model: Model,
     root: PathBuf,
     count: u64,
     seed: u64,
     report: std::fs::File,
-    /// Where the power is cut: a look at the history beside the hand.
+    /// Where the power is cut: a look at the history beside the open workspace.
     store: Option<SqliteStore>,
 }
 
 impl Writer {
     fn open(root: &Path, state: &Path, seed: u64, plan: OpenOptions) -> Self {
-        let hand = ChildWorkspace::open(root, state, plan).unwrap();
+        let opened = ChildWorkspace::open(root, state, plan).unwrap();
         let model = Model::of(&tree(root));
         let report = std::fs::OpenOptions::new().write(true).open("/proc/self/fd/1");
         Self {
-            hand,
+            opened,
             dice: FakeWorld::new(seed),
             model,
             root: root.to_owned(),
@@ -94,7 +94,7 @@ impl Writer {
         for left in staged(state) {
             self.say(&format!("wrong {left} was left in the stage"));
         }
-        let verified = self.hand.perform(yard_core::op::Verify).unwrap();
+        let verified = self.opened.perform(yard_core::op::Verify).unwrap();
         for problem in &verified.problems {
             self.say(&format!("wrong verify: {problem}"));
         }
@@ -125,7 +125,7 @@ impl Writer {
 
     /// The versions of a file that the history has, newest first.
     fn versions(&self, path: &str) -> Vec<(VersionId, ContentHash)> {
-        let steps = self.hand.history(Some(path), 8);
+        let steps = self.opened.history(Some(path), 8);
         steps.iter().filter_map(|step| Some((step.version?, step.hash?))).collect()
     }
 
@@ -135,7 +135,7 @@ impl Writer {
         loop {
             let offset = bytes.len() as u64;
             let part = FetchVersion { version, of: None, offset, length: u64::MAX };
-            match self.hand.perform(part) {
+            match self.opened.perform(part) {
                 Ok(part) if part.bytes.is_empty() => break,
                 Ok(part) => bytes.extend(part.bytes),
                 Err(fault) => {
@@ -195,7 +195,7 @@ impl Writer {
         work: impl FnOnce(&ChildWorkspace) -> yard_core::Result<T>,
     ) -> T {
         self.say(&format!("try {change}"));
-        let done = work(&self.hand);
+        let done = work(&self.opened);
         // Somebody else may be at work; then a change may fail, and nothing is acknowledged.
         match done {
             Ok(done) => {
@@ -238,8 +238,8 @@ impl Writer {
         if living.is_none() || is_same || self.is_large(&path) {
             return;
         }
-        self.try_it(&format!("write {path} {hash}"), |hand| {
-            hand.perform(Restore::Version(version))
+        self.try_it(&format!("write {path} {hash}"), |opened| {
+            opened.perform(Restore::Version(version))
         });
         let found = ContentHash::of(&std::fs::read(self.root.join(&path[1..])).unwrap());
         if found != hash {
@@ -257,7 +257,9 @@ impl Writer {
         let lines = [1, 5, 60, 2_000][self.dice.below(4)];
         let text = whole(&format!("{} {} {path}", self.seed, self.count), lines);
         let hash = ContentHash::of(text.as_bytes());
-        self.try_it(&format!("write {path} {hash}"), |hand| hand.perform(write(&path, text, None)));
+        self.try_it(&format!("write {path} {hash}"), |opened| {
+            opened.perform(write(&path, text, None))
+        });
     }
 
     fn edit(&mut self) {
@@ -273,7 +275,7 @@ impl Writer {
         let added = line(&format!("{} {} edited", self.seed, self.count));
         let hash = ContentHash::of(format!("{added}{old}").as_bytes());
         let change = format!("edit {path} {hash}");
-        self.try_it(&change, |hand| hand.perform(insert(&path, 0, &added)));
+        self.try_it(&change, |opened| opened.perform(insert(&path, 0, &added)));
     }
 
     fn move_file(&mut self) {
@@ -283,7 +285,7 @@ impl Writer {
         if self.model.files.contains_key(&to) || self.model.folders.contains(&to) {
             return;
         }
-        self.try_it(&format!("mv {from} {to}"), |hand| hand.perform(mv(&from, &to)));
+        self.try_it(&format!("mv {from} {to}"), |opened| opened.perform(mv(&from, &to)));
         if self.dice.below(3) == 0 {
             self.undo(&format!("mv {to} {from}"));
         }
@@ -297,7 +299,7 @@ impl Writer {
         if self.model.files.contains_key(&to) || self.model.folders.contains(&to) {
             return;
         }
-        self.try_it(&format!("mv {from} {to}"), |hand| hand.perform(mv(&from, &to)));
+        self.try_it(&format!("mv {from} {to}"), |opened| opened.perform(mv(&from, &to)));
         if self.dice.below(2) == 0 {
             self.undo(&format!("mv {to} {from}"));
         }
@@ -305,7 +307,7 @@ impl Writer {
 
     fn remove_file(&mut self) {
         let Some(path) = self.pick(self.model.files.keys()) else { return };
-        self.try_it(&format!("rm {path}"), |hand| hand.perform(rm(&path)));
+        self.try_it(&format!("rm {path}"), |opened| opened.perform(rm(&path)));
         if self.dice.below(2) == 0 {
             self.undo(&format!("unrm {path}"));
         }
@@ -313,22 +315,22 @@ impl Writer {
 
     fn remove_folder(&mut self) {
         let Some(path) = self.pick(self.model.folders.iter()) else { return };
-        self.try_it(&format!("rm {path}"), |hand| hand.perform(rm(&path)));
+        self.try_it(&format!("rm {path}"), |opened| opened.perform(rm(&path)));
         if self.dice.below(4) != 0 {
             self.undo(&format!("unrm {path}"));
         }
     }
 
     fn undo(&mut self, change: &str) {
-        let step = self.hand.history(None, 1)[0].id;
-        self.try_it(change, |hand| hand.perform(Undo { step }));
+        let step = self.opened.history(None, 1)[0].id;
+        self.try_it(change, |opened| opened.perform(Undo { step }));
     }
 
     fn small(&mut self) {
         if self.dice.below(2) == 0 {
             let Some(path) = self.pick(self.model.files.keys()) else { return };
             let op = Touch { path: at(&path) };
-            self.try_it(&format!("touch {path}"), |hand| hand.perform(op));
+            self.try_it(&format!("touch {path}"), |opened| opened.perform(op));
         } else {
             let folder = self.pick(self.model.folders.iter()).unwrap_or_default();
             let path = format!("{folder}/d{}", self.dice.below(4));
@@ -336,7 +338,7 @@ impl Writer {
                 return;
             }
             let op = Mkdir { path: at(&path) };
-            self.try_it(&format!("mkdir {path}"), |hand| hand.perform(op));
+            self.try_it(&format!("mkdir {path}"), |opened| opened.perform(op));
         }
     }
 }

@@ -5,7 +5,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use yard_testkit::Yard;
+use yard_testkit::TestWorkspace;
 use yard_testkit::large_args::large;
 
 /// Set in the process that measures.
@@ -50,16 +50,16 @@ struct Cost {
     kib: u64,
 }
 
-fn measured(yard: &Yard, only: &str) -> Vec<Cost> {
-    let (session, call) = (yard.session(), yard.surroundings());
+fn measured(workspace: &TestWorkspace, only: &str) -> Vec<Cost> {
+    let (session, call) = (workspace.session(), workspace.call_context());
     let mut costs = Vec::new();
-    for dialect in yard.catalog().dialects() {
-        for tool in yard.catalog().list(dialect.name) {
+    for dialect in workspace.catalog().dialects() {
+        for tool in workspace.catalog().list(dialect.name) {
             let name = format!("{} {}", dialect.name, tool.name());
             if !name.contains(only) {
                 continue;
             }
-            yard.put("/rows.txt", rows(size()));
+            workspace.put("/rows.txt", rows(size()));
             let all = large(tool.input_schema(), size()).into_iter().enumerate();
             // Which ones are left out of the plain run differs from tool to tool.
             let chosen = |at: usize| is_soak() || (at + costs.len()).is_multiple_of(4);
@@ -67,7 +67,8 @@ fn measured(yard: &Yard, only: &str) -> Vec<Cost> {
             for (kind, args) in chosen {
                 std::fs::write("/proc/self/clear_refs", "5").unwrap();
                 let (memory, time) = (kib("VmRSS:"), processor_time());
-                let answer = yard.catalog().call(dialect.name, tool.name(), args, &session, &call);
+                let answer =
+                    workspace.catalog().call(dialect.name, tool.name(), args, &session, &call);
                 let time = processor_time() - time;
                 let kib = kib("VmHWM:").saturating_sub(memory);
                 let what = format!("{name}, {kind:?}: {}", answer.status);
@@ -82,7 +83,7 @@ fn measured(yard: &Yard, only: &str) -> Vec<Cost> {
 #[test]
 fn measured_alone() {
     let Some(only) = std::env::var_os(MEASURE) else { return };
-    let mut costs = measured(&super::yard(), only.to_str().unwrap());
+    let mut costs = measured(&super::workspace(), only.to_str().unwrap());
     costs.sort_by_key(|cost| std::cmp::Reverse(cost.time));
     let mut most: Vec<&Cost> = costs.iter().take(20).collect();
     let mut by_memory: Vec<&Cost> = costs.iter().collect();

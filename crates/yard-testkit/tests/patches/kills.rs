@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use yard_testkit::harness::{ChildWorkspace, FolderSnapshot, scaled, staged, tree};
+use yard_testkit::{ChildWorkspace, FolderSnapshot, scaled, staged, tree};
 use yard_testkit::{FakeWorld, Folders, OpenOptions};
 
 use super::{newest, patch, undo};
@@ -62,7 +62,7 @@ fn child() {
     let Some(order) = std::env::var_os(ORDER) else { return };
     let order = order.into_string().unwrap();
     let (root, state) = order.split_once('|').unwrap();
-    let hand =
+    let opened =
         ChildWorkspace::open(Path::new(root), Path::new(state), OpenOptions::default()).unwrap();
     let mut answer = std::io::stdout();
     let mut say = |words: &str| {
@@ -74,9 +74,9 @@ fn child() {
     say("ready");
     loop {
         if done {
-            undo(&hand, newest(&hand)).unwrap();
+            undo(&opened, newest(&opened)).unwrap();
         } else {
-            hand.perform(patch(&sections())).unwrap();
+            opened.perform(patch(&sections())).unwrap();
         }
         done = !done;
         say(if done { "done" } else { "undone" });
@@ -106,8 +106,8 @@ fn kill_after(place: &Folders, pause: Duration) -> usize {
 }
 
 /// How many changes there were; what was found on disk is none.
-fn changes(hand: &ChildWorkspace) -> usize {
-    let steps = hand.history(None, usize::MAX - 1);
+fn changes(opened: &ChildWorkspace) -> usize {
+    let steps = opened.history(None, usize::MAX - 1);
     steps.iter().filter(|step| step.verb != "adopt").count()
 }
 
@@ -116,11 +116,11 @@ fn expected() -> (Duration, FolderSnapshot, FolderSnapshot) {
     let place = Folders::new();
     lay(place.root());
     let before = tree(place.root());
-    let hand = place.hand(OpenOptions::default());
+    let opened = place.open_as_child(OpenOptions::default());
     let began = Instant::now();
-    hand.perform(patch(&sections())).unwrap();
+    opened.perform(patch(&sections())).unwrap();
     let after = tree(place.root());
-    undo(&hand, newest(&hand)).unwrap();
+    undo(&opened, newest(&opened)).unwrap();
     assert_eq!(tree(place.root()), before);
     (began.elapsed(), before, after)
 }
@@ -139,12 +139,12 @@ fn c3_killed_at_any_moment_a_patch_happened_or_it_did_not() {
         }
         let range = whole.as_micros() as usize * 2;
         let answer = kill_after(&place, Duration::from_micros(dice.below(range) as u64));
-        let hand = place.hand(OpenOptions::default());
+        let opened = place.open_as_child(OpenOptions::default());
         let found = tree(place.root());
         let (is_before, is_after) = (found == before, found == after);
         assert!(is_before || is_after, "kill {kill}: half done {found:#?}");
         // Only the one that was under way may be either way.
-        let happened = changes(&hand) - known;
+        let happened = changes(&opened) - known;
         assert!(
             (answer..=answer + 1).contains(&happened),
             "kill {kill}: {answer} told, {happened} are"
@@ -152,7 +152,7 @@ fn c3_killed_at_any_moment_a_patch_happened_or_it_did_not() {
         known += happened;
         as_before += usize::from(is_before);
         as_after += usize::from(is_after);
-        assert_eq!(hand.verified(), Vec::<String>::new(), "kill {kill}");
+        assert_eq!(opened.verified(), Vec::<String>::new(), "kill {kill}");
         assert_eq!(staged(place.state()), Vec::<String>::new(), "kill {kill}");
     }
     eprintln!("{kills} kills in {whole:?}: {as_before} as before, {as_after} as after");

@@ -27,7 +27,7 @@ use std::path::Path;
 use yard_core::op::{ApplyPatch, Undo, Undone};
 use yard_core::patch::{Patch, parse};
 use yard_core::{Result, StepId, WsPath};
-use yard_testkit::harness::ChildWorkspace;
+use yard_testkit::ChildWorkspace;
 use yard_testkit::trees::{File, Tree};
 
 /// A patch whose paths are as the workspace shows them: what a dialect makes of one.
@@ -79,15 +79,15 @@ fn collect(root: &Path, folder: &Path, found: &mut Tree) {
 }
 
 /// The newest step.
-fn newest(hand: &ChildWorkspace) -> StepId {
-    hand.history(None, 1)[0].id
+fn newest(child: &ChildWorkspace) -> StepId {
+    child.history(None, 1)[0].id
 }
 
-fn undo(hand: &ChildWorkspace, step: StepId) -> Result<Undone> {
-    hand.perform(Undo { step })
+fn undo(child: &ChildWorkspace, step: StepId) -> Result<Undone> {
+    child.perform(Undo { step })
 }
 
-fn put(hand: &ChildWorkspace, path: &str, text: &str) {
-    let write = yard_testkit::harness::write(path, text, None);
-    hand.perform(write).unwrap_or_else(|fault| panic!("{path}: {fault}"));
+fn put(child: &ChildWorkspace, path: &str, text: &str) {
+    let write = yard_testkit::write(path, text, None);
+    child.perform(write).unwrap_or_else(|fault| panic!("{path}: {fault}"));
 }

@@ -4,8 +4,8 @@
 use yard_core::op::ApplyPatch;
 use yard_core::patch::{Patch, parse, reverse};
 use yard_testkit::git::{Git, commit};
-use yard_testkit::harness::{ChildWorkspace, soak, tree as everything};
 use yard_testkit::trees::{Tree, changed, has_mixed_endings, tree};
+use yard_testkit::{ChildWorkspace, soak, tree as everything};
 use yard_testkit::{Dice, Folders, OpenOptions};
 
 use super::{files, lay, newest, shown, undo};
@@ -59,30 +59,30 @@ fn pair(git: &Git, seed: usize, before: Tree, after: Tree) -> Option<Pair> {
     Some(Pair { before, after, patch, case })
 }
 
-fn apply(hand: &ChildWorkspace, patch: &Patch, case: &str) {
+fn apply(child: &ChildWorkspace, patch: &Patch, case: &str) {
     let order = ApplyPatch { patch: shown(patch.clone()) };
-    hand.perform(order).unwrap_or_else(|fault| panic!("{fault}\n{case}"));
+    child.perform(order).unwrap_or_else(|fault| panic!("{fault}\n{case}"));
 }
 
 fn check(pair: &Pair) {
     let Pair { before, after, patch, case } = pair;
     let place = Folders::new();
     lay(place.root(), before);
-    let hand = place.hand(OpenOptions::default());
+    let child = place.open_as_child(OpenOptions::default());
     let first = everything(place.root());
-    apply(&hand, patch, case);
+    apply(&child, patch, case);
     assert_eq!(&files(place.root()), after, "{case}");
     let second = everything(place.root());
-    assert_eq!(hand.verified(), Vec::<String>::new(), "{case}");
-    let step = newest(&hand);
-    undo(&hand, step).unwrap_or_else(|fault| panic!("undo: {fault}\n{case}"));
+    assert_eq!(child.verified(), Vec::<String>::new(), "{case}");
+    let step = newest(&child);
+    undo(&child, step).unwrap_or_else(|fault| panic!("undo: {fault}\n{case}"));
     assert_eq!(everything(place.root()), first, "undone: {case}");
-    let step = newest(&hand);
-    undo(&hand, step).unwrap_or_else(|fault| panic!("undo of the undo: {fault}\n{case}"));
+    let step = newest(&child);
+    undo(&child, step).unwrap_or_else(|fault| panic!("undo of the undo: {fault}\n{case}"));
     assert_eq!(everything(place.root()), second, "undo undone: {case}");
-    apply(&hand, &reverse(patch).unwrap(), case);
+    apply(&child, &reverse(patch).unwrap(), case);
     assert_eq!(&files(place.root()), before, "reversed: {case}");
-    assert_eq!(hand.verified(), Vec::<String>::new(), "{case}");
+    assert_eq!(child.verified(), Vec::<String>::new(), "{case}");
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::os::unix::fs::symlink;
 use std::sync::Arc;
 
 use yard_core::{FaultCode, Limits};
-use yard_testkit::harness::{staged, tree};
 use yard_testkit::{Folders, OpenOptions};
+use yard_testkit::{staged, tree};
 
 use super::patch;
 
@@ -119,28 +119,28 @@ fn plan() -> OpenOptions {
 #[test]
 fn c3_a_section_that_fails_keeps_all_others_from_happening() {
     let place = place();
-    let hand = place.hand(plan());
+    let child = place.open_as_child(plan());
     let before = tree(place.root());
     for (what, code, bad) in BAD {
         for at in 0..=GOOD.len() {
             let mut sections = GOOD.to_vec();
             sections.insert(at, bad);
-            let fault = hand.perform(patch(&sections.concat())).expect_err(what);
+            let fault = child.perform(patch(&sections.concat())).expect_err(what);
             assert_eq!(fault.code(), code, "{what} at {at}: {fault}");
             assert_eq!(tree(place.root()), before, "{what} at {at}");
-            assert_eq!(hand.history(None, 9).len(), 0, "{what} at {at}");
+            assert_eq!(child.history(None, 9).len(), 0, "{what} at {at}");
             assert_eq!(staged(place.state()), Vec::<String>::new(), "{what} at {at}");
         }
     }
-    hand.perform(patch(&GOOD.concat())).unwrap();
+    child.perform(patch(&GOOD.concat())).unwrap();
     assert_ne!(tree(place.root()), before);
-    assert_eq!(hand.verified(), Vec::<String>::new());
+    assert_eq!(child.verified(), Vec::<String>::new());
 }
 
 #[test]
 fn r12_what_becomes_too_large_is_refused_as_a_whole() {
     let place = place();
-    let hand = place.hand(plan());
+    let child = place.open_as_child(plan());
     let before = tree(place.root());
     let lines = "+0123456789abcdef\n".repeat(1_000);
     let new = format!(
@@ -149,7 +149,7 @@ fn r12_what_becomes_too_large_is_refused_as_a_whole() {
     );
     let grown = format!("--- a/x.txt\n+++ b/x.txt\n@@ -1 +1,1001 @@\n x\n{lines}");
     for bad in [new, grown] {
-        let fault = hand.perform(patch(&(GOOD.concat() + &bad))).expect_err("too large");
+        let fault = child.perform(patch(&(GOOD.concat() + &bad))).expect_err("too large");
         assert_eq!(fault.code(), FaultCode::TooLarge, "{fault}");
         assert_eq!(tree(place.root()), before);
         assert_eq!(staged(place.state()), Vec::<String>::new());
@@ -159,9 +159,9 @@ fn r12_what_becomes_too_large_is_refused_as_a_whole() {
 #[test]
 fn x3_a_patch_that_asks_for_what_is_there_already_says_so() {
     let place = place();
-    let hand = place.hand(plan());
+    let child = place.open_as_child(plan());
     let same = "diff --git a/mode.sh b/mode.sh\nold mode 100755\nnew mode 100644\n";
-    let fault = hand.perform(patch(same)).expect_err("nothing to do");
+    let fault = child.perform(patch(same)).expect_err("nothing to do");
     assert_eq!(fault.code(), FaultCode::NoChange, "{fault}");
-    assert_eq!(hand.history(None, 9).len(), 0);
+    assert_eq!(child.history(None, 9).len(), 0);
 }

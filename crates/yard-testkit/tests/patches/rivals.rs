@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use yard_core::FaultCode;
-use yard_testkit::harness::{scaled, tree};
 use yard_testkit::{Folders, OpenOptions};
+use yard_testkit::{scaled, tree};
 
 use super::{patch, put};
 
@@ -23,19 +23,19 @@ fn lines(name: &str) -> String {
 fn c3_patches_of_the_same_files_from_several_threads_all_happen() {
     let rounds = scaled(100);
     let place = Folders::new();
-    let hand = place.hand(OpenOptions::default());
+    let child = place.open_as_child(OpenOptions::default());
     for file in 0..FILES {
-        put(&hand, &format!("/f{file}"), "head\n");
+        put(&child, &format!("/f{file}"), "head\n");
     }
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let mut threads = Vec::new();
         for thread in 0..THREADS {
-            let hand = hand.clone();
+            let child = child.clone();
             threads.push(scope.spawn(move || {
                 for round in 0..rounds {
                     let text = lines(&format!("{thread} {round}"));
-                    hand.perform(patch(&text)).unwrap_or_else(|fault| panic!("{fault}"));
+                    child.perform(patch(&text)).unwrap_or_else(|fault| panic!("{fault}"));
                 }
             }));
         }
@@ -61,29 +61,29 @@ fn c3_patches_of_the_same_files_from_several_threads_all_happen() {
     assert_eq!(all.len(), THREADS * rounds, "every patch left its line");
     // The order of lines is that of the steps, in every file alike.
     assert!(texts.iter().all(|text| *text == texts[0]), "{texts:#?}");
-    let patches = hand.history(None, usize::MAX - 1).into_iter().filter(|s| s.verb == "patch");
+    let patches = child.history(None, usize::MAX - 1).into_iter().filter(|s| s.verb == "patch");
     assert_eq!(patches.count(), THREADS * rounds);
-    assert_eq!(hand.verified(), Vec::<String>::new());
+    assert_eq!(child.verified(), Vec::<String>::new());
 }
 
 #[test]
 fn c3_of_several_patches_that_exclude_each_other_one_happens_whole() {
     for round in 0..scaled(100) {
         let place = Folders::new();
-        let hand = place.hand(OpenOptions::default());
-        put(&hand, "/a", "a\n");
-        put(&hand, "/b", "b\n");
+        let child = place.open_as_child(OpenOptions::default());
+        put(&child, "/a", "a\n");
+        put(&child, "/b", "b\n");
         let won: Vec<usize> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..THREADS)
                 .map(|thread| {
-                    let hand = hand.clone();
+                    let child = child.clone();
                     scope.spawn(move || {
                         let text = format!(
                             "*** Begin Patch\n*** Add File: x/new\n+{thread}\n\
                              *** Update File: a\n*** Move to: x/a{thread}\n@@\n-a\n+A\n\
                              *** Delete File: b\n*** End Patch\n"
                         );
-                        match hand.perform(patch(&text)) {
+                        match child.perform(patch(&text)) {
                             Ok(_) => Some(thread),
                             Err(fault) => {
                                 let code = fault.code();
@@ -102,6 +102,6 @@ fn c3_of_several_patches_that_exclude_each_other_one_happens_whole() {
         assert_eq!(found, ["/x".to_owned(), format!("/x/a{winner}"), "/x/new".to_owned()]);
         let new = std::fs::read_to_string(place.root().join("x/new")).unwrap();
         assert_eq!(new, format!("{winner}\n"));
-        assert_eq!(hand.verified(), Vec::<String>::new());
+        assert_eq!(child.verified(), Vec::<String>::new());
     }
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use yard_core::ContentHash;
 use yard_disk::{DiskCall, Probe};
 use yard_store::{SqliteStore, Store};
-use yard_testkit::harness::{EntrySnapshot, soak, tree};
+use yard_testkit::{EntrySnapshot, soak, tree};
 use yard_testkit::{Folders, OpenOptions};
 
 use super::{patch, put};
@@ -82,7 +82,7 @@ fn is_kept(place: &Folders) -> bool {
 /// One patch in which somebody saves at the n-th call; whether it came so far.
 fn run(nth: usize, name: &'static str, how: How, fail: bool) -> bool {
     let place = Folders::new();
-    let quiet = place.hand(OpenOptions::default());
+    let quiet = place.open_as_child(OpenOptions::default());
     for name in &NAMES[..4] {
         put(&quiet, &format!("/{name}"), &format!("{name}\n"));
     }
@@ -96,15 +96,15 @@ fn run(nth: usize, name: &'static str, how: How, fail: bool) -> bool {
         saved: Mutex::new(false),
     });
     let probe = Some(Arc::clone(&saver) as Arc<dyn Probe>);
-    let hand = place.hand(OpenOptions { probe, ..OpenOptions::default() });
+    let child = place.open_as_child(OpenOptions { probe, ..OpenOptions::default() });
     saver.plan.store(nth, Ordering::SeqCst);
-    let answer = hand.perform(patch(PATCH)).map(|_| ());
+    let answer = child.perform(patch(PATCH)).map(|_| ());
     let reached = saver.plan.swap(0, Ordering::SeqCst) == 0;
-    drop(hand);
-    let hand = place.hand(OpenOptions::default());
+    drop(child);
+    let child = place.open_as_child(OpenOptions::default());
     let context = format!("{name} saved {how:?} at call {nth}, failing {fail}: {answer:?}");
     assert!(!*saver.saved.lock().unwrap() || is_kept(&place), "{context}: the save is lost");
-    let verified = hand.perform(yard_core::op::Verify).unwrap();
+    let verified = child.perform(yard_core::op::Verify).unwrap();
     assert!(verified.problems.is_empty(), "{context}: {:?}", verified.problems);
     reached
 }

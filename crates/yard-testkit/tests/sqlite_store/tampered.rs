@@ -5,7 +5,7 @@ use rusqlite::{Connection, params};
 use serde_json::json;
 use yard_core::op;
 use yard_store::{SqliteStore, Store, first_chain};
-use yard_testkit::Yard;
+use yard_testkit::TestWorkspace;
 
 /// The tables that the audit chain speaks for, with the column that names their rows.
 const TABLES: [(&str, &str); 6] = [
@@ -27,25 +27,25 @@ const HINTS: [(&str, &str); 5] = [
     ("content", "depth"),
 ];
 
-fn raw(yard: &Yard) -> Connection {
-    let raw = Connection::open(yard.folders().state().join("journal.db")).unwrap();
+fn raw(workspace: &TestWorkspace) -> Connection {
+    let raw = Connection::open(workspace.folders().state().join("journal.db")).unwrap();
     raw.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
     raw
 }
 
 /// What `verify` has to say; a store that it cannot read is noticed, too.
-fn problems(yard: &Yard) -> Vec<String> {
-    match yard.perform(op::Verify) {
+fn problems(workspace: &TestWorkspace) -> Vec<String> {
+    match workspace.perform(op::Verify) {
         Ok(found) => found.problems,
         Err(fault) => vec![fault.to_string()],
     }
 }
 
-/// A yard with steps of every kind, notes between them, and contents in several forms.
-fn worked_in() -> Yard {
-    let yard = Yard::new();
+/// A workspace with steps of every kind, notes between them, and contents in several forms.
+fn worked_in() -> TestWorkspace {
+    let workspace = TestWorkspace::new();
     let call = |tool: &str, args: serde_json::Value| {
-        let answer = yard.call(tool, args);
+        let answer = workspace.call(tool, args);
         assert!(answer.ok, "{tool}: {}", answer.body);
     };
     let text = |n: usize| -> String { (0..60).map(|at| format!("line {at} of {n}\n")).collect() };
@@ -62,13 +62,14 @@ fn worked_in() -> Yard {
     let noise: String =
         (0..9_000u32).map(|n| yard_core::ContentHash::of(&n.to_le_bytes()).to_string()).collect();
     call("write", json!({"path": "/noise.txt", "content": noise}));
-    let call = yard.surroundings();
-    let person = yard.person();
+    let call = workspace.call_context();
+    let person = workspace.person();
     person.chats().make(&call, "A chat", None).unwrap();
-    let steps = yard.perform(op::History { of: op::HistoryOf::Workspace, before: None, limit: 9 });
+    let steps =
+        workspace.perform(op::History { of: op::HistoryOf::Workspace, before: None, limit: 9 });
     let newest = steps.unwrap().steps[0].id;
-    yard.perform(op::Undo { step: newest }).unwrap();
-    yard
+    workspace.perform(op::Undo { step: newest }).unwrap();
+    workspace
 }
 
 fn columns(raw: &Connection, table: &str) -> Vec<(String, String)> {
@@ -112,9 +113,9 @@ fn others(value: &Sql, declared: &str) -> Vec<Sql> {
 /// Changes one value of each row of every table in turn, and changes it back.
 #[test]
 fn a_change_of_any_column_of_any_audited_row_is_noticed() {
-    let yard = worked_in();
-    assert_eq!(problems(&yard), Vec::<String>::new());
-    let raw = raw(&yard);
+    let workspace = worked_in();
+    assert_eq!(problems(&workspace), Vec::<String>::new());
+    let raw = raw(&workspace);
     let every = if std::env::var_os("YARD_SOAK").is_some() { 1 } else { 4 };
     let (mut tried, mut unnoticed) = (0, Vec::new());
     for (table, key) in TABLES {
@@ -141,7 +142,7 @@ fn a_change_of_any_column_of_any_audited_row_is_noticed() {
                         continue;
                     }
                     tried += 1;
-                    if problems(&yard).is_empty() {
+                    if problems(&workspace).is_empty() {
                         unnoticed
                             .push(format!("{table}.{column} of {row:?}: {value:?} to {other:?}"));
                     }
@@ -153,13 +154,13 @@ fn a_change_of_any_column_of_any_audited_row_is_noticed() {
     }
     assert_eq!(unnoticed, Vec::<String>::new(), "of {tried}");
     assert!(tried > 200, "{tried}");
-    assert_eq!(problems(&yard), Vec::<String>::new(), "everything is as it was");
+    assert_eq!(problems(&workspace), Vec::<String>::new(), "everything is as it was");
 }
 
 /// Gives every row the hash that the version before would have given it.
-fn as_the_version_before(yard: &Yard) {
-    let store = SqliteStore::open(yard.folders().state()).unwrap();
-    let raw = raw(yard);
+fn as_the_version_before(workspace: &TestWorkspace) {
+    let store = SqliteStore::open(workspace.folders().state()).unwrap();
+    let raw = raw(workspace);
     let mut hash = [0; 32];
     for row in store.audit(0, usize::MAX).unwrap() {
         let step = row.step.as_ref().map(|step| (step.id, step.changes));
@@ -180,20 +181,20 @@ fn as_the_version_before(yard: &Yard) {
 
 #[test]
 fn rows_of_the_version_before_verify_and_what_they_left_out_is_covered_from_now_on() {
-    let yard = worked_in();
-    as_the_version_before(&yard);
-    let yard = yard.reopen();
-    let before = yard.perform(op::Verify).unwrap();
+    let workspace = worked_in();
+    as_the_version_before(&workspace);
+    let workspace = workspace.reopen();
+    let before = workspace.perform(op::Verify).unwrap();
     assert_eq!(before.problems, Vec::<String>::new());
-    yard.call("write", json!({"path": "/new.txt", "content": "new\n"}));
-    let yard = yard.reopen();
-    let after = yard.perform(op::Verify).unwrap();
+    workspace.call("write", json!({"path": "/new.txt", "content": "new\n"}));
+    let workspace = workspace.reopen();
+    let after = workspace.perform(op::Verify).unwrap();
     assert_eq!(after.problems, Vec::<String>::new());
     assert_eq!(after.audit_rows, before.audit_rows + 1, "they are sealed once");
-    let raw = raw(&yard);
+    let raw = raw(&workspace);
     let tampered = |change: &str, back: &str| {
         assert_eq!(raw.execute(change, []), Ok(1), "{change}");
-        assert_ne!(problems(&yard), Vec::<String>::new(), "{change}");
+        assert_ne!(problems(&workspace), Vec::<String>::new(), "{change}");
         raw.execute(back, []).unwrap();
     };
     tampered(
@@ -213,8 +214,8 @@ fn rows_of_the_version_before_verify_and_what_they_left_out_is_covered_from_now_
         "UPDATE step SET formula = 1 WHERE seq = (SELECT max(seq) FROM step)",
         "UPDATE step SET formula = 2 WHERE seq = (SELECT max(seq) FROM step)",
     );
-    assert_eq!(problems(&yard), Vec::<String>::new(), "everything is as it was");
+    assert_eq!(problems(&workspace), Vec::<String>::new(), "everything is as it was");
     // Without the seal nothing says which rows were there before.
     raw.execute("DELETE FROM note WHERE action = 'seal'", []).unwrap();
-    assert_ne!(problems(&yard), Vec::<String>::new());
+    assert_ne!(problems(&workspace), Vec::<String>::new());
 }

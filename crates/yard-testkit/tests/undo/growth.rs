@@ -6,8 +6,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use yard_core::op::Undo;
-use yard_testkit::Yard;
-use yard_testkit::harness::{scaled, write};
+use yard_testkit::TestWorkspace;
+use yard_testkit::{scaled, write};
 
 use super::by_hand::last_step;
 
@@ -52,11 +52,11 @@ fn measured_alone() {
     let Ok(order) = std::env::var(MEASURE) else { return };
     let (kind, lines) = order.split_once(' ').unwrap();
     let lines: usize = lines.parse().unwrap();
-    let yard = Yard::new();
+    let workspace = TestWorkspace::new();
     let first: String = (0..lines).map(|row| line(kind, row)).collect();
-    yard.perform(write("/a", &first, None)).unwrap();
-    yard.perform(write("/a", changed(kind, lines, 0..lines / 2, "undone"), None)).unwrap();
-    let step = last_step(&yard);
+    workspace.perform(write("/a", &first, None)).unwrap();
+    workspace.perform(write("/a", changed(kind, lines, 0..lines / 2, "undone"), None)).unwrap();
+    let step = last_step(&workspace);
     let both: String = {
         let (undone, kept) = (0..lines / 2, lines / 2 + 10..lines);
         let one = changed(kind, lines, undone, "undone");
@@ -65,12 +65,12 @@ fn measured_alone() {
         let (a, b): (usize, usize) = (cut(&one, lines / 2 + 5), cut(&other, lines / 2 + 5));
         format!("{}{}", &one[..a], &other[b..])
     };
-    yard.perform(write("/a", &both, None)).unwrap();
+    workspace.perform(write("/a", &both, None)).unwrap();
     let start = processor_time();
-    yard.perform(Undo { step }).unwrap();
+    workspace.perform(Undo { step }).unwrap();
     let took = processor_time() - start;
     let must = changed(kind, lines, lines / 2 + 10..lines, "kept");
-    assert!(yard.bytes("/a") == must.as_bytes(), "{kind}: the later step's lines stay");
+    assert!(workspace.bytes("/a") == must.as_bytes(), "{kind}: the later step's lines stay");
     eprintln!("\ntook {} ms", took.as_millis());
 }
 

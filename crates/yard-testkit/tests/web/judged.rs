@@ -11,20 +11,20 @@ use yard_gate::{
     Web,
 };
 use yard_store::{SqliteStore, Store as _};
-use yard_testkit::Yard;
+use yard_testkit::TestWorkspace;
 
 use super::server::{Server, leading, page};
-use super::{call, exempting, here, yard};
+use super::{call, exempting, here, workspace};
 
-/// A yard that can reach the server as `site.example`, and whose operator named no host.
-fn unlisted(server: &Server) -> (Yard, String) {
+/// A workspace that can reach the server as `site.example`, and whose operator named no host.
+fn unlisted(server: &Server) -> (TestWorkspace, String) {
     let pair = format!("site.example:{}", server.port());
     let net = exempting(here(), std::slice::from_ref(&pair));
-    (yard(Web::new(net)), format!("http://{pair}"))
+    (workspace(Web::new(net)), format!("http://{pair}"))
 }
 
-fn agent(yard: &Yard, policy: Policy) -> Session {
-    yard.session_of(Actor::LocalAgent, policy)
+fn agent(workspace: &TestWorkspace, policy: Policy) -> Session {
+    workspace.session_of(Actor::LocalAgent, policy)
 }
 
 #[track_caller]
@@ -39,15 +39,20 @@ fn ruling(approves: bool, scope: Scope) -> DecisionInput {
     DecisionInput { approves, scope, reason: None, args: None, state: ContentHash::of(b"") }
 }
 
-fn decide(yard: &Yard, id: ApprovalId, ruling: &DecisionInput) -> Result<Approval, FaultCode> {
-    let state = yard.person().approvals().get(id).unwrap().request.state;
+fn decide(
+    workspace: &TestWorkspace,
+    id: ApprovalId,
+    ruling: &DecisionInput,
+) -> Result<Approval, FaultCode> {
+    let state = workspace.person().approvals().get(id).unwrap().request.state;
     let ruling = &DecisionInput { state, ..ruling.clone() };
-    let decided = yard.catalog().decide(id, ruling, &yard.person(), &yard.surroundings());
+    let decided =
+        workspace.catalog().decide(id, ruling, &workspace.person(), &workspace.call_context());
     decided.map_err(|fault| fault.code())
 }
 
-fn audit(yard: &Yard) -> String {
-    let store = SqliteStore::open(yard.folders().state()).unwrap();
+fn audit(workspace: &TestWorkspace) -> String {
+    let store = SqliteStore::open(workspace.folders().state()).unwrap();
     let rows = store.audit(0, 1_000).unwrap();
     rows.iter().map(|row| format!("{}: {}\n", row.entry.action, row.entry.detail)).collect()
 }
@@ -68,13 +73,13 @@ fn refused(answer: &Answer) -> String {
 #[test]
 fn a4_a_host_without_permission_asks_and_an_approval_is_for_that_call() {
     let server = Server::saying(page("text/plain", "said"));
-    let (yard, base) = unlisted(&server);
-    let guarded = agent(&yard, Policy::Guarded);
+    let (workspace, base) = unlisted(&server);
+    let guarded = agent(&workspace, Policy::Guarded);
     let args = json!({"url": format!("{base}/a?token=sesame"), "headers": {"Authorization": "Bearer open"}});
-    let pending = call(&yard, &guarded, "web_fetch", args.clone());
+    let pending = call(&workspace, &guarded, "web_fetch", args.clone());
     let id = asked(&pending);
     assert_eq!(server.heard().len(), 0, "nothing is sent before the word");
-    let row = yard.person().approvals().get(id).unwrap();
+    let row = workspace.person().approvals().get(id).unwrap();
     assert!(
         row.request.reason.contains(&format!("GET {base}/a?token=sesame")),
         "{}",
@@ -84,19 +89,25 @@ fn a4_a_host_without_permission_asks_and_an_approval_is_for_that_call() {
     assert_eq!(effect["dials"][0]["kind"], json!("fetch"));
     assert_eq!(effect["dials"][0]["host"], json!("site.example"));
 
-    let done = decide(&yard, id, &ruling(true, Scope::Once)).unwrap();
+    let done = decide(&workspace, id, &ruling(true, Scope::Once)).unwrap();
     assert_eq!(done.status, ApprovalStatus::Executed);
     assert_eq!(server.heard().len(), 1);
     let pending = yard_gate::Pending { awaited: Awaited::Approval(id), wait_ms: None };
     let resume = || {
-        yard.catalog().resume("assistant", "web_fetch", &pending, &guarded, &yard.surroundings())
+        workspace.catalog().resume(
+            "assistant",
+            "web_fetch",
+            &pending,
+            &guarded,
+            &workspace.call_context(),
+        )
     };
     resume();
     let answer = resume();
     assert_eq!(ok(&answer)["body"], json!("said"));
     assert_eq!(server.heard().len(), 1, "a yes is for one call");
-    asked(&call(&yard, &guarded, "web_fetch", args));
-    let reply = audit(&yard);
+    asked(&call(&workspace, &guarded, "web_fetch", args));
+    let reply = audit(&workspace);
     assert!(
         reply.contains(&format!("reach: assistant.web_fetch fetch site.example:{}", server.port())),
         "{reply}"
@@ -107,26 +118,27 @@ fn a4_a_host_without_permission_asks_and_an_approval_is_for_that_call() {
 #[test]
 fn a4_a_denied_host_is_not_reached_and_an_approval_for_the_chat_is_for_that_host() {
     let server = Server::saying(page("text/plain", "said"));
-    let (yard, base) = unlisted(&server);
-    let guarded = agent(&yard, Policy::Guarded);
-    let get =
-        |path: &str| call(&yard, &guarded, "web_fetch", json!({"url": format!("{base}{path}")}));
+    let (workspace, base) = unlisted(&server);
+    let guarded = agent(&workspace, Policy::Guarded);
+    let get = |path: &str| {
+        call(&workspace, &guarded, "web_fetch", json!({"url": format!("{base}{path}")}))
+    };
     let no = asked(&get("/no"));
     assert_eq!(
-        decide(&yard, no, &ruling(false, Scope::Once)).unwrap().status,
+        decide(&workspace, no, &ruling(false, Scope::Once)).unwrap().status,
         ApprovalStatus::Denied
     );
     assert_eq!(server.heard().len(), 0);
     let yes = asked(&get("/yes"));
-    decide(&yard, yes, &ruling(true, Scope::Chat)).unwrap();
+    decide(&workspace, yes, &ruling(true, Scope::Chat)).unwrap();
     assert_eq!(ok(&get("/again"))["body"], json!("said"));
-    asked(&call(&yard, &guarded, "web_fetch", json!({"url": "https://other.example/"})));
+    asked(&call(&workspace, &guarded, "web_fetch", json!({"url": "https://other.example/"})));
     let post = json!({"url": format!("{base}/"), "method": "POST", "body": "x"});
-    let sending = asked(&call(&yard, &guarded, "web_fetch", post));
-    let row = yard.person().approvals().get(sending).unwrap();
+    let sending = asked(&call(&workspace, &guarded, "web_fetch", post));
+    let row = workspace.person().approvals().get(sending).unwrap();
     assert!(row.request.effect.contains(&format!("POST {base}/")), "{}", row.request.effect);
-    decide(&yard, sending, &ruling(true, Scope::Rule)).unwrap();
-    let saved = yard.person().settings().unwrap().saved;
+    decide(&workspace, sending, &ruling(true, Scope::Rule)).unwrap();
+    let saved = workspace.person().settings().unwrap().saved;
     assert_eq!(
         (&saved[0].rule["host"], &saved[0].rule["effect"]),
         (&json!(["site.example"]), &json!(["send"]))
@@ -136,25 +148,25 @@ fn a4_a_denied_host_is_not_reached_and_an_approval_for_the_chat_is_for_that_host
 #[test]
 fn a4_presets_lists_and_rules_say_who_asks() {
     let server = Server::saying(page("text/plain", "said"));
-    let (yard, base) = unlisted(&server);
+    let (workspace, base) = unlisted(&server);
     let get = json!({"url": format!("{base}/")});
-    ok(&call(&yard, &agent(&yard, Policy::Open), "web_fetch", get.clone()));
-    asked(&call(&yard, &agent(&yard, Policy::Guarded), "web_fetch", get.clone()));
-    asked(&call(&yard, &agent(&yard, Policy::Strict), "web_fetch", get.clone()));
+    ok(&call(&workspace, &agent(&workspace, Policy::Open), "web_fetch", get.clone()));
+    asked(&call(&workspace, &agent(&workspace, Policy::Guarded), "web_fetch", get.clone()));
+    asked(&call(&workspace, &agent(&workspace, Policy::Strict), "web_fetch", get.clone()));
 
     let pair = format!("site.example:{}", server.port());
     let listed = Web::new(exempting(here(), &[pair])).allowing("*.example").unwrap();
-    let listed = super::yard(listed);
+    let listed = super::workspace(listed);
     ok(&call(&listed, &agent(&listed, Policy::Guarded), "web_fetch", get.clone()));
     asked(&call(&listed, &agent(&listed, Policy::Strict), "web_fetch", get.clone()));
     let deny = json!({"rules": [{"effect": "any", "host": "site.example", "then": "deny"}]});
     let person = listed.person();
-    person.change_settings(&listed.surroundings(), deny.as_object().unwrap()).unwrap();
+    person.change_settings(&listed.call_context(), deny.as_object().unwrap()).unwrap();
     let open = agent(&listed, Policy::Open);
     assert!(refused(&call(&listed, &open, "web_fetch", get.clone())).contains("rule 1"));
     let catalog = listed.catalog();
     let notes =
-        catalog.explain("assistant", "web_fetch", get, &open, &listed.surroundings()).unwrap();
+        catalog.explain("assistant", "web_fetch", get, &open, &listed.call_context()).unwrap();
     assert!(matches!(notes[0].verdict, Verdict::Deny(_)), "{notes:?}");
     assert_eq!(server.heard().len(), 2);
     assert!(audit(&listed).contains("deny reach: assistant.web_fetch fetch site.example"));
@@ -176,47 +188,55 @@ fn a4_a_redirect_to_a_host_without_permission_is_answered_and_not_followed() {
     let pairs =
         [format!("site.example:{}", server.port()), format!("other.example:{}", other.port())];
     let web = Web::new(exempting(here(), &pairs)).allowing("site.example").unwrap();
-    let yard = yard(web);
+    let workspace = workspace(web);
     let url = |path: &str| json!({"url": format!("http://{}{path}", pairs[0])});
-    let guarded = agent(&yard, Policy::Guarded);
-    assert_eq!(ok(&call(&yard, &guarded, "web_fetch", url("/stay")))["body"], json!("home"));
-    let value = ok(&call(&yard, &guarded, "web_fetch", url("/leave")));
+    let guarded = agent(&workspace, Policy::Guarded);
+    assert_eq!(ok(&call(&workspace, &guarded, "web_fetch", url("/stay")))["body"], json!("home"));
+    let value = ok(&call(&workspace, &guarded, "web_fetch", url("/leave")));
     assert_eq!((&value["status"], &value["headers"]["location"]), (&json!(302), &json!(to)));
     assert!(value["message"].as_str().unwrap().contains(&to), "{value}");
     assert_eq!(other.heard().len(), 0);
-    let open = agent(&yard, Policy::Open);
-    assert_eq!(ok(&call(&yard, &open, "web_fetch", url("/leave")))["body"], json!("never"));
-    assert!(audit(&yard).contains("fetch other.example"));
+    let open = agent(&workspace, Policy::Open);
+    assert_eq!(ok(&call(&workspace, &open, "web_fetch", url("/leave")))["body"], json!("never"));
+    assert!(audit(&workspace).contains("fetch other.example"));
 }
 
 #[test]
 fn plan_mode_fetches_and_sends_nothing_and_a_viewer_reaches_nobody() {
     let server = Server::saying(page("text/plain", "said"));
-    let (yard, base) = unlisted(&server);
-    let surroundings = yard.surroundings();
-    let chat = yard.person().chats().make(&surroundings, "Plan", Some(Mode::Plan)).unwrap();
-    let planning = agent(&yard, Policy::Open).in_chat(chat.id).unwrap();
+    let (workspace, base) = unlisted(&server);
+    let context = workspace.call_context();
+    let chat = workspace.person().chats().make(&context, "Plan", Some(Mode::Plan)).unwrap();
+    let planning = agent(&workspace, Policy::Open).in_chat(chat.id).unwrap();
     let get = json!({"url": format!("{base}/")});
     let post = json!({"url": format!("{base}/"), "method": "POST", "body": "x"});
-    ok(&call(&yard, &planning, "web_fetch", get.clone()));
-    assert!(refused(&call(&yard, &planning, "web_fetch", post.clone())).contains("plan mode"));
+    ok(&call(&workspace, &planning, "web_fetch", get.clone()));
+    assert!(refused(&call(&workspace, &planning, "web_fetch", post.clone())).contains("plan mode"));
     assert_eq!(server.heard().len(), 1);
-    let viewer = agent(&yard, Policy::ReadOnly);
-    assert!(refused(&call(&yard, &viewer, "web_fetch", get)).contains("does not reach the web"));
-    refused(&call(&yard, &viewer, "web_fetch", post));
+    let viewer = agent(&workspace, Policy::ReadOnly);
+    assert!(
+        refused(&call(&workspace, &viewer, "web_fetch", get)).contains("does not reach the web")
+    );
+    refused(&call(&workspace, &viewer, "web_fetch", post));
     assert_eq!(server.heard().len(), 1);
 }
 
 #[test]
 fn a_server_that_fails_after_a_yes_is_not_asked_again_by_itself() {
     let server = Server::saying(*b"220 no web server\r\n");
-    let (yard, base) = unlisted(&server);
-    let guarded = agent(&yard, Policy::Guarded);
+    let (workspace, base) = unlisted(&server);
+    let guarded = agent(&workspace, Policy::Guarded);
     let post = json!({"url": format!("{base}/"), "method": "POST", "body": "x"});
-    let id = asked(&call(&yard, &guarded, "web_fetch", post));
-    let done = decide(&yard, id, &ruling(true, Scope::Once)).unwrap();
+    let id = asked(&call(&workspace, &guarded, "web_fetch", post));
+    let done = decide(&workspace, id, &ruling(true, Scope::Once)).unwrap();
     assert_eq!(done.status, ApprovalStatus::Failed);
     let pending = yard_gate::Pending { awaited: Awaited::Approval(id), wait_ms: None };
-    yard.catalog().resume("assistant", "web_fetch", &pending, &guarded, &yard.surroundings());
+    workspace.catalog().resume(
+        "assistant",
+        "web_fetch",
+        &pending,
+        &guarded,
+        &workspace.call_context(),
+    );
     assert_eq!(server.heard().len(), 1);
 }

@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 use yard_dialects::Answer;
 use yard_gate::{Net, Resolve, Session, Web};
-use yard_testkit::{Folders, OpenOptions, Yard};
+use yard_testkit::{Folders, OpenOptions, TestWorkspace};
 
 /// Names as a test wants them, and how often one was looked up.
 pub(crate) struct Names<F> {
@@ -57,24 +57,29 @@ pub(crate) fn exempting(resolver: Arc<dyn Resolve>, pairs: &[String]) -> Net {
     pairs.iter().fold(net, |net, pair| net.exempting(pair).unwrap())
 }
 
-pub(crate) fn yard(web: Web) -> Yard {
-    Yard::open(&Folders::new(), OpenOptions { web, ..OpenOptions::default() }).unwrap()
+pub(crate) fn workspace(web: Web) -> TestWorkspace {
+    TestWorkspace::open(&Folders::new(), OpenOptions { web, ..OpenOptions::default() }).unwrap()
 }
 
-/// A yard from which these servers can be reached.
-pub(crate) fn yard_to(servers: &[&server::Server]) -> Yard {
+/// A workspace from which these servers can be reached.
+pub(crate) fn yard_to(servers: &[&server::Server]) -> TestWorkspace {
     let pairs: Vec<String> = servers.iter().map(|server| server.place()).collect();
-    yard(Web::new(exempting(here(), &pairs)))
+    workspace(Web::new(exempting(here(), &pairs)))
 }
 
-pub(crate) fn call(yard: &Yard, session: &Session, tool: &str, args: Value) -> Answer {
-    yard.catalog().call("assistant", tool, args, session, &yard.surroundings())
+pub(crate) fn call(
+    workspace: &TestWorkspace,
+    session: &Session,
+    tool: &str,
+    args: Value,
+) -> Answer {
+    workspace.catalog().call("assistant", tool, args, session, &workspace.call_context())
 }
 
 /// What a fetch under `open` answers.
 #[track_caller]
-pub(crate) fn fetch(yard: &Yard, args: Value) -> Value {
-    let answer = call(yard, &yard.session(), "web_fetch", args.clone());
+pub(crate) fn fetch(workspace: &TestWorkspace, args: Value) -> Value {
+    let answer = call(workspace, &workspace.session(), "web_fetch", args.clone());
     let body = answer.body.into_value();
     assert_eq!(body["result"]["ok"], json!(true), "{args}: {body}");
     body["result"]["value"].clone()
@@ -82,8 +87,8 @@ pub(crate) fn fetch(yard: &Yard, args: Value) -> Value {
 
 /// Why a fetch under `open` fails: code and message.
 #[track_caller]
-pub(crate) fn fails(yard: &Yard, args: Value) -> (String, String) {
-    let answer = call(yard, &yard.session(), "web_fetch", args.clone());
+pub(crate) fn fails(workspace: &TestWorkspace, args: Value) -> (String, String) {
+    let answer = call(workspace, &workspace.session(), "web_fetch", args.clone());
     let error = &answer.body["result"]["error"];
     let text =
         |name: &str| error[name].as_str().unwrap_or_else(|| panic!("{args}: {}", answer.body));

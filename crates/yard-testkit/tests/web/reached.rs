@@ -11,7 +11,7 @@ use serde_json::json;
 use yard_gate::{Net, Web};
 
 use super::server::{Server, leading, page};
-use super::{Names, call, exempting, fails, fetch, here, yard, yard_to};
+use super::{Names, call, exempting, fails, fetch, here, workspace, yard_to};
 
 #[test]
 fn a4_what_is_not_public_is_refused_however_it_is_called() {
@@ -24,7 +24,7 @@ fn a4_what_is_not_public_is_refused_however_it_is_called() {
         "mixed6.example" => vec!["2606:4700::1111", "::1"],
         _ => vec!["127.0.0.1"],
     });
-    let yard = yard(Web::new(Net::default().resolving_by(names)));
+    let workspace = workspace(Web::new(Net::default().resolving_by(names)));
     for url in [
         "http://private.example/",
         "https://metadata.example/latest/meta-data/",
@@ -43,11 +43,11 @@ fn a4_what_is_not_public_is_refused_however_it_is_called() {
         "http://0.0.0.0:22/",
         "http://100.64.0.1/",
     ] {
-        let (code, message) = fails(&yard, json!({"url": url}));
+        let (code, message) = fails(&workspace, json!({"url": url}));
         assert_eq!(code, "PERMISSION_DENIED", "{url}: {message}");
         assert!(message.contains("[web] exempt"), "{url}: {message}");
     }
-    let (code, message) = fails(&yard, json!({"url": "file:///etc/passwd"}));
+    let (code, message) = fails(&workspace, json!({"url": "file:///etc/passwd"}));
     assert_eq!(code, "INVALID_ARGUMENTS", "{message}");
 }
 
@@ -58,8 +58,8 @@ fn a4_a_name_is_looked_up_once_and_what_was_checked_is_dialled() {
     let names =
         Names::new(|_, before| if before == 0 { vec!["127.0.0.1"] } else { vec!["10.0.0.1"] });
     let pair = format!("rebinding.example:{}", server.port());
-    let yard = yard(Web::new(exempting(names.clone(), std::slice::from_ref(&pair))));
-    let value = fetch(&yard, json!({"url": format!("http://{pair}/a?b=c#d")}));
+    let workspace = workspace(Web::new(exempting(names.clone(), std::slice::from_ref(&pair))));
+    let value = fetch(&workspace, json!({"url": format!("http://{pair}/a?b=c#d")}));
     assert_eq!(value["body"], json!("here"));
     assert_eq!(names.asked.load(Ordering::SeqCst), 1);
     let heard = server.heard().remove(0);
@@ -98,7 +98,7 @@ fn redirects_are_followed_as_browsers_do_and_not_for_ever() {
         let to = if path == "/loop" { "/loop" } else { to.as_str() };
         stream.write_all(&leading(status, to)).unwrap();
     });
-    let yard = yard_to(&[&start, &end]);
+    let workspace = yard_to(&[&start, &end]);
     let post = |path: &str| {
         let headers = json!({
             "Authorization": "Bearer t", "Cookie": "c=1", "X-Api-Key": "k",
@@ -106,7 +106,7 @@ fn redirects_are_followed_as_browsers_do_and_not_for_ever() {
         });
         let args =
             json!({"url": start.url(path), "method": "POST", "body": "sent", "headers": headers});
-        let value = fetch(&yard, args);
+        let value = fetch(&workspace, args);
         assert_eq!(value["url"], json!(end.url("/end")));
         value["body"].as_str().unwrap().to_ascii_lowercase()
     };
@@ -124,7 +124,7 @@ fn redirects_are_followed_as_browsers_do_and_not_for_ever() {
         assert!(!post("/307").contains(secret), "{secret} is for one origin");
     }
     assert!(post("/307").contains("accept: text/y"));
-    let (code, message) = fails(&yard, json!({"url": start.url("/loop")}));
+    let (code, message) = fails(&workspace, json!({"url": start.url("/loop")}));
     assert_eq!(code, "TOO_LARGE", "{message}");
     let loops = start.heard().iter().filter(|heard| heard.starts_with("GET /loop")).count();
     assert_eq!(loops, 11);
@@ -133,7 +133,7 @@ fn redirects_are_followed_as_browsers_do_and_not_for_ever() {
 #[test]
 fn headers_of_the_line_are_nobody_s_to_set() {
     let server = Server::saying(page("text/plain", "x"));
-    let yard = yard_to(&[&server]);
+    let workspace = yard_to(&[&server]);
     for (name, value) in [
         ("Host", "other.example"),
         ("Content-Length", "3"),
@@ -143,9 +143,9 @@ fn headers_of_the_line_are_nobody_s_to_set() {
         ("X A", "a"),
     ] {
         let args = json!({"url": server.url("/"), "headers": {name: value}});
-        assert_eq!(fails(&yard, args).0, "INVALID_ARGUMENTS", "{name}");
+        assert_eq!(fails(&workspace, args).0, "INVALID_ARGUMENTS", "{name}");
     }
-    let (code, message) = fails(&yard, json!({"url": server.url("/"), "body": "x"}));
+    let (code, message) = fails(&workspace, json!({"url": server.url("/"), "body": "x"}));
     assert_eq!((code.as_str(), message.contains("POST")), ("INVALID_ARGUMENTS", true), "{message}");
     assert_eq!(server.heard().len(), 0);
 }
@@ -163,10 +163,10 @@ fn a_stalled_server_blocks_no_other_call() {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this");
         thread::sleep(Duration::from_secs(60));
     });
-    let yard = yard_to(&[&silent, &drips, &in_body]);
+    let workspace = yard_to(&[&silent, &drips, &in_body]);
     for server in [&silent, &drips, &in_body] {
         let begun = Instant::now();
-        let (code, message) = fails(&yard, json!({"url": server.url("/"), "timeout": 1}));
+        let (code, message) = fails(&workspace, json!({"url": server.url("/"), "timeout": 1}));
         assert_eq!(code, "TIMEOUT", "{message}");
         assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     }
@@ -175,7 +175,7 @@ fn a_stalled_server_blocks_no_other_call() {
         thread::sleep(Duration::from_secs(60));
         Vec::new()
     });
-    let slow = super::yard(Web::new(Net::default().resolving_by(names)));
+    let slow = super::workspace(Web::new(Net::default().resolving_by(names)));
     let (code, message) = fails(&slow, json!({"url": "http://slow.example/", "timeout": 0.5}));
     assert_eq!(code, "TIMEOUT", "{message}");
     let (code, message) = fails(&slow, json!({"url": "http://slow.example/", "timeout": 0}));
@@ -185,9 +185,9 @@ fn a_stalled_server_blocks_no_other_call() {
 #[test]
 fn a_cancelled_call_lets_go_at_once() {
     let silent = Server::start(|_, _| thread::sleep(Duration::from_secs(60)));
-    let yard = yard_to(&[&silent]);
-    let surroundings = yard.surroundings();
-    let flag = surroundings.cancel_flag();
+    let workspace = yard_to(&[&silent]);
+    let context = workspace.call_context();
+    let flag = context.cancel_flag();
     let begun = Instant::now();
     let canceller = thread::spawn(move || {
         thread::sleep(Duration::from_millis(300));
@@ -195,7 +195,7 @@ fn a_cancelled_call_lets_go_at_once() {
     });
     let args = json!({"url": silent.url("/")});
     let answer =
-        yard.catalog().call("assistant", "web_fetch", args, &yard.session(), &surroundings);
+        workspace.catalog().call("assistant", "web_fetch", args, &workspace.session(), &context);
     assert!(begun.elapsed() < Duration::from_secs(5));
     assert_eq!(answer.body["result"]["error"]["code"], json!("TIMEOUT"), "{}", answer.body);
     canceller.join().unwrap();
@@ -224,16 +224,16 @@ fn r12_a_flood_is_cut_and_says_so() {
         bomb.len()
     );
     let bomb = Server::saying([head.as_bytes(), &bomb].concat());
-    let yard = yard_to(&[&endless, &headers, &many, &bomb]);
+    let workspace = yard_to(&[&endless, &headers, &many, &bomb]);
     for server in [&endless, &bomb] {
-        let value = fetch(&yard, json!({"url": server.url("/")}));
+        let value = fetch(&workspace, json!({"url": server.url("/")}));
         assert_eq!(value["body"].as_str().unwrap().len(), 256 << 10);
         assert_eq!((&value["truncated"], &value["nextOffset"]), (&json!(true), &json!(256 << 10)));
         let message = value["message"].as_str().unwrap();
         assert!(message.contains("only the first 8388608 bytes were read"), "{message}");
     }
     for server in [&headers, &many] {
-        let (code, message) = fails(&yard, json!({"url": server.url("/")}));
+        let (code, message) = fails(&workspace, json!({"url": server.url("/")}));
         assert_eq!(code, "IO_ERROR", "{message}");
     }
 }
@@ -291,12 +291,12 @@ fn a4_a_sealed_line_is_to_who_the_address_names() {
     }
     let pairs = [format!("site.example:{port}"), format!("other.example:{port}")];
     let net = exempting(here(), &pairs);
-    let own = yard(Web::new(net.clone().trusting(vec![authority])));
+    let own = workspace(Web::new(net.clone().trusting(vec![authority])));
     let value = fetch(&own, json!({"url": format!("https://{}/", pairs[0]), "format": "html"}));
     assert_eq!(value["status"], json!(200));
     let (code, message) = fails(&own, json!({"url": format!("https://{}/", pairs[1])}));
     assert!(code == "IO_ERROR" && message.contains("certificate"), "{code} {message}");
-    let usual = yard(Web::new(net));
+    let usual = workspace(Web::new(net));
     let (code, message) = fails(&usual, json!({"url": format!("https://{}/", pairs[0])}));
     assert!(code == "IO_ERROR" && message.contains("certificate"), "{code} {message}");
     server.kill().unwrap();
@@ -305,9 +305,13 @@ fn a4_a_sealed_line_is_to_who_the_address_names() {
 
 #[test]
 fn an_unknown_name_is_reported_as_unknown() {
-    let yard = yard(Web::new(Net::default().resolving_by(Names::new(|_, _| Vec::new()))));
-    let answer =
-        call(&yard, &yard.session(), "web_fetch", json!({"url": "https://nowhere.example/"}));
+    let workspace = workspace(Web::new(Net::default().resolving_by(Names::new(|_, _| Vec::new()))));
+    let answer = call(
+        &workspace,
+        &workspace.session(),
+        "web_fetch",
+        json!({"url": "https://nowhere.example/"}),
+    );
     let error = &answer.body["result"]["error"];
     assert!(
         error["message"].as_str().unwrap().contains("there is no host nowhere.example"),

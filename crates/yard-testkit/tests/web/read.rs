@@ -20,8 +20,8 @@ fn a4_html_comes_as_markdown_and_its_source_when_asked() {
         <ul><li>one</li><li>two</li></ul><pre><code>let x = 1;</code></pre>\
         <table><tr><th>A</th><th>B</th></tr><tr><td>1</td><td>2</td></tr></table></main></body></html>";
     let server = Server::saying(page("text/html", html));
-    let yard = yard_to(&[&server]);
-    let value = fetch(&yard, json!({"url": server.url("/dir/page")}));
+    let workspace = yard_to(&[&server]);
+    let value = fetch(&workspace, json!({"url": server.url("/dir/page")}));
     let text = value["body"].as_str().unwrap();
     let link = format!("[link]({})", server.url("/dir/other?x=1"));
     for expected in ["A page", "# Heading", "**bold**", &link, "- one", "let x = 1;", "| A", "| 1"]
@@ -34,7 +34,7 @@ fn a4_html_comes_as_markdown_and_its_source_when_asked() {
     assert_eq!(value["status"], json!(200));
     assert_eq!(value["headers"]["content-type"], json!("text/html"));
     assert_eq!((&value["truncated"], &value["message"]), (&json!(false), &Value::Null));
-    let source = fetch(&yard, json!({"url": server.url("/"), "format": "html"}));
+    let source = fetch(&workspace, json!({"url": server.url("/"), "format": "html"}));
     assert_eq!(source["body"], json!(html));
 }
 
@@ -57,8 +57,8 @@ fn what_is_sent_is_the_method_the_headers_and_the_body_and_what_comes_is_told_li
     let server = Server::saying(
         *b"HTTP/1.1 201 Made\r\nX-One: 1\r\nX-Two: a\r\nX-Two: b\r\nContent-Length: 4\r\n\r\ndone",
     );
-    let yard = yard_to(&[&server]);
-    let value = fetch(&yard, json!({"url": server.url("/get"), "headers": {"X-Mine": "yes"}}));
+    let workspace = yard_to(&[&server]);
+    let value = fetch(&workspace, json!({"url": server.url("/get"), "headers": {"X-Mine": "yes"}}));
     assert_eq!((&value["status"], &value["body"]), (&json!(201), &json!("done")));
     assert_eq!(
         (&value["headers"]["x-one"], &value["headers"]["x-two"]),
@@ -68,7 +68,7 @@ fn what_is_sent_is_the_method_the_headers_and_the_body_and_what_comes_is_told_li
         "url": server.url("/post"), "method": "POST", "body": "{\"a\": 1}", "timeout": "20",
         "headers": {"Content-Type": "application/json"},
     });
-    fetch(&yard, post);
+    fetch(&workspace, post);
     let heard = server.heard();
     assert!(heard[0].starts_with("GET /get HTTP/1.1\r\n"), "{}", heard[0]);
     assert!(heard[0].to_ascii_lowercase().contains("\r\nx-mine: yes\r\n"), "{}", heard[0]);
@@ -76,7 +76,7 @@ fn what_is_sent_is_the_method_the_headers_and_the_body_and_what_comes_is_told_li
     assert!(heard[1].to_ascii_lowercase().contains("\r\ncontent-type: application/json\r\n"));
     assert!(heard[1].ends_with("\r\n\r\n{\"a\": 1}"), "{}", heard[1]);
     for method in ["DELETE", "PUT"] {
-        let (code, message) = fails(&yard, json!({"url": server.url("/"), "method": method}));
+        let (code, message) = fails(&workspace, json!({"url": server.url("/"), "method": method}));
         assert_eq!(code, "INVALID_ARGUMENTS", "{message}");
         assert!(message.contains("method: ") && message.contains("GET, POST"), "{message}");
     }
@@ -150,16 +150,16 @@ fn what_is_no_text_is_said_to_be_none() {
 fn r12_a_long_text_is_read_in_parts() {
     let text: String = (0..60_000).map(|line| format!("zeile {line} ü\n")).collect();
     let server = Server::saying(page("text/plain; charset=utf-8", &text));
-    let yard = yard_to(&[&server]);
+    let workspace = yard_to(&[&server]);
     let (mut whole, mut offset) = (String::new(), json!(0));
     while !offset.is_null() {
-        let value = fetch(&yard, json!({"url": server.url("/"), "offset": offset}));
+        let value = fetch(&workspace, json!({"url": server.url("/"), "offset": offset}));
         whole.push_str(value["body"].as_str().unwrap());
         assert_eq!(value["truncated"], json!(!value["nextOffset"].is_null()));
         offset = value["nextOffset"].clone();
     }
     assert_eq!(whole, text);
-    let past = fetch(&yard, json!({"url": server.url("/"), "offset": 1_u64 << 40}));
+    let past = fetch(&workspace, json!({"url": server.url("/"), "offset": 1_u64 << 40}));
     assert_eq!((&past["body"], &past["truncated"]), (&json!(""), &json!(false)));
 }
 

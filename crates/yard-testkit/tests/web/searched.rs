@@ -4,23 +4,27 @@ use serde_json::{Value, json};
 use yard_dialects::assistant::{Provider, search_provider};
 use yard_gate::{Actor, Awaited, Net, Policy, Web};
 use yard_store::{SqliteStore, Store as _};
-use yard_testkit::Yard;
+use yard_testkit::TestWorkspace;
 
 use super::server::{Server, page};
-use super::{Names, call, yard};
+use super::{Names, call, workspace};
 
 const KEY: &str = "open-sesame";
 
-fn searching(provider: Provider, server: &Server) -> Yard {
+fn searching(provider: Provider, server: &Server) -> TestWorkspace {
     let search = search_provider(provider, Some(&server.url("")), Some(KEY.to_owned())).unwrap();
     // The provider is on loopback, which is where the operator said that it is.
     let net = Net::default().resolving_by(Names::new(|_, _| Vec::new()));
-    yard(Web::new(net).searching(search).unwrap())
+    workspace(Web::new(net).searching(search).unwrap())
 }
 
-fn search(yard: &Yard, args: Value) -> Value {
-    let answer =
-        call(yard, &yard.session_of(Actor::LocalAgent, Policy::Guarded), "web_search", args);
+fn search(workspace: &TestWorkspace, args: Value) -> Value {
+    let answer = call(
+        workspace,
+        &workspace.session_of(Actor::LocalAgent, Policy::Guarded),
+        "web_search",
+        args,
+    );
     assert!(!answer.body.to_string().contains(KEY), "{}", answer.body);
     answer.body["result"].clone()
 }
@@ -53,8 +57,8 @@ fn a5_every_provider_is_asked_in_its_own_words() {
         ),
     ] {
         let server = Server::saying(page("application/json", body.to_string()));
-        let yard = searching(provider, &server);
-        let reply = search(&yard, json!({"query": "rust & web"}));
+        let workspace = searching(provider, &server);
+        let reply = search(&workspace, json!({"query": "rust & web"}));
         let found = reply["value"]["results"].as_array().unwrap_or_else(|| panic!("{reply}"));
         assert_eq!(found.len(), 5, "{provider:?}");
         let first = json!({"title": "T0", "url": "https://r.example/0", "snippet": "a b & c"});
@@ -63,9 +67,9 @@ fn a5_every_provider_is_asked_in_its_own_words() {
         assert!(heard.starts_with(line), "{heard}");
         let lines: String = heard.lines().map(|line| format!("{line}\n")).collect();
         assert!(lines.to_lowercase().contains(&says.to_lowercase()), "{heard}");
-        let many = search(&yard, json!({"query": "x", "numResults": "20"}));
+        let many = search(&workspace, json!({"query": "x", "numResults": "20"}));
         assert_eq!(many["value"]["results"].as_array().unwrap().len(), 8);
-        let rows = SqliteStore::open(yard.folders().state()).unwrap().audit(0, 99).unwrap();
+        let rows = SqliteStore::open(workspace.folders().state()).unwrap().audit(0, 99).unwrap();
         let reply = format!("{rows:?}");
         assert!(
             reply.contains("assistant.web_search fetch 127.0.0.1") && !reply.contains(KEY),
@@ -76,8 +80,8 @@ fn a5_every_provider_is_asked_in_its_own_words() {
 
 #[test]
 fn a5_without_a_provider_it_says_how_to_have_one() {
-    let yard = yard(Web::default());
-    let reply = search(&yard, json!({"query": "x"}));
+    let workspace = workspace(Web::default());
+    let reply = search(&workspace, json!({"query": "x"}));
     assert_eq!(reply["error"]["code"], json!("UNAVAILABLE"));
     let message = reply["error"]["message"].as_str().unwrap();
     for word in ["searxng", "brave", "tavily", "search_url", "TOOLYARD__WEB__SEARCH"] {
@@ -108,7 +112,7 @@ fn a5_a_refusal_of_a_provider_is_reported_without_its_text() {
         json!({"query": "x", "numResults": 21}),
     ] {
         assert_eq!(
-            search(&yard(Web::default()), args)["error"]["code"],
+            search(&workspace(Web::default()), args)["error"]["code"],
             json!("INVALID_ARGUMENTS")
         );
     }
@@ -120,21 +124,21 @@ fn a5_a_refusal_of_a_provider_is_reported_without_its_text() {
 #[test]
 fn a5_searching_asks_where_everything_asks() {
     let server = Server::saying(page("application/json", "{\"results\": []}"));
-    let yard = searching(Provider::Tavily, &server);
-    let strict = yard.session_of(Actor::LocalAgent, Policy::Strict);
-    let answer = call(&yard, &strict, "web_search", json!({"query": "where is it"}));
+    let workspace = searching(Provider::Tavily, &server);
+    let strict = workspace.session_of(Actor::LocalAgent, Policy::Strict);
+    let answer = call(&workspace, &strict, "web_search", json!({"query": "where is it"}));
     let Some(Awaited::Approval(id)) = answer.pending.map(|pending| pending.awaited) else {
         panic!("{}", answer.body)
     };
-    let request = yard.person().approvals().get(id).unwrap().request;
+    let request = workspace.person().approvals().get(id).unwrap().request;
     assert!(
         request.reason.contains("search for \"where is it\" at 127.0.0.1"),
         "{}",
         request.reason
     );
     assert!(!format!("{request:?}").contains(KEY));
-    let viewer = yard.session_of(Actor::LocalAgent, Policy::ReadOnly);
-    let answer = call(&yard, &viewer, "web_search", json!({"query": "x"}));
+    let viewer = workspace.session_of(Actor::LocalAgent, Policy::ReadOnly);
+    let answer = call(&workspace, &viewer, "web_search", json!({"query": "x"}));
     assert_eq!(answer.body["result"]["error"]["code"], json!("PERMISSION_DENIED"));
     assert_eq!(server.heard().len(), 0);
 }

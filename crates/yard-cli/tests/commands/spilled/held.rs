@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use yard_gate::{Awaited, DecisionInput, Policy, Scope};
-use yard_testkit::Yard;
+use yard_testkit::TestWorkspace;
 
 use super::{FOLDER, call, files, ok, path_of, plan_keeping, read, say_lines};
-use crate::box_setup::{guarded, shell, shell_as, shown, yard};
+use crate::box_setup::{guarded, shell, shell_as, shown, workspace};
 
 /// More than an answer shows.
 fn much() -> String {
@@ -17,101 +17,111 @@ fn much() -> String {
 
 #[test]
 fn a3_a_timeout_says_where_the_whole_is() {
-    let yard = yard();
+    let workspace = workspace();
     let code = format!("{}; {} >&2; sleep 4245", much(), much());
     let args = json!({"language": "bash", "code": code, "timeout": 3});
-    let reply = call(&yard, "assistant", "run_code", args).body["result"]["error"].clone();
+    let reply = call(&workspace, "assistant", "run_code", args).body["result"]["error"].clone();
     assert_eq!(reply["code"], "TIMEOUT", "{reply}");
     for stream in ["stdoutPath", "stderrPath"] {
         let path = reply["details"][stream].as_str().unwrap();
         let args = json!({"path": path, "offset": 19_999});
-        let last = ok(&yard, "assistant", "read_file", args);
+        let last = ok(&workspace, "assistant", "read_file", args);
         assert_eq!(last["value"]["content"], "    19999\n", "{stream}");
     }
     let args = json!({"language": "bash", "code": much()});
-    let reply = ok(&yard, "assistant", "run_code", args)["value"].clone();
+    let reply = ok(&workspace, "assistant", "run_code", args)["value"].clone();
     assert!(reply["stdoutPath"].is_string() && reply.get("stderrPath").is_none(), "{reply}");
     let args = json!({"command": format!("{}; sleep 4246", much()), "timeout_ms": 3_000});
-    let reply = ok(&yard, "codex", "shell", args);
+    let reply = ok(&workspace, "codex", "shell", args);
     assert_eq!(reply["timeout"], true);
-    assert!(read(&yard, &path_of(&reply, "stdout")).ok);
+    assert!(read(&workspace, &path_of(&reply, "stdout")).ok);
 }
 
 #[test]
 fn x4_the_output_of_a_killed_or_failed_command_is_stored() {
-    let yard = yard();
+    let workspace = workspace();
     for (ending, code) in [("kill -9 $$", 137), ("exit 3", 3), ("kill -SEGV $$", 139)] {
-        let reply = shell(&yard, &format!("{}; {ending}", much()));
+        let reply = shell(&workspace, &format!("{}; {ending}", much()));
         assert_eq!(reply["returncode"], code);
-        assert!(read(&yard, &path_of(&reply, "stdout")).ok, "{ending}");
+        assert!(read(&workspace, &path_of(&reply, "stdout")).ok, "{ending}");
     }
 }
 
 #[test]
 fn x4_the_output_of_a_denied_dropped_or_undone_command_remains() {
-    let yard = yard();
-    let call = yard.surroundings();
+    let workspace = workspace();
+    let call = workspace.call_context();
     let rules = json!({"rules": [{"effect": "create", "path": "locked", "then": "deny"}]});
-    yard.person().change_settings(&call, rules.as_object().unwrap()).unwrap();
-    let reply = shell(&yard, &format!("{}; echo x > locked", much()));
-    assert!(!yard.has("/locked") && reply["message"].as_str().unwrap().contains("was kept"));
-    assert!(read(&yard, &path_of(&reply, "stdout")).ok);
-    let chat = yard.person().chats().make(&call, "Plan", Some(yard_gate::Mode::Plan)).unwrap();
-    let session = yard.session().in_chat(chat.id).unwrap();
-    let reply = shell_as(&yard, &session, &format!("{}; echo x > new", much()));
+    workspace.person().change_settings(&call, rules.as_object().unwrap()).unwrap();
+    let reply = shell(&workspace, &format!("{}; echo x > locked", much()));
+    assert!(!workspace.has("/locked") && reply["message"].as_str().unwrap().contains("was kept"));
+    assert!(read(&workspace, &path_of(&reply, "stdout")).ok);
+    let chat = workspace.person().chats().make(&call, "Plan", Some(yard_gate::Mode::Plan)).unwrap();
+    let session = workspace.session().in_chat(chat.id).unwrap();
+    let reply = shell_as(&workspace, &session, &format!("{}; echo x > new", much()));
     let path = path_of(&reply.body["result"], "stdout");
     let args = json!({"path": path, "limit": 1});
-    let page = yard.catalog().call("codex", "read_file", args, &session, &call);
-    assert!(page.ok && !yard.has("/new"), "a plan can be made from it: {}", page.body);
-    let reply = shell(&yard, &format!("{}; echo x > new", much()));
+    let page = workspace.catalog().call("codex", "read_file", args, &session, &call);
+    assert!(page.ok && !workspace.has("/new"), "a plan can be made from it: {}", page.body);
+    let reply = shell(&workspace, &format!("{}; echo x > new", much()));
     let history =
         yard_core::op::History { of: yard_core::op::HistoryOf::Workspace, before: None, limit: 1 };
-    let step = yard.perform(history).unwrap().steps[0].id;
-    yard.perform(yard_core::op::Undo { step }).unwrap();
-    assert!(!yard.has("/new") && read(&yard, &path_of(&reply, "stdout")).ok);
+    let step = workspace.perform(history).unwrap().steps[0].id;
+    workspace.perform(yard_core::op::Undo { step }).unwrap();
+    assert!(!workspace.has("/new") && read(&workspace, &path_of(&reply, "stdout")).ok);
 }
 
 /// Asks to replace a file of the person's, which no yes was about before.
-fn asks(yard: &Yard, name: &str) -> yard_core::ApprovalId {
-    yard.put(&format!("/{name}"), "one\n");
+fn asks(workspace: &TestWorkspace, name: &str) -> yard_core::ApprovalId {
+    workspace.put(&format!("/{name}"), "one\n");
     std::thread::sleep(Duration::from_millis(30));
-    let answer = shell_as(yard, &guarded(yard), &format!("{}; echo two > {name}", much()));
+    let answer =
+        shell_as(workspace, &guarded(workspace), &format!("{}; echo two > {name}", much()));
     match answer.pending.map(|pending| pending.awaited) {
         Some(Awaited::Approval(id)) => id,
         other => panic!("{other:?}: {}", answer.body),
     }
 }
 
-fn decide(yard: &Yard, id: yard_core::ApprovalId, approves: bool) -> yard_gate::Approval {
-    let state = shown(yard, id);
+fn decide(
+    workspace: &TestWorkspace,
+    id: yard_core::ApprovalId,
+    approves: bool,
+) -> yard_gate::Approval {
+    let state = shown(workspace, id);
     let ruling = DecisionInput { approves, scope: Scope::Once, reason: None, args: None, state };
-    yard.catalog().decide(id, &ruling, &yard.person(), &yard.surroundings()).unwrap()
+    workspace.catalog().decide(id, &ruling, &workspace.person(), &workspace.call_context()).unwrap()
 }
 
 #[test]
 fn x4_a_waiting_landing_keeps_its_output_for_both_decisions() {
-    let yard = yard();
-    let id = asks(&yard, "a.txt");
+    let workspace = workspace();
+    let id = asks(&workspace, "a.txt");
     // The program ends before a person has decided.
-    let yard = yard.reopen_as(plan_keeping(yard_disk::RetentionLimits::default()));
-    let done = decide(&yard, id, true);
+    let workspace = workspace.reopen_as(plan_keeping(yard_disk::RetentionLimits::default()));
+    let done = decide(&workspace, id, true);
     let kept: Value = serde_json::from_str(done.answer.as_deref().unwrap()).unwrap();
     let path = path_of(&kept["body"]["result"], "stdout");
-    assert!(read(&yard, &path).ok && yard.bytes("/a.txt") == b"two\n");
-    let id = asks(&yard, "b.txt");
-    decide(&yard, id, false);
+    assert!(read(&workspace, &path).ok && workspace.bytes("/a.txt") == b"two\n");
+    let id = asks(&workspace, "b.txt");
+    decide(&workspace, id, false);
     let pending = yard_gate::Pending { awaited: Awaited::Approval(id), wait_ms: None };
-    let reply =
-        yard.catalog().resume("codex", "shell", &pending, &guarded(&yard), &yard.surroundings());
+    let reply = workspace.catalog().resume(
+        "codex",
+        "shell",
+        &pending,
+        &guarded(&workspace),
+        &workspace.call_context(),
+    );
     let message = reply.body["result"]["message"].as_str().unwrap();
     let path = message.split("what the command said is at ").nth(1).expect(message);
-    assert!(read(&yard, path).ok && yard.bytes("/b.txt") == b"one\n", "{message}");
+    assert!(read(&workspace, path).ok && workspace.bytes("/b.txt") == b"one\n", "{message}");
     // What is gone meanwhile is not named.
-    let id = asks(&yard, "c.txt");
-    for file in files(&yard) {
+    let id = asks(&workspace, "c.txt");
+    for file in files(&workspace) {
         std::fs::remove_file(file).unwrap();
     }
-    let done = decide(&yard, id, true);
+    let done = decide(&workspace, id, true);
     let kept: Value = serde_json::from_str(done.answer.as_deref().unwrap()).unwrap();
     let reply = &kept["body"]["result"];
     assert_eq!((&reply["stdout_truncated"], &reply["stdout_path"]), (&json!(true), &Value::Null));
@@ -119,18 +129,19 @@ fn x4_a_waiting_landing_keeps_its_output_for_both_decisions() {
 
 #[test]
 fn x4_who_may_not_read_files_may_not_read_it() {
-    let yard = yard();
-    let path = path_of(&shell(&yard, &much()), "stdout");
-    let call = yard.surroundings();
+    let workspace = workspace();
+    let path = path_of(&shell(&workspace, &much()), "stdout");
+    let call = workspace.call_context();
     let rules =
         json!({"rules": [{"effect": "read", "path": ".toolyard-output/**", "then": "deny"}]});
-    yard.person().change_settings(&call, rules.as_object().unwrap()).unwrap();
-    let reply = read(&yard, &path).body["result"].clone();
+    workspace.person().change_settings(&call, rules.as_object().unwrap()).unwrap();
+    let reply = read(&workspace, &path).body["result"].clone();
     assert_eq!(reply["error"], "PERMISSION_DENIED", "{reply}");
-    let strict = yard.session_of(yard_gate::Actor::LocalAgent, Policy::Strict);
+    let strict = workspace.session_of(yard_gate::Actor::LocalAgent, Policy::Strict);
     let rules = json!({"rules": []});
-    yard.person().change_settings(&call, rules.as_object().unwrap()).unwrap();
-    let asked = yard.catalog().call("codex", "read_file", json!({"path": path}), &strict, &call);
+    workspace.person().change_settings(&call, rules.as_object().unwrap()).unwrap();
+    let asked =
+        workspace.catalog().call("codex", "read_file", json!({"path": path}), &strict, &call);
     assert!(asked.pending.is_some(), "under strict every read asks: {}", asked.body);
 }
 

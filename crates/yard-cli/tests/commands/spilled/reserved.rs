@@ -1,14 +1,14 @@
 //! Nothing changes where it is, and what is there already cannot be seen.
 
 use serde_json::{Value, json};
-use yard_testkit::Yard;
+use yard_testkit::TestWorkspace;
 
 use super::{FOLDER, call, files, ok, read, spill};
-use crate::box_setup::{shell, yard};
+use crate::box_setup::{shell, workspace};
 
 #[track_caller]
-fn refused(yard: &Yard, toolset: &str, tool: &str, args: Value) {
-    let answer = call(yard, toolset, tool, args.clone());
+fn refused(workspace: &TestWorkspace, toolset: &str, tool: &str, args: Value) {
+    let answer = call(workspace, toolset, tool, args.clone());
     assert!(!answer.ok, "{toolset} {tool} {args}: {}", answer.body);
     let reply = answer.body.to_string();
     assert!(reply.contains("is reserved"), "{toolset} {tool} {args}: {reply}");
@@ -17,10 +17,10 @@ fn refused(yard: &Yard, toolset: &str, tool: &str, args: Value) {
 
 #[test]
 fn x4_no_tool_changes_moves_or_removes_it() {
-    let yard = yard();
-    yard.put("/a.txt", "x\n");
-    let path = spill(&yard, 200_000);
-    let before = std::fs::read(&files(&yard)[0]).unwrap();
+    let workspace = workspace();
+    workspace.put("/a.txt", "x\n");
+    let path = spill(&workspace, 200_000);
+    let before = std::fs::read(&files(&workspace)[0]).unwrap();
     for at in [path.clone(), format!("{FOLDER}/mine.txt"), FOLDER.to_owned()] {
         let full = format!("/{at}");
         let patch = format!("*** Begin Patch\n*** Add File: {at}\n+x\n*** End Patch");
@@ -40,64 +40,64 @@ fn x4_no_tool_changes_moves_or_removes_it() {
             ("assistant", "write_file", json!({"path": at, "content": "x"})),
             ("codex", "apply_patch_freeform", json!({"patch": patch})),
         ] {
-            refused(&yard, toolset, tool, args);
+            refused(&workspace, toolset, tool, args);
         }
     }
-    assert!(std::fs::read(&files(&yard)[0]).unwrap() == before);
-    assert_eq!((files(&yard).len(), yard.bytes("/a.txt")), (1, b"x\n".to_vec()));
-    assert!(!yard.has(&format!("/{FOLDER}")));
+    assert!(std::fs::read(&files(&workspace)[0]).unwrap() == before);
+    assert_eq!((files(&workspace).len(), workspace.bytes("/a.txt")), (1, b"x\n".to_vec()));
+    assert!(!workspace.has(&format!("/{FOLDER}")));
 }
 
 #[test]
 fn x4_a_command_that_writes_there_learns_that_it_was_dropped() {
-    let yard = yard();
+    let workspace = workspace();
     let reply = shell(
-        &yard,
+        &workspace,
         &format!("mkdir {FOLDER}; echo x > {FOLDER}/x; echo y > beside; cat {FOLDER}/x"),
     );
     let message = reply["message"].as_str().unwrap();
     assert!(message.contains("nothing that the command changed was kept"), "{reply}");
     assert!(message.contains("is reserved"), "{reply}");
-    assert_eq!((&reply["stdout"], yard.has("/beside")), (&json!("x\n"), false));
+    assert_eq!((&reply["stdout"], workspace.has("/beside")), (&json!("x\n"), false));
 }
 
 #[test]
 fn x4_a_real_file_of_that_name_is_shadowed_and_verify_says_so() {
-    let yard = yard();
-    let path = spill(&yard, 200_000);
-    yard.put(&format!("/{path}"), "REAL");
-    yard.put(&format!("/{FOLDER}/other"), "REAL");
-    std::os::unix::fs::symlink(&path, yard.root().join("link")).unwrap();
-    std::os::unix::fs::symlink(FOLDER, yard.root().join("folder")).unwrap();
+    let workspace = workspace();
+    let path = spill(&workspace, 200_000);
+    workspace.put(&format!("/{path}"), "REAL");
+    workspace.put(&format!("/{FOLDER}/other"), "REAL");
+    std::os::unix::fs::symlink(&path, workspace.root().join("link")).unwrap();
+    std::os::unix::fs::symlink(FOLDER, workspace.root().join("folder")).unwrap();
     for asked in [path.as_str(), "link"] {
-        let page = read(&yard, asked).body["result"].clone();
+        let page = read(&workspace, asked).body["result"].clone();
         assert_eq!(page["text"], "        0\n", "{asked}: {page}");
     }
-    assert!(!read(&yard, &format!("{FOLDER}/other")).ok);
-    assert!(!read(&yard, "folder/other").ok, "nor through a link");
+    assert!(!read(&workspace, &format!("{FOLDER}/other")).ok);
+    assert!(!read(&workspace, "folder/other").ok, "nor through a link");
     for (toolset, tool, args) in [
         ("workspace", "grep", json!({"pattern": "REAL", "include_ignored": true})),
         ("workspace", "ls", json!({"path": format!("/{FOLDER}")})),
         ("workspace", "ls", json!({"path": "/folder"})),
         ("workspace", "ls", json!({"path": "/"})),
     ] {
-        let reply = ok(&yard, toolset, tool, args.clone()).to_string();
+        let reply = ok(&workspace, toolset, tool, args.clone()).to_string();
         assert!(!reply.contains("REAL") && !reply.contains("other"), "{tool} {args}: {reply}");
     }
-    let reply = shell(&yard, &format!("cat {FOLDER}/other; rm -rf {FOLDER}; echo x > new"));
+    let reply = shell(&workspace, &format!("cat {FOLDER}/other; rm -rf {FOLDER}; echo x > new"));
     assert!(!reply["stdout"].as_str().unwrap().contains("REAL"), "{reply}");
-    assert!(yard.has("/new") && yard.has(&format!("/{FOLDER}/other")), "{reply}");
-    let verified = yard.perform(yard_core::op::Verify).unwrap();
+    assert!(workspace.has("/new") && workspace.has(&format!("/{FOLDER}/other")), "{reply}");
+    let verified = workspace.perform(yard_core::op::Verify).unwrap();
     let shadowed: Vec<String> = verified.shadowed.iter().map(ToString::to_string).collect();
     assert_eq!((shadowed, verified.problems), (vec![format!("/{FOLDER}")], vec![]));
 }
 
 #[test]
 fn what_no_tool_shows_no_box_shows_either() {
-    let yard = yard();
+    let workspace = workspace();
     for name in [yard_core::path::RESERVED_NAME, FOLDER] {
-        yard.put(&format!("/{name}/inside"), "REAL");
-        let reply = shell(&yard, &format!("cat {name}/inside; ls -A {name}"));
+        workspace.put(&format!("/{name}/inside"), "REAL");
+        let reply = shell(&workspace, &format!("cat {name}/inside; ls -A {name}"));
         assert_eq!(reply["stdout"], "", "{name}: {reply}");
     }
 }

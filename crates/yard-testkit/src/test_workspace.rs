@@ -16,12 +16,12 @@ use yard_gate::{
 use yard_kernel::{Opening, VirtualFiles, Workspace};
 use yard_store::SqliteStore;
 
+use crate::ChildWorkspace;
 use crate::RealWorld;
-use crate::harness::ChildWorkspace;
 use crate::open_options::OpenOptions;
 
 /// A test workspace, which is removed when it is dropped.
-pub struct Yard {
+pub struct TestWorkspace {
     folders: Arc<Folders>,
     open: Arc<OpenWorkspace>,
     catalog: Catalog,
@@ -86,22 +86,22 @@ impl Folders {
     }
 
     /// Opens the workspace as another process does.
-    pub fn hand(&self, plan: OpenOptions) -> ChildWorkspace {
+    pub fn open_as_child(&self, plan: OpenOptions) -> ChildWorkspace {
         let opened = ChildWorkspace::open(&self.root, &self.state, plan);
-        opened.unwrap_or_else(|fault| panic!("the yard does not open: {fault}"))
+        opened.unwrap_or_else(|fault| panic!("the workspace does not open: {fault}"))
     }
 }
 
-impl Default for Yard {
+impl Default for TestWorkspace {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Yard {
+impl TestWorkspace {
     /// A new test workspace.
     pub fn new() -> Self {
-        Self::open(&Folders::new(), OpenOptions::default()).expect("a fresh yard opens")
+        Self::open(&Folders::new(), OpenOptions::default()).expect("a fresh workspace opens")
     }
 
     /// A test workspace on existing folders.
@@ -135,7 +135,7 @@ impl Yard {
     pub fn reopen_as(self, plan: OpenOptions) -> Self {
         let folders = Arc::clone(&self.folders);
         drop(self);
-        Self::open(&folders, plan).expect("a yard opens again")
+        Self::open(&folders, plan).expect("a workspace opens again")
     }
 
     /// The directory that agents work in.
@@ -148,8 +148,8 @@ impl Yard {
         &self.folders
     }
 
-    /// The workspace itself.
-    pub fn workspace(&self) -> &Arc<Workspace> {
+    /// The workspace of the kernel.
+    pub fn kernel(&self) -> &Arc<Workspace> {
         &self.open.workspace
     }
 
@@ -179,19 +179,19 @@ impl Yard {
     }
 
     /// The context of one call.
-    pub fn surroundings(&self) -> Call {
+    pub fn call_context(&self) -> Call {
         Call::new(Arc::clone(&self.world)).within_millis(120_000)
     }
 
     /// Calls a tool of the `workspace` dialect.
     pub fn call(&self, tool: &str, args: Value) -> Answer {
-        self.catalog.call("workspace", tool, args, &self.session(), &self.surroundings())
+        self.catalog.call("workspace", tool, args, &self.session(), &self.call_context())
     }
 
     /// Performs an operation through the gate.
     pub fn perform<O: Execute>(&self, op: O) -> Result<<O as Operation>::Answer> {
         let origin = Origin { toolset: "test", tool: O::VERB, asks: Asks::Never };
-        match self.session().perform(origin, &self.surroundings(), op)? {
+        match self.session().perform(origin, &self.call_context(), op)? {
             Completion::Done(answer) => Ok(answer),
             Completion::Pending(pending) => {
                 panic!("nothing asks under the open policy: {pending:?}")

@@ -377,7 +377,7 @@ fn w16_one_accept_opens_one_door() {
 #[test]
 fn w16_the_default_chat_in_build_mode_can_leave_too_and_records_what_was_sent() {
     let workspace = TestWorkspace::new();
-    ok(&workspace, "write", json!({"path": PLAN, "content": "# By child\n", "file_type": "plan"}));
+    ok(&workspace, "write", json!({"path": PLAN, "content": "# By hand\n", "file_type": "plan"}));
     let id = ask(&workspace, &workspace.session());
     answer(&workspace, id, json!({"approval": "Accept"}), Via::Button).unwrap();
     let args = json!({
@@ -386,7 +386,7 @@ fn w16_the_default_chat_in_build_mode_can_leave_too_and_records_what_was_sent() 
     });
     ok(&workspace, "exit_plan_mode", args);
     let metadata = ok(&workspace, "plan_read", json!({"path": PLAN}))["metadata"].clone();
-    assert_eq!(metadata["title"], "By child");
+    assert_eq!(metadata["title"], "By hand");
     assert_eq!(metadata["status"], "approved");
     assert!(is_time(&metadata["created_at"]), "{metadata}");
     let chat = workspace.session().current_chat().unwrap().unwrap().id;

@@ -1,25 +1,15 @@
 //! Keeps `docs/conformance.md` whole: each demand of the five documents names tests that exist, a departure names a
 //! ruling that `docs/differences.md` tells people of, and every tool has its section.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::disallowed_methods,
-    reason = "a test that reads the repository"
-)]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use yard_dialects::Catalog;
 
+use crate::sources::repository;
+
 /// The toolsets that have a document; `filesystem` has a reference program in place of one.
 const TOOLSETS: [&str; 5] = ["workspace", "file", "coder", "assistant", "codex"];
-
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
 
 fn read(path: &str) -> String {
     fs::read_to_string(repository().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))

@@ -5,16 +5,9 @@
 //! Only `crate::` and `super::` paths are read, and what the root itself names; comments and the tests at the end
 //! of a file are left out.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::disallowed_methods,
-    reason = "a test that reads the repository"
-)]
-
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::{Path, PathBuf};
+
+use crate::sources::{Source, sources};
 
 /// What the root of a crate counts as, with the items that it has of its own.
 const ROOT: &str = "the root";
@@ -22,15 +15,15 @@ const ROOT: &str = "the root";
 /// Each module with the modules that it imports, and where it does.
 type Imports = BTreeMap<String, BTreeMap<String, String>>;
 
-/// A source file of a crate.
-struct Source {
-    /// Relative to `src`.
+/// The code of one file of a crate.
+struct SourceFile {
+    /// Its path, relative to `src`.
     name: String,
     /// Without comments and tests.
     code: String,
 }
 
-impl Source {
+impl SourceFile {
     /// The modules that it is in, from the outermost to itself; none for the root.
     fn path(&self) -> Vec<&str> {
         let parts = self.name.strip_suffix(".rs").unwrap().split('/');
@@ -42,33 +35,10 @@ impl Source {
     }
 }
 
-fn code_of(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().collect();
-    let begins_tests = |pair: &[&str]| pair[0] == "#[cfg(test)]" && pair[1].contains("mod ");
-    let end = lines.windows(2).position(begins_tests).unwrap_or(lines.len());
-    let code = lines[..end].iter().map(|line| line.split("//").next().unwrap_or_default());
+/// The code of a file's text, without comments and without the tests at its end.
+fn code_of(source: &Source) -> String {
+    let code = source.code().map(|(_, line)| line.split("//").next().unwrap_or_default());
     code.collect::<Vec<_>>().join("\n")
-}
-
-fn sources(folder: &Path) -> Vec<Source> {
-    let mut found = Vec::new();
-    let mut ahead = vec![folder.to_owned()];
-    while let Some(inside) = ahead.pop() {
-        for entry in fs::read_dir(inside).unwrap() {
-            let path: PathBuf = entry.unwrap().path();
-            if path.is_dir() {
-                ahead.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                let name = path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
-                // The tests of a module in a file of their own.
-                if !name.ends_with("/tests.rs") {
-                    found.push(Source { name, code: code_of(&fs::read_to_string(path).unwrap()) });
-                }
-            }
-        }
-    }
-    found.sort_by(|a, b| a.name.cmp(&b.name));
-    found
 }
 
 fn is_word(character: char) -> bool {
@@ -111,7 +81,7 @@ fn first_names(rest: &str) -> Vec<&str> {
 }
 
 /// Where in a file the root is named, with the names behind it.
-fn named_from_root(source: &Source) -> Vec<&str> {
+fn named_from_root(source: &SourceFile) -> Vec<&str> {
     let code = &source.code;
     let supers = "super::".repeat(source.path().len());
     let mut names = Vec::new();
@@ -140,7 +110,7 @@ fn statements(code: &str) -> Vec<(bool, &str)> {
 }
 
 /// The names that a root re-exports from its modules, with the module of each.
-fn reexports(root: &Source, modules: &BTreeSet<String>) -> BTreeMap<String, String> {
+fn reexports(root: &SourceFile, modules: &BTreeSet<String>) -> BTreeMap<String, String> {
     let mut homes = BTreeMap::new();
     for (_, tree) in statements(&root.code).into_iter().filter(|(is_public, _)| *is_public) {
         for tree in if tree.starts_with('{') { listed(tree) } else { vec![tree] } {
@@ -168,8 +138,8 @@ fn collect_names(tree: &str, home: &str, homes: &mut BTreeMap<String, String>) {
 }
 
 /// What the modules of a crate import of each other.
-fn imports(sources: &[Source]) -> Imports {
-    let modules: BTreeSet<String> = sources.iter().map(Source::module).collect();
+fn imports(sources: &[SourceFile]) -> Imports {
+    let modules: BTreeSet<String> = sources.iter().map(SourceFile::module).collect();
     let mut homes = BTreeMap::new();
     for root in sources.iter().filter(|source| source.path().is_empty()) {
         homes.append(&mut reexports(root, &modules));
@@ -224,26 +194,28 @@ fn cycles(imports: &Imports) -> Vec<String> {
     found
 }
 
-fn crates() -> Vec<(String, PathBuf)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
-    let named = entries
-        .map(|entry| (entry.file_name().to_str().unwrap().to_owned(), entry.path().join("src")));
-    let mut all: Vec<_> = named.filter(|(_, source)| source.is_dir()).collect();
-    all.sort();
-    all
+/// The files of each crate, by its name.
+fn crates() -> BTreeMap<String, Vec<SourceFile>> {
+    let mut crates: BTreeMap<String, Vec<SourceFile>> = BTreeMap::new();
+    for source in sources().iter().filter(|source| source.is_shipped()) {
+        let inside = source.path.strip_prefix("crates/").unwrap();
+        let (name, file) = inside.split_once("/src/").unwrap();
+        let file = SourceFile { name: file.to_owned(), code: code_of(source) };
+        crates.entry(name.to_owned()).or_default().push(file);
+    }
+    crates
 }
 
 #[test]
 fn modules_of_a_crate_do_not_import_each_other_in_a_ring() {
     let mut broken = Vec::new();
-    for (name, folder) in crates() {
-        let found = cycles(&imports(&sources(&folder)));
+    for (name, files) in crates() {
+        let found = cycles(&imports(&files));
         broken.extend(found.iter().map(|one| format!("{name}: {one}")));
     }
     assert!(
         broken.is_empty(),
-        "Top-level modules import each other in a ring. Move a function to where its data is, or child in \
+        "Top-level modules import each other in a ring. Move a function to where its data is, or hand in \
          what it needs.\n  {}",
         broken.join("\n  ")
     );
@@ -251,7 +223,10 @@ fn modules_of_a_crate_do_not_import_each_other_in_a_ring() {
 
 #[test]
 fn imports_are_read_as_the_compiler_resolves_them() {
-    let source = |name: &str, code: &str| Source { name: name.to_owned(), code: code_of(code) };
+    let source = |name: &str, code: &str| {
+        let source = Source { path: name.to_owned(), text: code.to_owned() };
+        SourceFile { name: name.to_owned(), code: code_of(&source) }
+    };
     let all = [
         source(
             "lib.rs",

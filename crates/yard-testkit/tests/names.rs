@@ -1,15 +1,9 @@
 //! No two public types of the workspace have the same name, so that a reader who finds a name knows which type is
 //! meant. The modules of the toolsets are left out: each of their tools has its own `Args` and `Reply`.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::disallowed_methods,
-    reason = "a test that reads the repository"
-)]
-
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::{Path, PathBuf};
+
+use crate::sources::{Source, sources};
 
 /// Names that occur more than once today. The list may only shrink: rename one of the types, then remove its name here.
 const REPEATED: [&str; 1] = ["Result"];
@@ -21,24 +15,8 @@ const TOOLSETS: [&str; 7] =
 /// Words that declare a type.
 const KINDS: [&str; 5] = ["struct", "enum", "trait", "union", "type"];
 
-fn crates() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
-}
-
-/// Adds every Rust file below a folder, relative to `root`.
-fn collect(root: &Path, folder: &Path, files: &mut Vec<String>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            collect(root, &path, files);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path.strip_prefix(root).unwrap().to_str().unwrap().to_owned());
-        }
-    }
-}
-
 fn is_of_a_tool(file: &str) -> bool {
-    let inside = file.strip_prefix("yard-dialects/src/");
+    let inside = file.strip_prefix("crates/yard-dialects/src/");
     inside.is_some_and(|inside| TOOLSETS.contains(&inside.split('/').next().unwrap_or_default()))
 }
 
@@ -52,14 +30,11 @@ fn declared(line: &str) -> Option<&str> {
 
 /// Each public type of shipped code with the files that declare it.
 fn public_types() -> BTreeMap<String, BTreeSet<String>> {
-    let (root, mut files, mut types) = (crates(), Vec::new(), BTreeMap::new());
-    collect(&root, &root, &mut files);
-    for file in files.iter().filter(|file| file.contains("/src/") && !is_of_a_tool(file)) {
-        let text = fs::read_to_string(root.join(file)).unwrap();
-        let shipped = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
-        for name in shipped.lines().filter_map(declared) {
-            let places: &mut BTreeSet<String> = types.entry(name.to_owned()).or_default();
-            places.insert(file.clone());
+    let mut types: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let shipped = sources().into_iter().filter(Source::is_shipped);
+    for source in shipped.filter(|source| !is_of_a_tool(&source.path)) {
+        for name in source.code().filter_map(|(_, line)| declared(line)) {
+            types.entry(name.to_owned()).or_default().insert(source.path.clone());
         }
     }
     types

@@ -1,16 +1,9 @@
 //! The coding rules, as tests: each test searches the repository for what a rule forbids, and names the file, the line and
 //! what to do instead.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::disallowed_methods,
-    reason = "a test that reads the repository"
-)]
-
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
+
+use crate::sources::{Source, repository, sources, text_of};
 
 /// Who may open, make and remove files.
 const FILES: &[&str] = &[
@@ -96,83 +89,8 @@ const OPENED: [&str; 3] = ["use std::fs::File;", "&mut std::fs::File", "&std::fs
 /// Longest source file, without its tests.
 const MAX_LINES: usize = 800;
 
-/// A text file of the repository.
-struct Source {
-    /// Relative to the repository, with forward slashes.
-    path: String,
-    text: String,
-}
-
-impl Source {
-    fn is_rust(&self) -> bool {
-        self.path.ends_with(".rs")
-    }
-
-    /// In a crate's `src`, and not the tests of a module in a file of their own.
-    fn is_shipped(&self) -> bool {
-        let is_source = self.is_rust() && self.path.starts_with("crates/");
-        is_source && self.path.contains("/src/") && !self.path.ends_with("/tests.rs")
-    }
-
-    fn stem(&self) -> &str {
-        let name = self.path.rsplit('/').next().unwrap_or_default();
-        name.split('.').next().unwrap_or_default()
-    }
-
-    /// Lines with their numbers, without comments and without the tests at the end.
-    fn code(&self) -> impl Iterator<Item = (usize, &str)> {
-        let lines = self.text.lines().enumerate().take(self.tests_begin());
-        let code = lines.filter(|(_, line)| !line.trim_start().starts_with("//"));
-        code.map(|(at, line)| (at + 1, line))
-    }
-
-    /// How many lines stand before `#[cfg(test)] mod tests {`.
-    fn tests_begin(&self) -> usize {
-        let lines: Vec<&str> = self.text.lines().collect();
-        let is_start = |pair: &[&str]| {
-            pair[0] == "#[cfg(test)]" && pair[1].starts_with("mod ") && pair[1].ends_with('{')
-        };
-        lines.windows(2).position(is_start).unwrap_or(lines.len())
-    }
-}
-
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
-}
-
-/// Every text file that is ours.
-fn sources() -> Vec<Source> {
-    let root = repository();
-    let mut sources = Vec::new();
-    collect(&root, &root, &mut sources);
-    assert!(sources.iter().any(|source| source.path == "crates/yard-core/src/lib.rs"));
-    sources.sort_by(|a, b| a.path.cmp(&b.path));
-    sources
-}
-
-fn collect(root: &Path, folder: &Path, sources: &mut Vec<Source>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let entry = entry.unwrap();
-        let (path, name) = (entry.path(), entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            if !["target", ".git", "corpus", "artifacts"].iter().any(|skipped| name == *skipped) {
-                collect(root, &path, sources);
-            }
-        } else if let Ok(text) = fs::read_to_string(&path) {
-            let path = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
-            sources.push(Source { path, text });
-        }
-    }
-}
-
 fn check(rule: &str, broken: &[String]) {
     assert!(broken.is_empty(), "{rule}\n  {}", broken.join("\n  "));
-}
-
-/// The text of one file of the repository.
-fn text_of<'a>(sources: &'a [Source], path: &str) -> &'a str {
-    let source = sources.iter().find(|source| source.path == path);
-    &source.unwrap_or_else(|| panic!("there is no {path}")).text
 }
 
 /// Every place where `word` stands in shipped code whose path begins with `prefix`.

@@ -19,7 +19,7 @@ Every command, terminal and `run_code` of an agent runs in a box. This page is m
 - **Caches of packages**, below: yours are read and never changed, and what a command adds is there for the next one of
   the workspace. `[commands] caches_mib` is how much of that is kept.
 - **git with your name and mail**, and nothing else of your configuration. Looking at a repository makes no step.
-- **A network of its own.** Hosts are reached through a proxy, after your yes. A port that a program in a terminal listens
+- **A network of its own.** Hosts are reached through a proxy, after your approval. A port that a program in a terminal listens
   on is there for other commands of the chat; `toolyard ports` opens it in your browser.
 - **Certificates** that you told your tools of by a variable (`SSL_CERT_FILE`, `NODE_EXTRA_CA_CERTS`, `PIP_CERT` and
   such), if the file holds no key.

@@ -24,7 +24,7 @@ fn plan_keeping(keeping: RetentionLimits) -> OpenOptions {
     plan
 }
 
-fn yard_keeping(keeping: RetentionLimits) -> TestWorkspace {
+fn workspace_keeping(keeping: RetentionLimits) -> TestWorkspace {
     TestWorkspace::open(&Folders::new(), plan_keeping(keeping)).unwrap()
 }
 

@@ -62,7 +62,7 @@ pub(crate) fn workspace(web: Web) -> TestWorkspace {
 }
 
 /// A workspace from which these servers can be reached.
-pub(crate) fn yard_to(servers: &[&server::Server]) -> TestWorkspace {
+pub(crate) fn workspace_reaching(servers: &[&server::Server]) -> TestWorkspace {
     let pairs: Vec<String> = servers.iter().map(|server| server.place()).collect();
     workspace(Web::new(exempting(here(), &pairs)))
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 use yard_gate::{Net, Web};
 
 use super::server::{Server, leading, page};
-use super::{Names, call, exempting, fails, fetch, here, workspace, yard_to};
+use super::{Names, call, exempting, fails, fetch, here, workspace, workspace_reaching};
 
 #[test]
 fn a4_what_is_not_public_is_refused_however_it_is_called() {
@@ -80,7 +80,8 @@ fn a4_every_redirect_is_checked_again() {
         "http://user:pass@127.0.0.1/".to_owned(),
     ] {
         let server = Server::saying(leading(302, &to));
-        let (code, message) = fails(&yard_to(&[&server]), json!({"url": server.url("/")}));
+        let (code, message) =
+            fails(&workspace_reaching(&[&server]), json!({"url": server.url("/")}));
         assert_eq!(code, "PERMISSION_DENIED", "{to}: {message}");
     }
     assert_eq!(other.heard().len(), 0, "nobody dialled what is not exempt");
@@ -98,7 +99,7 @@ fn redirects_are_followed_as_browsers_do_and_not_for_ever() {
         let to = if path == "/loop" { "/loop" } else { to.as_str() };
         stream.write_all(&leading(status, to)).unwrap();
     });
-    let workspace = yard_to(&[&start, &end]);
+    let workspace = workspace_reaching(&[&start, &end]);
     let post = |path: &str| {
         let headers = json!({
             "Authorization": "Bearer t", "Cookie": "c=1", "X-Api-Key": "k",
@@ -133,7 +134,7 @@ fn redirects_are_followed_as_browsers_do_and_not_for_ever() {
 #[test]
 fn headers_of_the_line_are_nobody_s_to_set() {
     let server = Server::saying(page("text/plain", "x"));
-    let workspace = yard_to(&[&server]);
+    let workspace = workspace_reaching(&[&server]);
     for (name, value) in [
         ("Host", "other.example"),
         ("Content-Length", "3"),
@@ -163,7 +164,7 @@ fn a_stalled_server_blocks_no_other_call() {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this");
         thread::sleep(Duration::from_secs(60));
     });
-    let workspace = yard_to(&[&silent, &drips, &in_body]);
+    let workspace = workspace_reaching(&[&silent, &drips, &in_body]);
     for server in [&silent, &drips, &in_body] {
         let begun = Instant::now();
         let (code, message) = fails(&workspace, json!({"url": server.url("/"), "timeout": 1}));
@@ -185,7 +186,7 @@ fn a_stalled_server_blocks_no_other_call() {
 #[test]
 fn a_cancelled_call_lets_go_at_once() {
     let silent = Server::start(|_, _| thread::sleep(Duration::from_secs(60)));
-    let workspace = yard_to(&[&silent]);
+    let workspace = workspace_reaching(&[&silent]);
     let context = workspace.call_context();
     let flag = context.cancel_flag();
     let begun = Instant::now();
@@ -224,7 +225,7 @@ fn r12_a_flood_is_cut_and_says_so() {
         bomb.len()
     );
     let bomb = Server::saying([head.as_bytes(), &bomb].concat());
-    let workspace = yard_to(&[&endless, &headers, &many, &bomb]);
+    let workspace = workspace_reaching(&[&endless, &headers, &many, &bomb]);
     for server in [&endless, &bomb] {
         let value = fetch(&workspace, json!({"url": server.url("/")}));
         assert_eq!(value["body"].as_str().unwrap().len(), 256 << 10);
@@ -250,14 +251,19 @@ fn lies_about_length_and_framing_are_refused() {
     ];
     for (lie, answer) in answers {
         let server = Server::saying(answer);
-        let (code, message) = fails(&yard_to(&[&server]), json!({"url": server.url("/")}));
+        let (code, message) =
+            fails(&workspace_reaching(&[&server]), json!({"url": server.url("/")}));
         assert_eq!(code, "IO_ERROR", "{lie}: {message}");
         assert!(message.contains(&server.place()), "{lie}: {message}");
     }
     let long = Server::saying(*b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nthis and more");
-    assert_eq!(fetch(&yard_to(&[&long]), json!({"url": long.url("/")}))["body"], json!("this"));
+    assert_eq!(
+        fetch(&workspace_reaching(&[&long]), json!({"url": long.url("/")}))["body"],
+        json!("this")
+    );
     let gone = Server::start(|_, _| {});
-    let (code, message) = fails(&yard_to(&[&gone]), json!({"url": "http://127.0.0.1:1/"}));
+    let (code, message) =
+        fails(&workspace_reaching(&[&gone]), json!({"url": "http://127.0.0.1:1/"}));
     assert_eq!(code, "PERMISSION_DENIED", "{message}");
 }
 

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::server::{Server, page};
-use super::{fails, fetch, yard_to};
+use super::{fails, fetch, workspace_reaching};
 
 fn fetched(kind: &str, body: impl AsRef<[u8]>) -> Value {
     let server = Server::saying(page(kind, body));
-    fetch(&yard_to(&[&server]), json!({"url": server.url("/dir/page")}))
+    fetch(&workspace_reaching(&[&server]), json!({"url": server.url("/dir/page")}))
 }
 
 #[test]
@@ -20,7 +20,7 @@ fn a4_html_comes_as_markdown_and_its_source_when_asked() {
         <ul><li>one</li><li>two</li></ul><pre><code>let x = 1;</code></pre>\
         <table><tr><th>A</th><th>B</th></tr><tr><td>1</td><td>2</td></tr></table></main></body></html>";
     let server = Server::saying(page("text/html", html));
-    let workspace = yard_to(&[&server]);
+    let workspace = workspace_reaching(&[&server]);
     let value = fetch(&workspace, json!({"url": server.url("/dir/page")}));
     let text = value["body"].as_str().unwrap();
     let link = format!("[link]({})", server.url("/dir/other?x=1"));
@@ -57,7 +57,7 @@ fn what_is_sent_is_the_method_the_headers_and_the_body_and_what_comes_is_told_li
     let server = Server::saying(
         *b"HTTP/1.1 201 Made\r\nX-One: 1\r\nX-Two: a\r\nX-Two: b\r\nContent-Length: 4\r\n\r\ndone",
     );
-    let workspace = yard_to(&[&server]);
+    let workspace = workspace_reaching(&[&server]);
     let value = fetch(&workspace, json!({"url": server.url("/get"), "headers": {"X-Mine": "yes"}}));
     assert_eq!((&value["status"], &value["body"]), (&json!(201), &json!("done")));
     assert_eq!(
@@ -96,7 +96,7 @@ fn what_is_no_html_stays_as_it_is() {
     }
     assert_eq!(fetched("", "<!DOCTYPE html><h1>x</h1>")["body"].as_str().unwrap().trim(), "# x");
     let missing = Server::saying(*b"HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\ngone");
-    let value = fetch(&yard_to(&[&missing]), json!({"url": missing.url("/")}));
+    let value = fetch(&workspace_reaching(&[&missing]), json!({"url": missing.url("/")}));
     assert_eq!((&value["status"], &value["body"]), (&json!(404), &json!("gone")));
 }
 
@@ -140,7 +140,8 @@ fn what_is_no_text_is_said_to_be_none() {
         ("application/json; charset=utf-8", b"PK\x03\x04\x14\0\0\0".to_vec()),
     ] {
         let server = Server::saying(page(kind, &body));
-        let (code, message) = fails(&yard_to(&[&server]), json!({"url": server.url("/")}));
+        let (code, message) =
+            fails(&workspace_reaching(&[&server]), json!({"url": server.url("/")}));
         assert_eq!(code, "BINARY_FILE", "{kind}: {message}");
         assert!(message.contains("answered 200 with") && message.contains("JSON"), "{message}");
     }
@@ -150,7 +151,7 @@ fn what_is_no_text_is_said_to_be_none() {
 fn r12_a_long_text_is_read_in_parts() {
     let text: String = (0..60_000).map(|line| format!("zeile {line} ü\n")).collect();
     let server = Server::saying(page("text/plain; charset=utf-8", &text));
-    let workspace = yard_to(&[&server]);
+    let workspace = workspace_reaching(&[&server]);
     let (mut whole, mut offset) = (String::new(), json!(0));
     while !offset.is_null() {
         let value = fetch(&workspace, json!({"url": server.url("/"), "offset": offset}));
@@ -201,7 +202,11 @@ fn a4_no_page_is_too_deep_or_too_odd() {
     let server = Server::saying(page("text/html", format!("<p {attributes}>x")));
     let begun = Instant::now();
     let args = json!({"url": server.url("/"), "timeout": 2});
-    let answer =
-        super::call(&yard_to(&[&server]), &yard_to(&[&server]).session(), "web_fetch", args);
+    let answer = super::call(
+        &workspace_reaching(&[&server]),
+        &workspace_reaching(&[&server]).session(),
+        "web_fetch",
+        args,
+    );
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?} {}", begun.elapsed(), answer.body);
 }

@@ -10,7 +10,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
-use yard_core::{ContentHash, FaultCode, Timestamp, WsPath};
+use yard_core::{ContentHash, FaultCode, Timestamp, WorkspaceId, WsPath};
 
 use crate::failure::Failure;
 
@@ -253,6 +253,23 @@ pub(crate) fn other_roots(root: &Path, data_dir: Option<&Path>) -> Vec<PathBuf> 
         PathBuf::from(OsStr::from_bytes(path))
     });
     roots.filter(|other| other != root && other.is_dir()).collect()
+}
+
+/// The roots on this machine that have a history in the data folder, each with the id that the name of its state folder
+/// is. Folders that are gone are left out.
+pub(crate) fn local_histories(data: &Path) -> Vec<(WorkspaceId, PathBuf)> {
+    let states = fs::read_dir(data.join("workspaces")).into_iter().flatten().flatten();
+    let local = states.filter_map(|state| {
+        let name = state.file_name().into_string().ok()?;
+        let id =
+            u128::from_str_radix(&name, 16).ok().filter(|_| name.len() == STATE_NAME_DIGITS)?;
+        let path = state.path();
+        let note =
+            fs::read(path.join(ROOT_FILE)).ok().filter(|_| path.join("journal.db").is_file())?;
+        let root = PathBuf::from(OsStr::from_bytes(note.strip_suffix(b"\n").unwrap_or(&note)));
+        root.is_dir().then(|| (WorkspaceId::from_bytes(id.to_be_bytes()), root))
+    });
+    local.collect()
 }
 
 /// The folder that keeps the history of a workspace.

@@ -7,6 +7,7 @@
 
 mod box_config;
 mod box_page;
+mod browser;
 mod caches;
 mod certificates;
 mod command;
@@ -16,6 +17,7 @@ mod crash_leftovers;
 mod failure;
 mod git_identity;
 mod hidden_programs;
+mod local_workspaces;
 mod location;
 mod log;
 #[cfg(any(test, not(feature = "telemetry")))]

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use yard_core::{
     ApprovalId, Call, ContentHash, Dial, Effect, EffectKind, Fault, FaultCode, PathEffect,
-    ProcessId, Result, RunId, WsPath,
+    ProcessId, Result, RunId, Timestamp, WsPath,
 };
 use yard_kernel::store_fault;
 use yard_store::{
@@ -160,6 +160,11 @@ impl Approvals<'_> {
         let page =
             ListPage::read(limit, |count| self.0.open().records.approvals(&filter, before, count))?;
         page.try_map(|row| Ok(self.visible(row)))
+    }
+
+    /// The ids and times of the requests that wait for a person, oldest first. Only for a person's session.
+    pub(crate) fn pending(&self, limit: usize) -> Result<Vec<(ApprovalId, Timestamp)>> {
+        self.0.open().records.pending_approvals(limit).map_err(store_fault)
     }
 
     /// A fault if this session may not decide. An agent never may.

@@ -94,6 +94,11 @@ impl Questions<'_> {
         rows.try_map(AskedQuestion::of)
     }
 
+    /// The ids and times of the questions that wait for an answer, oldest first. Only for a person's session.
+    pub(crate) fn pending(&self, limit: usize) -> Result<Vec<(QuestionId, Timestamp)>> {
+        self.0.open().records.pending_questions(limit).map_err(store_fault)
+    }
+
     /// Answers a question, as a person. A second answer is a conflict.
     pub fn answer(
         &self,

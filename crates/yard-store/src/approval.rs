@@ -248,6 +248,9 @@ pub trait ApprovalStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Approval>>;
 
+    /// The pending requests with the times at which they were made, oldest first, at most `limit`.
+    fn pending_approvals(&self, limit: usize) -> Result<Vec<(ApprovalId, Timestamp)>>;
+
     /// The permissions for every chat, and for this one.
     fn grants(&self, chat: Option<ChatId>) -> Result<Vec<Grant>>;
 

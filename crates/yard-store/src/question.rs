@@ -104,6 +104,9 @@ pub trait QuestionStore: Send + Sync {
         before: Option<QuestionId>,
         limit: usize,
     ) -> Result<Vec<Question>>;
+
+    /// The questions without an answer with the times at which they were asked, oldest first, at most `limit`.
+    fn pending_questions(&self, limit: usize) -> Result<Vec<(QuestionId, Timestamp)>>;
 }
 
 #[cfg(test)]

@@ -218,6 +218,9 @@ fn questions(stores: &RecordStores, world: &FakeWorld) {
     assert_eq!(list(answered(false), None, 9), [ids[3], ids[2], ids[1]]);
     let by = QuestionFilter { asked_by: Some("a".to_owned()), chat: Some(one), ..all.clone() };
     assert_eq!(list(by, None, 9), [ids[3], ids[0]]);
+    let asked_at = |id| (id, stores.records.question(id).unwrap().unwrap().at);
+    assert_eq!(stores.records.pending_questions(2).unwrap(), [ids[1], ids[2]].map(asked_at));
+    assert_eq!(stores.records.pending_questions(9).unwrap().len(), 3);
 }
 
 fn side_effects(stores: &RecordStores, world: &FakeWorld) {
@@ -437,6 +440,9 @@ fn approval_pages(stores: &RecordStores, world: &FakeWorld) {
     assert_eq!(list(ApprovalFilter { status, ..all.clone() }, None, 9), [ids[0]]);
     let by = ApprovalFilter { asked_by: Some("a".to_owned()), chat: Some(one), ..all };
     assert_eq!(list(by, None, 9), [ids[3], ids[0]]);
+    let asked_at = |id| (id, stores.records.approval(id).unwrap().unwrap().at);
+    assert_eq!(stores.records.pending_approvals(2).unwrap(), [ids[1], ids[2]].map(asked_at));
+    assert_eq!(stores.records.pending_approvals(9).unwrap().len(), 3);
 }
 
 fn allowances(stores: &RecordStores, world: &FakeWorld) {

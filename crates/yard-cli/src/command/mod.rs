@@ -21,6 +21,7 @@ mod show;
 mod storage;
 mod tools;
 mod trash;
+mod ui;
 mod undo;
 mod verify;
 
@@ -130,6 +131,7 @@ commands! {
     Storage(storage, json),
     Keys(keys, json),
     Ports(ports, json),
+    Ui(ui),
     Serve(serve),
     Mcp(mcp),
     Completions(completions),

@@ -147,6 +147,7 @@ fn app(
         hosts: config.server.hosts,
         origins: config.server.origins,
         secure_cookies: config.server.secure_cookies,
+        is_local: false,
         public_metrics: config.server.public_metrics,
         commands: level,
         connections: files.map(|files| to_usize(files / 4)),

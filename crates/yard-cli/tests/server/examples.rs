@@ -75,7 +75,7 @@ fn inside(method: &str, path: &str) -> String {
 
 fn about_the_server(story: &mut Story<'_>) {
     let request = Request::default();
-    story.tell_cut("GET /", 200, &request, |page| beginning(&page));
+    story.tell_cut("GET /start", 200, &request, |page| beginning(&page));
     story.tell_cut("GET /health", 200, &request, |mut health| {
         // Other machines have other walls.
         health["commands"] = "full".into();
@@ -294,6 +294,8 @@ fn approvals(story: &mut Story<'_>, cast: &Cast) {
     let approval = asked(story, cast, "rm", json!({"path": "/src/greet.py"}), "approval_id");
     let query = vec![("status", "pending")];
     story.tell(&inside("GET", "/approvals"), 200, &Request { query, ..cast.ada() });
+    let mine = Request { token: &cast.ada, ..Request::default() };
+    story.tell("GET /api/v1/inbox", 200, &mine);
     let mut request = cast.ada().naming("approval_id", &approval);
     let shown = story.tell(&inside("GET", "/approvals/{approval_id}"), 200, &request);
     story.tell(&inside("GET", "/approvals/{approval_id}/diff"), 200, &request);
@@ -358,6 +360,9 @@ fn mcp(story: &mut Story<'_>, cast: &Cast) {
 fn the_end(story: &mut Story<'_>, cast: &Cast) {
     let request = Request { query: vec![("after", "0")], ..cast.ada() };
     story.tell_events(&inside("GET", "/events"), &request, 3);
+    let headers = vec![("Last-Event-ID", "2026-01-15T09:30:00.000Z".to_owned())];
+    let request = Request { headers, token: &cast.ada, ..Request::default() };
+    story.tell_events("GET /api/v1/events", &request, 2);
     for (path, name, id) in [
         ("/chats/{chat_id}", "chat_id", &cast.chat),
         ("/keys/{key_id}", "key_id", &cast.key),
@@ -403,7 +408,7 @@ fn files_of(table: &[Route], recorded: Vec<RecordedExample>) -> BTreeMap<&'stati
             .map(|recorded| recorded.example.clone());
         let examples: Vec<Value> = of.collect();
         // The protocol's own documents describe how a session is read and ended.
-        let needs_one = !route.is_protocol() || name == MCP;
+        let needs_one = name == MCP || !route.is_protocol() && !route.is_web_file();
         assert!(
             !examples.is_empty() || !needs_one,
             "the story does not visit {name}: add a request to it"

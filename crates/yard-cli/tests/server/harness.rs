@@ -23,7 +23,7 @@ pub(crate) struct Server {
     temp: TempDir,
     /// Its environment, also when it is started again.
     variables: Vec<(String, String)>,
-    /// A script that starts it in other context.
+    /// A script that starts it in other surroundings.
     wrapper: Option<String>,
     agent: Agent,
     people: AtomicUsize,

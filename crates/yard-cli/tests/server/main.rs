@@ -9,6 +9,7 @@
     reason = "tests drive the binary from outside"
 )]
 
+mod all_events;
 mod approvals;
 mod attacks;
 #[path = "../support/attempts.rs"]
@@ -31,6 +32,7 @@ mod examples;
 mod files;
 mod fuzzed;
 mod harness;
+mod inbox;
 mod isolation;
 mod keys;
 mod load;
@@ -48,6 +50,7 @@ mod tenants;
 mod terminals;
 #[cfg(feature = "telemetry")]
 mod traces;
+mod ui;
 mod upgraded;
 mod verdicts;
 mod withheld;

@@ -232,7 +232,7 @@ fn a_server_stops_in_order_and_starts_again_with_its_people() {
 #[test]
 fn the_address_of_a_server_answers_people_with_a_page() {
     let server = Server::start();
-    let page = server.get("/");
+    let page = server.get("/start");
     assert_eq!(page.status, 200);
     let text = String::from_utf8(page.bytes).unwrap();
     for link in ["href=\"/docs\"", "href=\"/openapi.json\"", "href=\"/health\"", "/auth/register"] {

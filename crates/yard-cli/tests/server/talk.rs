@@ -194,13 +194,13 @@ fn events_can_be_read_again_from_any_number() {
     assert_eq!(live.next("question.asked").data["question_id"], asked["result"]["question_id"]);
     drop(live);
     ada.tool(&workspace, "write", json!({"path": "/b", "content": "x"})).expect(200);
-    let mut again = Listener::open(&ada, &base, Some(step.id));
+    let mut again = Listener::open(&ada, &base, Some(&step.id));
     again.next("chat.created");
     again.next("chat.mode");
     again.next("question.asked");
     assert_eq!(again.next("step").data["changes"][0]["path"], "/b");
     // A number from another history: told as lost, and the stream goes on.
-    let mut ahead = Listener::open(&ada, &base, Some(1_000_000));
+    let mut ahead = Listener::open(&ada, &base, Some("1000000"));
     assert_eq!(ahead.next("lost").data["after"], 1_000_000);
 }
 
@@ -259,7 +259,7 @@ fn a_reader_that_does_not_read_slows_no_other() {
         ada.tool(&workspace, "write", args).expect(200);
     }
     assert!(begun.elapsed() < Duration::from_secs(20));
-    let mut late = Listener::open(&ada, &base, Some(0));
+    let mut late = Listener::open(&ada, &base, Some("0"));
     for nth in 0..200 {
         assert_eq!(late.next("step").data["changes"][0]["path"], format!("/{nth}"));
     }
@@ -278,7 +278,7 @@ fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
 
 /// An event that was heard.
 pub(crate) struct Heard {
-    id: u64,
+    pub(crate) id: String,
     name: String,
     pub(crate) data: Value,
 }
@@ -289,11 +289,11 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    pub(crate) fn open(someone: &Someone<'_>, base: &str, after: Option<u64>) -> Self {
+    pub(crate) fn open(someone: &Someone<'_>, base: &str, after: Option<&str>) -> Self {
         Self::connect(&someone.server.address, &someone.token, base, after)
     }
 
-    fn connect(address: &str, token: &str, base: &str, after: Option<u64>) -> Self {
+    fn connect(address: &str, token: &str, base: &str, after: Option<&str>) -> Self {
         let mut stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         let after = after.map(|id| format!("Last-Event-ID: {id}\r\n")).unwrap_or_default();
@@ -321,7 +321,7 @@ impl Listener {
     }
 
     /// The next event, which must be of this name.
-    fn next(&mut self, name: &str) -> Heard {
+    pub(crate) fn next(&mut self, name: &str) -> Heard {
         let heard = self.heard();
         assert_eq!(heard.name, name, "{}", heard.data);
         heard
@@ -338,11 +338,11 @@ impl Listener {
     }
 
     fn heard(&mut self) -> Heard {
-        let (mut id, mut name) = (0, String::new());
+        let (mut id, mut name) = (String::new(), String::new());
         loop {
             let line = self.line().expect("the stream goes on");
             if let Some(number) = line.strip_prefix("id: ") {
-                id = number.parse().unwrap();
+                id = number.to_owned();
             } else if let Some(event) = line.strip_prefix("event: ") {
                 name = event.to_owned();
             } else if let Some(data) = line.strip_prefix("data: ") {
@@ -352,7 +352,7 @@ impl Listener {
     }
 
     /// Whether the stream ends.
-    fn ends(&mut self) -> bool {
+    pub(crate) fn ends(&mut self) -> bool {
         loop {
             let mut line = String::new();
             match self.lines.read_line(&mut line) {

@@ -77,7 +77,7 @@ fn x5_a_restart_says_what_it_interrupted() {
     let log = row["log_path"].as_str().unwrap();
     let read = codex(&agent, &base, "read_file", json!({"path": log, "offset": 0, "limit": 9}));
     assert!(read.to_string().contains("before"), "{read}");
-    let mut live = Listener::open(&agent, &base, Some(0));
+    let mut live = Listener::open(&agent, &base, Some("0"));
     assert_eq!(live.next_of("terminal").data["state"], "running");
     assert_eq!(live.next_of("terminal").data["state"], "interrupted");
     // The name is free again.

@@ -3,6 +3,7 @@
 use yard_core::{LoginId, Role, Timestamp, UserId, WorkspaceId};
 use yard_store::registry::{KeyRow, UserRow};
 
+use super::local_person::local_person;
 use crate::{Actor, Policy};
 
 /// A person, as doors show one.
@@ -16,6 +17,13 @@ pub struct Person {
     pub full_name: Option<String>,
     /// When the account was made.
     pub created_at: Timestamp,
+}
+
+impl Person {
+    /// Whether this is the person of the machine, who has no account.
+    pub fn is_local(&self) -> bool {
+        self.id == local_person()
+    }
 }
 
 impl From<UserRow> for Person {
@@ -43,6 +51,7 @@ impl Identity {
     /// How audit rows and history name it.
     pub fn actor(&self) -> Actor {
         match self {
+            Self::Person { person, .. } if person.is_local() => Actor::LocalPerson,
             Self::Person { person, .. } => Actor::Person(person.id),
             Self::Agent(key) => Actor::Key(key.id),
         }
@@ -65,6 +74,8 @@ impl Entered {
     pub(super) fn policy(&self) -> Policy {
         match self.role {
             Role::Viewer => Policy::ReadOnly,
+            // As on the command line.
+            _ if self.identity.actor() == Actor::LocalPerson => Policy::Open,
             // R14: the policy of a server's callers.
             Role::Member | Role::Owner => Policy::Guarded,
         }

@@ -6,7 +6,9 @@
 
 mod caller_cache;
 mod identity;
+mod inbox;
 mod keys;
+mod local_person;
 mod members;
 mod password;
 mod people;
@@ -18,6 +20,7 @@ mod token;
 mod workspaces;
 
 pub use identity::{Entered, Identity, Person};
+pub use inbox::{Inbox, InboxEntry, InboxPosition, UnreadWorkspace, WaitingRequest};
 pub use keys::{NewKey, NewSecretKey};
 pub use people::{LoginTokens, NewPerson};
 pub use refusal::Refusal;

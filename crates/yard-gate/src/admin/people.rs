@@ -170,7 +170,7 @@ impl Server {
             .ok_or_else(|| Refusal::Unknown("this key was revoked, or never was one".to_owned()))
     }
 
-    fn logged_in(
+    pub(super) fn logged_in(
         &self,
         person: Person,
         login: LoginId,
@@ -191,7 +191,7 @@ impl Server {
         })
     }
 
-    fn new_refresh(&self) -> Result<(String, NewRefresh), Refusal> {
+    pub(super) fn new_refresh(&self) -> Result<(String, NewRefresh), Refusal> {
         let token = self.new_secret(REFRESH_PREFIX)?;
         let expires_at = later(self.now(), i64::from(self.auth.refresh_days) * 86_400_000);
         let refresh = NewRefresh { secret: secret_hash(&token), expires_at };

@@ -1,11 +1,12 @@
 //! A server's registry and its open workspaces. A workspace is opened when the first caller enters it. When many are
 //! open, the ones that no call uses are closed.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use yard_core::{ContentHash, FastMap, Result, Timestamp, WorkspaceId, World};
-use yard_store::registry::{KeyRow, WorkspaceRow};
+use yard_store::registry::{KeyRow, SecretHash, WorkspaceRow};
 use yard_store::{AuditEntry, Registry};
 
 use super::caller_cache::{CallerCache, InvalidatingRegistry};
@@ -38,6 +39,11 @@ pub trait Opener: Send + Sync {
     /// Whether two such folders are the same, or one lies in the other, by whatever path or link.
     fn overlap(&self, one: &str, other: &str) -> bool;
 
+    /// The folders that are workspaces of the person of this machine, with their ids.
+    fn local_folders(&self) -> Vec<(WorkspaceId, PathBuf)> {
+        Vec::new()
+    }
+
     /// Opens a workspace, making what is missing.
     fn open(&self, workspace: &WorkspaceRow) -> Result<Arc<OpenWorkspace>>;
 }
@@ -66,10 +72,18 @@ pub struct Server {
     pub(super) registrations_by_address: RateLimit,
     pub(super) account_answers: RateLimit,
     pub(super) callers: CallerCache,
+    /// The codes with which the person of this machine may log in.
+    pub(super) local_codes: Mutex<Vec<LocalCode>>,
     /// Held while a workspace gets a folder of the host, so that no two get the same.
     pub(super) assigning_folders: Mutex<()>,
     most_open: usize,
     open: Mutex<FastMap<WorkspaceId, WorkspaceSlot>>,
+}
+
+/// A code that was not used yet.
+pub(super) struct LocalCode {
+    pub(super) hash: SecretHash,
+    pub(super) made_at: Timestamp,
 }
 
 /// The limits on wrong passwords.
@@ -146,6 +160,7 @@ impl Server {
             registrations_by_address: RateLimit::per_minute(REGISTRATIONS_FROM),
             account_answers: RateLimit::per_minute(ACCOUNT_ANSWERS),
             callers: CallerCache::default(),
+            local_codes: Mutex::default(),
             assigning_folders: Mutex::default(),
             most_open: MAX_OPEN_WORKSPACES,
             open: Mutex::default(),

@@ -69,6 +69,9 @@ impl Server {
     ) -> Result<Vec<(WorkspaceRow, Role)>, Refusal> {
         match identity {
             Identity::Person { person, .. } => {
+                if person.is_local() {
+                    self.add_local_workspaces()?;
+                }
                 Ok(self.registry.workspaces_of(person.id, page.after, page.limit)?)
             }
             Identity::Agent(key) => {

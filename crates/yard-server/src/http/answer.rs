@@ -147,7 +147,7 @@ async fn run(
 ) -> Result<(Reply, Option<OpenRequest>), Problem> {
     guard::check(&app.settings, &head.uri, &head.headers)?;
     let peer = trusted_proxies::client(&app.settings.trusted_proxies, peer, &head.headers);
-    let token = credentials(&head)?;
+    let token = credentials(&head, cookie::names(app.settings.is_local).access)?;
     if route.access != RouteAccess::Anyone && token.is_none() {
         return Err(no_token());
     }
@@ -224,7 +224,7 @@ async fn handle(
 }
 
 /// The token of the header or, for browsers, of the cookie.
-fn credentials(head: &Parts) -> Result<Option<String>, Problem> {
+fn credentials(head: &Parts, cookie_name: &str) -> Result<Option<String>, Problem> {
     if let Some(header) = head.headers.get(AUTHORIZATION) {
         let text = header.to_str().unwrap_or_default();
         return match text.split_at_checked("bearer ".len()) {
@@ -234,7 +234,7 @@ fn credentials(head: &Parts) -> Result<Option<String>, Problem> {
             _ => Err(Problem::unknown_caller("expected the header Authorization: Bearer <token>")),
         };
     }
-    let Some(token) = cookie::sent(&head.headers, cookie::ACCESS) else { return Ok(None) };
+    let Some(token) = cookie::sent(&head.headers, cookie_name) else { return Ok(None) };
     guard::check_cookie_write(&head.method, &head.headers)?;
     Ok(Some(token.to_owned()))
 }

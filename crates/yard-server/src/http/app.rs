@@ -34,6 +34,8 @@ pub struct ServerSettings {
     pub secure_cookies: bool,
     /// Proxies whose `X-Forwarded-For` header is trusted.
     pub trusted_proxies: Vec<ProxyNetwork>,
+    /// The only person is that of this machine, who logs in with a code.
+    pub is_local: bool,
     /// `/metrics` answers others than this machine.
     pub public_metrics: bool,
     /// How commands are confined.

@@ -253,7 +253,7 @@ pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
 }
 
 /// A request in a list, in which long values are cut.
-fn brief(approval: &Approval) -> ApprovalRow {
+pub(super) fn brief(approval: &Approval) -> ApprovalRow {
     let mut row = ApprovalRow::from(approval);
     row.cut_diff(BRIEF_BYTES);
     if approval.request.args.len() > BRIEF_BYTES {

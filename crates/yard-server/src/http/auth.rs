@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use yard_core::Timestamp;
 use yard_gate::admin::{Identity, LoginTokens, NewPerson, Person};
 
-use super::cookie::{self, Cookie};
+use super::cookie::{self, Cookie, CookieNames};
 use super::problem::Problem;
 use super::reply::Reply;
 use super::request::HttpRequest;
@@ -36,6 +36,13 @@ pub(super) struct Login {
     password: String,
 }
 
+/// The code of `toolyard ui`.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct LocalCode {
+    /// The code that stands in the address that the program prints.
+    code: String,
+}
+
 /// A refresh token; browsers send it as a cookie.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Refresh {
@@ -49,6 +56,9 @@ pub(super) struct User {
     id: String,
     email: String,
     full_name: Option<String>,
+    /// The person of this machine, who has no account.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    is_local: bool,
     created_at: String,
 }
 
@@ -57,6 +67,7 @@ impl From<&Person> for User {
         Self {
             id: person.id.to_string(),
             email: person.email.clone(),
+            is_local: person.is_local(),
             full_name: person.full_name.clone(),
             created_at: person.created_at.to_string(),
         }
@@ -91,9 +102,14 @@ pub(super) fn login(request: &HttpRequest) -> Result<Reply, Problem> {
     logged_in(request, &check_password(request, &email, &password)?)
 }
 
+pub(super) fn login_by_code(request: &HttpRequest) -> Result<Reply, Problem> {
+    let LocalCode { code } = request.json()?;
+    logged_in(request, &request.app.admin.log_in_by_code(&code)?)
+}
+
 pub(super) fn refresh(request: &HttpRequest) -> Result<Reply, Problem> {
     let sent: Refresh = request.json()?;
-    let token = sent.refresh_token.as_deref().or(cookie::sent(request.headers(), cookie::REFRESH));
+    let token = sent.refresh_token.as_deref().or(sent_refresh_token(request));
     let token = token.ok_or_else(|| {
         Problem::unknown_caller("send refresh_token in the body, or the cookie that login set")
     })?;
@@ -102,10 +118,11 @@ pub(super) fn refresh(request: &HttpRequest) -> Result<Reply, Problem> {
 
 pub(super) fn logout(request: &HttpRequest) -> Result<Reply, Problem> {
     let sent: Refresh = request.json()?;
-    let token = sent.refresh_token.as_deref().or(cookie::sent(request.headers(), cookie::REFRESH));
+    let token = sent.refresh_token.as_deref().or(sent_refresh_token(request));
     request.app.admin.log_out(request.optional_identity().as_ref(), token)?;
     let expired = |name, path| Cookie { name, value: String::new(), path, max_age: 0 };
-    let cookies = vec![expired(cookie::ACCESS, "/"), expired(cookie::REFRESH, REFRESH_PATH)];
+    let names = names(request);
+    let cookies = vec![expired(names.access, "/"), expired(names.refresh, REFRESH_PATH)];
     Ok(Reply::empty().with_cookies(cookies))
 }
 
@@ -133,8 +150,17 @@ fn check_password(
     Ok(request.app.admin.log_in(email, password, &trusted_proxies::network(request.peer))?)
 }
 
+/// The names of this server's cookies.
+fn names(request: &HttpRequest) -> CookieNames {
+    cookie::names(request.app.settings.is_local)
+}
+
+fn sent_refresh_token(request: &HttpRequest) -> Option<&str> {
+    cookie::sent(request.headers(), names(request).refresh)
+}
+
 fn cookies(request: &HttpRequest, login: &LoginTokens) -> Vec<Cookie> {
-    let now = request.app.admin.world().now();
+    let (names, now) = (names(request), request.app.admin.world().now());
     let cookie = |name, value: &str, path, until: Timestamp| Cookie {
         name,
         value: value.to_owned(),
@@ -144,8 +170,8 @@ fn cookies(request: &HttpRequest, login: &LoginTokens) -> Vec<Cookie> {
     let LoginTokens { access_token, refresh_token, access_expires_at, refresh_expires_at, .. } =
         login;
     vec![
-        cookie(cookie::ACCESS, access_token, "/", *access_expires_at),
-        cookie(cookie::REFRESH, refresh_token, REFRESH_PATH, *refresh_expires_at),
+        cookie(names.access, access_token, "/", *access_expires_at),
+        cookie(names.refresh, refresh_token, REFRESH_PATH, *refresh_expires_at),
     ]
 }
 

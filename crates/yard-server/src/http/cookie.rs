@@ -4,10 +4,22 @@
 use http::HeaderMap;
 use http::header::COOKIE;
 
-/// The cookie of the access token.
-pub(crate) const ACCESS: &str = "access_token";
-/// The cookie of the refresh token, which is sent to the auth routes only.
-pub(crate) const REFRESH: &str = "refresh_token";
+/// The names of the cookies.
+pub(crate) struct CookieNames {
+    /// The cookie of the access token.
+    pub(crate) access: &'static str,
+    /// The cookie of the refresh token, which is sent to the auth routes only.
+    pub(crate) refresh: &'static str,
+}
+
+/// The names of a server's cookies, or of those of a person's page on this machine. Browsers send cookies to every port
+/// of an address, so that the two would otherwise log each other out.
+pub(crate) fn names(is_local: bool) -> CookieNames {
+    match is_local {
+        false => CookieNames { access: "access_token", refresh: "refresh_token" },
+        true => CookieNames { access: "local_access_token", refresh: "local_refresh_token" },
+    }
+}
 
 /// A cookie to be set.
 pub(crate) struct Cookie {
@@ -44,13 +56,14 @@ mod tests {
     fn a_cookie_is_found_among_others() {
         let mut headers = HeaderMap::new();
         headers.append(COOKIE, "a=1; access_token=x.y.z ;b=2".parse().unwrap());
-        assert_eq!(sent(&headers, ACCESS), Some("x.y.z"));
-        assert_eq!(sent(&headers, REFRESH), None);
+        assert_eq!(sent(&headers, names(false).access), Some("x.y.z"));
+        assert_eq!(sent(&headers, names(false).refresh), None);
     }
 
     #[test]
     fn a_cookie_is_out_of_reach_of_scripts_and_other_sites() {
-        let cookie = Cookie { name: ACCESS, value: "v".to_owned(), path: "/", max_age: 60 };
+        let cookie =
+            Cookie { name: names(true).access, value: "v".to_owned(), path: "/", max_age: 60 };
         let header = cookie.header(true);
         assert!(header.contains("HttpOnly") && header.contains("SameSite=Strict"));
         assert!(header.ends_with("; Secure") && !cookie.header(false).contains("Secure"));

@@ -25,9 +25,9 @@ use super::stream::{Body, pieces};
 use crate::pool::WorkKind;
 
 /// How often a stream without events sends a comment.
-const HEARTBEAT: Duration = Duration::from_secs(15);
+pub(super) const HEARTBEAT: Duration = Duration::from_secs(15);
 /// How often the store is read without a notification: another process may have written to it.
-const POLL_INTERVAL: Duration = Duration::from_secs(1);
+pub(super) const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// How many events a reader may be behind. A slower one gets one event that says so.
 const MAX_BEHIND: u64 = 10_000;
 
@@ -97,10 +97,10 @@ impl OpenStream {
 }
 
 /// Counts an open stream.
-struct StreamCount(Arc<HttpRequest>);
+pub(super) struct StreamCount(Arc<HttpRequest>);
 
 impl StreamCount {
-    fn new(request: &Arc<HttpRequest>) -> Self {
+    pub(super) fn new(request: &Arc<HttpRequest>) -> Self {
         request.app.metrics.streams.inc();
         Self(Arc::clone(request))
     }
@@ -197,7 +197,8 @@ fn render_event(row: &EventRow, session: &Session) -> String {
     to_sse(row.number, name, &data)
 }
 
-fn name_and_data(event: &Event) -> (&'static str, Value) {
+/// The name of an event and what it says.
+pub(super) fn name_and_data(event: &Event) -> (&'static str, Value) {
     let of_chat = |chat: &ChatId| json!({"chat_id": chat.to_string()});
     let question = |chat: &ChatId, question: &QuestionId| json!({"chat_id": chat.to_string(), "question_id": question.to_string()});
     match event {

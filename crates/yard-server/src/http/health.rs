@@ -16,11 +16,15 @@ pub(super) struct Health {
     version: &'static str,
     /// How much holds commands here: `full`, `walls`, `refuse` (none runs), or `unconfined`.
     commands: &'static str,
+    /// How people log in: with a `password`, or with the `code` that `toolyard ui` prints.
+    login: &'static str,
 }
 
 pub(super) fn health(request: &HttpRequest) -> Result<Reply, Problem> {
-    let commands = request.app.settings.commands.name();
-    Reply::ok(&Health { status: "ok", version: env!("CARGO_PKG_VERSION"), commands })
+    let settings = &request.app.settings;
+    let login = if settings.is_local { "code" } else { "password" };
+    let (version, commands) = (env!("CARGO_PKG_VERSION"), settings.commands.name());
+    Reply::ok(&Health { status: "ok", version, commands, login })
 }
 
 pub(super) fn metrics(request: &HttpRequest) -> Result<Reply, Problem> {

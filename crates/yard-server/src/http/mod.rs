@@ -1,6 +1,7 @@
 //! HTTP over the gate: one table of routes (`routes.rs`), from which the router, the OpenAPI document and the
 //! tests' list of routes are made. `answer.rs` is the one way of every request, MCP's included.
 
+mod all_events;
 mod answer;
 mod app;
 mod approvals;
@@ -18,6 +19,7 @@ mod guard;
 mod health;
 mod html;
 mod idempotency;
+mod inbox;
 mod keys;
 mod mcp;
 mod members;
@@ -40,6 +42,7 @@ mod terminals;
 mod tools;
 mod trusted_proxies;
 mod waiting;
+mod web;
 mod welcome;
 mod workspaces;
 

@@ -25,9 +25,7 @@ pub(super) fn page(request: &HttpRequest) -> Result<Reply, Problem> {
 /// The document.
 pub fn document(catalog: &Catalog) -> Value {
     let mut paths = Map::new();
-    for route in
-        routes(catalog).into_iter().filter(|route| !route.is_page() && !route.is_protocol())
-    {
+    for route in routes(catalog).into_iter().filter(Route::is_documented) {
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         path[route.method.as_str().to_lowercase()] = operation(&route);
     }
@@ -160,6 +158,7 @@ fn success(route: &Route) -> Value {
     match &route.reply {
         ReplyShape::Empty => json!({"description": "Done."}),
         ReplyShape::Json(schema) => answer("Done.", JSON, schema),
+        ReplyShape::WebFile => answer("A file of the page.", "text/html", &json!({})),
         ReplyShape::Page => answer("A page.", "text/html", &json!({})),
         ReplyShape::Text(media) => answer("Done.", media, &json!({})),
         ReplyShape::Protocol => json!({"description": "What the protocol answers."}),

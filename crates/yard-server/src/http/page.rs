@@ -10,13 +10,14 @@ use super::schema_table::{self, with_code_spans};
 use super::{routes, tools};
 
 /// The sections of the page: the tag of their routes, a title and an introduction. A test checks that no tag is missing.
-const SECTIONS: [(&str, &str, &str); 16] = [
+const SECTIONS: [(&str, &str, &str); 17] = [
     ("server", "Server", "What it is, how it does, and these documents."),
     (
         "auth",
         "Accounts and logins",
         "A person logs in and gets an access token. An agent has a key instead.",
     ),
+    ("inbox", "Inbox", "What waits for a person, in all of their workspaces."),
     (
         "workspaces",
         "Workspaces",
@@ -67,7 +68,7 @@ unless it says otherwise. An error has a status of 400 or above, and says what t
 <p>Lists are cut: send <code>limit</code>, and the answer's <code>next</code> as <code>cursor</code> for the rest. Send a \
 change with a header <code>Idempotency-Key</code>, and a retry with the same key answers as the first try did.</p>\
 <p>In the examples, <code>$SERVER</code> is the address of this server, <code>$TOKEN</code> a token or key, and \
-<code>$ID</code> the id of a workspace; <a href=\"/\">First steps</a> sets all three. The same as a document for programs: \
+<code>$ID</code> the id of a workspace; <a href=\"/start\">First steps</a> sets all three. The same as a document for programs: \
 <a href=\"/openapi.json\">/openapi.json</a>.</p>";
 
 /// The page.
@@ -81,7 +82,7 @@ pub(super) fn render(catalog: &Catalog) -> String {
     page.push_str("</nav>");
     for (tag, title, about) in SECTIONS {
         page += &format!("<h2 id=\"{tag}\">{title}</h2><p>{about}</p>");
-        for route in routes.iter().filter(|route| route.tag() == tag) {
+        for route in routes.iter().filter(|route| route.tag() == tag && !route.is_web_file()) {
             describe(&mut page, route, catalog);
         }
     }

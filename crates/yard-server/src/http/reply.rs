@@ -7,6 +7,7 @@ use bytes::Bytes;
 use http::Response;
 use serde::Serialize;
 use serde_json::Value;
+use yard_core::Timestamp;
 use yard_dialects::Json;
 
 use super::cookie::Cookie;
@@ -14,6 +15,7 @@ use super::problem::Problem;
 use super::request::HttpRequest;
 use super::stream::Body;
 use super::waiting::PendingCall;
+use super::web::WebFile;
 use crate::mcp::McpCaller;
 
 /// An answer.
@@ -35,8 +37,12 @@ pub(crate) enum Content {
     Raw(Raw),
     /// The stream of events after this number.
     Events(u64),
+    /// The stream of events of all workspaces of the caller, after this time.
+    AllEvents(Option<Timestamp>),
     /// A page for a person.
     Page(String),
+    /// A file of the page that the program carries.
+    WebFile(Box<WebFile>),
     /// A redirect to this path.
     SeeOther(String),
     /// The pending answer, which is replaced if a person decides in time.
@@ -104,6 +110,12 @@ impl Reply {
     /// A page for a person.
     pub(crate) fn page(status: u16, page: String) -> Self {
         Self::new(status, Content::Page(page))
+    }
+
+    /// A file of the page that the program carries.
+    pub(crate) fn web_file(file: WebFile) -> Self {
+        let status = if file.is_known { 304 } else { 200 };
+        Self::new(status, Content::WebFile(Box::new(file)))
     }
 
     /// 303 See Other: the browser loads this path.

@@ -151,7 +151,8 @@ impl HttpRequest {
         Ok(())
     }
 
-    fn identify(&self) -> Result<Identity, Problem> {
+    /// Who is calling.
+    pub(super) fn identify(&self) -> Result<Identity, Problem> {
         let token = self.token.as_deref().ok_or_else(no_token)?;
         Ok(self.app.admin.identify(token)?)
     }

@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use http::header::{
-    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_RANGE,
-    CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, LOCATION,
-    REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LENGTH,
+    CONTENT_RANGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, LOCATION,
+    REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, VARY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+    X_FRAME_OPTIONS,
 };
 use http::{HeaderMap, Response, StatusCode};
 
@@ -17,7 +18,8 @@ use super::problem::Problem;
 use super::reply::{Content, Raw, Reply};
 use super::request::HttpRequest;
 use super::stream::{self, Body};
-use super::{decide, events};
+use super::web::{self, WebFile};
+use super::{all_events, decide, events};
 use crate::request_id::RequestId;
 
 /// No scripts, nothing from other hosts, no frames, no forms to other sites.
@@ -75,6 +77,7 @@ pub(super) fn into_response(
             headers.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
             typed(&mut headers, "text/html; charset=utf-8", page)
         }
+        (Content::WebFile(file), _) => web_file(&mut headers, *file),
         (Content::SeeOther(path), _) => {
             set(&mut headers, LOCATION, Some(path));
             stream::whole(Bytes::new())
@@ -87,15 +90,24 @@ pub(super) fn into_response(
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
             events::body(open.request.into(), cursor, open.cancel)
         }
+        (Content::AllEvents(since), Some(open)) => {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+            all_events::body(open.request.into(), since, open.cancel)
+        }
         (Content::Response(response), _) => {
             let (head, body) = response.into_parts();
             // Headers that the protocol sets replace ours.
             headers.extend(head.headers);
             body
         }
-        (Content::Empty | Content::Raw(_) | Content::Events(_) | Content::Mcp(_), _) => {
-            stream::whole(Bytes::new())
-        }
+        (
+            Content::Empty
+            | Content::Raw(_)
+            | Content::Events(_)
+            | Content::AllEvents(_)
+            | Content::Mcp(_),
+            _,
+        ) => stream::whole(Bytes::new()),
     };
     let mut response = Response::new(body);
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
@@ -106,6 +118,23 @@ pub(super) fn into_response(
 fn typed(headers: &mut HeaderMap, media: &'static str, body: impl Into<Bytes>) -> Body {
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
     stream::whole(body)
+}
+
+/// A file of the page: browsers keep it, and ask each time whether it is still the same.
+fn web_file(headers: &mut HeaderMap, file: WebFile) -> Body {
+    set(headers, ETAG, Some(&file.etag));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(web::POLICY));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    if file.is_known {
+        return stream::whole(Bytes::new());
+    }
+    if file.is_compressed {
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    typed(headers, file.media, file.bytes)
 }
 
 fn set_problem_headers(headers: &mut HeaderMap, problem: &Problem) {

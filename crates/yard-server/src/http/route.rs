@@ -73,6 +73,8 @@ pub enum ReplyShape {
     Bytes,
     /// A page for a person. Its refusals are pages too, and the documents for programs leave it out.
     Page,
+    /// A file of the page. The documents for programs leave it out.
+    WebFile,
     /// A message of another protocol, whose documents describe it.
     Protocol,
 }
@@ -193,6 +195,10 @@ impl Route {
         Self { reply: ReplyShape::Page, ..self }
     }
 
+    pub(super) fn web_file(self) -> Self {
+        Self { reply: ReplyShape::WebFile, ..self }
+    }
+
     /// Takes the form of a page. Its answer is never stored, because browsers send no idempotency key.
     pub(super) fn form(self) -> Self {
         Self { body: BodyShape::Form, ..self }.secret().limited_to(SMALL_BYTES as u64)
@@ -207,6 +213,16 @@ impl Route {
     /// Whether it carries another protocol.
     pub fn is_protocol(&self) -> bool {
         matches!(self.reply, ReplyShape::Protocol)
+    }
+
+    /// Whether it is a file of the page.
+    pub fn is_web_file(&self) -> bool {
+        matches!(self.reply, ReplyShape::WebFile)
+    }
+
+    /// Whether it belongs into the documents for programs.
+    pub fn is_documented(&self) -> bool {
+        !self.is_page() && !self.is_web_file() && !self.is_protocol()
     }
 
     /// Whether it is for people who look at a page.

@@ -5,8 +5,8 @@ use yard_dialects::Catalog;
 
 use super::route::{Route, RouteAccess, delete, get, patch, post, put};
 use super::{
-    approvals, auth, chats, content, decide, events, files, health, keys, mcp, members, openapi,
-    policy, questions, steps, terminals, tools, welcome, workspaces,
+    all_events, approvals, auth, chats, content, decide, events, files, health, inbox, keys, mcp,
+    members, openapi, policy, questions, steps, terminals, tools, web, welcome, workspaces,
 };
 use crate::pool::WorkKind;
 
@@ -78,7 +78,9 @@ fn page_routes() -> Vec<Route> {
 
 fn server_routes() -> Vec<Route> {
     vec![
-        get(ANYONE, "/", welcome::page)
+        get(ANYONE, "/", web::index).about("The page on which people see and decide").web_file(),
+        get(ANYONE, "/web/{*path}", web::file).about("A file of the page").web_file(),
+        get(ANYONE, "/start", welcome::page)
             .about("What this is, what to type and where the documents are, for people")
             .replies_text("text/html"),
         get(ANYONE, "/health", health::health)
@@ -109,6 +111,11 @@ fn account_routes() -> Vec<Route> {
             .secret()
             .body::<auth::Login>()
             .replies::<auth::LoginReply>(200),
+        post(ANYONE, "/api/v1/auth/code", auth::login_by_code)
+            .about("Logs in the person of this machine, with the code of `toolyard ui`")
+            .secret()
+            .body::<auth::LocalCode>()
+            .replies::<auth::LoginReply>(200),
         post(ANYONE, "/api/v1/auth/refresh", auth::refresh)
             .about("Exchanges a refresh token, once, for a new pair")
             .secret()
@@ -120,6 +127,14 @@ fn account_routes() -> Vec<Route> {
         get(RouteAccess::Person, "/api/v1/auth/me", auth::me)
             .about("Who is calling")
             .replies::<auth::OneUser>(200),
+        get(RouteAccess::Person, "/api/v1/inbox", inbox::list)
+            .about(
+                "What waits for the caller's decision or answer, in all workspaces, oldest first",
+            )
+            .lists::<inbox::InboxPage>(),
+        get(RouteAccess::Person, "/api/v1/events", all_events::open)
+            .about("Where something happens, in all workspaces of the caller, as a stream of events (SSE)")
+            .replies_text("text/event-stream"),
     ]
 }
 

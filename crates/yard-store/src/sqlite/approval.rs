@@ -118,6 +118,16 @@ impl ApprovalStore for SqliteStore {
         self.db.read(|connection| list(connection, filter, before, count))
     }
 
+    fn pending_approvals(&self, count: usize) -> Result<Vec<(ApprovalId, Timestamp)>> {
+        let sql = "SELECT uuid, at FROM approval WHERE status = ?1 ORDER BY id LIMIT ?2";
+        let wanted = params![value::to_number(ApprovalStatus::Pending), limit(count)];
+        self.db.read(|connection| {
+            all(connection, sql, wanted, |row| {
+                Ok((ApprovalId::from_bytes(get(row, 0)?), moment(get(row, 1)?)))
+            })
+        })
+    }
+
     fn grants(&self, chat: Option<ChatId>) -> Result<Vec<Grant>> {
         self.db.read(|connection| grants(connection, chat))
     }

@@ -1,7 +1,7 @@
 //! Questions and their answers, one row each.
 
 use rusqlite::{Connection, Row, params};
-use yard_core::{ChatId, ContentHash, QuestionId, WsPath};
+use yard_core::{ChatId, ContentHash, QuestionId, Timestamp, WsPath};
 
 use super::connections::Flush;
 use super::error::corrupt;
@@ -63,6 +63,15 @@ impl QuestionStore for SqliteStore {
         count: usize,
     ) -> Result<Vec<Question>> {
         self.db.read(|connection| list(connection, filter, before, count))
+    }
+
+    fn pending_questions(&self, count: usize) -> Result<Vec<(QuestionId, Timestamp)>> {
+        let sql = "SELECT uuid, at FROM question WHERE answers IS NULL ORDER BY id LIMIT ?1";
+        self.db.read(|connection| {
+            all(connection, sql, [limit(count)], |row| {
+                Ok((QuestionId::from_bytes(get(row, 0)?), moment(get(row, 1)?)))
+            })
+        })
     }
 }
 

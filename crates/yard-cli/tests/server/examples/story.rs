@@ -99,9 +99,11 @@ impl<'a> Story<'a> {
         let mut stream = TcpStream::connect(&self.server.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         let (address, token) = (&self.server.address, request.token);
+        let headers: String =
+            request.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
         write!(
             stream,
-            "GET {path} HTTP/1.0\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\r\n"
+            "GET {path} HTTP/1.0\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n{headers}\r\n"
         )
         .unwrap();
         let mut output = String::new();

@@ -1,0 +1,16 @@
+//! Opens an address in the browser of the person. This is the only program that is started outside of a box, and it is
+//! the person's own.
+
+#![allow(clippy::disallowed_methods, reason = "the person asked for the page to be opened")]
+
+use std::process::{Command, Stdio};
+
+/// The program that opens addresses on this system.
+const OPENER: &str = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+
+/// Opens an address, if there is a program for that. The address is printed, too, so a failure is no error.
+pub(crate) fn open(address: &str) {
+    let mut command = Command::new(OPENER);
+    command.arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let _ = command.spawn();
+}

@@ -1,0 +1,108 @@
+//! `toolyard ui`: the page of one person on this machine, over all workspaces of the data folder. It needs no account:
+//! the address that it prints has a code, which is good once.
+
+use std::io::{self, Write as _};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use yard_core::{ContentHash, FaultCode};
+use yard_dialects::Catalog;
+use yard_gate::admin::{AuthConfig, Refusal, Server};
+use yard_server::{App, BoundServer, ServerSettings};
+use yard_store::SqliteRegistry;
+
+use super::serve::stop_signal;
+use crate::browser;
+use crate::context::CommandContext;
+use crate::failure::Failure;
+use crate::local_workspaces::LocalWorkspaces;
+use crate::location::DataFolder;
+use crate::log;
+use crate::reply::Reply;
+
+/// The port that is tried first, so that bookmarks and permissions of the browser stay good.
+const USUAL_PORT: u16 = 3030;
+/// The folder of the data folder that keeps the logins of the page.
+const FOLDER: &str = "page";
+/// How long a browser stays logged in without being used.
+const LOGIN_DAYS: u32 = 30;
+const ACCESS_MINUTES: u32 = 15;
+
+const HELP: &str = "\
+It shows every folder that `toolyard mcp` and `toolyard call` have worked in: what waits for you, what was
+changed and by whom, and what you can take back. It works beside the agents, and only on this machine.";
+
+/// See what agents do, decide, and take things back, in your browser
+#[derive(clap::Args)]
+#[command(after_help = HELP)]
+pub(crate) struct Options {
+    /// Port to listen on [default: 3030, or any other if that is taken]
+    #[arg(long, value_name = "PORT")]
+    port: Option<u16>,
+    /// Print the address, and open no browser
+    #[arg(long)]
+    no_open: bool,
+}
+
+impl Options {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
+        let _log = log::start_if_asked()?;
+        let data = DataFolder::prepare(context.data_dir())?;
+        let listening = self.listen().map_err(|error| {
+            Failure::io("the port cannot be listened on", &error)
+                .with_hint("choose another with --port, or none for any that is free")
+        })?;
+        let address = listening.address;
+        let server = server(context, &data)?;
+        let code = server.new_local_code().map_err(to_failure)?;
+        let settings = ServerSettings { is_local: true, ..ServerSettings::default() };
+        let app = App::new(server, Catalog::standard(), settings);
+        let address = format!("http://{address}/#code={code}");
+        let text = format!(
+            "The page: {address}\n(good once and for a minute; Ctrl-C ends the page, and no agent)\n"
+        );
+        // If standard error is closed, the browser still opens the page.
+        let _ = io::stderr().lock().write_all(text.as_bytes());
+        if !self.no_open {
+            browser::open(&address);
+        }
+        yard_server::serve(listening, app, stop_signal);
+        Ok(Reply::text(String::new()))
+    }
+
+    fn listen(&self) -> io::Result<BoundServer> {
+        let at = |port| BoundServer::at(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+        match self.port {
+            Some(port) => at(port),
+            None => at(USUAL_PORT).or_else(|_| at(0)),
+        }
+    }
+}
+
+/// A server whose only person is the one of this machine.
+fn server(context: &CommandContext, data: &DataFolder) -> Result<Server, Failure> {
+    let world = context.world();
+    let folder = DataFolder::prepare(Some(&data.path().join(FOLDER)))?;
+    let secret = folder.token_secret(|| {
+        world.secret().map(|secret| ContentHash::from_bytes(secret).to_string())
+    })?;
+    let config = AuthConfig {
+        secret: secret.into_bytes(),
+        access_minutes: ACCESS_MINUTES,
+        refresh_days: LOGIN_DAYS,
+        open_registration: false,
+    };
+    let registry = SqliteRegistry::open(folder.path())?;
+    let workspaces = LocalWorkspaces { context: context.clone(), data: data.path().to_owned() };
+    let server = Server::new(Arc::new(registry), Box::new(workspaces), world, config);
+    let server = server.map_err(to_failure)?;
+    server.add_local_person("You").map_err(to_failure)?;
+    Ok(server)
+}
+
+fn to_failure(refusal: Refusal) -> Failure {
+    match refusal {
+        Refusal::Fault(fault) => fault.into(),
+        other => Failure::new(FaultCode::Unavailable, format!("the page cannot start: {other:?}")),
+    }
+}

@@ -1,0 +1,42 @@
+//! The workspaces of a person on this machine: every folder that has a history in the data folder. The page shows them,
+//! beside the processes that work in them.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use yard_core::{Fault, FaultCode, Result, WorkspaceId};
+use yard_gate::OpenWorkspace;
+use yard_gate::admin::Opener;
+use yard_gate::registry::WorkspaceRow;
+
+use crate::context::CommandContext;
+use crate::location;
+
+/// Opens the workspaces of this machine, as the commands do.
+pub(crate) struct LocalWorkspaces {
+    pub(crate) context: CommandContext,
+    pub(crate) data: PathBuf,
+}
+
+impl Opener for LocalWorkspaces {
+    fn admit_folder(&self, _folder: &str) -> Result<String> {
+        let message =
+            "start an agent in the folder with `toolyard mcp`: then its workspace is here";
+        Err(Fault::new(FaultCode::Denied, message))
+    }
+
+    /// A folder and one inside of it may both have a history: commands allow that, too.
+    fn overlap(&self, _one: &str, _other: &str) -> bool {
+        false
+    }
+
+    fn local_folders(&self) -> Vec<(WorkspaceId, PathBuf)> {
+        location::local_histories(&self.data)
+    }
+
+    fn open(&self, workspace: &WorkspaceRow) -> Result<Arc<OpenWorkspace>> {
+        let root = workspace.folder.as_deref().unwrap_or_default();
+        let opened = self.context.workspace(Path::new(root));
+        opened.map(|(open, _)| open).map_err(|failure| Fault::new(FaultCode::Io, failure.message()))
+    }
+}

@@ -1,0 +1,171 @@
+//! `toolyard ui`: the page of one person on this machine, without an account, beside the processes that work there.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use ureq::Agent;
+
+/// The page of a data folder, beside a project. It is killed when this is dropped.
+struct Page {
+    child: Child,
+    /// `http://127.0.0.1:PORT`
+    address: String,
+    code: String,
+    agent: Agent,
+    temp: TempDir,
+}
+
+impl Page {
+    fn start() -> Self {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::create_dir(temp.path().join("project")).unwrap();
+        let mut command = toolyard(temp.path());
+        command.args(["ui", "--no-open", "--port", "0"]).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("The page: ").unwrap_or_else(|| panic!("{line}"));
+        let (address, code) = address.split_once("/#code=").unwrap();
+        let agent = Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_global(Some(Duration::from_secs(30)))
+            .build();
+        let (address, code) = (address.to_owned(), code.to_owned());
+        Self { child, address, code, agent: agent.into(), temp }
+    }
+
+    /// Logs in with a code. The status, the cookies and the answer.
+    fn log_in(&self, code: &str) -> (u16, Vec<String>, Value) {
+        let answer = self.agent.post(format!("{}/api/v1/auth/code", self.address));
+        let mut answer = answer.send_json(json!({"code": code})).unwrap();
+        let cookies = answer.headers().get_all("set-cookie").iter();
+        let cookies = cookies.map(|cookie| cookie.to_str().unwrap().to_owned()).collect();
+        (answer.status().as_u16(), cookies, answer.body_mut().read_json().unwrap())
+    }
+
+    /// The answer to a request with the cookie of a login.
+    fn get(&self, cookie: &str, path: &str) -> (u16, Value) {
+        let address = format!("{}{path}", self.address);
+        let mut answer = self.agent.get(address).header("cookie", cookie).call().unwrap();
+        (answer.status().as_u16(), answer.body_mut().read_json().unwrap())
+    }
+
+    fn post(&self, cookie: &str, path: &str, body: Value) -> (u16, Value) {
+        let request = self.agent.post(format!("{}{path}", self.address));
+        let mut answer = request.header("cookie", cookie).send_json(body).unwrap();
+        (answer.status().as_u16(), answer.body_mut().read_json().unwrap())
+    }
+
+    /// The cookie that a browser sends after the login.
+    fn cookie(&self) -> String {
+        let (status, cookies, _) = self.log_in(&self.code);
+        assert_eq!(status, 200);
+        cookies[0].split(';').next().unwrap().to_owned()
+    }
+
+    /// A tool called in the project by another process, as an agent would.
+    fn call(&self, tool: &str, args: &Value) -> Output {
+        let mut command = toolyard(self.temp.path());
+        command.arg("--root").arg(self.temp.path().join("project"));
+        command.args(["call", tool, &args.to_string()]).output().unwrap()
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn toolyard(temp: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_toolyard"));
+    command.env("TOOLYARD_DATA_DIR", temp.join("data")).stdin(Stdio::null());
+    command
+}
+
+#[test]
+fn the_code_is_good_once_and_its_login_lives_in_cookies_that_no_script_reads() {
+    let page = Page::start();
+    let (status, cookies, login) = page.log_in(&page.code);
+    assert_eq!((status, &login["user"]["is_local"]), (200, &json!(true)));
+    for cookie in &cookies {
+        assert!(cookie.starts_with("local_"), "a server on another port has its own: {cookie}");
+        assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
+    }
+    assert_eq!(page.log_in(&page.code).0, 401, "used before");
+    assert_eq!(page.log_in("guessed").0, 401);
+    let password = json!({"email": "-", "password": "-"});
+    assert_eq!(page.post("", "/api/v1/auth/login", password).0, 401);
+    let account = json!({"email": "eve@example.com", "password": "correct horse battery"});
+    assert_eq!(page.post("", "/api/v1/auth/register", account).0, 403);
+    assert_eq!(page.get("", "/api/v1/workspaces").0, 401);
+    assert_eq!(page.get("", "/health").1["login"], "code");
+}
+
+#[test]
+fn a_folder_in_which_an_agent_works_is_a_workspace_and_its_history_is_that_of_the_command_line() {
+    let page = Page::start();
+    let cookie = page.cookie();
+    assert_eq!(page.get(&cookie, "/api/v1/workspaces").1["workspaces"], json!([]));
+    assert!(page.call("write", &json!({"path": "/a.txt", "content": "one\n"})).status.success());
+    let (_, listed) = page.get(&cookie, "/api/v1/workspaces");
+    let workspace = &listed["workspaces"][0];
+    assert_eq!((&workspace["name"], &workspace["role"]), (&json!("project"), &json!("owner")));
+    let base = format!("/api/v1/workspaces/{}", workspace["id"].as_str().unwrap());
+    let (_, steps) = page.get(&cookie, &format!("{base}/steps"));
+    assert_eq!(steps["steps"][0]["path"], "/a.txt");
+    let undo = format!("{base}/steps/{}/undo", steps["steps"][0]["id"].as_str().unwrap());
+    assert_eq!(page.post(&cookie, &undo, json!({})).0, 200);
+    assert!(!page.temp.path().join("project/a.txt").exists());
+    let (_, steps) = page.get(&cookie, &format!("{base}/steps"));
+    assert_eq!(steps["steps"][0]["actor"], "person:local", "as on the command line");
+}
+
+#[test]
+fn what_an_agent_on_stdio_asks_is_in_the_inbox_at_once_and_decided_there() {
+    let page = Page::start();
+    let cookie = page.cookie();
+    assert!(page.call("write", &json!({"path": "/a.txt", "content": "one\n"})).status.success());
+    let mut command = toolyard(page.temp.path());
+    command.arg("--root").arg(page.temp.path().join("project"));
+    command.args(["mcp", "--toolset", "workspace", "--wait", "30"]);
+    let mut client = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = client.stdin.take().unwrap();
+    let mut output = BufReader::new(client.stdout.take().unwrap()).lines();
+    let mut send = |message: Value| {
+        use std::io::Write as _;
+        writeln!(input, "{message}").unwrap();
+    };
+    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    send(json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}));
+    output.next().unwrap().unwrap();
+    send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    let call = json!({"name": "rm", "arguments": {"path": "/a.txt"}});
+    send(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call}));
+
+    let asked = Instant::now();
+    let entry = loop {
+        let (_, inbox) = page.get(&cookie, "/api/v1/inbox");
+        if let Some(entry) = inbox["entries"].get(0) {
+            break entry.clone();
+        }
+        assert!(asked.elapsed() < Duration::from_secs(20), "nothing waits");
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    let (id, row) = (entry["workspace_id"].as_str().unwrap(), &entry["approval"]);
+    let path =
+        format!("/api/v1/workspaces/{id}/approvals/{}/decision", row["id"].as_str().unwrap());
+    let (status, done) =
+        page.post(&cookie, &path, json!({"decision": "approve", "state_hash": row["state_hash"]}));
+    assert_eq!(status, 200, "{done}");
+    let answer: Value = serde_json::from_str(&output.next().unwrap().unwrap()).unwrap();
+    assert_eq!((&answer["id"], &answer["result"]["isError"]), (&json!(2), &json!(false)));
+    assert!(!page.temp.path().join("project/a.txt").exists());
+    let _ = client.kill();
+    let _ = client.wait();
+}

@@ -1,0 +1,101 @@
+//! The person of a machine: whoever can read the data folder needs no account. Such a person logs in with a code that
+//! the program hands over, and works under the same name in the history as on the command line.
+
+use std::path::Path;
+
+use yard_core::{LoginId, UserId, WorkspaceId};
+use yard_store::registry::{SecretHash, UserRow, WorkspaceRow};
+
+use super::people::{LoginTokens, secret_hash};
+use super::refusal::Refusal;
+use super::server::{LocalCode, Server};
+use crate::Actor;
+
+/// The id of the person of this machine. No account has it, because ids of accounts have a time in them.
+pub(super) fn local_person() -> UserId {
+    UserId::from_bytes([0; 16])
+}
+
+/// What stands in place of an address and a password hash: neither is one, so that nobody logs in with them.
+const NONE: &str = "-";
+/// How long a code is good.
+const CODE_MILLIS: i64 = 60_000;
+/// How many codes are good at once; the oldest one ends.
+const MAX_CODES: usize = 16;
+
+impl Server {
+    /// Makes the person of this machine known, under the name that pages show.
+    pub fn add_local_person(&self, name: &str) -> Result<(), Refusal> {
+        let row = UserRow {
+            id: local_person(),
+            email: NONE.to_owned(),
+            full_name: Some(name.to_owned()),
+            password: NONE.to_owned(),
+            created_at: self.now(),
+        };
+        let audit = self.audit(Actor::LocalPerson, "register", String::new());
+        // The answer says whether it is new; known from an earlier start is as good.
+        self.registry.add_user(&row, &audit)?;
+        Ok(())
+    }
+
+    /// Makes every folder in which agents have worked a workspace of the person.
+    pub(super) fn add_local_workspaces(&self) -> Result<(), Refusal> {
+        let folders = self.opener.local_folders();
+        folders.iter().try_for_each(|(id, folder)| self.add_local_workspace(*id, folder))
+    }
+
+    fn add_local_workspace(&self, id: WorkspaceId, folder: &Path) -> Result<(), Refusal> {
+        // A folder whose path is no text cannot be kept in the registry.
+        let Some(path) = folder.to_str() else { return Ok(()) };
+        if self.registry.workspace(id)?.is_some() {
+            return Ok(());
+        }
+        let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or(path);
+        let now = self.now();
+        let row = WorkspaceRow {
+            id,
+            name: name.to_owned(),
+            folder: Some(path.to_owned()),
+            created_at: now,
+            updated_at: now,
+        };
+        let audit = self.audit(Actor::LocalPerson, "add workspace", id.to_string());
+        Ok(self.registry.add_workspace(&row, local_person(), &audit)?)
+    }
+
+    /// A new code for the person of this machine. It is good once, and for a minute.
+    pub fn new_local_code(&self) -> Result<String, Refusal> {
+        let code = self.new_secret("")?;
+        let mut codes = self.local_codes.lock();
+        if codes.len() == MAX_CODES {
+            codes.remove(0);
+        }
+        codes.push(LocalCode { hash: secret_hash(&code), made_at: self.now() });
+        Ok(code)
+    }
+
+    /// Logs in the person of this machine.
+    pub fn log_in_by_code(&self, code: &str) -> Result<LoginTokens, Refusal> {
+        let is_good = self.use_local_code(&secret_hash(code));
+        let person = self.registry.user_by_email(NONE)?.filter(|_| is_good);
+        let Some(person) = person else {
+            let message = "this code was used before, is older than a minute, or never was one; start the page again";
+            return Err(Refusal::Unknown(message.to_owned()));
+        };
+        let login = LoginId::new(self.world.as_ref());
+        let (refresh_token, refresh) = self.new_refresh()?;
+        let audit = self.audit(Actor::LocalPerson, "login", format!("login {login}"));
+        self.registry.add_login(login, person.id, refresh, &audit)?;
+        self.logged_in(person.into(), login, refresh_token, refresh.expires_at)
+    }
+
+    /// Uses up a code. Whether it was good.
+    fn use_local_code(&self, hash: &SecretHash) -> bool {
+        let oldest = self.now().as_millis() - CODE_MILLIS;
+        let mut codes = self.local_codes.lock();
+        codes.retain(|code| code.made_at.as_millis() >= oldest);
+        let found = codes.iter().position(|code| code.hash == *hash);
+        found.map(|at| codes.remove(at)).is_some()
+    }
+}

@@ -1,0 +1,122 @@
+//! The files of the page (`web/` of the repository), which are part of the program. They are served as they are
+//! reviewed: nothing builds them. What the page may load and run is what its policy names, and nothing else.
+
+use std::collections::HashMap;
+use std::io::Write as _;
+use std::sync::LazyLock;
+
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use http::HeaderMap;
+use http::header::{ACCEPT_ENCODING, IF_NONE_MATCH};
+use yard_core::ContentHash;
+
+use super::problem::Problem;
+use super::reply::Reply;
+use super::request::HttpRequest;
+
+/// Scripts, styles and calls from this server alone; no inline script, no frame, no form, no text that becomes markup.
+pub(super) const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+    img-src 'self' data:; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+    require-trusted-types-for 'script'; trusted-types 'none'";
+
+macro_rules! files {
+    ($($path:literal,)*) => { [$(($path, include_bytes!(concat!("../../../../web/", $path)))),*] };
+}
+
+/// Every file below `web/`. A test compares this list with the folder.
+static FILES: &[(&str, &[u8])] = &files!["index.html",];
+
+/// A file as it is sent.
+#[derive(Clone)]
+pub(crate) struct WebFile {
+    pub(super) media: &'static str,
+    /// The hash of the bytes, quoted.
+    pub(super) etag: String,
+    pub(super) bytes: Bytes,
+    /// Whether the bytes are compressed with gzip.
+    pub(super) is_compressed: bool,
+    /// Whether the client has it already.
+    pub(super) is_known: bool,
+}
+
+/// A file with its compressed form.
+struct StoredFile {
+    plain: &'static [u8],
+    compressed: Bytes,
+    etag: String,
+}
+
+static STORED: LazyLock<HashMap<&'static str, StoredFile>> = LazyLock::new(|| {
+    let store = |&(path, plain): &(&'static str, &'static [u8])| {
+        let etag = format!("\"{}\"", ContentHash::of(plain));
+        (path, StoredFile { plain, compressed: compressed(plain), etag })
+    };
+    FILES.iter().map(store).collect()
+});
+
+/// The bytes in gzip; they are empty if that fails, and then nobody is sent them.
+fn compressed(plain: &[u8]) -> Bytes {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    let written = encoder.write_all(plain);
+    written.and_then(|()| encoder.finish()).unwrap_or_default().into()
+}
+
+/// The page itself.
+pub(super) fn index(request: &HttpRequest) -> Result<Reply, Problem> {
+    stored(request.headers(), "index.html")
+}
+
+/// A file of the page.
+pub(super) fn file(request: &HttpRequest) -> Result<Reply, Problem> {
+    stored(request.headers(), request.param("path"))
+}
+
+fn stored(headers: &HeaderMap, path: &str) -> Result<Reply, Problem> {
+    let file = STORED.get(path).ok_or_else(|| Problem::not_found("the page has no such file"))?;
+    let sent = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let is_compressed = !file.compressed.is_empty()
+        && sent(ACCEPT_ENCODING).split(',').any(|coding| coding.trim() == "gzip");
+    let bytes =
+        if is_compressed { file.compressed.clone() } else { Bytes::from_static(file.plain) };
+    let is_known = sent(IF_NONE_MATCH).split(',').any(|etag| etag.trim() == file.etag);
+    let etag = file.etag.clone();
+    Ok(Reply::web_file(WebFile { media: media_of(path), etag, bytes, is_compressed, is_known }))
+}
+
+fn media_of(path: &str) -> &'static str {
+    match path.rsplit('.').next() {
+        Some("html") => "text/html; charset=utf-8",
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        Some("png") => "image/png",
+        _ => "text/plain; charset=utf-8",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_compressed_is_the_file_and_smaller() {
+        for (path, file) in STORED.iter() {
+            let mut decoder = flate2::read::GzDecoder::new(&file.compressed[..]);
+            let mut plain = Vec::new();
+            std::io::Read::read_to_end(&mut decoder, &mut plain).unwrap();
+            assert!(plain == file.plain, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_client_that_has_the_file_gets_no_bytes_again() {
+        let mut headers = HeaderMap::new();
+        let etag = &STORED["index.html"].etag;
+        headers.insert(IF_NONE_MATCH, format!("\"other\", {etag}").parse().unwrap());
+        let reply = stored(&headers, "index.html").unwrap_or_else(|_| panic!("it is there"));
+        assert_eq!(reply.status, 304);
+        assert!(stored(&headers, "../Cargo.toml").is_err());
+    }
+}

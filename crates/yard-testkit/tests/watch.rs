@@ -276,7 +276,7 @@ fn a_system_that_watches_no_more_is_a_clear_fault() {
     }
     let large = TestWorkspace::new();
     (0..5).for_each(|number| large.put(&format!("/{number}/f"), "x"));
-    let refused = large.workspace().watch(Arc::new(RealWorld), Arc::new(|_| {}));
+    let refused = large.kernel().watch(Arc::new(RealWorld), Arc::new(|_| {}));
     let fault = refused.err().unwrap();
     assert_eq!(fault.code(), FaultCode::Unavailable);
     assert!(fault.message().contains("max_user_watches"), "{fault}");

@@ -4,18 +4,22 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::box_setup::{shell_as, yard};
+use crate::box_setup::{shell_as, workspace};
 
 #[test]
 fn a_hundred_commands_at_once_lose_nothing() {
-    let yard = yard();
-    let session = yard.session();
+    let workspace = workspace();
+    let session = workspace.session();
     let answers = std::thread::scope(|scope| {
-        let (yard, session) = (&yard, &session);
+        let (workspace, session) = (&workspace, &session);
         let runs: Vec<_> = (0..100)
             .map(|number| {
                 scope.spawn(move || {
-                    shell_as(yard, session, &format!("sleep 0.2; echo {number} | tee out-{number}"))
+                    shell_as(
+                        workspace,
+                        session,
+                        &format!("sleep 0.2; echo {number} | tee out-{number}"),
+                    )
                 })
             })
             .collect();
@@ -23,8 +27,8 @@ fn a_hundred_commands_at_once_lose_nothing() {
         for number in 0..100 {
             let began = Instant::now();
             let args = json!({"path": format!("/beside-{number}"), "content": "x"});
-            assert!(yard.call("write", args).ok);
-            let read = yard.call("read", json!({"path": format!("/beside-{number}")}));
+            assert!(workspace.call("write", args).ok);
+            let read = workspace.call("read", json!({"path": format!("/beside-{number}")}));
             assert!(read.ok, "{}", read.body);
             slowest = slowest.max(began.elapsed());
         }
@@ -34,6 +38,6 @@ fn a_hundred_commands_at_once_lose_nothing() {
     for (number, answer) in answers.iter().enumerate() {
         assert!(answer.ok, "{}", answer.body);
         assert_eq!(answer.body["result"]["stdout"], format!("{number}\n"), "{}", answer.body);
-        assert_eq!(yard.bytes(&format!("/out-{number}")), format!("{number}\n").into_bytes());
+        assert_eq!(workspace.bytes(&format!("/out-{number}")), format!("{number}\n").into_bytes());
     }
 }

@@ -44,7 +44,7 @@ fn resumed(workspace: &TestWorkspace, tool: &str, id: ApprovalId) -> yard_dialec
 fn approve_and_end(workspace: &TestWorkspace, id: ApprovalId, start: bool) {
     let other = beside(workspace);
     let (person, context) = (other.person(), other.call_context());
-    let claimed_by = Some(other.workspace().process(&context).unwrap());
+    let claimed_by = Some(other.kernel().process(&context).unwrap());
     let deciding = DecisionContext { asks: Asks::Never, revision: None, claimed_by };
     person.approvals().decide(&context, id, &yes_to(workspace, id), &deciding).unwrap();
     if start {

@@ -26,8 +26,9 @@ impl Tool for GetFileInfo {
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = host_paths::parse(context, &args.path, Subject::Path)?;
-        let ask = Stat { path: path.clone(), want: Want::default(), follow: true };
-        let info = context.perform(ask).map_err(fault::of_system_call(context, "stat", &path))?;
+        let operation = Stat { path: path.clone(), want: Want::default(), follow: true };
+        let info =
+            context.perform(operation).map_err(fault::of_system_call(context, "stat", &path))?;
         let (entry, on_disk) = (&info.entry, info.on_disk);
         let lines = [
             format!("size: {}", on_disk.map_or(entry.size.unwrap_or(0), |it| it.size)),

@@ -55,7 +55,7 @@ impl Tool for Ls {
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let skip = args.cursor.unwrap_or(0);
-        let order = |path| op::List {
+        let list_at = |path| op::List {
             path,
             depth: if args.recursive { Depth::All } else { Depth::Own },
             hidden: true,
@@ -63,7 +63,7 @@ impl Tool for Ls {
             limit: paging::max_entries(args.limit, context.limits()),
             skip: usize::try_from(skip).unwrap_or(usize::MAX),
         };
-        across_roots::list(context, &args.path, order, |listing, context| {
+        across_roots::list(context, &args.path, list_at, |listing, context| {
             Ok(Reply {
                 path: context.display(&listing.path),
                 total: listing.total,

@@ -477,9 +477,8 @@ impl ToolCall<'_> {
         };
         let is_named = self.caller.session.mount().is_some();
         let sealed = root_of(state).filter(|_| is_named).map_or(state, |(sealed, _)| sealed);
-        let opened: State = { self.server.state_codec() }
-            .open_json_with(sealed, bound)
-            .map_err(|error| not_ours(error.to_string()))?;
+        let opened = self.server.state_codec().open_json_with::<State>(sealed, bound);
+        let opened = opened.map_err(|error| not_ours(error.to_string()))?;
         let approval = opened.approval.and_then(|id| id.parse().ok()).map(Awaited::Approval);
         let question = opened.question.and_then(|id| id.parse().ok()).map(Awaited::Question);
         let awaited =

@@ -39,7 +39,7 @@ const LIST_MILLIS: u64 = 3_600_000;
 /// How long a client may take to list its roots.
 const ROOTS: Duration = Duration::from_secs(30);
 /// How many resources one connection may subscribe to.
-const SUBSCRIPTIONS: usize = 1_000;
+const MAX_SUBSCRIPTIONS: usize = 1_000;
 
 const INSTRUCTIONS: &str = "\
 Files of a workspace where no change is lost: every step is kept and can be undone by the person. A failed call \
@@ -427,8 +427,8 @@ impl<S: Callers> ServerHandler for Service<S> {
     ) -> Result<(), ErrorData> {
         let Ready { server, callers } = self.ready().await?;
         self.apply_client_roots(&callers, &context).await;
-        if self.subscriptions.subscribed.lock().len() >= SUBSCRIPTIONS {
-            let message = format!("at most {SUBSCRIPTIONS} resources are watched at once");
+        if self.subscriptions.subscribed.lock().len() >= MAX_SUBSCRIPTIONS {
+            let message = format!("at most {MAX_SUBSCRIPTIONS} resources are watched at once");
             return Err(ErrorData::invalid_params(message, None));
         }
         self.subscriptions.watch(&server, callers.workspaces(&context)?, &context.peer).await?;
@@ -452,7 +452,7 @@ impl<S: Callers> ServerHandler for Service<S> {
         // Tools and prompts never change while the program runs: there are no notifications for them.
         let mut accepted = SubscriptionFilter::new();
         accepted.resources_list_changed = asked.resources_list_changed;
-        let uris = asked.resource_subscriptions.iter().flatten().take(SUBSCRIPTIONS).cloned();
+        let uris = asked.resource_subscriptions.iter().flatten().take(MAX_SUBSCRIPTIONS).cloned();
         accepted.resource_subscriptions = Some(uris.collect());
         Some(accepted)
     }

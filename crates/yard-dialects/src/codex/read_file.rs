@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::WsPath;
 
-use crate::pages::{self, CutLine, LinePrefix, PageRequest};
+use crate::pages::{self, LinePrefix, PageRequest};
 use crate::tool::{Calling, Context, Stop, Tool, Work};
 
 /// The longest indentation.
@@ -76,7 +76,7 @@ impl Tool for ReadFile {
         Ok(Reply {
             truncated: page.truncated,
             total_lines: page.total_lines,
-            note: page.cut.map(|cut| note(context, &page.path, cut)),
+            note: page.cut_line.zip(page.next_byte).map(|cut| note(context, &page.path, cut)),
             text: page.text,
         })
     }
@@ -93,7 +93,7 @@ fn line_prefix<'a>(mode: &str, indent: &'a str) -> Result<LinePrefix<'a>, Stop> 
     }
 }
 
-fn note(context: &Context<'_>, path: &WsPath, CutLine { line, byte }: CutLine) -> String {
+fn note(context: &Context<'_>, path: &WsPath, (line, byte): (u64, u64)) -> String {
     // The arguments of this tool count lines. The name of a command output can have a byte to begin at.
     let on = match path.is_command_output() {
         true => format!("read {}@{byte} to go on there", context.display(path)),

@@ -30,7 +30,7 @@ fn limit() -> u64 {
     500
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Default, Serialize, JsonSchema)]
 pub(super) struct Reply {
     /// The branch that is checked out; null if none is (a detached HEAD).
     branch: Option<String>,
@@ -124,13 +124,9 @@ fn reply(
         ahead: status.ahead,
         behind: status.behind,
         clean: status.entries.is_empty(),
-        staged: Vec::new(),
-        unstaged: Vec::new(),
-        untracked: Vec::new(),
-        conflicted: Vec::new(),
-        counts: Counts::default(),
         truncated,
         next: truncated.then(|| until.to_string()),
+        ..Reply::default()
     };
     for (at, entry) in status.entries.into_iter().enumerate() {
         reply.add(entry, &display, (skip..until).contains(&at));

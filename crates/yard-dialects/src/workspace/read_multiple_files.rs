@@ -36,7 +36,7 @@ pub(super) struct Reply {
     files: Vec<File>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Default, Serialize, JsonSchema)]
 struct File {
     /// The file.
     path: String,
@@ -111,11 +111,8 @@ fn value_file(path: String, value: Value, whole: &ReadAnswer) -> File {
         content: Some(value),
         hash: whole.hash.map(|hash| hash.to_string()),
         synced: whole.synced,
-        error: None,
-        total_lines: None,
         truncated: Some(false),
-        cursor: None,
-        cut_at_byte: None,
+        ..File::default()
     }
 }
 
@@ -135,18 +132,7 @@ fn text_file(path: String, answer: ReadAnswer) -> File {
 }
 
 fn unread(path: String, fault: &Fault) -> File {
-    File {
-        path,
-        success: false,
-        content: None,
-        hash: None,
-        synced: None,
-        error: Some(fault.message().to_owned()),
-        total_lines: None,
-        truncated: None,
-        cursor: None,
-        cut_at_byte: None,
-    }
+    File { path, error: Some(fault.message().to_owned()), ..File::default() }
 }
 
 #[cfg(test)]

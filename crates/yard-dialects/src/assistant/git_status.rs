@@ -20,14 +20,10 @@ pub(super) struct Args {
     /// Only this file, or what is below this folder; relative to the workspace root.
     path: Option<String>,
     /// Most entries in one answer; 0 is all that an answer may hold.
-    #[serde(default = "limit")]
+    #[serde(default = "crate::defaults::number::<500>")]
     limit: u64,
     /// Where a cut answer goes on: its `next`.
     cursor: Option<String>,
-}
-
-fn limit() -> u64 {
-    500
 }
 
 #[derive(Default, Serialize, JsonSchema)]

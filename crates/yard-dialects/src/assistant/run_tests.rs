@@ -46,12 +46,8 @@ pub(super) struct Args {
     #[serde(default)]
     env: BTreeMap<String, String>,
     /// Seconds that it may take.
-    #[serde(default = "timeout")]
+    #[serde(default = "crate::defaults::seconds::<300>")]
     timeout: f64,
-}
-
-fn timeout() -> f64 {
-    300.0
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -19,23 +19,15 @@ pub(super) struct Args {
     #[serde(default = "root")]
     path: String,
     /// How many levels to list; 0 and 1 are the directory's own entries.
-    #[serde(default = "depth")]
+    #[serde(default = "crate::defaults::number::<2>")]
     depth: u64,
     /// How many entries to skip first.
     #[serde(default)]
     offset: u64,
     /// Most entries to return.
-    #[serde(default = "limit")]
+    #[serde(default = "crate::defaults::number::<200>")]
     #[schemars(range(min = 1))]
     limit: u64,
-}
-
-fn depth() -> u64 {
-    2
-}
-
-fn limit() -> u64 {
-    200
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -21,7 +21,7 @@ pub(super) struct Args {
     #[serde(default)]
     offset: u64,
     /// Most lines to return.
-    #[serde(default = "limit")]
+    #[serde(default = "crate::defaults::number::<400>")]
     #[schemars(range(min = 1))]
     limit: u64,
     /// Either `slice`, the lines as they are, or `indentation`, each line after `indent`.
@@ -30,10 +30,6 @@ pub(super) struct Args {
     /// What is put before each line when `mode` is `indentation`.
     #[serde(default = "indent")]
     indent: String,
-}
-
-fn limit() -> u64 {
-    400
 }
 
 fn mode() -> String {

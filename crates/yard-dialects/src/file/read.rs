@@ -15,7 +15,7 @@ pub(super) struct Args {
     /// Path of the file, relative to the workspace root.
     path: String,
     /// First line to read, counted from 1.
-    #[serde(default = "first")]
+    #[serde(default = "crate::defaults::number::<1>")]
     #[schemars(range(min = 1))]
     offset: u64,
     /// Most lines to return; all that one answer may hold if not given.
@@ -24,10 +24,6 @@ pub(super) struct Args {
     /// Read bytes from here on instead of lines, without numbers: for a line that is longer than one
     /// answer, where the answer says so.
     byte_offset: Option<u64>,
-}
-
-fn first() -> u64 {
-    1
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -22,14 +22,10 @@ pub(super) struct Args {
     #[serde(default)]
     recursive: bool,
     /// Most entries to return; 0 is all that one answer may hold.
-    #[serde(default = "limit")]
+    #[serde(default = "crate::defaults::number::<50>")]
     limit: u64,
     /// Where a cut answer goes on: its `next`.
     cursor: Option<u64>,
-}
-
-fn limit() -> u64 {
-    50
 }
 
 #[derive(Serialize, JsonSchema)]

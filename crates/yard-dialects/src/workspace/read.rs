@@ -25,7 +25,7 @@ pub(super) struct Args {
     #[serde(default)]
     offset: i64,
     /// Most lines to return; 0 is all that one answer may hold.
-    #[serde(default = "limit")]
+    #[serde(default = "crate::defaults::number::<500>")]
     limit: u64,
     /// Where a cut answer goes on: its `cursor`.
     cursor: Option<u64>,
@@ -37,10 +37,6 @@ pub(super) struct Args {
     /// Return `hash` and `total_lines` also of a file above 8 MiB, all of which is read for it.
     #[serde(default)]
     hash: bool,
-}
-
-fn limit() -> u64 {
-    500
 }
 
 #[derive(Default, Serialize, JsonSchema)]

@@ -22,12 +22,8 @@ pub(super) struct Args {
     #[schemars(length(min = 1, max = 50))]
     paths: Vec<String>,
     /// Most lines of each file; 0 is all that one answer may hold.
-    #[serde(default = "limit")]
+    #[serde(default = "crate::defaults::number::<500>")]
     limit: u64,
-}
-
-fn limit() -> u64 {
-    500
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -156,11 +156,11 @@ impl Shared {
             (user.variable)(variable).map(|named| PathBuf::from(named).join(below))
         });
         let default = || user.home.as_ref().map(|home| home.join(self.home));
-        let persons = named.or_else(default).filter(|persons| persons.is_absolute())?;
+        let folder = named.or_else(default).filter(|folder| folder.is_absolute())?;
         // A link to a cache on another disk is followed, as long as it does not lead to the home.
-        let persons = persons.canonicalize().ok().filter(|persons| persons.is_dir())?;
-        let holds_home = user.home.as_ref().is_some_and(|home| home.starts_with(&persons));
+        let folder = folder.canonicalize().ok().filter(|folder| folder.is_dir())?;
+        let holds_home = user.home.as_ref().is_some_and(|home| home.starts_with(&folder));
         let (name, at) = (self.name.to_owned(), PathBuf::from(self.at));
-        (!holds_home).then_some(Cache { name, at, persons })
+        (!holds_home).then_some(Cache { name, at, persons: folder })
     }
 }

@@ -85,6 +85,7 @@ impl Default for Jwt {
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Registration {
     /// Whether a person without an account may register. By default only on a server that listens on loopback and has
+    /// no trusted proxies.
     pub(crate) open: Option<bool>,
 }
 

@@ -213,8 +213,10 @@ pub(crate) fn environment() -> impl Iterator<Item = (OsString, OsString)> {
 /// The canonical path of `folder`, if it is one of the folders that the operator allowed or lies below one.
 pub(crate) fn allowed_folder(folder: &Path, allowed: &[PathBuf]) -> Option<PathBuf> {
     let canonical = fs::canonicalize(folder).ok().filter(|path| path.is_dir())?;
-    let allowed = allowed.iter().filter_map(|allowed| fs::canonicalize(allowed).ok());
-    { allowed }.any(|allowed| canonical.starts_with(allowed)).then_some(canonical)
+    let holds_it = |allowed: &PathBuf| {
+        fs::canonicalize(allowed).is_ok_and(|allowed| canonical.starts_with(allowed))
+    };
+    allowed.iter().any(holds_it).then_some(canonical)
 }
 
 fn canonical_root(root: &Path) -> Result<PathBuf, Failure> {

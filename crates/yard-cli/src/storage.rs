@@ -26,7 +26,7 @@ pub(crate) struct Part {
     /// Which of the files in them count.
     counts: fn(&Path) -> bool,
     /// How many bytes are kept at most, where that is bounded.
-    budget: fn(&RetentionLimits) -> Option<u64>,
+    pub(crate) budget: fn(&RetentionLimits) -> Option<u64>,
     /// Whether it can be rebuilt, so that `--clear` removes it.
     pub(crate) is_rebuildable: bool,
 }
@@ -118,11 +118,6 @@ fn files_below(mut pending: Vec<PathBuf>) -> Vec<PathBuf> {
         }
     }
     files
-}
-
-/// The bound of a part, if it has one.
-pub(crate) fn budget(part: &Part, retention: &RetentionLimits) -> Option<u64> {
-    (part.budget)(retention)
 }
 
 /// Removes what can be rebuilt. Returns the freed bytes.

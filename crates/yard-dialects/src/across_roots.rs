@@ -259,14 +259,14 @@ pub(crate) fn search_code<T>(
 pub(crate) fn list<T>(
     context: &Context<'_>,
     text: &str,
-    operation: impl FnOnce(WsPath) -> List,
+    list_at: impl FnOnce(WsPath) -> List,
     reply: impl FnOnce(&Listing, &Context<'_>) -> Result<T, Stop>,
 ) -> Result<T, Stop> {
     let Some(names) = context.roots_at(text) else {
-        let listing = context.perform(operation(context.path(text)?))?;
+        let listing = context.perform(list_at(context.path(text)?))?;
         return reply(&listing, context);
     };
-    let list = operation(WsPath::root());
+    let list = list_at(WsPath::root());
     let mut all: Vec<Entry> = names.iter().filter_map(|name| root_entry(name, context)).collect();
     let mut total = all.len();
     let limit = list.limit.unwrap_or(context.limits().answer_entries);

@@ -151,20 +151,12 @@ impl Catalog {
                 return CallOutcome { answer: *answer, transcript_line: None, other_root: None };
             }
         };
-        let refuse = |fault| {
-            let answer = (dialect.wrap_stop)(found.name(), &Stop::Fault(fault));
-            CallOutcome { answer, transcript_line: None, other_root: None }
-        };
-        if let Err(fault) = session.check_toolset(dialect.name) {
-            return refuse(fault);
-        }
         let traits = found.traits(&args);
         let mut attempt = session.attempt(dialect.origin(found, traits.asks), call);
-        match session.may_ask(call, traits.asks) {
+        let may_ask = attempt.check_toolset().and_then(|()| session.may_ask(call, traits.asks));
+        if let Ok(true) = may_ask {
             // An approved call is executed later with these arguments.
-            Ok(true) => attempt = attempt.repeatable(args.clone()),
-            Ok(false) => {}
-            Err(fault) => return refuse(fault),
+            attempt = attempt.repeatable(args.clone());
         }
         let recorded_args = session.records_call(traits.hints.reads_only).then(|| args.clone());
         if recorded_args.is_some() {
@@ -172,7 +164,10 @@ impl Catalog {
         }
         let log = CallLog::begin(attempt.clone(), &args);
         let context = dialect.context(log.attempt());
-        let outcome = log.within(|| found.run(args, &context));
+        let outcome = match may_ask {
+            Ok(_) => log.within(|| found.run(args, &context)),
+            Err(fault) => Err(Stop::Fault(fault)),
+        };
         let outcome_name = outcome_name(&outcome);
         let other_root = match &outcome {
             Err(Stop::OtherRoot(name, _)) => Some(name.clone()),

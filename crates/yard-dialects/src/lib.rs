@@ -16,6 +16,7 @@ pub mod coder;
 pub mod codex;
 mod commands;
 mod context;
+mod defaults;
 mod definitions;
 mod dialect;
 pub mod docs;

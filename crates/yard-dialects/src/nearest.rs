@@ -1,5 +1,7 @@
 //! The known name that a caller most likely meant.
 
+use strsim::osa_distance;
+
 /// The name in `known` nearest to `word`, if one is near enough to be suggested.
 ///
 /// Near means a few typing mistakes, or one name inside the other: `file_path` is near `path`.
@@ -18,31 +20,12 @@ fn score(word: &str, candidate: &str) -> Option<usize> {
     if word.len() > 64 {
         return None;
     }
-    let distance = distance(word, candidate);
+    // Insertions, deletions, substitutions and swaps of neighbours.
+    let distance = osa_distance(word, candidate);
     let longest = word.chars().count().max(candidate.chars().count());
     let within = candidate.len() >= 3 && word.contains(candidate)
         || word.len() >= 3 && candidate.contains(word);
     (distance <= longest.div_ceil(3) || within).then_some(distance)
-}
-
-/// Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut before_last: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-    for i in 1..=a.len() {
-        let mut row = vec![i];
-        for j in 1..=b.len() {
-            let change = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut best = change.min(last[j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(before_last[j - 2] + 1);
-            }
-            row.push(best);
-        }
-        before_last = std::mem::replace(&mut last, row);
-    }
-    last.last().copied().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -59,8 +42,8 @@ mod tests {
             ("paht", "path", 1),
             ("kitten", "sitting", 3),
         ] {
-            assert_eq!(distance(a, b), mistakes, "{a} {b}");
-            assert_eq!(distance(b, a), mistakes, "{b} {a}");
+            assert_eq!(osa_distance(a, b), mistakes, "{a} {b}");
+            assert_eq!(osa_distance(b, a), mistakes, "{b} {a}");
         }
     }
 

@@ -52,7 +52,7 @@ pub(crate) struct PageRequest<'a> {
     pub(crate) prefix: LinePrefix<'a>,
 }
 
-/// Lines of a file.
+/// Lines or bytes of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Page {
     /// The file, links resolved.
@@ -64,17 +64,10 @@ pub(crate) struct Page {
     pub(crate) truncated: bool,
     /// The page has all lines of the file.
     pub(crate) is_whole: bool,
-    /// The page has one line, which is longer than a page.
-    pub(crate) cut: Option<CutLine>,
-}
-
-/// A line that was cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct CutLine {
-    /// The line, counted from 1.
-    pub(crate) line: u64,
-    /// The byte of the file at which it goes on.
-    pub(crate) byte: u64,
+    /// The line that is longer than a page, counted from 1, if the page has a part of one.
+    pub(crate) cut_line: Option<u64>,
+    /// The byte of the file at which it goes on after a line that was cut, or after bytes.
+    pub(crate) next_byte: Option<u64>,
 }
 
 /// Reads one page.
@@ -110,16 +103,17 @@ fn page(answer: ReadAnswer, prefix: LinePrefix<'_>, max_bytes: u64) -> Page {
         total_lines: answer.line_count.unwrap_or(answer.first_line + answer.lines),
         truncated,
         is_whole: answer.first_line == 0 && !truncated,
-        cut: answer.cut_at_byte.map(|byte| CutLine { line: answer.first_line + 1, byte }),
+        cut_line: answer.cut_at_byte.map(|_| answer.first_line + 1),
+        next_byte: answer.cut_at_byte,
     }
 }
 
 impl Page {
     /// The text; below a line that was cut, a notice which `argument` reads on.
     pub(crate) fn with_notice(&self, argument: &str) -> String {
-        match self.cut {
+        match self.cut_line.zip(self.next_byte) {
             None => self.text.clone(),
-            Some(CutLine { line, byte }) => format!(
+            Some((line, byte)) => format!(
                 "{}\n[line {line} is longer than one answer and was cut here; \
                  send {argument}: {byte} to read on]\n",
                 self.text
@@ -128,35 +122,26 @@ impl Page {
     }
 }
 
-/// A part of a text by bytes, for a line that is longer than a page.
-pub(crate) struct BytePage {
-    pub(crate) path: WsPath,
-    pub(crate) text: String,
-    pub(crate) total_lines: u64,
-    /// The file has bytes after the part.
-    pub(crate) truncated: bool,
-    /// The byte at which the file goes on.
-    pub(crate) next_byte: Option<u64>,
-}
-
-/// Reads a text from the byte `offset` on.
+/// Reads a text from the byte `offset` on, for a line that is longer than a page.
 pub(crate) fn read_bytes(
     context: &Context<'_>,
     path: WsPath,
     offset: u64,
     max_bytes: u64,
-) -> Result<BytePage, Stop> {
+) -> Result<Page, Stop> {
     let answer = context.perform(op::Read {
         path,
         slice: Slice::Bytes { offset, limit: max_bytes },
         want: Want { line_count: true, ..Want::default() },
         max_bytes,
     })?;
-    Ok(BytePage {
+    Ok(Page {
         path: answer.path,
         text: answer.text,
         total_lines: answer.line_count.unwrap_or_default(),
         truncated: answer.truncated,
+        is_whole: false,
+        cut_line: None,
         next_byte: answer.cut_at_byte,
     })
 }
@@ -223,7 +208,7 @@ mod tests {
     fn r4_a_cut_line_says_so() {
         let cut = ReadAnswer { cut_at_byte: Some(7), truncated: true, ..answer("abc", 4) };
         let cut = page(cut, LinePrefix::Numbers("\t"), 1000);
-        assert_eq!(cut.cut, Some(CutLine { line: 5, byte: 7 }));
+        assert_eq!((cut.cut_line, cut.next_byte), (Some(5), Some(7)));
         let notice = cut.with_notice("byte_offset");
         assert!(notice.starts_with("     5\tabc\n[line 5 ") && notice.contains("byte_offset: 7"));
     }

@@ -352,7 +352,12 @@ fn w16_a_later_answer_counts_for_more_than_an_earlier_one() {
     write_plan(&workspace, &agent);
     let (first, second) = (ask(&workspace, &agent), ask(&workspace, &agent));
     answer(&workspace, second, json!({"approval": "Accept"}), Via::Button).unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(3));
+    // The times of answers have milliseconds.
+    let clock = workspace.call_context();
+    let answered_at = clock.world().now();
+    while clock.world().now() <= answered_at {
+        std::thread::yield_now();
+    }
     answer(&workspace, first, json!({"approval": "Reject"}), Via::Button).unwrap();
     stays(&workspace, &agent, "not Accept");
 }

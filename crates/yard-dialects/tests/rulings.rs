@@ -14,6 +14,7 @@ use std::sync::atomic::Ordering;
 use crate::support::{each, fails, invalid, is_hash, is_time, is_uuid_v7, lines, ok, on_disk};
 use serde_json::{Value, json};
 use yard_gate::{Actor, Policy};
+use yard_store::{SqliteStore, Store as _};
 use yard_testkit::TestWorkspace;
 
 #[test]
@@ -1001,4 +1002,17 @@ fn w19_touch_makes_no_version() {
     assert_eq!(touched.get("version_id"), None);
     let info = ok(&workspace, "file_info", json!({"path": "/a"}));
     assert_eq!((&info["hash"], &info["synced"]), (&made["hash"], &json!(true)));
+}
+
+#[test]
+fn b1_a_call_of_a_toolset_that_the_key_is_not_for_leaves_an_audit_row() {
+    let workspace = TestWorkspace::new();
+    let agent = workspace.session().with_toolsets(&["file".to_owned()]);
+    let write = json!({"path": "/a.txt", "content": "x"});
+    let call = workspace.call_context();
+    let answer = workspace.catalog().call("workspace", "write", write, &agent, &call);
+    assert_eq!((answer.ok, answer.status), (false, 403), "{}", answer.body);
+    let rows = SqliteStore::open(workspace.folders().state()).unwrap().audit(0, 100).unwrap();
+    let row = rows.iter().map(|row| &row.entry).find(|entry| entry.action == "deny call");
+    assert_eq!(row.unwrap().detail, "workspace.write", "{rows:?}");
 }

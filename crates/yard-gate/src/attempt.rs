@@ -330,6 +330,14 @@ impl<'a> Attempt<'a> {
         }
     }
 
+    /// A fault if the caller may not use the toolset of this tool. The refusal leaves an audit row.
+    pub fn check_toolset(&self) -> Result<()> {
+        let Origin { toolset, tool, .. } = self.origin;
+        self.session.check_toolset(toolset).or_else(|fault| {
+            self.session.refuse(self.call, "call", &format!("{toolset}.{tool}"), fault.message())
+        })
+    }
+
     /// A fault if the caller may not write chats, questions and terminals.
     pub(crate) fn check_record_write(&self, action: &str) -> Result<()> {
         self.check_not_dry_run()?;

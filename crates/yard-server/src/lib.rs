@@ -13,5 +13,5 @@ mod pool;
 mod request_id;
 mod waiting;
 
-pub use http::{App, ContinueTrace, InvalidNetwork, ProxyNetwork, REQUEST_SPAN, ServerSettings};
+pub use http::{App, ContinueTrace, ProxyNetwork, REQUEST_SPAN, ServerSettings};
 pub use listen::{BoundServer, serve};

@@ -51,7 +51,7 @@ pub(crate) struct Options {
     no: bool,
     /// How far a yes reaches
     #[arg(long, value_name = "SCOPE", default_value = "once", requires = "yes")]
-    scope: Reach,
+    scope: ScopeWord,
     /// State that you were shown, which a decision needs
     #[arg(long, value_name = "STATE", requires = "approval")]
     state: Option<String>,
@@ -74,7 +74,7 @@ pub(crate) struct Options {
 
 /// The scope of an approval.
 #[derive(Clone, Copy, clap::ValueEnum)]
-enum Reach {
+enum ScopeWord {
     /// This call
     Once,
     /// Every such call of this chat
@@ -83,7 +83,7 @@ enum Reach {
     Rule,
 }
 
-impl Reach {
+impl ScopeWord {
     fn scope(self) -> Scope {
         match self {
             Self::Once => Scope::Once,

@@ -190,8 +190,8 @@ pub(crate) static CLIENTS: [Client; 12] = [
         place: "your program, after `pip install openai-agents`",
         format: Format::Python,
         adds: None,
-        local: openai_local,
-        remote: Some(openai_remote),
+        local: |local| python_local(include_str!("clients/openai_local.py"), local),
+        remote: Some(|url| python_remote(include_str!("clients/openai_remote.py"), url)),
     },
     Client {
         word: "langchain",
@@ -199,8 +199,9 @@ pub(crate) static CLIENTS: [Client; 12] = [
         place: "your program, after `pip install langchain langchain-mcp-adapters`",
         format: Format::Python,
         adds: None,
-        local: langchain_local,
-        remote: Some(langchain_remote),
+        // In one session, because its client starts a process for each call otherwise.
+        local: |local| python_local(include_str!("clients/langchain_local.py"), local),
+        remote: Some(|url| python_remote(include_str!("clients/langchain_remote.py"), url)),
     },
     Client {
         word: "pydantic-ai",
@@ -208,8 +209,8 @@ pub(crate) static CLIENTS: [Client; 12] = [
         place: "your program, after `pip install \"pydantic-ai-slim[mcp]\"` (version 2)",
         format: Format::Python,
         adds: None,
-        local: pydantic_local,
-        remote: Some(pydantic_remote),
+        local: |local| python_local(include_str!("clients/pydantic_local.py"), local),
+        remote: Some(|url| python_remote(include_str!("clients/pydantic_remote.py"), url)),
     },
 ];
 
@@ -325,148 +326,24 @@ fn yaml_entry(members: &[(&str, &str)]) -> String {
     text
 }
 
-fn openai_local(local: &Local) -> String {
-    let Local { command, args, .. } = local;
-    format!(
-        r#"import asyncio
-
-from agents import Agent, Runner
-from agents.mcp import MCPServerStdio
-
-server = MCPServerStdio(
-    name="{SERVER}",
-    params={{"command": {command}, "args": {args}}},
-    client_session_timeout_seconds=300,  # a call may wait for a person
-)
-
-
-async def main():
-    async with server:
-        agent = Agent(name="Assistant", mcp_servers=[server])
-        result = await Runner.run(agent, "What is in this project?")
-        print(result.final_output)
-
-
-asyncio.run(main())
-"#
-    )
+/// A program with these values in place of their names, which it has in this order.
+fn filled(program: &str, values: &[(&str, &str)]) -> String {
+    let (mut text, mut rest) = (String::new(), program);
+    for (name, value) in values {
+        let (before, after) = rest.split_once(name).unwrap_or((rest, ""));
+        text.push_str(before);
+        text.push_str(value);
+        rest = after;
+    }
+    text + rest
 }
 
-fn openai_remote(url: &str) -> String {
-    let url = quoted(url);
-    format!(
-        r#"import os
-
-from agents.mcp import MCPServerStreamableHttp
-
-server = MCPServerStreamableHttp(
-    name="{SERVER}",
-    params={{
-        "url": {url},
-        "headers": {{"Authorization": "Bearer " + os.environ["{KEY}"]}},
-    }},
-    client_session_timeout_seconds=300,  # a call may wait for a person
-)
-"#
-    )
+fn python_local(program: &str, local: &Local) -> String {
+    filled(program, &[("COMMAND", &local.command), ("ARGS", &local.args)])
 }
 
-/// In one session, because its client starts a process for each call otherwise.
-fn langchain_local(local: &Local) -> String {
-    let Local { command, args, .. } = local;
-    format!(
-        r#"import asyncio
-
-from langchain.agents import create_agent
-from langchain_mcp_adapters.client import MultiServerMCPClient
-from langchain_mcp_adapters.tools import load_mcp_tools
-
-MODEL = "provider:model"
-
-client = MultiServerMCPClient({{
-    "{SERVER}": {{
-        "transport": "stdio",
-        "command": {command},
-        "args": {args},
-    }}
-}})
-
-
-async def main():
-    async with client.session("{SERVER}") as session:
-        agent = create_agent(MODEL, await load_mcp_tools(session))
-        question = {{"role": "user", "content": "What is in this project?"}}
-        result = await agent.ainvoke({{"messages": [question]}})
-        print(result["messages"][-1].content)
-
-
-asyncio.run(main())
-"#
-    )
-}
-
-fn langchain_remote(url: &str) -> String {
-    let url = quoted(url);
-    format!(
-        r#"import os
-
-from langchain_mcp_adapters.client import MultiServerMCPClient
-
-client = MultiServerMCPClient({{
-    "{SERVER}": {{
-        "transport": "streamable_http",
-        "url": {url},
-        "headers": {{"Authorization": "Bearer " + os.environ["{KEY}"]}},
-    }}
-}})
-"#
-    )
-}
-
-fn pydantic_local(local: &Local) -> String {
-    let Local { command, args, .. } = local;
-    format!(
-        r#"import asyncio
-
-from fastmcp.client.transports import StdioTransport
-from pydantic_ai import Agent
-from pydantic_ai.mcp import MCPToolset
-
-MODEL = "provider:model"
-
-toolset = MCPToolset(
-    StdioTransport(
-        command={command},
-        args={args},
-    )
-)
-
-
-async def main():
-    agent = Agent(MODEL, toolsets=[toolset])
-    async with agent:
-        result = await agent.run("What is in this project?")
-        print(result.output)
-
-
-asyncio.run(main())
-"#
-    )
-}
-
-fn pydantic_remote(url: &str) -> String {
-    let url = quoted(url);
-    format!(
-        r#"import os
-
-from pydantic_ai.mcp import MCPToolset
-
-toolset = MCPToolset(
-    {url},
-    headers={{"Authorization": "Bearer " + os.environ["{KEY}"]}},
-)
-"#
-    )
+fn python_remote(program: &str, url: &str) -> String {
+    filled(program, &[("URL", &quoted(url))])
 }
 
 const INTRODUCTION: &str = "\

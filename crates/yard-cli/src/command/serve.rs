@@ -157,7 +157,7 @@ fn app(
         Some(files) => server.with_open_workspaces(to_usize(files / 2 / FILES_OF_A_WORKSPACE)),
         None => server,
     };
-    Ok((App::new(server, Catalog::standard(), settings), level))
+    Ok((App::new(server, Catalog::standard(), settings, None), level))
 }
 
 /// Whether a person without an account may register. By default only people on this machine may: not if other machines

@@ -64,9 +64,11 @@ fn to_json(usage: &[WorkspaceUsage], retention: &RetentionLimits) -> Value {
             parts.map(|(part, bytes)| (part.name.to_owned(), json!(bytes))).collect();
         json!({"workspace": one.state.name, "bytes": parts})
     };
-    let budgets: Map<String, Value> = { PARTS.iter() }
-        .filter_map(|part| Some((part.name.to_owned(), json!(storage::budget(part, retention)?))))
-        .collect();
+    let budgets = PARTS.iter().filter_map(|part| {
+        let budget = (part.budget)(retention)?;
+        Some((part.name.to_owned(), json!(budget)))
+    });
+    let budgets: Map<String, Value> = budgets.collect();
     let workspaces: Vec<Value> = usage.iter().map(workspace).collect();
     json!({"workspaces": workspaces, "budgets": budgets})
 }
@@ -85,9 +87,9 @@ fn to_text(usage: &[WorkspaceUsage], retention: &RetentionLimits, terminal: Term
         table.push(sizes.chain(std::iter::once(one.state.name.clone())).collect());
     }
     let text = table.render(terminal);
-    let budgets = PARTS.iter().filter_map(|part| {
-        Some(format!("{} {}", part.name, size(storage::budget(part, retention)?)))
-    });
+    let budgets = PARTS
+        .iter()
+        .filter_map(|part| Some(format!("{} {}", part.name, size((part.budget)(retention)?))));
     let budgets = budgets.collect::<Vec<_>>().join(", ");
     let hint = format!("at most, of each workspace: {budgets}; --clear removes these");
     text + &terminal.line(FAINT, &hint)

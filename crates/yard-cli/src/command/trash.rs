@@ -1,7 +1,6 @@
 //! `toolyard trash`: what was removed and can be restored.
 
 use serde_json::{Value, json};
-use yard_core::FileKind;
 use yard_core::op::{Trash, TrashAnswer};
 use yard_gate::Actor;
 
@@ -48,7 +47,7 @@ impl Options {
             table.push(vec![
                 id.chars().take(length).collect(),
                 entry.removed_at.map_or_else(|| "by hand".to_owned(), local_time),
-                kind_word(entry.kind).to_owned(),
+                entry.kind.word().to_owned(),
                 entry.size.map_or_else(|| "-".to_owned(), |size| size.to_string()),
                 entry.path.to_string(),
             ]);
@@ -67,7 +66,7 @@ fn to_json(answer: &TrashAnswer) -> Value {
         json!({
             "id": entry.file.to_string(),
             "path": entry.path.to_string(),
-            "kind": kind_word(entry.kind),
+            "kind": entry.kind.word(),
             "size": entry.size,
             "removed_at": entry.removed_at.map(|at| at.to_string()),
             "step": entry.step.map(|step| step.to_string()),
@@ -75,12 +74,4 @@ fn to_json(answer: &TrashAnswer) -> Value {
     };
     let entries: Vec<Value> = answer.entries.iter().map(entry).collect();
     json!({"entries": entries, "truncated": answer.truncated})
-}
-
-fn kind_word(kind: FileKind) -> &'static str {
-    match kind {
-        FileKind::File => "file",
-        FileKind::Folder => "folder",
-        FileKind::Link => "link",
-    }
 }

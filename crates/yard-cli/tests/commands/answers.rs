@@ -65,8 +65,8 @@ fn x4_a_command_that_takes_too_long_ends_with_everything_it_started() {
 }
 
 fn is_alive(words: &str) -> bool {
-    let processes = std::fs::read_dir("/proc").unwrap().map_while(Result::ok);
-    { processes }.any(|process| {
+    let mut processes = std::fs::read_dir("/proc").unwrap().map_while(Result::ok);
+    processes.any(|process| {
         let line = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
         String::from_utf8_lossy(&line).contains(words)
     })

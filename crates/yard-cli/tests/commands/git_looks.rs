@@ -19,7 +19,8 @@ fn steps(workspace: &TestWorkspace) -> usize {
 
 /// A list of `git_status`, as `status path` words.
 fn changed_paths(list: &Value) -> Vec<String> {
-    let mut changed_paths: Vec<String> = { list.as_array().unwrap().iter() }
+    let entries = list.as_array().unwrap().iter();
+    let mut changed_paths: Vec<String> = entries
         .map(|entry| match entry.as_str() {
             Some(path) => path.to_owned(),
             None => {

@@ -85,7 +85,7 @@ fn served(home: &Path) -> (SocketAddr, String, String) {
     let wanted = NewWorkspace { name: "Work".to_owned(), folder: None };
     let workspace = house.add_workspace(&identity, &wanted).unwrap();
 
-    let app = App::with_extension(house, catalog(), ServerSettings::default(), Arc::new(Fixture));
+    let app = App::new(house, catalog(), ServerSettings::default(), Some(Arc::new(Fixture)));
     let listening = BoundServer::at(([127, 0, 0, 1], 0).into()).unwrap();
     let address = listening.address;
     thread::spawn(move || yard_server::serve(listening, app, std::future::pending::<()>));

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, Setup};
+use crate::client::{Client, Setup, wait_until};
 
 /// The counts of an issue belong to the soak; a plain run takes a tenth.
 fn times(count: usize) -> usize {
@@ -68,7 +68,9 @@ fn a_save_that_waits_for_another_process_delays_no_other_call() {
     client.text_of("write_file", json!({"path": "b", "content": "x"}));
     let lock = named(setup.data.path(), "lock").unwrap();
     let mut holder = Command::new("flock").arg(&lock).args(["sleep", "3"]).spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(300));
+    wait_until("the lock is held", || {
+        !Command::new("flock").arg("-n").arg(&lock).arg("true").status().unwrap().success()
+    });
     let write = json!({"name": "write_file", "arguments": {"path": "b", "content": "y"}});
     let (began, id) = (Instant::now(), client.request("tools/call", write));
     assert_eq!(client.text_of("read_text_file", json!({"path": "a"})), "one\n");

@@ -110,13 +110,12 @@ fn a_subscriber_is_notified_of_the_changes_of_every_author() {
         wait_for(&client, uri);
         setup.person(&["undo", "last"]);
         wait_for(&client, uri);
-        std::thread::sleep(Duration::from_millis(300));
+        while !client.is_silent_for(Duration::from_millis(300)) {}
         std::fs::write(setup.root.path().join("a"), "three\n").unwrap();
         wait_for(&client, uri);
         if wire == Wire::Sessions {
             client.result("resources/unsubscribe", json!({"uri": uri}));
-            std::thread::sleep(Duration::from_millis(1_500));
-            while !client.is_silent_for(Duration::from_millis(200)) {}
+            while !client.is_silent_for(Duration::from_millis(1_500)) {}
             std::fs::write(setup.root.path().join("a"), "four\n").unwrap();
             assert!(client.is_silent_for(Duration::from_secs(2)), "nobody wants to know any more");
         }

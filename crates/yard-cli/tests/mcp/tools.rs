@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use yard_dialects::Catalog;
 
-use crate::client::{BOTH, Setup, Wire, text};
+use crate::client::{BOTH, Client, Setup, Wire, text, wait_until};
 
 #[test]
 fn every_toolset_is_listed_as_the_catalog_has_it() {
@@ -164,6 +164,13 @@ fn with_history_an_agent_takes_a_step_back_in_every_dialect() {
     }
 }
 
+/// The ids of the processes that the server of a client has started.
+fn programs_of(client: &Client) -> String {
+    let mut pgrep = std::process::Command::new("pgrep");
+    let output = pgrep.args(["-P", &client.id().to_string()]).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
 #[test]
 fn progress_is_reported_and_a_cancelled_call_ends() {
     for wire in BOTH {
@@ -182,17 +189,12 @@ fn progress_is_reported_and_a_cancelled_call_ends() {
         assert!(reply.iter().all(|message| message["params"]["progressToken"] == "p"));
         std::fs::remove_file(setup.root.path().join("late")).unwrap();
         let id = client.request("tools/call", sleep(20));
-        std::thread::sleep(std::time::Duration::from_millis(700));
+        wait_until("its program runs", || !programs_of(&client).is_empty());
         let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}});
         client.send(&cancel);
         // The one after it is answered, the cancelled one is not, and its program is gone.
         client.text_of("list_directory", json!({"path": "."}));
-        std::thread::sleep(std::time::Duration::from_millis(1_500));
-        let left = std::process::Command::new("pgrep")
-            .args(["-P", &client.id().to_string()])
-            .output()
-            .unwrap();
-        assert!(left.stdout.is_empty(), "{}", String::from_utf8_lossy(&left.stdout));
+        wait_until("its program is gone", || programs_of(&client).is_empty());
         assert!(!setup.root.path().join("late").exists());
     }
 }

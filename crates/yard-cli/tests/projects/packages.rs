@@ -9,22 +9,22 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::person::Person;
-use crate::workspace::{Door, Workspace};
+use crate::workspace::{Door, Opening, Workspace};
 
 /// An index and its files are on two hosts; no client needs more than a few.
-const MOST_HOSTS: usize = 6;
+const MAX_HOSTS: usize = 6;
 
 /// Exempts the hosts that a command in a folder, which changes nothing there, asks for and that are refused.
 pub(crate) fn exempt_refused_hosts(person: &Person, folder: &Path, command: &str) {
     let mut exempt: Vec<String> = Vec::new();
-    for _ in 0..MOST_HOSTS {
+    for _ in 0..MAX_HOSTS {
         // What is tried here leaves nothing behind for the workspace of the test.
         let data = tempfile::tempdir().unwrap();
         fs::set_permissions(data.path(), fs::Permissions::from_mode(0o700)).unwrap();
         person.own(data.path());
         configure(person, data.path(), &exempt);
-        let mut workspace =
-            Workspace::open_with(person, folder, data.path(), Door::Stdio, "codex", "open");
+        let opening = Opening { door: Door::Stdio, toolset: "codex", policy: "open" };
+        let mut workspace = Workspace::open_as(person, folder, data.path(), opening);
         let answer = workspace.call("shell", &shell(command));
         let message = answer["message"].as_str().unwrap_or_default();
         let refused = refused_hosts(message);

@@ -39,6 +39,13 @@ pub(crate) struct Workspace<'a> {
     asked: RefCell<Vec<String>>,
 }
 
+/// How a workspace is opened for an agent.
+pub(crate) struct Opening<'a> {
+    pub(crate) door: Door,
+    pub(crate) toolset: &'a str,
+    pub(crate) policy: &'a str,
+}
+
 /// The connection.
 enum Line {
     Stdio { child: Child, stdin: Option<ChildStdin>, lines: Receiver<String>, data: PathBuf },
@@ -60,17 +67,15 @@ struct Server {
 
 impl<'a> Workspace<'a> {
     pub(crate) fn open(person: &'a Person, root: &Path, door: Door, toolset: &str) -> Self {
-        Self::open_with(person, root, &person.data(), door, toolset, "guarded")
+        Self::open_as(person, root, &person.data(), Opening { door, toolset, policy: "guarded" })
     }
 
     /// With a data folder and a policy of its own.
-    pub(crate) fn open_with(
+    pub(crate) fn open_as(
         person: &'a Person,
         root: &Path,
         data: &Path,
-        door: Door,
-        toolset: &str,
-        policy: &str,
+        Opening { door, toolset, policy }: Opening<'_>,
     ) -> Self {
         let line = match door {
             Door::Stdio => {

@@ -11,12 +11,12 @@ use yard_testkit::soak;
 
 use crate::harness::{Server, Someone};
 
-const MOST_TIME: Duration = Duration::from_secs(2);
-const MOST_KIB: u64 = 200 << 10;
+const MAX_TIME: Duration = Duration::from_secs(2);
+const MAX_KIB: u64 = 200 << 10;
 /// The largest answer, but for the bytes of a file.
-const MOST_ANSWER: usize = 1 << 20;
+const MAX_ANSWER: usize = 1 << 20;
 /// The largest error.
-const MOST_ERROR: usize = 64 << 10;
+const MAX_ERROR: usize = 64 << 10;
 
 fn size() -> usize {
     if soak() { 1 << 20 } else { 100 << 10 }
@@ -162,14 +162,14 @@ fn g8_a_megabyte_to_any_route_costs_two_seconds_and_200_mb_at_most() {
             let time = processor_time(&server) - time;
             let memory = kib(&server, "VmHWM:").saturating_sub(memory);
             let is_file = route.ends_with("/content") && status == 200;
-            let bound = if status >= 400 { MOST_ERROR } else { MOST_ANSWER };
+            let bound = if status >= 400 { MAX_ERROR } else { MAX_ANSWER };
             let is_too_long = length > bound && !is_file;
             let reply = format!(
                 "{}: {} with {} bytes, {time:?}, {memory} KiB",
                 request.what, status, length
             );
             told_something += usize::from(status != 0);
-            if status >= 500 || is_too_long || time > MOST_TIME || memory > MOST_KIB {
+            if status >= 500 || is_too_long || time > MAX_TIME || memory > MAX_KIB {
                 wrong.push(reply.clone());
             }
             if time > slowest.0 {

@@ -121,6 +121,23 @@ fn r17_each_call_is_a_line_and_each_answer_another() {
 }
 
 #[test]
+fn r17_a_call_of_a_toolset_that_the_key_is_not_for_is_a_line_too() {
+    let server = Server::start_with(&LOUD);
+    let ada = server.person();
+    let room = ada.workspace();
+    let key = json!({"name": "files", "role": "member", "toolsets": ["file"]});
+    let key = ada.post(&format!("/api/v1/workspaces/{room}/keys"), key).expect(201);
+    let agent = server.holder(key["key"].as_str().unwrap());
+    let write = json!({"tool": "write", "args": {"path": "/a.txt", "content": "x"}});
+    let path = format!("/api/v1/workspaces/{room}/tools");
+    agent.ask_with("POST", &path, &[("x-request-id", "refused")], &write).expect(403);
+    let lines = lines(&server, &["refused"], OF_A_CALL);
+    let fields = &of_request(&lines, "refused", "session")[0]["fields"];
+    assert_eq!((&fields["tool"], &fields["outcome"]), (&json!("write"), &json!("Denied")));
+    assert!(fields["actor"].as_str().unwrap().starts_with("key:"), "{fields}");
+}
+
+#[test]
 fn r17_a_call_names_its_chat() {
     let server = Server::start_with(&LOUD);
     let ada = server.person();

@@ -118,10 +118,10 @@ fn value_for(dice: &mut Dice, name: &str, schema: &Value, root: &Path) -> Value 
             let item = &schema["items"];
             match item["properties"].as_object() {
                 Some(members) => {
-                    let one: Map<String, Value> = { members.iter() }
-                        .map(|(name, schema)| (name.clone(), value_for(dice, name, schema, root)))
-                        .collect();
-                    json!([one])
+                    let values = members
+                        .iter()
+                        .map(|(name, schema)| (name.clone(), value_for(dice, name, schema, root)));
+                    json!([values.collect::<Map<String, Value>>()])
                 }
                 None => json!([*dice.pick(&TEXTS)]),
             }

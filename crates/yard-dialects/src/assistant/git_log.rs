@@ -27,14 +27,10 @@ pub(super) struct Args {
     /// left out.
     r#ref: Option<String>,
     /// Most commits in one answer, up to 200.
-    #[serde(default = "limit")]
+    #[serde(default = "crate::defaults::number::<20>")]
     limit: u64,
     /// Where a cut answer goes on: its `next`.
     cursor: Option<String>,
-}
-
-fn limit() -> u64 {
-    20
 }
 
 #[derive(Serialize, JsonSchema)]

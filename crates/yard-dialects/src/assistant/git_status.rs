@@ -20,17 +20,13 @@ pub(super) struct Args {
     /// Only this file, or what is below this folder; relative to the workspace root.
     path: Option<String>,
     /// Most entries in one answer; 0 is all that an answer may hold.
-    #[serde(default = "limit")]
+    #[serde(default = "crate::defaults::number::<500>")]
     limit: u64,
     /// Where a cut answer goes on: its `next`.
     cursor: Option<String>,
 }
 
-fn limit() -> u64 {
-    500
-}
-
-#[derive(Serialize, JsonSchema)]
+#[derive(Default, Serialize, JsonSchema)]
 pub(super) struct Reply {
     /// The branch that is checked out; null if none is (a detached HEAD).
     branch: Option<String>,
@@ -124,13 +120,9 @@ fn reply(
         ahead: status.ahead,
         behind: status.behind,
         clean: status.entries.is_empty(),
-        staged: Vec::new(),
-        unstaged: Vec::new(),
-        untracked: Vec::new(),
-        conflicted: Vec::new(),
-        counts: Counts::default(),
         truncated,
         next: truncated.then(|| until.to_string()),
+        ..Reply::default()
     };
     for (at, entry) in status.entries.into_iter().enumerate() {
         reply.add(entry, &display, (skip..until).contains(&at));

@@ -39,7 +39,7 @@ pub(super) struct Args {
     #[serde(default = "root")]
     path: String,
     /// Seconds that it may take.
-    #[serde(default = "timeout")]
+    #[serde(default = "crate::defaults::seconds::<300>")]
     timeout: f64,
 }
 
@@ -49,10 +49,6 @@ enum Manager {
     Pip,
     Npm,
     Cargo,
-}
-
-fn timeout() -> f64 {
-    300.0
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -57,7 +57,7 @@ impl Tool for ListDirectory {
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let skip = paging::skip_cursor(args.cursor.as_deref())?;
-        let order = |path| op::List {
+        let list_at = |path| op::List {
             path,
             depth: if args.recursive { Depth::All } else { Depth::Own },
             hidden: args.include_hidden,
@@ -65,7 +65,7 @@ impl Tool for ListDirectory {
             limit: None,
             skip,
         };
-        across_roots::list(context, &args.path, order, |listing, _| {
+        across_roots::list(context, &args.path, list_at, |listing, _| {
             Ok(Reply {
                 next: paging::next_skip(listing, skip),
                 truncated: listing.truncated,

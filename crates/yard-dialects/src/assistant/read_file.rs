@@ -6,7 +6,7 @@ use yard_core::op::{self, Fetch, LineStart, Slice, Want};
 use yard_core::{Fault, FaultCode, Subject, WsPath};
 
 use super::encoding::{Encoding, to_base64};
-use crate::pages::{self, BytePage, LinePrefix, PageRequest};
+use crate::pages::{self, LinePrefix, Page, PageRequest};
 use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct ReadFile;
@@ -128,18 +128,11 @@ fn lines(args: &Args, path: &WsPath, context: &Context<'_>) -> Result<Part, Stop
         max_bytes: context.limits().answer_bytes,
         prefix: LinePrefix::Text(""),
     };
-    let page = pages::read(context, request)?;
-    Ok(Part {
-        content: page.text,
-        size: None,
-        truncated: Some(page.truncated),
-        total_lines: Some(page.total_lines),
-        next_byte: page.cut.map(|cut| cut.byte),
-    })
+    pages::read(context, request).map(Part::from)
 }
 
-impl From<BytePage> for Part {
-    fn from(page: BytePage) -> Self {
+impl From<Page> for Part {
+    fn from(page: Page) -> Self {
         Self {
             content: page.text,
             size: None,

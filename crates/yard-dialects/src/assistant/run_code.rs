@@ -32,7 +32,7 @@ pub(super) struct Args {
     #[serde(default)]
     env: BTreeMap<String, String>,
     /// Seconds that it may take.
-    #[serde(default = "timeout")]
+    #[serde(default = "crate::defaults::seconds::<60>")]
     timeout: f64,
 }
 
@@ -41,10 +41,6 @@ pub(super) struct Args {
 enum Language {
     Python,
     Bash,
-}
-
-fn timeout() -> f64 {
-    60.0
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -36,7 +36,7 @@ pub(super) struct Args {
     /// What runs the tests; `auto` looks at the project's files. `npm` is the script `test` of package.json,
     /// whoever manages its packages.
     #[serde(default)]
-    framework: Framework,
+    framework: WantedRunner,
     /// Folder of the project, or a file or folder of tests in it; relative to the workspace root.
     #[serde(default = "root")]
     path: String,
@@ -46,47 +46,8 @@ pub(super) struct Args {
     #[serde(default)]
     env: BTreeMap<String, String>,
     /// Seconds that it may take.
-    #[serde(default = "timeout")]
+    #[serde(default = "crate::defaults::seconds::<300>")]
     timeout: f64,
-}
-
-#[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-enum Framework {
-    #[default]
-    Auto,
-    Cargo,
-    Pytest,
-    Unittest,
-    Tox,
-    Npm,
-    Go,
-    Maven,
-    Gradle,
-    Make,
-    Ctest,
-}
-
-impl From<Framework> for WantedRunner {
-    fn from(framework: Framework) -> Self {
-        match framework {
-            Framework::Auto => Self::Any,
-            Framework::Cargo => Self::Cargo,
-            Framework::Pytest => Self::Pytest,
-            Framework::Unittest => Self::Unittest,
-            Framework::Tox => Self::Tox,
-            Framework::Npm => Self::Script,
-            Framework::Go => Self::Go,
-            Framework::Maven => Self::Maven,
-            Framework::Gradle => Self::Gradle,
-            Framework::Make => Self::Make,
-            Framework::Ctest => Self::Ctest,
-        }
-    }
-}
-
-fn timeout() -> f64 {
-    300.0
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -129,7 +90,7 @@ impl Tool for RunTests {
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;
         commands::kind_at(context, &path)?;
-        let tests = project::find_tests(context, &path, args.framework.into());
+        let tests = project::find_tests(context, &path, args.framework);
         let finished = commands::run(context, &command(&args, &path, tests.as_ref(), context)?)?;
         let stdout = context.attempt.whole_output(&finished.ran.stdout, MAX_PARSED_OUTPUT)?;
         let stdout = String::from_utf8_lossy(&stdout);

@@ -31,7 +31,7 @@ pub(super) struct Args {
     #[serde(default)]
     kind: Kind,
     /// Most results to return.
-    #[serde(default = "limit")]
+    #[serde(default = "crate::defaults::number::<20>")]
     #[schemars(range(min = 1, max = 100))]
     limit: u64,
     /// Where a cut answer goes on: its `next`.
@@ -58,10 +58,6 @@ enum Kind {
     All,
     Definition,
     Text,
-}
-
-fn limit() -> u64 {
-    20
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 use yard_core::{Fault, FaultCode, Result};
 use yard_gate::{Method, SearchHit, SearchProvider, Target, WebRequest, WebResponse};
@@ -12,6 +13,9 @@ use yard_gate::{Method, SearchHit, SearchProvider, Target, WebRequest, WebRespon
 /// Longest title and snippet of a result that are shown.
 const TITLE_CHARS: usize = 300;
 const SNIPPET_CHARS: usize = 1_000;
+/// Which bytes of a query are percent-encoded.
+const QUERY_CHARACTERS: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 yard_core::spelled_enum! {
     /// A kind of provider.
@@ -174,13 +178,7 @@ fn plain(text: &str) -> String {
 
 /// A text percent-encoded for the query of a URL.
 fn encoded(text: &str) -> String {
-    let one = |byte: u8| match byte {
-        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-            char::from(byte).to_string()
-        }
-        byte => format!("%{byte:02X}"),
-    };
-    text.bytes().map(one).collect()
+    utf8_percent_encode(text, QUERY_CHARACTERS).to_string()
 }
 
 /// The fault where no provider is configured.

@@ -31,7 +31,7 @@ pub(super) struct Args {
     /// What a POST sends. Say what it is by a `Content-Type` header.
     body: Option<String>,
     /// Seconds that it may take, redirects included.
-    #[serde(default = "timeout")]
+    #[serde(default = "crate::defaults::seconds::<30>")]
     timeout: f64,
     /// How an HTML page is answered: `markdown` for its content, `html` for its source.
     #[serde(default)]
@@ -56,10 +56,6 @@ enum Format {
     #[default]
     Markdown,
     Html,
-}
-
-fn timeout() -> f64 {
-    30.0
 }
 
 #[derive(Serialize, JsonSchema)]

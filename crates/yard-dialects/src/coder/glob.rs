@@ -20,7 +20,7 @@ pub(super) struct Args {
     /// The pattern: `*`, `**`, `?`, `[]`, `{a,b}` and `@(a|b)`; with `!` before it, all but what it matches.
     pattern: String,
     /// Most files to return.
-    #[serde(default = "limit")]
+    #[serde(default = "crate::defaults::number::<100>")]
     #[schemars(range(min = 1, max = 1000))]
     limit: u64,
     /// Find also what ignore files exclude.
@@ -28,10 +28,6 @@ pub(super) struct Args {
     include_ignored: bool,
     /// Where a cut answer goes on: its `next`.
     cursor: Option<String>,
-}
-
-fn limit() -> u64 {
-    100
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -55,7 +55,7 @@ impl Tool for Ls {
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let skip = paging::skip_cursor(args.cursor.as_deref())?;
-        let order = |path| op::List {
+        let list_at = |path| op::List {
             path,
             depth: if args.recursive { Depth::All } else { Depth::Own },
             hidden: true,
@@ -63,7 +63,7 @@ impl Tool for Ls {
             limit: None,
             skip,
         };
-        let listed = across_roots::list(context, &args.dir_path, order, |listing, context| {
+        let listed = across_roots::list(context, &args.dir_path, list_at, |listing, context| {
             reply(listing, skip, context)
         });
         match listed {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_gate::Asks;
 
-use crate::pages::{self, BytePage, LinePrefix, Page, PageRequest};
+use crate::pages::{self, LinePrefix, PageRequest};
 use crate::tool::{Context, Stop, Tool, Work};
 
 /// Most lines of one answer.
@@ -66,45 +66,28 @@ impl Tool for Read {
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.file_path)?;
-        if let Some(offset) = args.byte_offset {
-            let page = pages::read_bytes(context, path, offset, MAX_BYTES)?;
-            return Ok(Reply::from_bytes(page, context));
-        }
-        let request = PageRequest {
-            path,
-            skip: args.offset,
-            limit: Some(args.limit.unwrap_or(MAX_LINES).min(MAX_LINES)),
-            max_bytes: MAX_BYTES,
-            prefix: LinePrefix::Numbers("→"),
+        let page = match args.byte_offset {
+            Some(offset) => pages::read_bytes(context, path, offset, MAX_BYTES)?,
+            None => {
+                let request = PageRequest {
+                    path,
+                    skip: args.offset,
+                    limit: Some(args.limit.unwrap_or(MAX_LINES).min(MAX_LINES)),
+                    max_bytes: MAX_BYTES,
+                    prefix: LinePrefix::Numbers("→"),
+                };
+                pages::read(context, request)?
+            }
         };
-        Ok(Reply::from_lines(&pages::read(context, request)?, context))
-    }
-}
-
-impl Reply {
-    fn from_lines(page: &Page, context: &Context<'_>) -> Self {
-        Self {
+        Ok(Reply {
             content: page.with_notice("byteOffset"),
             metadata: Metadata {
                 truncated: page.truncated,
                 line_count: page.total_lines,
                 file_path: context.display(&page.path),
                 preview: !page.is_whole,
-                next_byte: page.cut.map(|cut| cut.byte),
-            },
-        }
-    }
-
-    fn from_bytes(page: BytePage, context: &Context<'_>) -> Self {
-        Self {
-            content: page.text,
-            metadata: Metadata {
-                truncated: page.truncated,
-                line_count: page.total_lines,
-                file_path: context.display(&page.path),
-                preview: true,
                 next_byte: page.next_byte,
             },
-        }
+        })
     }
 }

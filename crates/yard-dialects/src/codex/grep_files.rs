@@ -25,13 +25,9 @@ pub(super) struct Args {
     /// for the path; with `!` before it, it leaves out what it matches (`!test_*`).
     include: Option<Vec<String>>,
     /// Most matches to return.
-    #[serde(default = "limit")]
+    #[serde(default = "crate::defaults::number::<200>")]
     #[schemars(range(min = 1))]
     limit: u64,
-}
-
-fn limit() -> u64 {
-    200
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -19,23 +19,15 @@ pub(super) struct Args {
     #[serde(default = "root")]
     path: String,
     /// How many levels to list; 0 and 1 are the directory's own entries.
-    #[serde(default = "depth")]
+    #[serde(default = "crate::defaults::number::<2>")]
     depth: u64,
     /// How many entries to skip first.
     #[serde(default)]
     offset: u64,
     /// Most entries to return.
-    #[serde(default = "limit")]
+    #[serde(default = "crate::defaults::number::<200>")]
     #[schemars(range(min = 1))]
     limit: u64,
-}
-
-fn depth() -> u64 {
-    2
-}
-
-fn limit() -> u64 {
-    200
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -56,7 +48,7 @@ impl Tool for ListDir {
     const CALLING: Calling = Calling::Strict;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let order = |path| op::List {
+        let list_at = |path| op::List {
             path,
             depth: Depth::Levels(u32::try_from(args.depth).unwrap_or(u32::MAX)),
             hidden: true,
@@ -64,7 +56,7 @@ impl Tool for ListDir {
             limit: paging::max_entries(args.limit, context.limits()),
             skip: usize::try_from(args.offset).unwrap_or(usize::MAX),
         };
-        across_roots::list(context, &args.path, order, |listing, context| {
+        across_roots::list(context, &args.path, list_at, |listing, context| {
             Ok(Reply {
                 entries: listing.entries.iter().map(|entry| marked(entry, context)).collect(),
                 truncated: listing.truncated,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::WsPath;
 
-use crate::pages::{self, CutLine, LinePrefix, PageRequest};
+use crate::pages::{self, LinePrefix, PageRequest};
 use crate::tool::{Calling, Context, Stop, Tool, Work};
 
 /// The longest indentation.
@@ -21,7 +21,7 @@ pub(super) struct Args {
     #[serde(default)]
     offset: u64,
     /// Most lines to return.
-    #[serde(default = "limit")]
+    #[serde(default = "crate::defaults::number::<400>")]
     #[schemars(range(min = 1))]
     limit: u64,
     /// Either `slice`, the lines as they are, or `indentation`, each line after `indent`.
@@ -30,10 +30,6 @@ pub(super) struct Args {
     /// What is put before each line when `mode` is `indentation`.
     #[serde(default = "indent")]
     indent: String,
-}
-
-fn limit() -> u64 {
-    400
 }
 
 fn mode() -> String {
@@ -76,7 +72,7 @@ impl Tool for ReadFile {
         Ok(Reply {
             truncated: page.truncated,
             total_lines: page.total_lines,
-            note: page.cut.map(|cut| note(context, &page.path, cut)),
+            note: page.cut_line.zip(page.next_byte).map(|cut| note(context, &page.path, cut)),
             text: page.text,
         })
     }
@@ -93,7 +89,7 @@ fn line_prefix<'a>(mode: &str, indent: &'a str) -> Result<LinePrefix<'a>, Stop> 
     }
 }
 
-fn note(context: &Context<'_>, path: &WsPath, CutLine { line, byte }: CutLine) -> String {
+fn note(context: &Context<'_>, path: &WsPath, (line, byte): (u64, u64)) -> String {
     // The arguments of this tool count lines. The name of a command output can have a byte to begin at.
     let on = match path.is_command_output() {
         true => format!("read {}@{byte} to go on there", context.display(path)),

@@ -19,13 +19,9 @@ pub(super) struct Args {
     /// Working directory (optional), relative to the workspace root.
     workdir: Option<String>,
     /// Timeout in milliseconds.
-    #[serde(default = "timeout")]
+    #[serde(default = "crate::defaults::number::<60_000>")]
     #[schemars(range(min = 1))]
     timeout_ms: u64,
-}
-
-fn timeout() -> u64 {
-    60_000
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -24,8 +24,7 @@ pub(super) fn error_code(tool: &str, code: FaultCode) -> &'static str {
         FaultCode::Exists | FaultCode::NotEmpty | FaultCode::Stale | FaultCode::MergeConflict => {
             "conflict"
         }
-        FaultCode::Denied => "denied",
-        FaultCode::ReadRefused => "denied",
+        FaultCode::Denied | FaultCode::ReadRefused => "denied",
         FaultCode::WriteRefused | FaultCode::DiskFull => "write_failed",
         FaultCode::Io if writes(tool) => "write_failed",
         FaultCode::Io => "io_error",

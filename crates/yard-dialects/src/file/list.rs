@@ -85,7 +85,7 @@ impl Tool for List {
 
 fn own(args: &Args, context: &Context<'_>) -> Result<Reply, Stop> {
     let skip = paging::skip_cursor(args.cursor.as_deref())?;
-    let order = |path| op::List {
+    let list_at = |path| op::List {
         path,
         depth: Depth::Own,
         hidden: true,
@@ -93,7 +93,7 @@ fn own(args: &Args, context: &Context<'_>) -> Result<Reply, Stop> {
         limit: None,
         skip,
     };
-    across_roots::list(context, &args.path, order, |listing, context| {
+    across_roots::list(context, &args.path, list_at, |listing, context| {
         Ok(Reply {
             next: paging::next_skip(listing, skip),
             truncated: listing.truncated,

@@ -15,7 +15,7 @@ pub(super) struct Args {
     /// Path of the file, relative to the workspace root.
     path: String,
     /// First line to read, counted from 1.
-    #[serde(default = "first")]
+    #[serde(default = "crate::defaults::number::<1>")]
     #[schemars(range(min = 1))]
     offset: u64,
     /// Most lines to return; all that one answer may hold if not given.
@@ -24,10 +24,6 @@ pub(super) struct Args {
     /// Read bytes from here on instead of lines, without numbers: for a line that is longer than one
     /// answer, where the answer says so.
     byte_offset: Option<u64>,
-}
-
-fn first() -> u64 {
-    1
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -52,28 +48,19 @@ impl Tool for Read {
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;
         let max_bytes = context.limits().answer_bytes;
-        if let Some(offset) = args.byte_offset {
-            let page = pages::read_bytes(context, path, offset, max_bytes)?;
-            return Ok(Reply {
-                content: page.text,
-                total_lines: page.total_lines,
-                truncated: page.truncated,
-                next_byte: page.next_byte,
-            });
-        }
-        let request = PageRequest {
-            path,
-            skip: args.offset.saturating_sub(1),
-            limit: args.limit,
-            max_bytes,
-            prefix: LinePrefix::Numbers("\t"),
+        let page = match args.byte_offset {
+            Some(offset) => pages::read_bytes(context, path, offset, max_bytes)?,
+            None => {
+                let (skip, limit) = (args.offset.saturating_sub(1), args.limit);
+                let prefix = LinePrefix::Numbers("\t");
+                pages::read(context, PageRequest { path, skip, limit, max_bytes, prefix })?
+            }
         };
-        let page = pages::read(context, request)?;
         Ok(Reply {
             content: page.with_notice("byte_offset"),
             total_lines: page.total_lines,
             truncated: page.truncated,
-            next_byte: page.cut.map(|cut| cut.byte),
+            next_byte: page.next_byte,
         })
     }
 }

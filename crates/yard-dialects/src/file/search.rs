@@ -25,14 +25,14 @@ pub(super) struct Args {
     /// with `!` before it, all but what it matches.
     glob: Option<String>,
     /// Whether upper and lower case differ.
-    #[serde(default = "yes")]
+    #[serde(default = "crate::defaults::yes")]
     case_sensitive: bool,
     /// Lines to show on both sides of each match.
     #[serde(default)]
     #[schemars(range(max = 100))]
     context_lines: u64,
     /// Most matches to return.
-    #[serde(default = "max_results")]
+    #[serde(default = "crate::defaults::number::<100>")]
     #[schemars(range(min = 1))]
     max_results: u64,
     /// Search also what ignore files exclude.
@@ -40,14 +40,6 @@ pub(super) struct Args {
     include_ignored: bool,
     /// Where a cut answer goes on: its `next`.
     cursor: Option<String>,
-}
-
-fn yes() -> bool {
-    true
-}
-
-fn max_results() -> u64 {
-    100
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -72,13 +72,14 @@ impl Tool for EditFile {
 
 fn text(context: &Context<'_>, path: &WsPath) -> Result<ReadAnswer, Stop> {
     let max_bytes = context.limits().load_bytes;
-    let ask = op::Read {
+    let operation = op::Read {
         path: path.clone(),
         slice: Slice::Lines { start: LineStart::FromStart(0), limit: None },
         want: Want { hash: true, ..Want::default() },
         max_bytes,
     };
-    let answer = context.perform(ask).map_err(fault::of_system_call(context, "open", path))?;
+    let answer =
+        context.perform(operation).map_err(fault::of_system_call(context, "open", path))?;
     if answer.truncated {
         let shown = context.host_display(path);
         let message = format!(

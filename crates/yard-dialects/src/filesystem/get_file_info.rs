@@ -26,8 +26,9 @@ impl Tool for GetFileInfo {
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = host_paths::parse(context, &args.path, Subject::Path)?;
-        let ask = Stat { path: path.clone(), want: Want::default(), follow: true };
-        let info = context.perform(ask).map_err(fault::of_system_call(context, "stat", &path))?;
+        let operation = Stat { path: path.clone(), want: Want::default(), follow: true };
+        let info =
+            context.perform(operation).map_err(fault::of_system_call(context, "stat", &path))?;
         let (entry, on_disk) = (&info.entry, info.on_disk);
         let lines = [
             format!("size: {}", on_disk.map_or(entry.size.unwrap_or(0), |it| it.size)),
@@ -45,20 +46,8 @@ impl Tool for GetFileInfo {
 
 /// A moment as JavaScript writes it, in UTC.
 fn moment(at: Timestamp) -> String {
-    const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    // The epoch was a Thursday.
-    let day = DAYS[at.as_millis().div_euclid(86_400_000).rem_euclid(7) as usize];
-    let written = at.to_string();
-    let (date, time) = written.split_once('T').unwrap_or((&written, ""));
-    let mut parts = date.rsplitn(3, '-');
-    let (date, month, year) = (parts.next(), parts.next(), parts.next());
-    let month = month.and_then(|month| month.parse::<usize>().ok());
-    let month = month.and_then(|month| MONTHS.get(month.wrapping_sub(1))).unwrap_or(&"");
-    let (date, year) = (date.unwrap_or_default(), year.unwrap_or_default());
-    let time = time.get(..8).unwrap_or_default();
-    format!("{day} {month} {date} {year} {time} GMT+0000 (Coordinated Universal Time)")
+    let moment = jiff::Timestamp::from_millisecond(at.as_millis()).unwrap_or_default();
+    moment.strftime("%a %b %d %Y %H:%M:%S GMT+0000 (Coordinated Universal Time)").to_string()
 }
 
 #[cfg(test)]

@@ -39,9 +39,9 @@ impl Tool for ListDirectory {
 }
 
 /// The entries of a directory, sorted by the bytes of their names.
-pub(super) fn names(context: &Context<'_>, order: Names) -> Result<NamesAnswer, Stop> {
-    let path = order.path.clone();
-    context.perform(order).map_err(fault::of_system_call(context, "scandir", &path))
+pub(super) fn names(context: &Context<'_>, operation: Names) -> Result<NamesAnswer, Stop> {
+    let path = operation.path.clone();
+    context.perform(operation).map_err(fault::of_system_call(context, "scandir", &path))
 }
 
 /// A link is a file, wherever it leads.

@@ -31,13 +31,13 @@ impl Tool for MoveFile {
         let from = host_paths::parse(context, &args.source, Subject::Path)?;
         let to = host_paths::parse(context, &args.destination, Subject::Destination)?;
         check_free(context, &to)?;
-        let order = op::Move {
+        let operation = op::Move {
             from: from.clone(),
             to: to.clone(),
             into_folder: false,
             on_existing: OnExisting::Refuse,
         };
-        context.perform(order).map_err(|stop| match stop {
+        context.perform(operation).map_err(|stop| match stop {
             Stop::Fault(fault) if fault.code() == FaultCode::Exists => taken(context, &to),
             Stop::Fault(fault) if fault.code() == FaultCode::NotFound => {
                 let message = format!(

@@ -19,14 +19,10 @@ pub(super) struct Args {
     /// Only steps that changed this file.
     path: Option<String>,
     /// How many (1 to 200).
-    #[serde(default = "limit")]
+    #[serde(default = "crate::defaults::number::<20>")]
     limit: u64,
     /// Only steps older than this one: `next` of the answer before.
     before: Option<String>,
-}
-
-fn limit() -> u64 {
-    20
 }
 
 #[derive(Serialize, JsonSchema)]

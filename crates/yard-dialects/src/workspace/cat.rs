@@ -54,7 +54,7 @@ pub(super) struct Reply {
     truncated: bool,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Default, Serialize, JsonSchema)]
 struct File {
     /// The file.
     path: String,
@@ -169,19 +169,7 @@ fn shown(path: String, args: &Args, answer: &ReadAnswer, displayed: Displayed) -
 }
 
 fn unread(path: String, args: &Args, fault: &Fault) -> File {
-    File {
-        path,
-        content: None,
-        line_count: 0,
-        synced: None,
-        offset: None,
-        limit: args.limit,
-        total_lines: None,
-        error: Some(fault.message().to_owned()),
-        truncated: None,
-        next_offset: None,
-        cut_at_byte: None,
-    }
+    File { path, limit: args.limit, error: Some(fault.message().to_owned()), ..File::default() }
 }
 
 /// Appends a file to the whole; a file that was not read is left out.

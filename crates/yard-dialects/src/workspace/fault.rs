@@ -26,15 +26,16 @@ pub(super) fn status_and_code(code: FaultCode) -> (u16, &'static str) {
         | FaultCode::NoChange
         | FaultCode::BadPattern
         | FaultCode::Binary
-        | FaultCode::TooLarge => VALIDATION,
-        FaultCode::BadPath | FaultCode::PathOutside => VALIDATION,
+        | FaultCode::TooLarge
+        | FaultCode::BadPath
+        | FaultCode::PathOutside
+        | FaultCode::IsFolder
+        | FaultCode::NotFolder => VALIDATION,
         FaultCode::NotFound => NOT_FOUND,
-        FaultCode::IsFolder | FaultCode::NotFolder => VALIDATION,
         FaultCode::Exists | FaultCode::NotEmpty | FaultCode::Stale | FaultCode::MergeConflict => {
             CONFLICT
         }
-        FaultCode::Denied => FORBIDDEN,
-        FaultCode::ReadRefused | FaultCode::WriteRefused => FORBIDDEN,
+        FaultCode::Denied | FaultCode::ReadRefused | FaultCode::WriteRefused => FORBIDDEN,
         FaultCode::DiskFull => (507, INTERNAL.1),
         FaultCode::Io => INTERNAL,
         FaultCode::Timeout => (504, "TIMEOUT"),

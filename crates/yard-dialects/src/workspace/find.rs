@@ -29,24 +29,16 @@ pub(super) struct Args {
     /// Largest size in bytes, inclusive.
     max_size: Option<u64>,
     /// Search subfolders too.
-    #[serde(default = "recursive")]
+    #[serde(default = "crate::defaults::yes")]
     recursive: bool,
     /// Most matches to return; 0 is all that one answer may hold.
-    #[serde(default = "limit")]
+    #[serde(default = "crate::defaults::number::<50>")]
     limit: u64,
     /// Find also what ignore files exclude.
     #[serde(default)]
     include_ignored: bool,
     /// Where a cut answer goes on: its `next`.
     cursor: Option<String>,
-}
-
-fn recursive() -> bool {
-    true
-}
-
-fn limit() -> u64 {
-    50
 }
 
 #[derive(Serialize, JsonSchema)]

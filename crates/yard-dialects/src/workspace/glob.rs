@@ -25,17 +25,13 @@ pub(super) struct Args {
     #[serde(default = "root")]
     path: String,
     /// Most matches to return; 0 is all that one answer may hold.
-    #[serde(default = "limit")]
+    #[serde(default = "crate::defaults::number::<500>")]
     limit: u64,
     /// Find also what ignore files exclude.
     #[serde(default)]
     include_ignored: bool,
     /// Where a cut answer goes on: its `next`.
     cursor: Option<String>,
-}
-
-fn limit() -> u64 {
-    500
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -27,7 +27,7 @@ pub(super) struct Args {
     #[serde(default)]
     case_sensitive: bool,
     /// Most matches to return; 0 is all that one answer may hold.
-    #[serde(default = "limit")]
+    #[serde(default = "crate::defaults::number::<50>")]
     limit: u64,
     /// Lines to show before each match.
     #[schemars(range(max = 100))]
@@ -43,10 +43,6 @@ pub(super) struct Args {
     include_ignored: bool,
     /// Where a cut answer goes on: its `next`.
     cursor: Option<String>,
-}
-
-fn limit() -> u64 {
-    50
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -22,14 +22,10 @@ pub(super) struct Args {
     #[serde(default)]
     recursive: bool,
     /// Most entries to return; 0 is all that one answer may hold.
-    #[serde(default = "limit")]
+    #[serde(default = "crate::defaults::number::<50>")]
     limit: u64,
     /// Where a cut answer goes on: its `next`.
     cursor: Option<u64>,
-}
-
-fn limit() -> u64 {
-    50
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -55,7 +51,7 @@ impl Tool for Ls {
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let skip = args.cursor.unwrap_or(0);
-        let order = |path| op::List {
+        let list_at = |path| op::List {
             path,
             depth: if args.recursive { Depth::All } else { Depth::Own },
             hidden: true,
@@ -63,7 +59,7 @@ impl Tool for Ls {
             limit: paging::max_entries(args.limit, context.limits()),
             skip: usize::try_from(skip).unwrap_or(usize::MAX),
         };
-        across_roots::list(context, &args.path, order, |listing, context| {
+        across_roots::list(context, &args.path, list_at, |listing, context| {
             Ok(Reply {
                 path: context.display(&listing.path),
                 total: listing.total,

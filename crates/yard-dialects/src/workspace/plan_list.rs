@@ -25,14 +25,10 @@ pub(super) struct Args {
     #[schemars(extend("enum" = Status::WORDS.map(|(_, word)| word)))]
     status: Option<String>,
     /// Most plans to return; 0 is all that one answer may hold.
-    #[serde(default = "limit")]
+    #[serde(default = "crate::defaults::number::<50>")]
     limit: u64,
     /// Where a cut answer goes on: its `next`.
     cursor: Option<u64>,
-}
-
-fn limit() -> u64 {
-    50
 }
 
 #[derive(Serialize, JsonSchema)]

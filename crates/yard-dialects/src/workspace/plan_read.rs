@@ -25,15 +25,11 @@ pub(super) struct Args {
     #[serde(default)]
     offset: i64,
     /// Most lines to return; 0 is all that one answer may hold.
-    #[serde(default = "limit")]
+    #[serde(default = "crate::defaults::number::<500>")]
     limit: u64,
     /// Where a cut answer goes on: its `cursor`.
     #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<u64>,
-}
-
-fn limit() -> u64 {
-    500
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -25,7 +25,7 @@ pub(super) struct Args {
     #[serde(default)]
     offset: i64,
     /// Most lines to return; 0 is all that one answer may hold.
-    #[serde(default = "limit")]
+    #[serde(default = "crate::defaults::number::<500>")]
     limit: u64,
     /// Where a cut answer goes on: its `cursor`.
     cursor: Option<u64>,
@@ -39,17 +39,12 @@ pub(super) struct Args {
     hash: bool,
 }
 
-fn limit() -> u64 {
-    500
-}
-
-#[derive(Serialize, JsonSchema)]
+#[derive(Default, Serialize, JsonSchema)]
 pub(super) struct Reply {
     /// The file that was read.
     path: String,
     /// Its text, line ends included, or the JSON value that it holds.
-    #[schemars(with = "Value")]
-    content: Content,
+    content: Value,
     /// SHA-256 of the whole file; null for a file above 8 MiB whose hash is not known, unless `hash` was sent.
     hash: Option<String>,
     /// Whether the store's newest version is what is on disk.
@@ -76,14 +71,6 @@ pub(super) struct Reply {
 /// Why a large file has no hash.
 const NOT_HASHED: &str = "hash and total_lines are left out of a file above 8 MiB, because all of it would have to be \
     read: send `hash: true`, or call file_info, if you need them";
-
-/// What a file holds.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Content {
-    Text(String),
-    Value(Value),
-}
 
 impl Tool for Read {
     type Args = Args;
@@ -147,16 +134,10 @@ pub(super) fn start(cursor: Option<u64>, offset: i64) -> LineStart {
 fn value_reply(value: Value, whole: &ReadAnswer, context: &Context<'_>) -> Reply {
     Reply {
         path: context.display(&whole.path),
-        content: Content::Value(value),
+        content: value,
         hash: whole.hash.map(|hash| hash.to_string()),
         synced: whole.synced,
-        total_lines: None,
-        truncated: None,
-        offset: None,
-        limit: None,
-        cursor: None,
-        cut_at_byte: None,
-        message: None,
+        ..Reply::default()
     }
 }
 
@@ -173,7 +154,7 @@ fn text_reply(answer: ReadAnswer, slice: Slice, limit: u64, context: &Context<'_
         cursor: next_line(&answer).filter(|_| by_lines),
         cut_at_byte: answer.cut_at_byte,
         message: (answer.hash.is_none() && answer.synced.is_some()).then_some(NOT_HASHED),
-        content: Content::Text(answer.text),
+        content: Value::String(answer.text),
     }
 }
 

@@ -22,12 +22,8 @@ pub(super) struct Args {
     #[schemars(length(min = 1, max = 50))]
     paths: Vec<String>,
     /// Most lines of each file; 0 is all that one answer may hold.
-    #[serde(default = "limit")]
+    #[serde(default = "crate::defaults::number::<500>")]
     limit: u64,
-}
-
-fn limit() -> u64 {
-    500
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -36,7 +32,7 @@ pub(super) struct Reply {
     files: Vec<File>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Default, Serialize, JsonSchema)]
 struct File {
     /// The file.
     path: String,
@@ -111,11 +107,8 @@ fn value_file(path: String, value: Value, whole: &ReadAnswer) -> File {
         content: Some(value),
         hash: whole.hash.map(|hash| hash.to_string()),
         synced: whole.synced,
-        error: None,
-        total_lines: None,
         truncated: Some(false),
-        cursor: None,
-        cut_at_byte: None,
+        ..File::default()
     }
 }
 
@@ -135,18 +128,7 @@ fn text_file(path: String, answer: ReadAnswer) -> File {
 }
 
 fn unread(path: String, fault: &Fault) -> File {
-    File {
-        path,
-        success: false,
-        content: None,
-        hash: None,
-        synced: None,
-        error: Some(fault.message().to_owned()),
-        total_lines: None,
-        truncated: None,
-        cursor: None,
-        cut_at_byte: None,
-    }
+    File { path, error: Some(fault.message().to_owned()), ..File::default() }
 }
 
 #[cfg(test)]

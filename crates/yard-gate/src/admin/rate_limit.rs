@@ -6,7 +6,8 @@ use parking_lot::Mutex;
 use yard_core::Timestamp;
 
 const WINDOW_MILLIS: i64 = 60_000;
-/// With more names than this, the names without an attempt in the last minute are removed.
+/// How many names are remembered. Beyond that the names without an attempt in the last minute are forgotten, and if
+/// there are none, the one whose last attempt was the longest ago.
 const MAX_NAMES: usize = 10_000;
 
 /// The times of recent attempts, by name.
@@ -26,11 +27,8 @@ impl RateLimit {
     /// limit is not counted; the error is the number of seconds to wait.
     pub(super) fn take(&self, name: &str, now: Timestamp) -> Result<(), u32> {
         let mut recent = self.recent.lock();
-        if recent.len() >= MAX_NAMES {
-            recent.retain(|_, times| {
-                remove_expired(times, now);
-                !times.is_empty()
-            });
+        if recent.len() >= MAX_NAMES && !recent.contains_key(name) {
+            make_room(&mut recent, now);
         }
         let times = recent.entry(name.to_owned()).or_default();
         remove_expired(times, now);
@@ -53,6 +51,18 @@ impl RateLimit {
         if let Some(at) = times.iter().position(|time| *time == then.as_millis()) {
             times.remove(at);
         }
+    }
+}
+
+fn make_room(recent: &mut HashMap<String, VecDeque<i64>>, now: Timestamp) {
+    recent.retain(|_, times| {
+        remove_expired(times, now);
+        !times.is_empty()
+    });
+    if recent.len() >= MAX_NAMES {
+        let oldest = recent.iter().min_by_key(|(_, times)| times.back().copied());
+        let oldest = oldest.map(|(name, _)| name.clone()).unwrap_or_default();
+        recent.remove(&oldest);
     }
 }
 
@@ -83,5 +93,20 @@ mod tests {
         assert_eq!(limit.take("a", at(1_000)), Ok(()));
         assert_eq!(limit.take("a", at(1_001)), Err(59));
         assert_eq!(limit.take("a", at(60_000)), Ok(()));
+    }
+
+    #[test]
+    fn no_more_names_are_remembered_than_there_is_room_for() {
+        let limit = RateLimit::per_minute(1);
+        let names: Vec<String> = (0..MAX_NAMES + 10).map(|nth| nth.to_string()).collect();
+        for (millis, name) in (0..).zip(&names) {
+            assert_eq!(limit.take(name, at(millis)), Ok(()));
+        }
+        assert_eq!(limit.recent.lock().len(), MAX_NAMES);
+        let now = at(20_000);
+        assert!(limit.take(&names[10], now).is_err() && limit.take(&names[9], now).is_ok());
+        assert!(limit.take(&names[10], now).is_ok(), "the oldest made room for another");
+        assert_eq!(limit.take("new", at(70_011)), Ok(()));
+        assert_eq!(limit.recent.lock().len(), 3, "the others' minute is over");
     }
 }

@@ -22,7 +22,7 @@ use super::reply::{Content, Reply};
 use super::request::{Caller, HttpRequest, RequestBody, no_token};
 use super::response::{self, CancelOnDrop, OpenRequest, into_response};
 use super::route::{BodyShape, Route, RouteAccess};
-use super::route_table::{Lookup, RouteTable};
+use super::route_table::{FoundRoute, Lookup, RouteTable};
 use super::stream::{self, Body, Chunks};
 use super::{cookie, guard, idempotency, mcp, routes, tools, trusted_proxies, waiting};
 use crate::body_memory::BodyMemory;
@@ -48,7 +48,7 @@ pub(crate) async fn respond(
     // A client that sends `Expect: 100-continue` sends its body only if it is read.
     let sends_body = !head.headers.contains_key(EXPECT);
     let response = match table.find(&head.method, head.uri.path()) {
-        Lookup::Route(route, params) => answer(app, route, params, peer, head, &mut body).await,
+        Lookup::Route(found) => answer(app, found, peer, head, &mut body).await,
         Lookup::OtherMethods(allowed) => {
             let message = "this route takes other methods; the header Allow names them";
             let problem = Problem::new(405, "METHOD_NOT_ALLOWED", message);
@@ -80,17 +80,17 @@ fn answer_unrouted(app: &App, head: &Parts, problem: Problem) -> Response<Body> 
 /// Answers a request for a route, counts and logs it.
 async fn answer(
     app: Arc<App>,
-    route: Arc<Route>,
-    params: Vec<(String, String)>,
+    found: FoundRoute,
     peer: IpAddr,
     head: Parts,
     body: &mut Incoming,
 ) -> Response<Body> {
     let began = Instant::now();
+    let route = Arc::clone(&found.route);
     let id = request_id(&app, &head.headers);
     let span = request_span(&app, &route, &id, &head.headers);
     let page = route.is_page().then(|| head.uri.path().to_owned());
-    let work = run(&app, &route, params, peer, head, body);
+    let work = run(&app, found, peer, head, body);
     let result = work.instrument(span.clone()).await;
     let status = result.as_ref().map_or_else(|problem| problem.status, |(reply, _)| reply.status);
     let took = began.elapsed();
@@ -139,12 +139,12 @@ fn request_id(app: &App, headers: &HeaderMap) -> RequestId {
 /// Checks a request, authorizes its caller, reads its body and runs its handler.
 async fn run(
     app: &Arc<App>,
-    route: &Arc<Route>,
-    params: Vec<(String, String)>,
+    found: FoundRoute,
     peer: IpAddr,
     head: Parts,
     body: &mut Incoming,
 ) -> Result<(Reply, Option<OpenRequest>), Problem> {
+    let FoundRoute { route, params } = found;
     guard::check(&app.settings, &head.uri, &head.headers)?;
     let peer = trusted_proxies::client(&app.settings.trusted_proxies, peer, &head.headers);
     let token = credentials(&head, cookie::names(app.settings.is_local).access)?;
@@ -155,7 +155,7 @@ async fn run(
     let cancel = CancelOnDrop(call.cancel_flag());
     let mut request = Box::new(HttpRequest {
         app: Arc::clone(app),
-        route: Arc::clone(route),
+        route: Arc::clone(&route),
         peer,
         query: query_of(head.uri.query().unwrap_or_default()),
         params,
@@ -180,7 +180,7 @@ async fn run(
         request = authorize_early(app, request).await?;
     }
     let (bytes, memory) = reader.finish(request.headers(), &app.body_budget).await?;
-    check_media_type(route, request.headers(), &bytes)?;
+    check_media_type(&route, request.headers(), &bytes)?;
     request.body = match &route.body {
         BodyShape::Json(_) if bytes.len() <= body::SMALL_BYTES => RequestBody::json(bytes)?,
         _ => RequestBody::raw(bytes),

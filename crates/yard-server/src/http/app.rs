@@ -66,22 +66,8 @@ pub struct App {
 }
 
 impl App {
-    /// A server for the workspaces of `admin` and the tools of a catalog.
-    pub fn new(admin: Server, catalog: Catalog, settings: ServerSettings) -> Arc<Self> {
-        Self::build(admin, catalog, settings, None)
-    }
-
-    /// The same, with an extension of MCP.
-    pub fn with_extension(
-        admin: Server,
-        catalog: Catalog,
-        settings: ServerSettings,
-        extension: Arc<dyn McpExtension>,
-    ) -> Arc<Self> {
-        Self::build(admin, catalog, settings, Some(extension))
-    }
-
-    fn build(
+    /// A server for the workspaces of `admin` and the tools of a catalog, and an extension of MCP if there is one.
+    pub fn new(
         admin: Server,
         catalog: Catalog,
         settings: ServerSettings,

@@ -74,7 +74,7 @@ pub(super) enum DecisionWord {
 /// How far a yes reaches.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Reach {
+pub(super) enum ScopeWord {
     /// This call.
     Once,
     /// Every such call of the same chat.
@@ -83,7 +83,7 @@ pub(super) enum Reach {
     Rule,
 }
 
-convert_same_variants!(Reach to Scope: Once, Chat, Rule);
+convert_same_variants!(ScopeWord to Scope: Once, Chat, Rule);
 
 /// A decision.
 #[derive(Deserialize, JsonSchema)]
@@ -91,7 +91,7 @@ pub(super) struct NewDecision {
     /// Whether it may happen.
     decision: DecisionWord,
     /// How far a yes reaches (default `once`).
-    scope: Option<Reach>,
+    scope: Option<ScopeWord>,
     /// Other arguments for the call; it is then planned anew, and that plan is done and kept. If it cannot
     /// be planned, nothing is decided.
     args: Option<Map<String, Value>>,

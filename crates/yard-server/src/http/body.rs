@@ -28,22 +28,22 @@ const DRAIN_TIME: Duration = Duration::from_secs(1);
 pub(crate) struct BodyReader<'a> {
     body: &'a mut Incoming,
     read: BytesMut,
-    most: u64,
+    max_bytes: u64,
     ended: bool,
 }
 
 impl<'a> BodyReader<'a> {
     /// Reads a small body whole and the beginning of a large one. Refuses a body whose declared length is
-    /// larger than `most`.
+    /// larger than `max_bytes`.
     pub(crate) async fn begin(
         headers: &HeaderMap,
         body: &'a mut Incoming,
-        most: u64,
+        max_bytes: u64,
     ) -> Result<Self, Problem> {
-        if declared_length(headers).is_some_and(|length| length > most) {
-            return Err(Problem::too_large(most));
+        if declared_length(headers).is_some_and(|length| length > max_bytes) {
+            return Err(Problem::too_large(max_bytes));
         }
-        let mut reader = Self { body, read: BytesMut::new(), most, ended: false };
+        let mut reader = Self { body, read: BytesMut::new(), max_bytes, ended: false };
         timeout(PAUSE, reader.read_until(SMALL_BYTES)).await.map_err(|_| too_slow())??;
         Ok(reader)
     }
@@ -62,10 +62,10 @@ impl<'a> BodyReader<'a> {
         if self.ended {
             return Ok((self.read.freeze(), BodyMemory::default()));
         }
-        let expected = declared_length(headers).unwrap_or(self.most);
+        let expected = declared_length(headers).unwrap_or(self.max_bytes);
         let memory = timeout(PAUSE, budget.reserve(expected)).await.map_err(|_| no_memory())?;
-        let most_time = PAUSE + Duration::from_secs(expected / LEAST_BYTES_PER_SECOND);
-        timeout(most_time, self.read_until(usize::MAX)).await.map_err(|_| too_slow())??;
+        let max_time = PAUSE + Duration::from_secs(expected / LEAST_BYTES_PER_SECOND);
+        timeout(max_time, self.read_until(usize::MAX)).await.map_err(|_| too_slow())??;
         Ok((self.read.freeze(), memory))
     }
 
@@ -77,8 +77,8 @@ impl<'a> BodyReader<'a> {
                 Some(Err(_)) => return Err(Problem::invalid("body", "the body broke off")),
                 Some(Ok(frame)) => {
                     let Ok(data) = frame.into_data() else { continue };
-                    if self.read.len() as u64 + data.len() as u64 > self.most {
-                        return Err(Problem::too_large(self.most));
+                    if self.read.len() as u64 + data.len() as u64 > self.max_bytes {
+                        return Err(Problem::too_large(self.max_bytes));
                     }
                     self.read.extend_from_slice(&data);
                     // A body that is larger than a small one stays large, also when it ended with this frame.

@@ -6,7 +6,7 @@ use yard_core::op::{
     FETCH_BYTES, FetchVersion, History, HistoryEntry, HistoryOf, Locate, Purge, Restore, Restored,
     ShowVersion, ShownVersion, Trash, Trashed, Whereabouts,
 };
-use yard_core::{FileId, FileKind, VersionId};
+use yard_core::{FileId, VersionId};
 
 use super::paging::{Paging, cut};
 use super::problem::Problem;
@@ -48,7 +48,7 @@ impl File {
             path: location.path.as_ref().map(ToString::to_string),
             last_path: location.last_path.to_string(),
             display_name: request.session()?.display_name(location.file)?.unwrap_or_else(own),
-            kind: kind(location.kind),
+            kind: location.kind.word(),
             file_type: location.file_type.word(),
             size: location.size,
             hash: location.hash.map(|hash| hash.to_string()),
@@ -58,14 +58,6 @@ impl File {
             removed_by: location.removed.map(|removal| removal.step.to_string()),
             purged: location.purged,
         })
-    }
-}
-
-fn kind(kind: FileKind) -> &'static str {
-    match kind {
-        FileKind::File => "file",
-        FileKind::Folder => "folder",
-        FileKind::Link => "link",
     }
 }
 
@@ -178,7 +170,7 @@ impl From<&Trashed> for TrashedFile {
         Self {
             id: entry.file.to_string(),
             path: entry.path.to_string(),
-            kind: kind(entry.kind),
+            kind: entry.kind.word(),
             size: entry.size,
             removed_at: entry.removed_at.map(|at| at.to_string()),
             step_id: entry.step.map(|step| step.to_string()),

@@ -18,7 +18,7 @@ use super::tools;
 use crate::pool::WorkKind;
 
 const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
-const LONGEST_KEY: usize = 255;
+const MAX_KEY_BYTES: usize = 255;
 
 /// Requests of this process that have a key and are not answered yet.
 #[derive(Debug, Default)]
@@ -38,9 +38,9 @@ pub(super) fn once(request: &HttpRequest, handler: Handler) -> Result<Reply, Pro
     if !request.route.stores_answers() {
         return handler(request);
     }
-    let key = key.to_str().ok().filter(|key| (1..=LONGEST_KEY).contains(&key.len()));
+    let key = key.to_str().ok().filter(|key| (1..=MAX_KEY_BYTES).contains(&key.len()));
     let key = key.ok_or_else(|| {
-        let message = format!("expected 1 to {LONGEST_KEY} visible characters");
+        let message = format!("expected 1 to {MAX_KEY_BYTES} visible characters");
         Problem::invalid("Idempotency-Key", message)
     })?;
     let actor = actor(request);

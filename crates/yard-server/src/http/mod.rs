@@ -52,7 +52,7 @@ pub use examples::format_json;
 pub use openapi::document;
 pub use route::{Route, RouteAccess};
 pub use routes::routes;
-pub use trusted_proxies::{InvalidNetwork, ProxyNetwork};
+pub use trusted_proxies::ProxyNetwork;
 
 pub(crate) use answer::{respond, table};
 pub(crate) use route_table::RouteTable;

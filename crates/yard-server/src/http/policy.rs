@@ -17,7 +17,7 @@ pub(super) struct NewPolicy {
     /// Rules, each with `then` (`allow`, `ask` or `deny`) and any of `effect`, `path` or
     /// `host`, `tool` and `why`.
     rules: Option<Vec<Value>>,
-    /// What persons allowed for every chat: sent back without some of them, those are forgotten.
+    /// What people allowed for every chat: sent back without some of them, those are forgotten.
     saved: Option<Vec<Value>>,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct PolicyShown {
     effective_preset: &'static str,
     /// The rules, as they were written.
     rules: Vec<Value>,
-    /// What persons allowed for every chat, by approving it with a rule.
+    /// What people allowed for every chat, by approving it with a rule.
     saved: Vec<SavedRule>,
 }
 

@@ -13,10 +13,16 @@ pub(crate) struct RouteTable {
     paths: matchit::Router<Vec<Arc<Route>>>,
 }
 
+/// A route that was found, with the values of the names in its path.
+pub(super) struct FoundRoute {
+    pub(super) route: Arc<Route>,
+    pub(super) params: Vec<(String, String)>,
+}
+
 /// The result of a lookup.
 pub(super) enum Lookup {
-    /// The route, with the values of the names in its path.
-    Route(Arc<Route>, Vec<(String, String)>),
+    /// The route.
+    Route(FoundRoute),
     /// The path has routes, with these other methods.
     OtherMethods(String),
     /// No route has this path.
@@ -43,7 +49,10 @@ impl RouteTable {
         let Ok(found) = self.paths.at(path) else { return Lookup::Nothing };
         let wanted = if method == Method::HEAD { &Method::GET } else { method };
         match found.value.iter().find(|route| route.method == wanted) {
-            Some(route) => Lookup::Route(Arc::clone(route), names(&found.params)),
+            Some(route) => {
+                let params = names(&found.params);
+                Lookup::Route(FoundRoute { route: Arc::clone(route), params })
+            }
             None => Lookup::OtherMethods(methods(found.value)),
         }
     }
@@ -85,9 +94,10 @@ mod tests {
         let table = table();
         for route in routes(&Catalog::standard()) {
             let path = route.path.replace("{*", "{").replace('{', "x-").replace('}', "");
-            let Lookup::Route(found, names) = table.find(&route.method, &path) else {
+            let Lookup::Route(found) = table.find(&route.method, &path) else {
                 panic!("{} {path}", route.method)
             };
+            let (found, names) = (found.route, found.params);
             assert_eq!((&found.method, found.path), (&route.method, route.path));
             assert_eq!(names.len(), route.path.matches('{').count(), "{path}");
             assert!(names.iter().all(|(name, value)| *value == format!("x-{name}")), "{names:?}");
@@ -110,7 +120,7 @@ mod tests {
         let named = |id: &str| {
             let path = format!("/api/v1/workspaces/{id}");
             match table().find(&Method::GET, &path) {
-                Lookup::Route(_, names) => names,
+                Lookup::Route(found) => found.params,
                 _ => panic!("{path}"),
             }
         };

@@ -1,7 +1,6 @@
 //! The address of a request's client, also behind a proxy. Any client can send `X-Forwarded-For`, so that the header is
 //! read only from proxies that the operator named, and only the entries that they wrote.
 
-use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 
@@ -16,31 +15,21 @@ pub struct ProxyNetwork {
     bits: u32,
 }
 
-/// A text is no address and no range of addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InvalidNetwork;
-
-impl fmt::Display for InvalidNetwork {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("expected an address such as 10.1.2.3, or a range such as 10.0.0.0/8")
-    }
-}
-
-impl std::error::Error for InvalidNetwork {}
+const EXPECTED: &str = "expected an address such as 10.1.2.3, or a range such as 10.0.0.0/8";
 
 impl FromStr for ProxyNetwork {
-    type Err = InvalidNetwork;
+    type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Self, InvalidNetwork> {
+    fn from_str(text: &str) -> Result<Self, &'static str> {
         let (base, bits) = match text.split_once('/') {
-            Some((base, bits)) => (base, Some(bits.parse::<u32>().map_err(|_| InvalidNetwork)?)),
+            Some((base, bits)) => (base, Some(bits.parse::<u32>().map_err(|_| EXPECTED)?)),
             None => (text, None),
         };
-        let base: IpAddr = base.parse().map_err(|_| InvalidNetwork)?;
+        let base: IpAddr = base.parse().map_err(|_| EXPECTED)?;
         let max = if base.is_ipv4() { 32 } else { 128 };
         match bits.unwrap_or(max) {
             bits if bits <= max => Ok(Self { base, bits }),
-            _ => Err(InvalidNetwork),
+            _ => Err(EXPECTED),
         }
     }
 }
@@ -126,7 +115,7 @@ mod tests {
     #[test]
     fn networks_are_read_and_counted() {
         for wrong in ["", "10.0.0.0/33", "10.0.0.0/x", "fd00::/129", "host"] {
-            assert_eq!(wrong.parse::<ProxyNetwork>(), Err(InvalidNetwork), "{wrong}");
+            assert_eq!(wrong.parse::<ProxyNetwork>(), Err(EXPECTED), "{wrong}");
         }
         assert_eq!(client_of(&["0.0.0.0/0"], "9.9.9.9", &["1.2.3.4"]), "1.2.3.4");
         assert_eq!(network("1.2.3.4".parse().unwrap()), "1.2.3.4");

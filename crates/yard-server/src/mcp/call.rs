@@ -25,7 +25,7 @@ use yard_dialects::{Answer, CallOutcome, Work};
 use yard_gate::{ApprovalStatus, Awaited, Pending, UnwrittenTurn};
 
 use super::callers::{DecisionChannel, ToolCaller};
-use super::elicitation::{self, Form, PersonAnswer, PersonPrompt};
+use super::elicitation::{self, Asked, Form, PersonAnswer, PersonPrompt};
 use super::result;
 use super::server::McpServer;
 use super::tools::ReplyForm;
@@ -58,9 +58,8 @@ struct State {
 
 /// A state that a client brought back, verified.
 struct Opened {
-    pending: Pending,
+    asked: Asked,
     on_page: bool,
-    shown: Option<ContentHash>,
 }
 
 /// One call of one tool.
@@ -300,7 +299,7 @@ impl ToolCall<'_> {
             }
         };
         if let Some(said) = said {
-            return self.apply_person_answer(pending, shown, said, bound).await;
+            return self.apply_person_answer(Asked { pending, shown }, said, bound).await;
         }
         let now = self.resume(&pending).await?;
         Ok(self.current_result(now).into())
@@ -313,14 +312,14 @@ impl ToolCall<'_> {
         said: Option<Value>,
         bound: &[u8],
     ) -> Result<CallToolResponse, ErrorData> {
-        let Opened { pending, on_page, shown } = opened;
+        let Opened { asked, on_page } = opened;
         let said = said.map(serde_json::from_value::<ElicitResult>).transpose();
         let said = said.map_err(|error| {
             ErrorData::invalid_params(format!("inputResponses.{PERSON}: {error}"), None)
         })?;
         match said {
             Some(said) if on_page => {
-                let answer = self.resume(&pending).await?;
+                let answer = self.resume(&asked.pending).await?;
                 match (&said.action, &answer.pending) {
                     // The person opens the page: wait a while for the decision.
                     (ElicitationAction::Accept, Some(pending)) => {
@@ -330,9 +329,9 @@ impl ToolCall<'_> {
                     _ => Ok(self.current_result(answer).into()),
                 }
             }
-            Some(said) => self.apply_person_answer(pending, shown, said, bound).await,
+            Some(said) => self.apply_person_answer(asked, said, bound).await,
             None => {
-                let answer = self.resume(&pending).await?;
+                let answer = self.resume(&asked.pending).await?;
                 self.finish(answer, bound).await
             }
         }
@@ -342,8 +341,7 @@ impl ToolCall<'_> {
     /// again.
     async fn apply_person_answer(
         &self,
-        pending: Pending,
-        shown: Option<ContentHash>,
+        asked: Asked,
         said: ElicitResult,
         bound: &[u8],
     ) -> Result<CallToolResponse, ErrorData> {
@@ -351,8 +349,8 @@ impl ToolCall<'_> {
             return Err(ErrorData::invalid_request("the client's word is no person's here", None));
         };
         let (catalog, call) = (self.server.catalog(), self.server.approved_call_context());
-        let asked = pending.clone();
-        let apply = move || elicitation::apply(&catalog, &person, &call, &asked, shown, &said);
+        let pending = asked.pending.clone();
+        let apply = move || elicitation::apply(&catalog, &person, &call, &asked, &said);
         let word = self.run_in_pool(WorkKind::Change, apply).await?;
         let answer = self.resume(&pending).await?;
         match (word, &answer.pending) {
@@ -477,16 +475,15 @@ impl ToolCall<'_> {
         };
         let is_named = self.caller.session.mount().is_some();
         let sealed = root_of(state).filter(|_| is_named).map_or(state, |(sealed, _)| sealed);
-        let opened: State = { self.server.state_codec() }
-            .open_json_with(sealed, bound)
-            .map_err(|error| not_ours(error.to_string()))?;
+        let opened = self.server.state_codec().open_json_with::<State>(sealed, bound);
+        let opened = opened.map_err(|error| not_ours(error.to_string()))?;
         let approval = opened.approval.and_then(|id| id.parse().ok()).map(Awaited::Approval);
         let question = opened.question.and_then(|id| id.parse().ok()).map(Awaited::Question);
         let awaited =
             approval.or(question).ok_or_else(|| not_ours("it names nothing".to_owned()))?;
         let shown = opened.shown.and_then(|hash| hash.parse().ok());
         let pending = Pending { awaited, wait_ms: Some(0) };
-        Ok(Opened { pending, on_page: opened.on_page, shown })
+        Ok(Opened { asked: Asked { pending, shown }, on_page: opened.on_page })
     }
 }
 

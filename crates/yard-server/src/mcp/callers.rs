@@ -39,6 +39,8 @@ pub(crate) type PageOf = Arc<dyn Fn(&Awaited) -> String + Send + Sync>;
 pub(super) struct WorkspaceView {
     /// Its name, if the caller has several (R15).
     pub(super) name: Option<String>,
+    /// The workspace that the work is counted for.
+    pub(super) workspace_key: String,
     /// The caller's session in it.
     pub(super) session: Session,
 }

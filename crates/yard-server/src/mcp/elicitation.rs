@@ -91,18 +91,25 @@ pub(super) fn form(pending: &Pending, person: &Session) -> Result<Option<Form>> 
     }))
 }
 
-/// Applies the answer of a person who was shown a request with the hash `shown`.
+/// What a person was asked.
+pub(super) struct Asked {
+    /// What waits for the answer.
+    pub(super) pending: Pending,
+    /// The hash of the request that the person was shown: their decision counts only for that.
+    pub(super) shown: Option<ContentHash>,
+}
+
+/// Applies the answer of a person.
 pub(super) fn apply(
     catalog: &Catalog,
     person: &Session,
     call: &Call,
-    pending: &Pending,
-    shown: Option<ContentHash>,
+    asked: &Asked,
     result: &ElicitResult,
 ) -> Result<PersonAnswer> {
-    match &pending.awaited {
+    match &asked.pending.awaited {
         Awaited::Approval(id) => {
-            let shown = shown.ok_or_else(|| not_shown(*id))?;
+            let shown = asked.shown.ok_or_else(|| not_shown(*id))?;
             let Some(decision) = decision(result, shown)? else { return Ok(PersonAnswer::None) };
             let approval = person.approvals().get(*id)?;
             if decision.approves && !describe_approval(&approval).1 {

@@ -13,7 +13,7 @@ use yard_dialects::Catalog;
 use yard_gate::{ApprovalFilter, ApprovalStatus, Awaited, Pending, Session, Waiter, is_for_host};
 
 use super::call::{PERSON_TIMEOUT, ToolCall};
-use super::elicitation::{self, Form};
+use super::elicitation::{self, Asked, Form};
 use crate::pool::{Pools, WorkKind};
 
 /// How many pending requests of a chat are read.
@@ -101,8 +101,8 @@ impl HostPrompt {
         let Ok(response) = response else { return Ok(()) };
         let (catalog, person, call) =
             (Arc::clone(&self.catalog), self.person.clone(), self.call.clone());
-        let apply =
-            move || elicitation::apply(&catalog, &person, &call, &pending, shown, &response);
+        let asked = Asked { pending, shown };
+        let apply = move || elicitation::apply(&catalog, &person, &call, &asked, &response);
         let applied = self.pools.run(&self.workspace_key, WorkKind::Change, apply).await;
         applied.transpose().map(|_| ())
     }

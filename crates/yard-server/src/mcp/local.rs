@@ -32,6 +32,11 @@ impl LocalRoot {
     fn host(&self) -> &[u8] {
         self.agent.host_root()
     }
+
+    /// The folder as text, for people and as the name of the workspace that work is counted for.
+    fn folder(&self) -> String {
+        String::from_utf8_lossy(self.host()).into_owned()
+    }
 }
 
 /// Resolves the symbolic links of a path of the host. A path that does not exist stays as it is.
@@ -144,7 +149,7 @@ impl LocalCallers {
         at: usize,
     ) -> yard_core::Result<ToolCaller> {
         let client = context.client_info().map_or_else(|| "a client".to_owned(), |info| info.name);
-        let folder = String::from_utf8_lossy(self.roots[at].host()).into_owned();
+        let folder = self.roots[at].folder();
         Ok(ToolCaller {
             session: self.in_chat(at, &client)?,
             person: self.trusts_client.then(|| self.roots[at].person.clone()),
@@ -316,7 +321,8 @@ impl Callers for LocalCallers {
         let workspaces =
             self.roots.iter().zip(&self.names).zip(&*state).filter_map(|((root, name), state)| {
                 let session = restricted(root.agent.clone(), state)?;
-                Some(WorkspaceView { name: several.then(|| name.clone()), session })
+                let name = several.then(|| name.clone());
+                Some(WorkspaceView { name, workspace_key: root.folder(), session })
             });
         Ok(workspaces.collect())
     }

@@ -78,8 +78,8 @@ impl Callers for RemoteCallers {
         &self,
         context: &RequestContext<RoleServer>,
     ) -> Result<Vec<WorkspaceView>, ErrorData> {
-        let session = Self::of(context)?.session.clone();
-        Ok(vec![WorkspaceView { name: None, session }])
+        let McpCaller { session, workspace_key, .. } = Self::of(context)?.clone();
+        Ok(vec![WorkspaceView { name: None, workspace_key, session }])
     }
 
     fn restrict_to_roots(&self, _: &[Vec<u8>]) {}

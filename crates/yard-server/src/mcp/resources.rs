@@ -71,11 +71,11 @@ pub(super) fn list(
             .with_mime_type("text/plain");
         items.push(history);
     }
-    let areas: Vec<(&WorkspaceView, WsPath)> = { workspaces.iter() }
-        .flat_map(|workspace| {
-            workspace.session.folders().into_iter().map(move |folder| (workspace, folder))
-        })
-        .collect();
+    let areas = workspaces.iter().flat_map(|workspace| {
+        let folders = workspace.session.folders().into_iter();
+        folders.map(move |folder| (workspace, folder))
+    });
+    let areas: Vec<(&WorkspaceView, WsPath)> = areas.collect();
     let Some((workspace, folder)) = areas.get(at) else {
         return Ok(ListResourcesResult::with_all_items(items));
     };

@@ -14,6 +14,7 @@ use crate::metrics::Metrics;
 use crate::pool::Pools;
 
 /// The state that all connections share.
+#[derive(Clone)]
 pub struct McpServer {
     catalog: Arc<Catalog>,
     /// The tools of each dialect, listed on first use: a connection speaks only one of them.
@@ -36,8 +37,7 @@ impl McpServer {
         secret: [u8; 32],
         person_wait: Duration,
     ) -> Self {
-        let names = catalog.dialects().map(|dialect| dialect.name);
-        let tool_list = names.map(|name| (name, OnceLock::new())).collect();
+        let tool_list = unlisted(&catalog);
         let state_codec = RequestStateCodec::new_unchecked(secret.to_vec());
         let (catalog, pools) = (Arc::new(catalog), Arc::new(Pools::new()));
         Self { catalog, tool_list, pools, metrics: None, world, state_codec, person_wait }
@@ -50,16 +50,8 @@ impl McpServer {
 
     /// The same server, with the history's tools in every toolset.
     pub(super) fn with_history(&self) -> Self {
-        let names = self.catalog.dialects().map(|dialect| dialect.name);
-        Self {
-            tool_list: names.map(|name| (name, OnceLock::new())).collect(),
-            catalog: Arc::new((*self.catalog).clone().with_history()),
-            pools: Arc::clone(&self.pools),
-            metrics: self.metrics.clone(),
-            world: Arc::clone(&self.world),
-            state_codec: self.state_codec.clone(),
-            person_wait: self.person_wait,
-        }
+        let catalog = Catalog::clone(&self.catalog).with_history();
+        Self { tool_list: unlisted(&catalog), catalog: Arc::new(catalog), ..self.clone() }
     }
 
     pub(super) fn catalog(&self) -> Arc<Catalog> {
@@ -102,4 +94,9 @@ impl McpServer {
         let limits = yard_core::Limits::default();
         self.call_context().within_millis(limits.run_millis.saturating_add(limits.call_millis))
     }
+}
+
+/// A place for the tools of each dialect.
+fn unlisted(catalog: &Catalog) -> HashMap<&'static str, OnceLock<Vec<Tool>>> {
+    catalog.dialects().map(|dialect| (dialect.name, OnceLock::new())).collect()
 }

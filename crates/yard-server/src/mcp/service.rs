@@ -32,14 +32,14 @@ use super::server::McpServer;
 use super::tools::ReplyForm;
 use super::watcher::{Changed, Since, Watcher};
 use super::{completion, prompts, resources, result};
-use crate::pool::WorkKind;
+use crate::pool::{NO_WORKSPACE, Pools, WorkKind};
 
 /// How long clients may cache a list: it changes only with the program.
 const LIST_MILLIS: u64 = 3_600_000;
 /// How long a client may take to list its roots.
 const ROOTS: Duration = Duration::from_secs(30);
 /// How many resources one connection may subscribe to.
-const SUBSCRIPTIONS: usize = 1_000;
+const MAX_SUBSCRIPTIONS: usize = 1_000;
 
 const INSTRUCTIONS: &str = "\
 Files of a workspace where no change is lost: every step is kept and can be undone by the person. A failed call \
@@ -97,7 +97,8 @@ impl Subscriptions {
         let mut watching = self.watching.lock().await;
         if !*watching {
             for watcher in watchers(server, workspaces, Since::Now).await? {
-                tokio::spawn(notify_client(watcher, peer.clone(), Arc::downgrade(self)));
+                let (pools, subscriptions) = (server.shared_pools(), Arc::downgrade(self));
+                tokio::spawn(notify_client(watcher, pools, peer.clone(), subscriptions));
             }
             *watching = true;
         }
@@ -209,8 +210,7 @@ impl<S: Callers> Service<S> {
 
 /// The workspace that the work is counted for.
 fn workspace_key(workspaces: &[WorkspaceView]) -> String {
-    let root = workspaces.first().map_or(&[][..], |workspace| workspace.session.host_root());
-    String::from_utf8_lossy(root).into_owned()
+    workspaces.first().map_or(NO_WORKSPACE, |workspace| &workspace.workspace_key).to_owned()
 }
 
 /// A watcher for each workspace. Making them walks the whole trees, which takes a while.
@@ -247,6 +247,7 @@ async fn client_roots(peer: &Peer<RoleServer>) -> Option<Vec<Vec<u8>>> {
 /// Notifies a client of 2025-11-25 and before of changes, for as long as it is connected.
 async fn notify_client(
     mut watcher: Watcher,
+    pools: Arc<Pools>,
     peer: Peer<RoleServer>,
     subscriptions: std::sync::Weak<Subscriptions>,
 ) {
@@ -256,7 +257,7 @@ async fn notify_client(
         if peer.is_transport_closed() {
             return;
         }
-        while let Ok(Some(changed)) = watcher.read() {
+        while let Some(changed) = watcher.read(&pools).await {
             if changed.list && subscriptions.has_list.load(Ordering::Relaxed) {
                 let _ = peer.notify_resource_list_changed().await;
             }
@@ -426,8 +427,8 @@ impl<S: Callers> ServerHandler for Service<S> {
     ) -> Result<(), ErrorData> {
         let Ready { server, callers } = self.ready().await?;
         self.apply_client_roots(&callers, &context).await;
-        if self.subscriptions.subscribed.lock().len() >= SUBSCRIPTIONS {
-            let message = format!("at most {SUBSCRIPTIONS} resources are watched at once");
+        if self.subscriptions.subscribed.lock().len() >= MAX_SUBSCRIPTIONS {
+            let message = format!("at most {MAX_SUBSCRIPTIONS} resources are watched at once");
             return Err(ErrorData::invalid_params(message, None));
         }
         self.subscriptions.watch(&server, callers.workspaces(&context)?, &context.peer).await?;
@@ -451,7 +452,7 @@ impl<S: Callers> ServerHandler for Service<S> {
         // Tools and prompts never change while the program runs: there are no notifications for them.
         let mut accepted = SubscriptionFilter::new();
         accepted.resources_list_changed = asked.resources_list_changed;
-        let uris = asked.resource_subscriptions.iter().flatten().take(SUBSCRIPTIONS).cloned();
+        let uris = asked.resource_subscriptions.iter().flatten().take(MAX_SUBSCRIPTIONS).cloned();
         accepted.resource_subscriptions = Some(uris.collect());
         Some(accepted)
     }
@@ -469,7 +470,7 @@ impl<S: Callers> ServerHandler for Service<S> {
                 () = context.cancelled() => return Ok(()),
             }
             for watcher in &mut watchers {
-                while let Ok(Some(changed)) = watcher.read() {
+                while let Some(changed) = watcher.read(server.pools()).await {
                     if notify_subscriber(&context, &changed).await.is_err() {
                         return Ok(());
                     }

@@ -12,6 +12,7 @@ use yard_gate::{Event, MAX_EVENTS};
 
 use super::address::Address;
 use super::callers::WorkspaceView;
+use crate::pool::{Pools, WorkKind};
 
 /// How often the store is read without a notification: another process may have written to it.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -90,16 +91,18 @@ impl Watcher {
         }
     }
 
-    /// Reads one page of the events since the last read.
-    pub(super) fn read(&mut self) -> Result<Option<Changed>> {
-        let events = self.workspace.session.events(&self.call, self.seen, MAX_EVENTS)?;
-        let Some(last) = events.last() else { return Ok(None) };
-        self.seen = last.number;
+    /// What one page of the events since the last read changed; `None` if there are none, or if they cannot be read
+    /// now. The store is read where that may block.
+    pub(super) async fn read(&mut self, pools: &Pools) -> Option<Changed> {
+        let (session, call, seen) = (self.workspace.session.clone(), self.call.clone(), self.seen);
+        let read = move || session.events(&call, seen, MAX_EVENTS);
+        let events = pools.run(&self.workspace.workspace_key, WorkKind::Look, read).await?.ok()?;
+        self.seen = events.last()?.number;
         let mut changed = Changed::default();
         for row in &events {
             self.note(&row.what, &mut changed);
         }
-        Ok(Some(changed))
+        Some(changed)
     }
 
     fn note(&self, event: &Event, changed: &mut Changed) {
@@ -124,5 +127,50 @@ impl Watcher {
 
     fn uri(&self, path: &WsPath) -> String {
         Address::of_file(self.workspace.name.as_deref(), path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use serde_json::json;
+    use tokio::time::timeout;
+    use yard_testkit::TestWorkspace;
+
+    use super::*;
+
+    /// As many looks as one workspace may have at a time.
+    const LOOKS: usize = 16;
+
+    #[test]
+    fn events_are_read_in_a_slot_of_the_workspace() {
+        let workspace = TestWorkspace::new();
+        let (session, workspace_key) = (workspace.session(), "here".to_owned());
+        let view = WorkspaceView { name: None, workspace_key, session };
+        let mut watcher = Watcher::new(view, Since::Now, &workspace.call_context()).unwrap();
+        assert!(workspace.call("write", json!({"path": "/a", "content": "x"})).ok);
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        let runtime = builder.worker_threads(2).enable_all().build().unwrap();
+        runtime.block_on(async {
+            let pools = Arc::new(Pools::new());
+            let (begun, end) =
+                (Arc::new(Barrier::new(LOOKS + 1)), Arc::new(Barrier::new(LOOKS + 1)));
+            for _ in 0..LOOKS {
+                let (pools, begun, end) = (Arc::clone(&pools), begun.clone(), end.clone());
+                let look = move || {
+                    begun.wait();
+                    end.wait();
+                };
+                tokio::spawn(async move { pools.run("here", WorkKind::Look, look).await });
+            }
+            begun.wait();
+            let wait = Duration::from_millis(100);
+            assert!(timeout(wait, watcher.read(&pools)).await.is_err(), "no slot is free");
+            end.wait();
+            let changed = watcher.read(&pools).await.unwrap();
+            assert!(changed.list && changed.history && changed.files.contains("toolyard://file/a"));
+            assert_eq!(watcher.read(&pools).await, None);
+        });
     }
 }

@@ -76,7 +76,7 @@ impl TestServer {
         let identity = admin.identify(&login.access_token).unwrap();
         let wanted = NewWorkspace { name: "Work".to_owned(), folder: None };
         let workspace = admin.add_workspace(&identity, &wanted).unwrap().id.to_string();
-        let app = App::new(admin, Catalog::standard(), ServerSettings::default());
+        let app = App::new(admin, Catalog::standard(), ServerSettings::default(), None);
         let server = BoundServer::at(([127, 0, 0, 1], 0).into()).unwrap();
         let address = server.address;
         std::thread::spawn(move || yard_server::serve(server, app, std::future::pending::<()>));

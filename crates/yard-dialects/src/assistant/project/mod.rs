@@ -10,6 +10,8 @@ pub(super) mod python;
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
 use yard_core::WsPath;
 
 use crate::tool::Context;
@@ -130,17 +132,20 @@ pub(super) enum Runner {
     },
 }
 
-/// The runner that the caller names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The runner that the caller names: `Any` is the one that the project's files name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum WantedRunner {
-    /// The one that the project's files name.
+    #[default]
+    #[serde(rename = "auto")]
     Any,
     Cargo,
-    Go,
     Pytest,
     Unittest,
     Tox,
+    #[serde(rename = "npm")]
     Script,
+    Go,
     Maven,
     Gradle,
     Make,

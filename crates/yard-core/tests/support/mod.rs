@@ -5,6 +5,8 @@
 pub(crate) mod properties;
 
 pub(crate) use properties::without_lines;
+use yard_core::Bounds;
+use yard_core::diff::unified_within;
 use yard_core::patch::{HunkLine, Patch, Sign};
 pub(crate) use yard_fixtures::Dice;
 
@@ -56,12 +58,7 @@ pub(crate) fn has_bare_end(patch: &Patch) -> bool {
 
 /// The diff of two texts, as git would write it.
 pub(crate) fn unified(before: &str, after: &str) -> String {
-    let diff = yard_core::diff::unified(
-        "a/file",
-        "b/file",
-        before.as_bytes(),
-        after.as_bytes(),
-        usize::MAX,
-    );
-    diff.unwrap().0
+    let (before, after) = (before.as_bytes(), after.as_bytes());
+    let diff = unified_within("a/file", "b/file", before, after, usize::MAX, Bounds::NONE);
+    diff.unwrap().unwrap().0
 }

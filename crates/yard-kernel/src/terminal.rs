@@ -371,7 +371,7 @@ impl Terminal {
         let mut patience = Deadline::of(INPUT_TIMEOUT);
         while !rest.is_empty() {
             call.check()?;
-            let count = self.pty.types(rest).map_err(|error| broken(&error))?;
+            let count = self.pty.write(rest).map_err(|error| broken(&error))?;
             if count > 0 {
                 self.state.lock().add_input(&rest[..count]);
                 rest = &rest[count..];
@@ -379,7 +379,7 @@ impl Terminal {
             } else if patience.left().is_zero() || !self.is_running() {
                 return Err(not_read(before + line.len() - rest.len(), of));
             } else {
-                self.pty.has_room_within(TICK);
+                self.pty.wait_for_room(TICK);
             }
         }
         Ok(())
@@ -525,7 +525,7 @@ impl Terminal {
         let mut buffer = vec![0; READ_BYTES];
         loop {
             let has_ended = box_thread.is_finished();
-            if self.pty.speaks_within(TICK) {
+            if self.pty.wait_for_output(TICK) {
                 self.read_output(&mut buffer);
             } else if has_ended {
                 break;
@@ -549,7 +549,7 @@ impl Terminal {
 
     fn read_output(&self, buffer: &mut [u8]) {
         let mut state = self.state.lock();
-        if let Ok(count) = self.pty.hear(buffer) {
+        if let Ok(count) = self.pty.read(buffer) {
             state.add_output(&buffer[..count]);
         }
         drop(state);

@@ -19,7 +19,7 @@ pub(super) struct Health {
 }
 
 pub(super) fn health(request: &HttpRequest) -> Result<Reply, Problem> {
-    let commands = request.app.settings.commands.name();
+    let commands = request.app.settings.commands.word();
     Reply::ok(&Health { status: "ok", version: env!("CARGO_PKG_VERSION"), commands })
 }
 

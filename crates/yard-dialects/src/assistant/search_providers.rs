@@ -46,7 +46,7 @@ struct Configured {
 
 impl fmt::Debug for Configured {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} at {}", self.provider, self.base.place())
+        write!(f, "{:?} at {}", self.provider, self.base.host_port())
     }
 }
 
@@ -94,7 +94,7 @@ impl SearchProvider for Configured {
     }
 
     fn hits(&self, response: &WebResponse, count: usize) -> Result<Vec<SearchHit>> {
-        let place = self.base.place();
+        let place = self.base.host_port();
         if response.status != 200 {
             let advice = self.advice(response.status);
             let message =

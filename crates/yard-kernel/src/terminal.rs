@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use yard_core::{Call, ChatId, Fault, FaultCode, Result, RunId, Timestamp, WsPath};
-use yard_disk::{Caches, CapturedOutput, Excerpt, OutputFile, OutputWriter, RunFolder};
+use yard_disk::{CapturedOutput, Excerpt, OutputFile, OutputWriter, PackageCaches, RunFolder};
 use yard_net::{HostTraffic, Proxy};
 use yard_sandbox::{
     CommandEnd, CommandLimits, Deadline, ForegroundState, LONGEST_LINE, Level, Pty, Sandbox, Size,
@@ -256,7 +256,7 @@ impl Workspace {
 /// What the thread that runs the box of a terminal needs.
 struct BoxRun {
     sandbox: Sandbox,
-    caches: Arc<Caches>,
+    caches: Arc<PackageCaches>,
     environment: RunEnvironment,
     limits: CommandLimits,
     connecting: Connecting,
@@ -477,7 +477,7 @@ impl Terminal {
             state.unread.take(&split);
         }
         let whole = OutputFile { path: self.log.clone(), bytes: state.log.written() };
-        let output = CapturedOutput { whole: Some(whole), ..unread.said() };
+        let output = CapturedOutput { whole: Some(whole), ..unread.into_output() };
         let screen = state.screen.take_if_drawn();
         let ports = self.ports.report();
         Ok(TerminalUpdate { output, screen, reason, end, echoes: self.pty.echoes(), ports })

@@ -25,7 +25,7 @@ mod package_indexes;
 mod port_forwards;
 mod reply;
 mod server_workspaces;
-mod step_id;
+mod short_ids;
 mod storage;
 mod system_world;
 mod table;

@@ -17,8 +17,7 @@ use yard_store::Seq;
 use crate::disk::{Disk, Resolution};
 use crate::faults::read_fault;
 use crate::folders::{
-    DiskResult, create_file, entries_in, open_existing, open_file, open_folder, unusable,
-    unusable_io,
+    DiskResult, create_file, names_in, open_existing, open_file, open_folder, unusable, unusable_io,
 };
 use crate::removal_queue::RemovalQueue;
 use crate::stat::{EntryKind, EntryStat};
@@ -86,9 +85,8 @@ impl Runs {
 
     /// The runs that have a folder, oldest first.
     pub fn all(&self) -> Result<Vec<RunId>> {
-        let names = entries_in(&self.folder).map_err(unusable)?;
-        let texts = names.iter().filter_map(|(name, _)| std::str::from_utf8(name).ok());
-        let mut runs: Vec<RunId> = texts.filter_map(|text| text.parse().ok()).collect();
+        let names = names_in(&self.folder).map_err(unusable)?;
+        let mut runs: Vec<RunId> = names.iter().filter_map(|name| name.parse().ok()).collect();
         runs.sort_unstable();
         Ok(runs)
     }

@@ -172,7 +172,7 @@ fn one(
         after(workspace, draft, change, LARGEST_SHOWN),
     ) {
         (Some(old), Some(new)) => {
-            diff::unified_within(&from, &to, &old, &new, left, Bounds::NONE).unwrap_or_default()
+            diff::unified([&from, &to], [&old, &new], left, Bounds::NONE).unwrap_or_default()
         }
         _ => None,
     };

@@ -5,9 +5,8 @@
 pub(crate) mod properties;
 
 pub(crate) use properties::without_lines;
-use yard_core::Bounds;
-use yard_core::diff::unified_within;
 use yard_core::patch::{HunkLine, Patch, Sign};
+use yard_core::{Bounds, diff};
 pub(crate) use yard_fixtures::Dice;
 
 const PLAIN: u64 = 200;
@@ -58,7 +57,7 @@ pub(crate) fn has_bare_end(patch: &Patch) -> bool {
 
 /// The diff of two texts, as git would write it.
 pub(crate) fn unified(before: &str, after: &str) -> String {
-    let (before, after) = (before.as_bytes(), after.as_bytes());
-    let diff = unified_within("a/file", "b/file", before, after, usize::MAX, Bounds::NONE);
+    let contents = [before.as_bytes(), after.as_bytes()];
+    let diff = diff::unified(["a/file", "b/file"], contents, usize::MAX, Bounds::NONE);
     diff.unwrap().unwrap().0
 }

@@ -1,7 +1,7 @@
 //! Reading files: one row each, by id, by name, by folder, by age of their removal.
 
 use rusqlite::{Connection, Row, params};
-use yard_core::{FileId, FileState, Name, Signature, VersionId};
+use yard_core::{FileId, Name, Signature, VersionId};
 
 use super::error::corrupt;
 use super::value::{self, StateColumns, get, limit, moment, unsigned};
@@ -68,7 +68,15 @@ fn stored(row: &Row<'_>) -> Result<Stored> {
 }
 
 fn node(row: &Row<'_>) -> Result<Node> {
-    let last = last_state(row)?;
+    let last = StateColumns {
+        parent: FileId::from_bytes(get(row, 1)?),
+        name: value::name(row, 2)?.ok_or_else(|| corrupt("a file has no name"))?,
+        flags: get(row, 4)?,
+        mode: get(row, 5)?,
+        content: value::hash(row, 6)?,
+        size: unsigned(row, 7)?,
+    };
+    let last = last.state()?;
     let living: bool = get(row, 3)?;
     Ok(Node {
         id: FileId::from_bytes(get(row, 0)?),
@@ -81,18 +89,6 @@ fn node(row: &Row<'_>) -> Result<Node> {
         signature: signature(row)?,
         purged: get::<Option<i64>>(row, 18)?.is_some(),
     })
-}
-
-fn last_state(row: &Row<'_>) -> Result<FileState> {
-    StateColumns {
-        parent: FileId::from_bytes(get(row, 1)?),
-        name: value::name(row, 2)?.ok_or_else(|| corrupt("a file has no name"))?,
-        flags: get(row, 4)?,
-        mode: get(row, 5)?,
-        content: value::hash(row, 6)?,
-        size: unsigned(row, 7)?,
-    }
-    .state()
 }
 
 fn signature(row: &Row<'_>) -> Result<Option<Signature>> {

@@ -163,11 +163,11 @@ fn terminal() -> Row {
 }
 
 fn bare_line(pty: &Pty) {
-    assert_eq!(pty.types(b"a line\n").expect("it is typed"), 7);
+    assert_eq!(pty.write(b"a line\n").expect("it is typed"), 7);
     let (mut heard, mut piece) = (0, [0; 64]);
     while heard < 16 {
-        assert!(pty.speaks_within(1_000), "cat answers");
-        heard += pty.hear(&mut piece).expect("it is heard");
+        assert!(pty.wait_for_output(1_000), "cat answers");
+        heard += pty.read(&mut piece).expect("it is heard");
     }
 }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use yard_core::op::{ApplyPatch, EditAction};
 use yard_core::{patch, replace};
+use yard_testkit::patches::reverse;
 
 use crate::clock::{alone, duel};
 use crate::source::Dice;
@@ -81,7 +82,7 @@ fn beside_git(what: &str, cases: &[Case], rounds: usize, most: f64) -> Row {
         1,
         || {
             let parsed = patch::parse(&diff).expect("a patch");
-            let patch = if there { parsed } else { patch::reverse(&parsed).expect("its reverse") };
+            let patch = if there { parsed } else { reverse(&parsed).expect("its reverse") };
             there = !there;
             bench.perform(ApplyPatch { patch });
         },

@@ -3,22 +3,24 @@
 
 #![allow(clippy::disallowed_methods, reason = "only the binary finds and makes the data folder")]
 
+mod data_dir;
+mod histories;
+
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use yard_core::{ContentHash, FaultCode, Timestamp, WorkspaceId, WsPath};
+use yard_core::{FaultCode, Timestamp, WsPath};
 
+use self::data_dir::{
+    absolute, data_folder, join_normalized, make_data_folder, make_private_folder,
+};
+pub(crate) use self::data_dir::{data_folder_of_server, existing_data_folder};
+pub(crate) use self::histories::{StateFolder, local_histories, other_roots, state_folders};
+use self::histories::{record_root, state_name};
 use crate::failure::Failure;
-
-/// The file in a state folder that names its root.
-const ROOT_FILE: &str = "root";
-
-/// Hex digits of the root's hash that name its state folder.
-const STATE_NAME_DIGITS: usize = 32;
 
 /// Reads the text of a file that a person names. `-` is standard input.
 pub(crate) fn read_text(file: &Path) -> Result<String, Failure> {
@@ -50,9 +52,7 @@ impl WorkspaceLocation {
         record_root(&state_dir, &root)?;
         Ok(Self { root, state_dir })
     }
-}
 
-impl WorkspaceLocation {
     /// Whether the folder has a history. This makes nothing.
     pub(crate) fn has_history(root: &Path, data_dir: Option<&Path>) -> bool {
         let (Ok(root), Ok(data_dir)) = (canonical_root(root), data_folder(data_dir)) else {
@@ -235,123 +235,6 @@ fn canonical_root(root: &Path) -> Result<PathBuf, Failure> {
         .with_hint("--root names the folder to work on"))
 }
 
-/// The data folder, if it exists.
-pub(crate) fn existing_data_folder(chosen: Option<&Path>) -> Option<PathBuf> {
-    data_folder(chosen).ok().filter(|folder| folder.is_dir())
-}
-
-/// The data folder, if a server has people and keys in it.
-pub(crate) fn data_folder_of_server(chosen: Option<&Path>) -> Option<PathBuf> {
-    existing_data_folder(chosen).filter(|folder| folder.join("people.db").is_file())
-}
-
-/// The other roots that have a history in the data folder.
-pub(crate) fn other_roots(root: &Path, data_dir: Option<&Path>) -> Vec<PathBuf> {
-    let Some(data) = existing_data_folder(data_dir) else { return Vec::new() };
-    let Ok(states) = fs::read_dir(data.join("workspaces")) else { return Vec::new() };
-    let notes = states.flatten().filter_map(|state| fs::read(state.path().join(ROOT_FILE)).ok());
-    let roots = notes.map(|note| {
-        let path = note.strip_suffix(b"\n").unwrap_or(&note);
-        PathBuf::from(OsStr::from_bytes(path))
-    });
-    roots.filter(|other| other != root && other.is_dir()).collect()
-}
-
-/// The roots on this machine that have a history in the data folder, each with the id that the name of its state folder
-/// is. Folders that are gone are left out.
-pub(crate) fn local_histories(data: &Path) -> Vec<(WorkspaceId, PathBuf)> {
-    let states = fs::read_dir(data.join("workspaces")).into_iter().flatten().flatten();
-    let local = states.filter_map(|state| {
-        let name = state.file_name().into_string().ok()?;
-        let id =
-            u128::from_str_radix(&name, 16).ok().filter(|_| name.len() == STATE_NAME_DIGITS)?;
-        let path = state.path();
-        let note =
-            fs::read(path.join(ROOT_FILE)).ok().filter(|_| path.join("journal.db").is_file())?;
-        let root = PathBuf::from(OsStr::from_bytes(note.strip_suffix(b"\n").unwrap_or(&note)));
-        root.is_dir().then(|| (WorkspaceId::from_bytes(id.to_be_bytes()), root))
-    });
-    local.collect()
-}
-
-/// The folder that keeps the history of a workspace.
-pub(crate) struct StateFolder {
-    /// What people know the workspace by: its root, or on a server its id.
-    pub(crate) name: String,
-    pub(crate) path: PathBuf,
-}
-
-/// Every folder of a data folder that keeps the history of a workspace.
-pub(crate) fn state_folders(data: &Path) -> Vec<StateFolder> {
-    let inside = |folder: &str| {
-        let entries = fs::read_dir(data.join(folder)).into_iter().flatten().flatten();
-        entries.map(|entry| entry.path()).filter(|path| path.join("journal.db").is_file())
-    };
-    let own_name =
-        |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let local = inside("workspaces").filter_map(|path| {
-        // A server's data folder holds workspaces in the same place; their names are ids.
-        let is_ours = own_name(&path).len() == STATE_NAME_DIGITS;
-        let note = fs::read_to_string(path.join(ROOT_FILE)).ok().filter(|_| is_ours)?;
-        Some(StateFolder { name: note.trim_end_matches('\n').to_owned(), path })
-    });
-    let served = inside("journals").map(|path| StateFolder { name: own_name(&path), path });
-    local.chain(served).collect()
-}
-
-/// An absolute path with its links resolved as far as it exists: what does not exist yet is made
-/// later, so it holds no links.
-fn absolute(path: &Path) -> Result<PathBuf, Failure> {
-    let to_failure = |error| Failure::io("the data folder cannot be used", &error);
-    let path = std::path::absolute(path).map_err(to_failure)?;
-    for existing in path.ancestors() {
-        match fs::canonicalize(existing) {
-            Ok(canonical) => {
-                let rest = path.strip_prefix(existing).unwrap_or(Path::new(""));
-                return Ok(join_normalized(canonical, rest));
-            }
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => return Err(to_failure(error)),
-        }
-    }
-    Ok(path)
-}
-
-fn join_normalized(mut base: PathBuf, rest: &Path) -> PathBuf {
-    for component in rest.components() {
-        match component {
-            Component::ParentDir => {
-                base.pop();
-            }
-            Component::Normal(name) => base.push(name),
-            _ => {}
-        }
-    }
-    base
-}
-
-/// The data folder that was chosen, or the default one of the user.
-fn data_folder(chosen: Option<&Path>) -> Result<PathBuf, Failure> {
-    match chosen {
-        Some(chosen) => absolute(chosen),
-        None => default_data_dir(|name| std::env::var_os(name)),
-    }
-}
-
-fn default_data_dir(env: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, Failure> {
-    let folder = |name| env(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let user_data =
-        folder("XDG_DATA_HOME").or_else(|| folder("HOME").map(|home| home.join(".local/share")));
-    match user_data {
-        Some(user_data) => absolute(&user_data.join("toolyard")),
-        None => Err(Failure::new(
-            FaultCode::Unavailable,
-            "no folder to keep the history in: HOME is not set",
-        )
-        .with_hint("choose one with --data-dir or TOOLYARD_DATA_DIR")),
-    }
-}
-
 /// Refuses a data folder inside the root, and a root inside the data folder: the tools would list, search and edit the
 /// history.
 fn refuse_overlap(root: &Path, data_dir: &Path) -> Result<(), Failure> {
@@ -367,54 +250,6 @@ fn refuse_overlap(root: &Path, data_dir: &Path) -> Result<(), Failure> {
             .with_hint("choose another root with --root"));
     }
     Ok(())
-}
-
-fn state_name(root: &Path) -> String {
-    let mut name = ContentHash::of(root.as_os_str().as_bytes()).to_string();
-    name.truncate(STATE_NAME_DIGITS);
-    name
-}
-
-/// Makes a folder that only its owner can read, because a history has every version of every file.
-fn make_private_folder(folder: &Path) -> Result<(), Failure> {
-    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    made.map_err(|error| {
-        Failure::io("the data folder cannot be made", &error)
-            .with_hint("choose another with --data-dir or TOOLYARD_DATA_DIR")
-    })
-}
-
-/// Makes the data folder, or checks that no other user can read the existing one. The mode of an empty folder is
-/// changed; with any other folder it is an error, because something may depend on its mode.
-fn make_data_folder(folder: &Path) -> Result<(), Failure> {
-    make_private_folder(folder)?;
-    let to_failure = |error| Failure::io("the data folder cannot be used", &error);
-    let mode = fs::metadata(folder).map_err(to_failure)?.permissions().mode();
-    if mode & 0o077 == 0 {
-        return Ok(());
-    }
-    if fs::read_dir(folder).map_err(to_failure)?.next().is_none() {
-        let private = fs::Permissions::from_mode(0o700);
-        return fs::set_permissions(folder, private).map_err(to_failure);
-    }
-    let shown = folder.display();
-    let message = format!(
-        "others on this machine can look into the data folder {shown} (mode {:o}), which holds every \
-         version of every file, and a server's accounts",
-        mode & 0o7777
-    );
-    Err(Failure::new(FaultCode::Denied, message)
-        .with_hint(format!("close it with `chmod 700 {shown}`, or choose another with --data-dir")))
-}
-
-/// Writes the path of the root into its state folder, for people who look there and for `doctor`.
-fn record_root(state_dir: &Path, root: &Path) -> Result<(), Failure> {
-    let note = state_dir.join(ROOT_FILE);
-    let text = [root.as_os_str().as_bytes(), b"\n"].concat();
-    if fs::read(&note).is_ok_and(|known| known == text) {
-        return Ok(());
-    }
-    fs::write(&note, text).map_err(|error| Failure::io("the data folder cannot be used", &error))
 }
 
 /// Whether anything exists at `path` below `root`.
@@ -434,22 +269,6 @@ pub(crate) fn below_current_folder(root: &Path, relative: &Path) -> Option<WsPat
 mod tests {
     use super::*;
 
-    fn default_for(vars: &[(&str, &str)]) -> Option<PathBuf> {
-        let get = |name: &str| {
-            vars.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
-        };
-        default_data_dir(get).ok()
-    }
-
-    #[test]
-    fn the_data_folder_follows_the_environment() {
-        assert_eq!(default_for(&[("XDG_DATA_HOME", "/nowhere")]), Some("/nowhere/toolyard".into()));
-        assert_eq!(default_for(&[("XDG_DATA_HOME", "relative")]), None);
-        assert_eq!(default_for(&[]), None);
-        let home = default_for(&[("HOME", "/nowhere")]).unwrap();
-        assert!(home.starts_with("/nowhere") && home.ends_with("toolyard"));
-    }
-
     #[test]
     fn overlapping_folders_are_refused() {
         let refused =
@@ -460,20 +279,5 @@ mod tests {
         assert!(refused("/data/workspaces/x", "/data"));
         assert!(!refused("/a", "/ab"));
         assert!(refused("/data/project", "/data"));
-    }
-
-    #[test]
-    fn a_folder_that_is_not_there_yet_is_found_through_links() {
-        let temp = tempfile::tempdir().unwrap();
-        let base = temp.path().canonicalize().unwrap();
-        fs::create_dir(base.join("real")).unwrap();
-        std::os::unix::fs::symlink("real", base.join("link")).unwrap();
-        assert_eq!(absolute(&base.join("link/a/../b")).unwrap(), base.join("real/b"));
-    }
-
-    #[test]
-    fn a_root_has_one_state_folder() {
-        assert_eq!(state_name(Path::new("/srv/job")).len(), STATE_NAME_DIGITS);
-        assert_ne!(state_name(Path::new("/srv/job")), state_name(Path::new("/srv/job2")));
     }
 }

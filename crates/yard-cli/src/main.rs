@@ -27,7 +27,7 @@ mod package_indexes;
 mod port_forwards;
 mod reply;
 mod server_workspaces;
-mod step_id;
+mod short_ids;
 mod storage;
 mod system_world;
 mod table;
@@ -98,7 +98,7 @@ fn run_as_box_helper() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
     let is_helper = arguments.next()? == yard_sandbox::HELPER;
     let word = arguments.next();
-    is_helper.then(|| yard_sandbox::inner(word.as_deref().and_then(|word| word.to_str())))
+    is_helper.then(|| yard_sandbox::run_helper(word.as_deref().and_then(|word| word.to_str())))
 }
 
 /// Prints the reply. A closed pipe is not an error: its reader has read what it wanted.

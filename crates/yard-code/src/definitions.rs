@@ -16,11 +16,11 @@ const PARSE_TIME: Duration = Duration::from_millis(500);
 /// The clock is read after this number of the parser's progress reports, each of which is a hundred steps.
 const STEPS: u32 = 8;
 /// Most definitions of one file.
-const MOST: usize = 10_000;
+const MAX_DEFINITIONS: usize = 10_000;
 /// Longer texts are not taken for names.
-const LONGEST_NAME: usize = 200;
+const MAX_NAME_BYTES: usize = 200;
 /// Most declarators around a name in C.
-const DECLARATORS: usize = 32;
+const MAX_DECLARATORS: usize = 32;
 
 /// Something that a file defines.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,15 +43,15 @@ pub struct Definition {
 
 /// What parsing a text resulted in.
 #[derive(Default)]
-pub(super) struct Syntax {
+pub(crate) struct Syntax {
     /// Its definitions, in their order.
-    pub(super) definitions: Vec<Definition>,
+    pub(crate) definitions: Vec<Definition>,
     /// Whether definitions may be missing: parsing took too long, or there are too many.
-    pub(super) is_cut: bool,
+    pub(crate) is_cut: bool,
 }
 
 /// Parses a text.
-pub(super) fn read_syntax(
+pub(crate) fn read_syntax(
     parser: &mut Parser,
     grammar: &Grammar,
     text: &str,
@@ -64,7 +64,7 @@ pub(super) fn read_syntax(
     };
     let mut walk = Walk { grammar, text, definitions: Vec::new(), containers: Vec::new() };
     walk.tree(&tree, call)?;
-    Ok(Syntax { is_cut: walk.definitions.len() >= MOST, definitions: walk.definitions })
+    Ok(Syntax { is_cut: walk.definitions.len() >= MAX_DEFINITIONS, definitions: walk.definitions })
 }
 
 fn parse(parser: &mut Parser, grammar: &Grammar, text: &str, call: &Call) -> Option<Tree> {
@@ -117,7 +117,7 @@ impl<'a> Walk<'a> {
                 call.check()?;
             }
             self.node(cursor.node(), depth);
-            if self.definitions.len() >= MOST {
+            if self.definitions.len() >= MAX_DEFINITIONS {
                 return Ok(());
             }
             if cursor.goto_first_child() {
@@ -144,8 +144,8 @@ impl<'a> Walk<'a> {
     }
 
     fn define(&mut self, node: Node<'_>, named: Named<'a>, kind: DefinitionKind, depth: u32) {
-        let in_type = { self.containers.last() }
-            .is_some_and(|container| container.kind == ContainerKind::Type);
+        let container = self.containers.last();
+        let in_type = container.is_some_and(|container| container.kind == ContainerKind::Type);
         let kind = match kind {
             DefinitionKind::Function if in_type || named.container.is_some() => {
                 DefinitionKind::Method
@@ -212,8 +212,8 @@ impl<'a> Walk<'a> {
     /// The name and kind of a node's definition; `None` if the node defines nothing.
     fn named(&self, node: Node<'_>, rule: Rule, depth: u32) -> Option<(Named<'a>, DefinitionKind)> {
         let field = |name| node.child_by_field_name(name);
-        let in_function =
-            { self.containers.iter() }.any(|container| container.kind == ContainerKind::Function);
+        let is_function = |container: &Container<'_>| container.kind == ContainerKind::Function;
+        let in_function = self.containers.iter().any(is_function);
         let mut kind = rule.kind;
         let named = match rule.name {
             Name::Container | Name::Tokens => return None,
@@ -255,7 +255,7 @@ impl<'a> Walk<'a> {
     /// The name in a node: of `a::b::c` it is `c`, with the container `b`.
     fn name(&self, mut node: Node<'_>) -> Option<Named<'a>> {
         let mut container = None;
-        for _ in 0..DECLARATORS {
+        for _ in 0..MAX_DECLARATORS {
             if let Some(scope) = node.child_by_field_name("scope") {
                 container = self.type_name(scope);
             }
@@ -265,7 +265,7 @@ impl<'a> Walk<'a> {
             }
         }
         let text = self.text.get(node.byte_range())?.trim_matches(['"', '\'', '`']);
-        let fits = !text.is_empty() && text.len() <= LONGEST_NAME && !text.contains('\n');
+        let fits = !text.is_empty() && text.len() <= MAX_NAME_BYTES && !text.contains('\n');
         fits.then_some(Named { text, container, row: node.start_position().row })
     }
 
@@ -308,7 +308,7 @@ fn value_kind(value: Node<'_>) -> Option<DefinitionKind> {
 /// The node of the name inside a node's declarators: pointers, arrays, parameters and parentheses.
 fn declared(node: Node<'_>) -> Option<Node<'_>> {
     let mut named = node.child_by_field_name("declarator")?;
-    for _ in 0..DECLARATORS {
+    for _ in 0..MAX_DECLARATORS {
         let inner = named.child_by_field_name("declarator").or_else(|| match named.kind() {
             "parenthesized_declarator" | "reference_declarator" => named.named_child(0),
             _ => None,

@@ -13,7 +13,7 @@ use DefinitionKind::{
 
 /// Where a node has the name of its definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Name {
+pub(crate) enum Name {
     /// In its field `name`.
     Field,
     /// In its field `name`, if it has a `body`. Without one it only refers to the name.
@@ -38,16 +38,16 @@ pub(super) enum Name {
 
 /// What a node defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Rule {
-    pub(super) kind: DefinitionKind,
-    pub(super) name: Name,
+pub(crate) struct Rule {
+    pub(crate) kind: DefinitionKind,
+    pub(crate) name: Name,
 }
 
 type Row = (&'static str, DefinitionKind, Name);
 
 /// A language with its rules, by the numbers of its nodes.
-pub(super) struct Grammar {
-    pub(super) language: Language,
+pub(crate) struct Grammar {
+    pub(crate) language: Language,
     rules: Vec<Option<Rule>>,
 }
 
@@ -63,7 +63,7 @@ impl Grammar {
     }
 
     /// The rule for nodes of that kind.
-    pub(super) fn rule(&self, kind: u16) -> Option<Rule> {
+    pub(crate) fn rule(&self, kind: u16) -> Option<Rule> {
         self.rules.get(usize::from(kind)).copied().flatten()
     }
 }
@@ -154,7 +154,7 @@ const CPP: &[Row] = &[
 ];
 
 /// The language of a file, by its extension.
-pub(super) fn language_of(path: &WsPath) -> Option<CodeLanguage> {
+pub(crate) fn language_of(path: &WsPath) -> Option<CodeLanguage> {
     Some(match extension(path)? {
         "rs" => CodeLanguage::Rust,
         "py" | "pyi" => CodeLanguage::Python,
@@ -169,13 +169,13 @@ pub(super) fn language_of(path: &WsPath) -> Option<CodeLanguage> {
 }
 
 /// Whether a file is of a language. A `.h` file is both C and C++.
-pub(super) fn is_of(path: &WsPath, language: CodeLanguage) -> bool {
+pub(crate) fn is_of(path: &WsPath, language: CodeLanguage) -> bool {
     let header = language == CodeLanguage::C && extension(path) == Some("h");
     header || language_of(path) == Some(language)
 }
 
 /// The grammar of a file.
-pub(super) fn grammar_of(path: &WsPath) -> Option<&'static Grammar> {
+pub(crate) fn grammar_of(path: &WsPath) -> Option<&'static Grammar> {
     static MADE: [OnceLock<Grammar>; 9] = [const { OnceLock::new() }; 9];
     let (at, function, rows): (usize, _, &[&[Row]]) = match language_of(path)? {
         CodeLanguage::Rust => (0, tree_sitter_rust::LANGUAGE, &[RUST]),

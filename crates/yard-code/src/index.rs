@@ -1,20 +1,19 @@
 //! The inverted index of a workspace's files, in memory: which files contain a word, and which define a name. Files are
-//! added and removed one by one. It never reads the disk, and counts the memory that it takes: above [`MOST_BYTES`] the
+//! added and removed one by one. It never reads the disk, and counts the memory that it takes: above [`MAX_BYTES`] the
 //! content of further files is not added.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 
-use yard_core::{ContentHash, WsPath};
-use yard_store::Signature;
+use yard_core::{ContentHash, Signature, WsPath};
 
 use crate::definitions::Definition;
 use crate::words;
 
 /// Most files of an index.
-pub(super) const MOST_FILES: usize = 200_000;
+pub(crate) const MAX_FILES: usize = 200_000;
 /// About how many bytes of memory an index may take.
-const MOST_BYTES: usize = 256 << 20;
+const MAX_BYTES: usize = 256 << 20;
 /// What one file costs in addition to its words and definitions.
 const FILE_BYTES: usize = 256;
 /// What one word of a file costs, in the file and in the postings of the word.
@@ -22,13 +21,13 @@ const WORD_BYTES: usize = 10;
 /// What a new word costs in addition to its text.
 const NEW_WORD_BYTES: usize = 128;
 /// Most unused words that are retained for files to come.
-const MOST_UNUSED: usize = 50_000;
+const MAX_UNUSED: usize = 50_000;
 /// What one definition costs in addition to its name.
 const DEFINITION_BYTES: usize = 240;
 
 /// How much of a file is indexed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FileState {
+pub(crate) enum FileState {
     /// All of it.
     Complete,
     /// A part of it.
@@ -42,61 +41,61 @@ pub(super) enum FileState {
 }
 
 /// A file that was read, before it is in the index.
-pub(super) struct ParsedFile {
-    pub(super) path: WsPath,
-    pub(super) signature: Signature,
+pub(crate) struct ParsedFile {
+    pub(crate) path: WsPath,
+    pub(crate) signature: Signature,
     /// The hash of its content, while its signature is too recent to be trusted.
-    pub(super) unsettled: Option<ContentHash>,
-    pub(super) state: FileState,
+    pub(crate) unsettled: Option<ContentHash>,
+    pub(crate) state: FileState,
     /// How many words it has.
-    pub(super) length: u32,
-    pub(super) terms: Vec<(String, u8)>,
-    pub(super) definitions: Vec<Definition>,
+    pub(crate) length: u32,
+    pub(crate) terms: Vec<(String, u8)>,
+    pub(crate) definitions: Vec<Definition>,
 }
 
 /// A file in the index.
-pub(super) struct File {
-    pub(super) path: WsPath,
-    pub(super) signature: Signature,
-    pub(super) unsettled: Option<ContentHash>,
-    pub(super) state: FileState,
+pub(crate) struct File {
+    pub(crate) path: WsPath,
+    pub(crate) signature: Signature,
+    pub(crate) unsettled: Option<ContentHash>,
+    pub(crate) state: FileState,
     /// How many words it has.
-    pub(super) length: u32,
+    pub(crate) length: u32,
     /// Whether its path contains `test`.
-    pub(super) is_test: bool,
+    pub(crate) is_test: bool,
     terms: Box<[u32]>,
-    pub(super) definitions: Box<[Definition]>,
+    pub(crate) definitions: Box<[Definition]>,
     bytes: usize,
 }
 
 /// The number of a file, and the position of a definition in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct DefinitionRef {
-    pub(super) file: u32,
-    pub(super) at: u32,
+pub(crate) struct DefinitionRef {
+    pub(crate) file: u32,
+    pub(crate) at: u32,
 }
 
 /// A file that contains a word, and how often: 24 and 8 bits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Posting(u32);
+pub(crate) struct Posting(u32);
 
 impl Posting {
     fn new(file: u32, times: u8) -> Self {
         Self(file << 8 | u32::from(times))
     }
 
-    pub(super) fn file(self) -> u32 {
+    pub(crate) fn file(self) -> u32 {
         self.0 >> 8
     }
 
-    pub(super) fn times(self) -> u32 {
+    pub(crate) fn times(self) -> u32 {
         self.0 & 0xff
     }
 }
 
 /// The index.
 #[derive(Default)]
-pub(super) struct Index {
+pub(crate) struct Index {
     files: Vec<Option<File>>,
     free: Vec<u32>,
     by_path: HashMap<WsPath, u32>,
@@ -113,44 +112,44 @@ pub(super) struct Index {
 
 impl Index {
     /// How many files are in the index.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.by_path.len()
     }
 
     /// A number above the numbers of all files.
-    pub(super) fn end(&self) -> usize {
+    pub(crate) fn end(&self) -> usize {
         self.files.len()
     }
 
     /// The number of a file.
-    pub(super) fn number(&self, path: &WsPath) -> Option<u32> {
+    pub(crate) fn number(&self, path: &WsPath) -> Option<u32> {
         self.by_path.get(path).copied()
     }
 
     /// A file by its number.
-    pub(super) fn file(&self, number: u32) -> Option<&File> {
+    pub(crate) fn file(&self, number: u32) -> Option<&File> {
         self.files.get(number as usize)?.as_ref()
     }
 
     /// Every file, by number.
-    pub(super) fn files(&self) -> impl Iterator<Item = (u32, &File)> {
+    pub(crate) fn files(&self) -> impl Iterator<Item = (u32, &File)> {
         let files = self.files.iter().enumerate();
         files.filter_map(|(number, file)| Some((number as u32, file.as_ref()?)))
     }
 
     /// The files that contain a term, by number.
-    pub(super) fn postings(&self, term: &str) -> &[Posting] {
+    pub(crate) fn postings(&self, term: &str) -> &[Posting] {
         let number = self.terms.get(term).copied();
         number.and_then(|number| self.postings.get(number as usize)).map_or(&[], Vec::as_slice)
     }
 
     /// The definitions whose name has a part.
-    pub(super) fn with_part(&self, part: &str) -> &[DefinitionRef] {
+    pub(crate) fn with_part(&self, part: &str) -> &[DefinitionRef] {
         self.by_part.get(part).map_or(&[], Vec::as_slice)
     }
 
     /// The definitions whose folded name begins with `start`, ordered by name.
-    pub(super) fn with_prefix<'a>(
+    pub(crate) fn with_prefix<'a>(
         &'a self,
         start: &'a str,
     ) -> impl Iterator<Item = (&'a str, &'a [DefinitionRef])> {
@@ -160,17 +159,17 @@ impl Index {
     }
 
     /// Whether the content of further files is not added.
-    pub(super) fn is_full(&self) -> bool {
-        self.bytes > MOST_BYTES || self.by_path.len() >= MOST_FILES
+    pub(crate) fn is_full(&self) -> bool {
+        self.bytes > MAX_BYTES || self.by_path.len() >= MAX_FILES
     }
 
     /// Whether there is room again for unindexed files.
-    pub(super) fn has_room(&self) -> bool {
-        self.bytes < MOST_BYTES / 4 * 3 && self.by_path.len() < MOST_FILES / 4 * 3
+    pub(crate) fn has_room(&self) -> bool {
+        self.bytes < MAX_BYTES / 4 * 3 && self.by_path.len() < MAX_FILES / 4 * 3
     }
 
     /// Adds or replaces a file.
-    pub(super) fn put(&mut self, mut parsed: ParsedFile) {
+    pub(crate) fn put(&mut self, mut parsed: ParsedFile) {
         self.remove(&parsed.path);
         if self.is_full() {
             parsed.state = FileState::Unindexed;
@@ -257,7 +256,7 @@ impl Index {
     }
 
     /// Removes a file.
-    pub(super) fn remove(&mut self, path: &WsPath) {
+    pub(crate) fn remove(&mut self, path: &WsPath) {
         let Some(number) = self.by_path.remove(path) else { return };
         let Some(file) = self.files.get_mut(number as usize).and_then(Option::take) else { return };
         self.free.push(number);
@@ -270,7 +269,7 @@ impl Index {
                 self.unused += 1;
             }
         }
-        if self.unused > MOST_UNUSED {
+        if self.unused > MAX_UNUSED {
             self.remove_unused();
         }
         let (first, last) =
@@ -290,7 +289,7 @@ impl Index {
     }
 
     /// Notes that a file has not changed. `unsettled` is `None` if its signature can be trusted now.
-    pub(super) fn set_unsettled(&mut self, path: &WsPath, unsettled: Option<ContentHash>) {
+    pub(crate) fn set_unsettled(&mut self, path: &WsPath, unsettled: Option<ContentHash>) {
         let number = self.by_path.get(path).copied();
         let file = number.and_then(|number| self.files.get_mut(number as usize)?.as_mut());
         if let Some(file) = file {

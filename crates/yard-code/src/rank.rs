@@ -7,8 +7,7 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use yard_core::op::{CodeLanguage, CodeScope, DefinitionKind};
-use yard_core::{Call, Fault, FaultCode, Result, Subject, WsPath};
-use yard_store::Signature;
+use yard_core::{Call, Fault, FaultCode, Result, Signature, Subject, WsPath};
 
 use crate::code_index::CodeIndex;
 use crate::definitions::Definition;
@@ -20,9 +19,9 @@ use crate::words;
 const SATURATION: f64 = 1.2;
 const LENGTH: f64 = 0.75;
 /// Most words of a query.
-const MOST_TERMS: usize = 32;
+const MAX_TERMS: usize = 32;
 /// Most definitions that are scored in full.
-const MOST_SCORED: usize = 2_000;
+const MAX_SCORED: usize = 2_000;
 
 /// Scores of a name: as a whole, and by its parts.
 const EXACT: f64 = 60.0;
@@ -42,7 +41,7 @@ pub struct Query {
     /// Its words, unchanged.
     words: Vec<String>,
     /// The terms by which text is found, each once.
-    pub(super) terms: Vec<String>,
+    pub(crate) terms: Vec<String>,
     /// The parts by which names are found, each once.
     parts: Vec<String>,
     /// The whole query as one folded name.
@@ -54,7 +53,7 @@ pub struct Query {
 impl Query {
     /// Parses a query. A fault if there is no word in it.
     pub fn parse(text: &str) -> Result<Self> {
-        let words: Vec<String> = words::words(text).take(MOST_TERMS).map(str::to_owned).collect();
+        let words: Vec<String> = words::words(text).take(MAX_TERMS).map(str::to_owned).collect();
         let mut parts: Vec<String> = Vec::new();
         let mut terms: Vec<String> = Vec::new();
         for word in &words {
@@ -84,7 +83,7 @@ impl Query {
 fn dedup(list: &mut Vec<String>) {
     let mut seen = HashSet::new();
     list.retain(|item| seen.insert(item.clone()));
-    list.truncate(MOST_TERMS);
+    list.truncate(MAX_TERMS);
 }
 
 /// The files and results that a search may have.
@@ -289,9 +288,9 @@ impl<'a> Ranking<'a> {
             .iter()
             .filter_map(|overlap| self.candidate(overlap, Self::score_by_parts))
             .collect();
-        if likely.len() > MOST_SCORED {
-            likely.select_nth_unstable_by(MOST_SCORED, |a, b| self.compare(a, b));
-            likely.truncate(MOST_SCORED);
+        if likely.len() > MAX_SCORED {
+            likely.select_nth_unstable_by(MAX_SCORED, |a, b| self.compare(a, b));
+            likely.truncate(MAX_SCORED);
         }
         let likely = likely.iter().filter_map(|candidate| {
             Some(DefinitionRef { file: candidate.file, at: candidate.at? })
@@ -301,7 +300,7 @@ impl<'a> Ranking<'a> {
         let same = self.index.with_prefix(&name).take_while(|(other, _)| *other == name);
         let longer = self.index.with_prefix(&self.query.joined);
         let named = same.chain(longer).flat_map(|(_, definitions)| definitions.iter().copied());
-        let mut definitions: Vec<DefinitionRef> = named.take(MOST_SCORED).chain(likely).collect();
+        let mut definitions: Vec<DefinitionRef> = named.take(MAX_SCORED).chain(likely).collect();
         definitions.sort_unstable();
         definitions.dedup();
         definitions.retain(|definition| self.is_within(definition.file));

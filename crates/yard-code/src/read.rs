@@ -4,10 +4,9 @@ use std::borrow::Cow;
 
 use tree_sitter::Parser;
 use yard_core::text::{self, Encoding};
-use yard_core::{Call, ContentHash, Result, WsPath};
+use yard_core::{Call, ContentHash, Result, Signature, WsPath};
 use yard_disk::{Disk, is_settled, read_all};
 use yard_search::is_unsearchable;
-use yard_store::Signature;
 
 use crate::definitions::{Syntax, read_syntax};
 use crate::grammar::grammar_of;
@@ -15,10 +14,10 @@ use crate::index::{FileState, ParsedFile};
 use crate::words;
 
 /// Larger files are not indexed: they are data or generated code.
-const LARGEST: u64 = 1 << 20;
+const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// The result of reading a file.
-pub(super) enum ReadOutcome {
+pub(crate) enum ReadOutcome {
     /// The file is new or has changed.
     Changed(Box<ParsedFile>),
     /// The file has not changed. The hash is set while its signature is too recent to be trusted.
@@ -28,26 +27,26 @@ pub(super) enum ReadOutcome {
 }
 
 /// A file that has to be read.
-pub(super) struct FileToRead {
-    pub(super) path: WsPath,
+pub(crate) struct FileToRead {
+    pub(crate) path: WsPath,
     /// Its indexed signature and content, if the signature was too recent to be trusted.
-    pub(super) unsettled: Option<(Signature, ContentHash)>,
+    pub(crate) unsettled: Option<(Signature, ContentHash)>,
 }
 
 /// Reads files, one after the other.
-pub(super) struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     disk: &'a Disk,
     call: &'a Call,
     parser: Parser,
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(disk: &'a Disk, call: &'a Call) -> Self {
+    pub(crate) fn new(disk: &'a Disk, call: &'a Call) -> Self {
         Self { disk, call, parser: Parser::new() }
     }
 
     /// Reads a file. One that cannot be searched counts as gone.
-    pub(super) fn read_for_index(&mut self, file: &FileToRead) -> Result<ReadOutcome> {
+    pub(crate) fn read_for_index(&mut self, file: &FileToRead) -> Result<ReadOutcome> {
         self.call.check()?;
         match self.read(file) {
             Err(fault) if is_unsearchable(fault.code()) => Ok(ReadOutcome::Gone(file.path.clone())),
@@ -66,7 +65,7 @@ impl<'a> Reader<'a> {
             terms: Vec::new(),
             definitions: Vec::new(),
         };
-        if stat.size() > LARGEST {
+        if stat.size() > MAX_FILE_BYTES {
             return Ok(ReadOutcome::Changed(Box::new(parsed)));
         }
         let settled = is_settled(&stat.signature, self.call);

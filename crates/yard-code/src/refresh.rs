@@ -9,7 +9,7 @@ use yard_search::parallel::{self, Pipeline};
 use yard_search::{Flow, FolderView, Walk, WalkOptions, is_unreadable};
 
 use crate::code_index::CodeIndex;
-use crate::index::{FileState, Index, MOST_FILES};
+use crate::index::{FileState, Index, MAX_FILES};
 use crate::read::{FileToRead, ReadOutcome, Reader};
 
 /// Paths that a comparing thread gets at a time.
@@ -94,7 +94,7 @@ impl Refresh<'_> {
                 match compared? {
                     Compared::New(path) => {
                         // One file more than fits is read, so that the index notices that it is full.
-                        if index.len() + changed.len() <= MOST_FILES {
+                        if index.len() + changed.len() <= MAX_FILES {
                             changed.push(FileToRead { path, unsettled: None });
                         }
                     }

@@ -3,17 +3,17 @@
 use std::collections::HashMap;
 
 /// Longer words are skipped: they are encoded data.
-const LONGEST: usize = 128;
+const MAX_WORD_BYTES: usize = 128;
 /// Most different words of one file.
-const MOST_WORDS: usize = 4_096;
+const MAX_WORDS: usize = 4_096;
 
 /// The identifiers of a text.
-pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| c != '_' && !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
 /// The parts of an identifier: those of `parseHTTPReply2` and `parse_http_reply_2` differ only in case.
-pub(super) fn parts(word: &str) -> Vec<&str> {
+pub(crate) fn parts(word: &str) -> Vec<&str> {
     let (mut parts, mut start) = (Vec::new(), 0);
     let mut characters = word.char_indices().peekable();
     let mut before = Class::Other;
@@ -65,12 +65,12 @@ fn is_boundary(before: Class, class: Class, next: Class) -> bool {
 }
 
 /// A name without underscores and case: `search_code`, `searchCode` and `SearchCode` fold to the same.
-pub(super) fn folded(word: &str) -> String {
+pub(crate) fn folded(word: &str) -> String {
     word.chars().filter(|c| *c != '_').flat_map(char::to_lowercase).collect()
 }
 
 /// The terms by which a word is found: its parts, and the whole word if it has several.
-pub(super) fn terms(word: &str) -> impl Iterator<Item = String> {
+pub(crate) fn terms(word: &str) -> impl Iterator<Item = String> {
     let parts = parts(word);
     let whole = (parts.len() > 1).then(|| folded(word));
     let parts: Vec<String> = parts.into_iter().map(str::to_lowercase).collect();
@@ -78,25 +78,25 @@ pub(super) fn terms(word: &str) -> impl Iterator<Item = String> {
 }
 
 /// How often each term occurs in a text, at most 255 times, and whether terms were left out.
-pub(super) struct Counted {
-    pub(super) terms: Vec<(String, u8)>,
+pub(crate) struct Counted {
+    pub(crate) terms: Vec<(String, u8)>,
     /// How many words the text has.
-    pub(super) length: u32,
-    pub(super) is_cut: bool,
+    pub(crate) length: u32,
+    pub(crate) is_cut: bool,
 }
 
 /// Counts the terms of a text.
-pub(super) fn count(text: &str, path: &str) -> Counted {
+pub(crate) fn count(text: &str, path: &str) -> Counted {
     // Whole words are counted first: most occur often, and are split only once.
     let mut seen: HashMap<&str, u32> = HashMap::new();
     let mut length = 0u32;
-    for word in words(text).filter(|word| word.len() <= LONGEST) {
+    for word in words(text).filter(|word| word.len() <= MAX_WORD_BYTES) {
         *seen.entry(word).or_default() += 1;
         length = length.saturating_add(1);
     }
     // The words of a path describe a file better than a word in it.
     words(path).for_each(|word| *seen.entry(word).or_default() += 2);
-    let is_cut = seen.len() > MOST_WORDS;
+    let is_cut = seen.len() > MAX_WORDS;
     if is_cut {
         keep_most(&mut seen);
     }
@@ -115,7 +115,7 @@ pub(super) fn count(text: &str, path: &str) -> Counted {
 fn keep_most(seen: &mut HashMap<&str, u32>) {
     let mut all: Vec<(&str, u32)> = seen.drain().collect();
     all.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
-    seen.extend(all.into_iter().take(MOST_WORDS));
+    seen.extend(all.into_iter().take(MAX_WORDS));
 }
 
 #[cfg(test)]

@@ -20,27 +20,13 @@ const MAX_LINES: usize = 200_000;
 /// Bytes that are compared at once.
 const CHUNK: usize = 4 << 10;
 
-/// The unified diff from `before` to `after`, under the names `from` and `to`, and whether it was
-/// cut after the last line that fits into `max_bytes`.
+/// The unified diff from the first to the second content, each with its label, and whether it was
+/// cut after the last line that fits into `max_bytes`. The fault is that it was stopped.
 ///
 /// Equal contents give an empty diff. None if either is binary.
 pub fn unified(
-    from: &str,
-    to: &str,
-    before: &[u8],
-    after: &[u8],
-    max_bytes: usize,
-) -> Option<(String, bool)> {
-    // Without bounds nothing stops it.
-    unified_within(from, to, before, after, max_bytes, Bounds::NONE).unwrap_or_default()
-}
-
-/// As [`unified`], within bounds; the fault is that it was stopped.
-pub fn unified_within(
-    from: &str,
-    to: &str,
-    before: &[u8],
-    after: &[u8],
+    [from, to]: [&str; 2],
+    [before, after]: [&[u8]; 2],
     max_bytes: usize,
     bounds: Bounds<'_>,
 ) -> Result<Option<(String, bool)>> {
@@ -292,6 +278,16 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn unified(
+        from: &str,
+        to: &str,
+        before: &[u8],
+        after: &[u8],
+        max_bytes: usize,
+    ) -> Option<(String, bool)> {
+        super::unified([from, to], [before, after], max_bytes, Bounds::NONE).unwrap()
+    }
 
     fn diff(before: &[u8], after: &[u8]) -> String {
         unified("a/x", "b/x", before, after, usize::MAX).unwrap().0

@@ -41,8 +41,8 @@ const EXECUTED: [&[u8]; 9] = [
 ];
 /// What `objects/info` holds beside what leads git to other folders.
 const REBUILDABLE_INFO: [&[u8]; 3] = [b"packs", b"commit-graph", b"commit-graphs"];
-/// What a folder has that git takes for a repository.
-const REPOSITORY: [&[u8]; 3] = [b"HEAD", b"objects", b"refs"];
+/// The names of what a folder has that git takes for a repository.
+pub const REPOSITORY_NAMES: [&[u8]; 3] = [b"HEAD", b"objects", b"refs"];
 /// Settings that name no file, by section.
 const PLAIN_SETTINGS: [(&str, &[&str]); 9] = [
     ("remote", &["url", "pushurl", "fetch", "push", "tagopt", "prune", "mirror"]),
@@ -128,16 +128,6 @@ impl GitFileKind {
             Self::Refs | Self::InProgress | Self::Bookkeeping => false,
         }
     }
-}
-
-/// Whether a name is one of those that make a folder a repository.
-pub fn makes_repository(name: &[u8]) -> bool {
-    REPOSITORY.contains(&name)
-}
-
-/// The names that make a folder a repository.
-pub fn repository_names() -> [&'static [u8]; 3] {
-    REPOSITORY
 }
 
 /// Whether a new file in a repository's folder is one that `git init` makes, and says nothing but what

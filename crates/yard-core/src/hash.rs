@@ -53,17 +53,13 @@ impl FromStr for ContentHash {
     type Err = NotAHash;
 
     fn from_str(text: &str) -> Result<Self, NotAHash> {
-        let text = text.trim().as_bytes();
-        if text.len() != 64 {
+        let text = text.trim();
+        if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(NotAHash);
         }
         let mut bytes = [0; 32];
-        for (byte, pair) in bytes.iter_mut().zip(text.chunks_exact(2)) {
-            let digits = std::str::from_utf8(pair).map_err(|_| NotAHash)?;
-            if !pair.iter().all(u8::is_ascii_hexdigit) {
-                return Err(NotAHash);
-            }
-            *byte = u8::from_str_radix(digits, 16).map_err(|_| NotAHash)?;
+        for (at, byte) in bytes.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).map_err(|_| NotAHash)?;
         }
         Ok(Self(bytes))
     }

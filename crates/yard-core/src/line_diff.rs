@@ -17,7 +17,7 @@ const SMALL: usize = 2_048;
 /// The same for a part between two lines that are unique.
 const SMALL_PART: usize = 256;
 /// Parts are parted again at most so often.
-const DEEPEST: usize = 24;
+const MAX_DEPTH: usize = 24;
 
 /// The lines of two texts as numbers: equal lines have equal numbers. Comparing numbers takes the same time
 /// however long the lines are.
@@ -134,7 +134,7 @@ impl Search<'_> {
             return self.exactly(&part);
         }
         // Past this depth, and where no line is unique, the part counts as replaced.
-        let anchors = if depth < DEEPEST { self.anchors(&part)? } else { Vec::new() };
+        let anchors = if depth < MAX_DEPTH { self.anchors(&part)? } else { Vec::new() };
         let (mut old, mut new) = (part.old.start, part.new.start);
         for anchor in &anchors {
             self.part(Part { old: old..anchor.0, new: new..anchor.1 }, depth + 1)?;
@@ -349,7 +349,7 @@ mod tests {
             };
             // Each line is looked at a few times at each depth; its square would be a million looks.
             for size in [10_000, 40_000] {
-                let most = 3 * DEEPEST * 2 * size as usize / 4_096;
+                let most = 3 * MAX_DEPTH * 2 * size as usize / 4_096;
                 assert!((1..=most).contains(&looks(size)), "{kind} {size}: {}", looks(size));
             }
         }

@@ -17,7 +17,7 @@ macro_rules! listed_enum {
 
         impl $name {
             /// Every variant.
-            pub const ALL: [Self; [$(stringify!($variant)),*].len()] = [$(Self::$variant),*];
+            $vis const ALL: [Self; [$(stringify!($variant)),*].len()] = [$(Self::$variant),*];
         }
     };
 }

@@ -28,18 +28,10 @@ impl fmt::Display for Collision {
 
 impl std::error::Error for Collision {}
 
-/// `base` with the changes of both `ours` and `theirs`.
+/// `base` with the changes of both `ours` and `theirs`; the outer fault is that it was stopped.
 ///
 /// Changes that overlap, or that no unchanged line of `base` parts, collide, unless both sides made
-/// the very same one. Binary content is one indivisible value.
-pub fn merge(base: &[u8], ours: &[u8], theirs: &[u8]) -> Result<Vec<u8>, Collision> {
-    let merged = merge_within(base, ours, theirs, Bounds::NONE);
-    // Without bounds nothing stops it.
-    merged.unwrap_or(Err(Collision { ours_line: 1 }))
-}
-
-/// As [`merge`], within bounds; the outer fault is that it was stopped. A text with very many lines is
-/// one indivisible value, too.
+/// the very same one. Binary content is one indivisible value, and so is a text with very many lines.
 pub fn merge_within(
     base: &[u8],
     ours: &[u8],
@@ -208,6 +200,10 @@ mod tests {
 
     use super::*;
     use crate::text::Text;
+
+    fn merge(base: &[u8], ours: &[u8], theirs: &[u8]) -> Result<Vec<u8>, Collision> {
+        merge_within(base, ours, theirs, Bounds::NONE).unwrap()
+    }
 
     fn check(base: &str, ours: &str, theirs: &str) -> Result<String, u64> {
         let merged = merge(base.as_bytes(), ours.as_bytes(), theirs.as_bytes());

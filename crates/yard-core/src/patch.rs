@@ -2,9 +2,8 @@
 //! functions. A path here is the text of the patch: nothing in this folder reads a disk, and nothing is changed if a
 //! place is a guess (X3).
 //!
-//! [`parse`] reads either form, [`apply`] applies the section of one file to its bytes,
-//! [`apply_all`] the whole patch to whatever holds files, [`reverse`] turns a unified patch around,
-//! and a [`Patch`] prints itself in the form in which it was written.
+//! [`parse`] reads either form, [`apply`] applies the section of one file to its bytes, and [`jobs`] are the parts of a
+//! whole patch, to be applied to whatever holds files.
 
 mod anchor;
 mod apply;
@@ -14,9 +13,7 @@ mod freeform;
 mod indent;
 mod names;
 mod place;
-mod print;
 mod reader;
-mod reverse;
 mod suffix_array;
 mod tree;
 mod unified;
@@ -25,8 +22,7 @@ pub use apply::{Applied, AppliedHunk, apply, apply_within};
 pub use check::check;
 pub use names::diff_label;
 pub use place::Pass;
-pub use reverse::reverse;
-pub use tree::{FileUpdate, Job, apply_all, jobs};
+pub use tree::{FileUpdate, Job, jobs};
 
 use crate::{Fault, FaultCode};
 
@@ -62,8 +58,8 @@ pub enum Action {
 pub enum Transfer {
     /// It is renamed.
     Rename,
-    /// It is copied. With [`Action::Delete`], which only [`reverse`] makes: the file is deleted because it was a copy,
-    /// and its hunks turn it into its source.
+    /// It is copied. With [`Action::Delete`], which no parser makes: the file is deleted because it was a copy, and its
+    /// hunks turn it into its source.
     Copy,
 }
 

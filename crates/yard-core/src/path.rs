@@ -334,7 +334,7 @@ pub(crate) fn shown(bytes: &[u8]) -> String {
 }
 
 /// The bytes of a path that is written with `\xNN` for what is no UTF-8.
-pub(crate) fn unshow(text: &str) -> Cow<'_, [u8]> {
+pub fn unshow(text: &str) -> Cow<'_, [u8]> {
     if !text.as_bytes().contains(&b'\\') {
         return text.as_bytes().into();
     }

@@ -26,13 +26,15 @@ use std::fs;
 
 use support::{Dice, Drifted, cases, drifted, has_bare_end, unified, without_lines};
 use yard_core::FaultCode;
-use yard_core::patch::{Action, Pass, Patch, Transfer, apply, apply_all, parse, reverse};
+use yard_core::patch::{Action, Pass, Patch, Transfer, apply, parse};
 use yard_fixtures::git::{Git, commit};
+use yard_fixtures::patches::{apply_all, print, reverse};
 use yard_fixtures::trees::{File, Tree, changed, has_mixed_endings, tree};
 
 fn done(patch: &Patch, tree: &Tree) -> Tree {
     let read = |path: &str| Ok(tree.get(path).map(|file| file.text.clone().into_bytes()));
-    let changes = apply_all(patch, read).unwrap_or_else(|fault| panic!("{fault}\n{patch}"));
+    let changes =
+        apply_all(patch, read).unwrap_or_else(|fault| panic!("{fault}\n{}", print(patch)));
     let mut after = tree.clone();
     for change in &changes {
         if change.transfer != Some(Transfer::Copy) || change.action == Action::Delete {
@@ -86,7 +88,8 @@ fn c3_git_diffs_give_the_second_tree_and_reversed_the_first() {
         assert_eq!(&done(&patch, before), after, "{case}");
         let reversed = reverse(&patch).unwrap();
         assert_eq!(&done(&reversed, after), before, "reversed {case}");
-        let printed = parse(&patch.to_string()).unwrap_or_else(|e| panic!("{e}\n{patch}\n{case}"));
+        let printed = parse(&print(&patch));
+        let printed = printed.unwrap_or_else(|e| panic!("{e}\n{}\n{case}", print(&patch)));
         assert_eq!(without_lines(printed), without_lines(patch), "{case}");
         compared += 1;
     }

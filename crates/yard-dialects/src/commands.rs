@@ -190,10 +190,10 @@ pub(crate) fn masked_message(count: u64) -> Option<String> {
 /// About hosts that a command could not reach, and what to do about it.
 pub(crate) fn hosts_message(all: &[HostTraffic]) -> Option<String> {
     let (mut waiting, mut refused) = (Vec::new(), Vec::new());
-    for HostTraffic { place, access, .. } in all {
+    for HostTraffic { host_port, access, .. } in all {
         match access {
-            Access::Waits(request) => waiting.push(format!("{place} (approval {request})")),
-            Access::Refused(why) => refused.push(format!("{place} ({why})")),
+            Access::Waits(request) => waiting.push(format!("{host_port} (approval {request})")),
+            Access::Refused(why) => refused.push(format!("{host_port} ({why})")),
             Access::Through => {}
         }
     }
@@ -261,7 +261,13 @@ mod tests {
     use super::*;
 
     fn host(number: usize, access: Access) -> HostTraffic {
-        HostTraffic { place: format!("h{number}.example:443"), tries: 1, up: 0, down: 0, access }
+        HostTraffic {
+            host_port: format!("h{number}.example:443"),
+            tries: 1,
+            up: 0,
+            down: 0,
+            access,
+        }
     }
 
     #[test]

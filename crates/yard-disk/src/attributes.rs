@@ -10,6 +10,7 @@ use yard_core::{Fault, FaultCode, Result, Subject, WsPath};
 
 use crate::disk::Disk;
 use crate::faults::{stage_fault, write_fault};
+use crate::folders::DiskResult;
 use crate::stage::{Stage, Staged};
 use crate::stat::EntryStat;
 
@@ -93,7 +94,7 @@ fn is_copied(name: &[u8]) -> bool {
     name == ACCESS_LIST || name.starts_with(USER_PREFIX) && !name.starts_with(b"user.overlay.")
 }
 
-fn names(file: impl AsFd) -> std::result::Result<Vec<u8>, Errno> {
+fn names(file: impl AsFd) -> DiskResult<Vec<u8>> {
     let mut names = Vec::new();
     // Most files have none.
     let length = match rustix::fs::flistxattr_query(&file) {
@@ -107,7 +108,7 @@ fn names(file: impl AsFd) -> std::result::Result<Vec<u8>, Errno> {
     Ok(names)
 }
 
-fn copy_one(from: &File, to: &File, name: &[u8]) -> std::result::Result<(), Errno> {
+fn copy_one(from: &File, to: &File, name: &[u8]) -> DiskResult {
     let mut value = vec![0; MAX_BYTES];
     let length = rustix::fs::fgetxattr(from, name, value.as_mut_slice())?;
     rustix::fs::fsetxattr(to, name, value.get(..length).unwrap_or_default(), XattrFlags::empty())

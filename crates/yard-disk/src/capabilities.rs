@@ -4,11 +4,13 @@ use std::fs::File;
 
 use rustix::io::Errno;
 
+use crate::folders::DiskResult;
+
 /// The attribute that gives a program rights of root.
 const CAPABILITIES: &str = "security.capability";
 
 /// Removes the capabilities of a file that a command wrote.
-pub(super) fn remove(file: &File) -> std::result::Result<(), Errno> {
+pub(crate) fn remove(file: &File) -> DiskResult {
     match rustix::fs::fremovexattr(file, CAPABILITIES) {
         Ok(()) | Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(()),
         // A process that may not remove them could not have set them: fail only if the file has any.

@@ -50,18 +50,13 @@ impl CapturedOutput {
     }
 
     /// Reads it from the folder of its run.
-    pub fn kept(
-        folder: &RunFolder,
-        stream: &str,
-        run: RunId,
-        spills: &OutputStore,
-    ) -> Result<Self> {
+    pub fn kept(folder: &RunFolder, stream: &str, run: RunId, store: &OutputStore) -> Result<Self> {
         let Some(bytes) = folder.kept(stream)? else { return Ok(Self::default()) };
         let (mut output, in_file) = parse(&bytes)
             .ok_or_else(|| Fault::new(FaultCode::Io, "what the command said cannot be read"))?;
         if in_file > 0 {
             // The file may have been removed since.
-            let path = spills.find(run, stream);
+            let path = store.find(run, stream);
             output.whole = path.map(|path| OutputFile { path, bytes: in_file });
         }
         Ok(output)
@@ -136,15 +131,15 @@ impl<'a> Capture<'a> {
     }
 
     /// The captured output. Its file is moved to the stored ones.
-    pub fn finish(self, run: RunId, spills: &OutputStore) -> CapturedOutput {
+    pub fn finish(self, run: RunId, store: &OutputStore) -> CapturedOutput {
         let whole = match &self.whole {
             FullOutput::File(file) if file.written() > 0 => {
-                let path = spills.take(self.folder, run, self.stream).ok();
+                let path = store.take(self.folder, run, self.stream).ok();
                 path.map(|path| OutputFile { path, bytes: file.written() })
             }
             _ => None,
         };
-        CapturedOutput { whole, ..self.excerpt.said() }
+        CapturedOutput { whole, ..self.excerpt.into_output() }
     }
 }
 
@@ -190,7 +185,7 @@ impl Excerpt {
     }
 
     /// The output that is shown.
-    pub fn said(mut self) -> CapturedOutput {
+    pub fn into_output(mut self) -> CapturedOutput {
         let cut = self.recent.len().saturating_sub(TAIL);
         self.recent.drain(..cut);
         joined(self.head, self.recent, self.total)
@@ -225,13 +220,13 @@ mod tests {
             excerpt.take(&bytes[..bytes.len() - 1]);
             let rest = excerpt.split_character();
             assert_eq!(rest, bytes[bytes.len() - 1 - split..bytes.len() - 1]);
-            assert_eq!(excerpt.said().total as usize, bytes.len() - 1 - split);
+            assert_eq!(excerpt.into_output().total as usize, bytes.len() - 1 - split);
         }
         for whole in ["", "abc", "\u{20ac}"] {
             let mut excerpt = Excerpt::default();
             excerpt.take(whole.as_bytes());
             assert!(excerpt.split_character().is_empty());
-            assert_eq!(excerpt.said().head, whole.as_bytes());
+            assert_eq!(excerpt.into_output().head, whole.as_bytes());
         }
     }
 

@@ -8,13 +8,12 @@ mod resolve;
 
 use std::fs::File;
 use std::io;
-use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, FileType as RawType, Mode, OFlags, RawDir, ResolveFlags};
+use rustix::fs::{AtFlags, FileType as RawType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use yard_core::path::RESERVED_NAME;
 use yard_core::{Fault, FaultCode, FileKind, Name, Result, Subject, WsPath};
@@ -23,7 +22,7 @@ use yard_store::RootIdentity;
 pub use resolve::ResolvedPath;
 
 use crate::faults::{errno_of, is_folder, not_found, read_fault, special, write_fault};
-use crate::folders::rename_new;
+use crate::folders::{DiskResult, read_entries, rename_new};
 use crate::stat::{self, EntryKind, EntryStat};
 
 /// How often a call that raced with a rename is repeated before it fails.
@@ -146,7 +145,7 @@ impl Disk {
         &self.host_root
     }
 
-    pub(crate) fn probe(&self, call: DiskCall) -> std::result::Result<(), Errno> {
+    pub(crate) fn probe(&self, call: DiskCall) -> DiskResult {
         match &self.probe {
             Some(probe) => probe.before(call).map_err(|error| errno_of(&error)),
             None => Ok(()),
@@ -201,7 +200,7 @@ impl Disk {
     }
 
     /// Metadata of an entry, from a handle that cannot read it.
-    fn look(&self, path: &WsPath) -> std::result::Result<EntryStat, Errno> {
+    fn look(&self, path: &WsPath) -> DiskResult<EntryStat> {
         self.probe(DiskCall::Open)?;
         let handle = self.open_beneath(path, OFlags::PATH | OFlags::NOFOLLOW)?;
         EntryStat::of(&handle)
@@ -257,29 +256,21 @@ impl Disk {
 
     /// The names in a folder, in no order, without the reserved one.
     pub fn list(&self, path: &WsPath) -> Result<Vec<RawEntry>> {
-        self.probe(DiskCall::List).map_err(|errno| read_fault(errno, path))?;
+        let to_fault = |errno| read_fault(errno, path);
+        self.probe(DiskCall::List).map_err(to_fault)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;
-        let handle = self.open_beneath(path, flags).map_err(|errno| read_fault(errno, path))?;
-        let mut buffer = [MaybeUninit::uninit(); 32 * 1024];
-        let mut entries = RawDir::new(handle, &mut buffer);
-        let mut found = Vec::new();
-        while let Some(entry) = entries.next() {
-            let entry = entry.map_err(|errno| read_fault(errno, path))?;
-            let name = entry.file_name().to_bytes();
-            let reserved = path.is_root() && name == RESERVED_NAME.as_bytes();
-            if name != b"." && name != b".." && !reserved {
-                let kind = match entry.file_type() {
-                    RawType::Unknown => None,
-                    raw => Some(EntryKind::of(raw)),
-                };
-                found.push(RawEntry { name: name.to_vec(), kind });
-            }
-        }
-        Ok(found)
+        let entries = self.open_beneath(path, flags).and_then(read_entries).map_err(to_fault)?;
+        let is_shown = |name: &[u8]| !path.is_root() || name != RESERVED_NAME.as_bytes();
+        let entries = entries.into_iter().filter(|(name, _)| is_shown(name));
+        let entry = |(name, raw): (Vec<u8>, RawType)| {
+            let kind = (raw != RawType::Unknown).then(|| EntryKind::of(raw));
+            RawEntry { name, kind }
+        };
+        Ok(entries.map(entry).collect())
     }
 
     /// A handle of the folder above a path, and the name in it, for calls that change an entry.
-    pub(crate) fn parent_of(&self, path: &WsPath) -> std::result::Result<(OwnedFd, Name), Errno> {
+    pub(crate) fn parent_of(&self, path: &WsPath) -> DiskResult<(OwnedFd, Name)> {
         let (Some(parent), Some(name)) = (path.parent(), path.name()) else {
             return Err(Errno::BUSY);
         };
@@ -366,11 +357,7 @@ impl Disk {
     }
 
     /// Opens the entry at a path without links; a link anywhere in it is `ELOOP`.
-    pub(crate) fn open_beneath(
-        &self,
-        path: &WsPath,
-        flags: OFlags,
-    ) -> std::result::Result<OwnedFd, Errno> {
+    pub(crate) fn open_beneath(&self, path: &WsPath, flags: OFlags) -> DiskResult<OwnedFd> {
         if self.by_component {
             return resolve::open_by_component(self.root.as_fd(), path, flags);
         }

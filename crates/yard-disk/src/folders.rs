@@ -9,11 +9,11 @@ use rustix::io::Errno;
 use rustix::path::Arg;
 use yard_core::{Fault, FaultCode, Result};
 
+/// What a call to the disk returns.
+pub(crate) type DiskResult<T = ()> = std::result::Result<T, Errno>;
+
 /// Opens a folder, and makes it if it is missing.
-pub(super) fn open_folder<P: Arg + Copy>(
-    at: BorrowedFd<'_>,
-    name: P,
-) -> std::result::Result<OwnedFd, Errno> {
+pub(crate) fn open_folder<P: Arg + Copy>(at: BorrowedFd<'_>, name: P) -> DiskResult<OwnedFd> {
     match rustix::fs::mkdirat(at, name, Mode::from_raw_mode(0o700)) {
         Ok(()) | Err(Errno::EXIST) => {}
         Err(errno) => return Err(errno),
@@ -23,13 +23,13 @@ pub(super) fn open_folder<P: Arg + Copy>(
 }
 
 /// Opens an existing folder, to list and to change its entries. A link is not followed.
-pub(super) fn open_existing(at: impl AsFd, name: impl Arg) -> std::result::Result<OwnedFd, Errno> {
+pub(crate) fn open_existing(at: impl AsFd, name: impl Arg) -> DiskResult<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::openat(at, name, flags, Mode::empty())
 }
 
 /// Opens (or makes) a folder of the data folder.
-pub(super) fn open_in_data(state: &Path, name: &str) -> Result<OwnedFd> {
+pub(crate) fn open_in_data(state: &Path, name: &str) -> Result<OwnedFd> {
     let data = open_folder(rustix::fs::CWD, state.as_os_str()).map_err(unusable)?;
     open_folder(data.as_fd(), name).map_err(unusable)
 }
@@ -37,10 +37,14 @@ pub(super) fn open_in_data(state: &Path, name: &str) -> Result<OwnedFd> {
 type Names = Vec<(Vec<u8>, RawType)>;
 
 /// The entries of a folder, each with its kind.
-pub(super) fn entries_in(folder: &OwnedFd) -> std::result::Result<Names, Errno> {
-    let handle = open_existing(folder, ".")?;
+pub(crate) fn entries_in(folder: &OwnedFd) -> DiskResult<Names> {
+    read_entries(open_existing(folder, ".")?)
+}
+
+/// The entries of a folder that is open for reading, each with its kind.
+pub(crate) fn read_entries(folder: OwnedFd) -> DiskResult<Names> {
     let mut buffer = Vec::with_capacity(32 * 1024);
-    let mut entries = RawDir::new(handle, buffer.spare_capacity_mut());
+    let mut entries = RawDir::new(folder, buffer.spare_capacity_mut());
     let mut found = Vec::new();
     while let Some(entry) = entries.next() {
         let entry = entry?;
@@ -52,16 +56,16 @@ pub(super) fn entries_in(folder: &OwnedFd) -> std::result::Result<Names, Errno> 
     Ok(found)
 }
 
-pub(super) fn state_unusable(error: impl Into<std::io::Error>) -> Fault {
+pub(crate) fn state_unusable(error: impl Into<std::io::Error>) -> Fault {
     let error = error.into();
     Fault::new(FaultCode::Io, format!("the workspace's state folder cannot be used: {error}"))
 }
 
-pub(super) fn unusable(errno: Errno) -> Fault {
+pub(crate) fn unusable(errno: Errno) -> Fault {
     unusable_io(&errno.into())
 }
 
-pub(super) fn unusable_io(error: &std::io::Error) -> Fault {
+pub(crate) fn unusable_io(error: &std::io::Error) -> Fault {
     let code = match error.kind() {
         std::io::ErrorKind::StorageFull => FaultCode::DiskFull,
         _ => FaultCode::Io,
@@ -70,45 +74,41 @@ pub(super) fn unusable_io(error: &std::io::Error) -> Fault {
 }
 
 /// The names in a folder.
-pub(super) fn names_in(folder: &OwnedFd) -> std::result::Result<Vec<String>, Errno> {
+pub(crate) fn names_in(folder: &OwnedFd) -> DiskResult<Vec<String>> {
     let names = entries_in(folder)?.into_iter();
     Ok(names.map(|(name, _)| String::from_utf8_lossy(&name).into_owned()).collect())
 }
 
 /// Creates a file for writing, which must not exist.
-pub(super) fn create_file(
-    at: impl AsFd,
-    name: impl Arg,
-    mode: u32,
-) -> std::result::Result<File, Errno> {
+pub(crate) fn create_file(at: impl AsFd, name: impl Arg, mode: u32) -> DiskResult<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     rustix::fs::openat(at, name, flags, Mode::from_raw_mode(mode)).map(File::from)
 }
 
 /// Opens a file for reading. A link is not followed, and a FIFO does not block.
-pub(super) fn open_file(at: impl AsFd, name: impl Arg) -> std::result::Result<File, Errno> {
+pub(crate) fn open_file(at: impl AsFd, name: impl Arg) -> DiskResult<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     rustix::fs::openat(at, name, flags, Mode::empty()).map(File::from)
 }
 
 /// Exchanges two entries.
-pub(super) fn exchange(
+pub(crate) fn exchange(
     one: impl AsFd,
     one_name: impl Arg,
     other: impl AsFd,
     other_name: impl Arg,
-) -> std::result::Result<(), Errno> {
+) -> DiskResult {
     rustix::fs::renameat_with(one, one_name, other, other_name, RenameFlags::EXCHANGE)
 }
 
 /// Renames an entry without replacing another one. If the file system has no such call, the target is checked before:
 /// the workspace's lock keeps other Toolyard processes away.
-pub(super) fn rename_new(
+pub(crate) fn rename_new(
     from: impl AsFd,
     from_name: impl Arg + Copy,
     to: impl AsFd,
     to_name: impl Arg + Copy,
-) -> std::result::Result<(), Errno> {
+) -> DiskResult {
     match rustix::fs::renameat_with(&from, from_name, &to, to_name, RenameFlags::NOREPLACE) {
         Err(Errno::INVAL | Errno::NOSYS) => {
             match rustix::fs::statat(&to, to_name, AtFlags::SYMLINK_NOFOLLOW) {

@@ -7,7 +7,7 @@ use rustix::fs::SeekFrom as Jump;
 use rustix::io::Errno;
 
 /// Copies `source` to the empty file `target`, and leaves out its holes.
-pub(super) fn copy(mut source: &File, target: &mut File) -> io::Result<()> {
+pub(crate) fn copy(mut source: &File, target: &mut File) -> io::Result<()> {
     let size = source.metadata()?.len();
     let mut at = 0;
     while let Some((start, end)) = written_after(source, at, size)? {

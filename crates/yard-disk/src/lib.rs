@@ -7,7 +7,6 @@
 #![allow(clippy::disallowed_methods, reason = "the crate that opens files")]
 
 mod attributes;
-mod caches;
 mod capabilities;
 mod capture;
 mod content;
@@ -20,6 +19,7 @@ pub mod kept_name;
 mod lock;
 mod opened;
 mod output_store;
+mod package_caches;
 mod processes;
 mod removal_queue;
 mod runs;
@@ -27,7 +27,6 @@ mod sockets;
 mod stage;
 mod stat;
 
-pub use caches::{CacheUpdate, Caches};
 pub use capture::{Capture, CapturedOutput, Excerpt, OutputFile};
 pub use content::{each_piece, hash_all, io_fault, is_content, read_all, read_range};
 pub use disk::{Disk, DiskCall, Probe, RawEntry, Resolution, ResolvedPath, Stats};
@@ -35,6 +34,7 @@ pub use faults::{is_folder, not_found, special, write_fault};
 pub use homes::{Home, Homes};
 pub use lock::{Locks, WorkspaceLock};
 pub use output_store::{OutputStore, OutputWriter, RetentionLimits, output_folder};
+pub use package_caches::{CacheAddition, CacheFolders, CacheUpdate, PackageCaches};
 pub use processes::Processes;
 pub use removal_queue::RemovalQueue;
 pub use runs::{OverlayLayer, RunFolder, Runs};

@@ -19,7 +19,7 @@ use rustix::io::Errno;
 use yard_core::{Call, Result};
 use yard_store::Mark;
 
-use crate::folders::{names_in, open_file, open_folder, state_unusable};
+use crate::folders::{DiskResult, names_in, open_file, open_folder, state_unusable};
 
 /// How the name of the mark begins.
 const APPLIED: &str = "applied.";
@@ -140,7 +140,7 @@ impl Locks {
         rustix::fs::statat(&self.state, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
 
-    fn find_applied(&self) -> std::result::Result<Option<Mark>, Errno> {
+    fn find_applied(&self) -> DiskResult<Option<Mark>> {
         let names = names_in(&self.state)?;
         Ok(names.iter().filter_map(|name| parse_mark(name)).max_by_key(|mark| mark.seq))
     }

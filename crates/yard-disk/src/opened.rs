@@ -3,23 +3,20 @@
 use std::os::fd::OwnedFd;
 
 use rustix::fs::{AtFlags, FileType as RawType, Mode};
-use rustix::io::Errno;
 
-use crate::folders::{entries_in, open_existing};
+use crate::folders::{DiskResult, entries_in, open_existing};
 
 /// Entries that are nested deeper are not counted.
 const MAX_DEPTH: usize = 100;
 
-type DiskResult<T> = std::result::Result<T, Errno>;
-
 /// A folder that its owner can read and change until this is dropped, whatever its mode is.
-pub(super) struct Opened {
-    pub(super) folder: OwnedFd,
+pub(crate) struct Opened {
+    pub(crate) folder: OwnedFd,
     mode: Mode,
 }
 
 impl Opened {
-    pub(super) fn at(parent: &OwnedFd, name: &[u8]) -> DiskResult<Self> {
+    pub(crate) fn at(parent: &OwnedFd, name: &[u8]) -> DiskResult<Self> {
         let stat = rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
         let mode = Mode::from_raw_mode(stat.st_mode & 0o7777);
         if !mode.contains(Mode::RWXU) {
@@ -39,7 +36,7 @@ impl Drop for Opened {
 }
 
 /// How many bytes of the disk the contents of a folder take.
-pub(super) fn size_of(folder: &OwnedFd) -> DiskResult<u64> {
+pub(crate) fn size_of(folder: &OwnedFd) -> DiskResult<u64> {
     let mut total = 0;
     let mut above: Vec<Opened> = Vec::new();
     let mut rest: Vec<Vec<Vec<u8>>> = vec![names_of(folder)?];

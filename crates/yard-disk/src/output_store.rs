@@ -22,7 +22,7 @@ use yard_core::{Fault, FaultCode, Result, RunId, Timestamp, WsPath};
 
 use crate::disk::{Disk, Resolution};
 use crate::folders::{
-    create_file, entries_in, open_file, open_folder, rename_new, unusable, unusable_io,
+    DiskResult, create_file, entries_in, open_file, open_folder, rename_new, unusable, unusable_io,
 };
 use crate::runs::RunFolder;
 use crate::stat::EntryStat;
@@ -74,7 +74,7 @@ pub struct OutputStore {
     folder: OwnedFd,
     notes: OwnedFd,
     /// The names of the files that are being written.
-    spared: Arc<Mutex<HashSet<Vec<u8>>>>,
+    exempt: Arc<Mutex<HashSet<Vec<u8>>>>,
 }
 
 /// Exempts a file from the sweep while it is being written, until this is dropped.
@@ -113,7 +113,7 @@ impl OutputStore {
         };
         let (folder, notes) = made().map_err(unusable)?;
         let disk = Disk::open(&state.join(ROOT), resolution, None)?;
-        Ok(Self { disk, folder, notes, spared: Arc::default() })
+        Ok(Self { disk, folder, notes, exempt: Arc::default() })
     }
 
     /// The tree in which the paths of stored output are those that agents know.
@@ -133,7 +133,7 @@ impl OutputStore {
     }
 
     /// Moves the file of a stream here from the folder of its run; returns its path.
-    pub(super) fn take(&self, from: &RunFolder, run: RunId, stream: &str) -> Result<WsPath> {
+    pub(crate) fn take(&self, from: &RunFolder, run: RunId, stream: &str) -> Result<WsPath> {
         let name = name_of(run, stream);
         rename_new(from.handle(), &full_output_name(stream), &self.folder, &name)
             .map_err(unusable)?;
@@ -145,9 +145,9 @@ impl OutputStore {
     pub fn begin(&self, run: RunId, stream: &str, room: u64) -> Result<(OutputWriter, WsPath)> {
         let name = name_of(run, stream);
         let file = create_file(&self.folder, &name, 0o600).map_err(unusable)?;
-        let mut spill = OutputWriter::new(file, room);
-        spill.spared = Some(SweepExemption::new(&self.spared, name.into_bytes()));
-        Ok((spill, self.path_of(run, stream)?))
+        let mut writer = OutputWriter::new(file, room);
+        writer.exempt = Some(SweepExemption::new(&self.exempt, name.into_bytes()));
+        Ok((writer, self.path_of(run, stream)?))
     }
 
     /// Removes the file of a stream that was begun and is not needed.
@@ -167,20 +167,20 @@ impl OutputStore {
     }
 
     /// Removes streams that are too old, and the oldest ones until the rest is within its bounds, but none of the run
-    /// `spared`. A file that cannot be removed now is tried again by the next sweep.
-    pub fn sweep(&self, keeping: &RetentionLimits, now: Timestamp, spared: Option<RunId>) {
+    /// `exempt`. A file that cannot be removed now is tried again by the next sweep.
+    pub fn sweep(&self, keeping: &RetentionLimits, now: Timestamp, exempt: Option<RunId>) {
         let Ok(mut kept) = self.all() else { return };
         kept.sort_unstable_by(|a, b| {
             (a.stat.signature.mtime, &a.name).cmp(&(b.stat.signature.mtime, &b.name))
         });
-        let spared = spared.map(|run| format!("{run}.").into_bytes());
+        let exempt = exempt.map(|run| format!("{run}.").into_bytes());
         let age = i64::try_from(keeping.age.as_millis()).unwrap_or(i64::MAX);
         let mut total: u64 = kept.iter().map(|one| one.stat.size()).sum();
         for one in kept {
-            let is_spared = spared.as_ref().is_some_and(|name| one.name.starts_with(name))
-                || self.spared.lock().contains(&one.name);
+            let is_exempt = exempt.as_ref().is_some_and(|name| one.name.starts_with(name))
+                || self.exempt.lock().contains(&one.name);
             let is_old = now.as_millis().saturating_sub(one.stat.modified().as_millis()) > age;
-            if is_spared || (!is_old && total <= keeping.total_bytes) {
+            if is_exempt || (!is_old && total <= keeping.total_bytes) {
                 continue;
             }
             total -= one.stat.size();
@@ -196,7 +196,7 @@ impl OutputStore {
         Ok(())
     }
 
-    fn remove(&self, name: &[u8]) -> std::result::Result<(), Errno> {
+    fn remove(&self, name: &[u8]) -> DiskResult {
         // Without its note a stream is shown only to callers who may read everything.
         let run = name.split(|byte| *byte == b'.').next().unwrap_or_default();
         let _ = rustix::fs::unlinkat(&self.notes, run, AtFlags::empty());
@@ -207,7 +207,7 @@ impl OutputStore {
         }
     }
 
-    fn all(&self) -> std::result::Result<Vec<StoredStream>, Errno> {
+    fn all(&self) -> DiskResult<Vec<StoredStream>> {
         let mut kept = Vec::new();
         for (name, _) in entries_in(&self.folder)? {
             // Another process may remove a file after it was listed.
@@ -219,7 +219,7 @@ impl OutputStore {
 }
 
 /// The name of a stream's file in the folder of its run.
-pub(super) fn full_output_name(stream: &str) -> String {
+pub(crate) fn full_output_name(stream: &str) -> String {
     format!("{stream}.whole")
 }
 
@@ -231,12 +231,12 @@ pub struct OutputWriter {
     /// The free space is checked when so many bytes are written.
     next_check_at: u64,
     /// Exempts the file from sweeps.
-    spared: Option<SweepExemption>,
+    exempt: Option<SweepExemption>,
 }
 
 impl OutputWriter {
-    pub(super) fn new(file: File, room: u64) -> Self {
-        Self { file, room, written: 0, next_check_at: 0, spared: None }
+    pub(crate) fn new(file: File, room: u64) -> Self {
+        Self { file, room, written: 0, next_check_at: 0, exempt: None }
     }
 
     /// Writes the next bytes of the stream, as far as there is room.
@@ -302,17 +302,17 @@ mod tests {
     #[test]
     fn x4_what_does_not_fit_or_cannot_be_written_ends_there() {
         let memory = rustix::fs::memfd_create("whole", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
-        let mut spill = OutputWriter::new(File::from(memory), 5);
+        let mut writer = OutputWriter::new(File::from(memory), 5);
         for piece in ["", "abc", "", "def", "ghi"] {
-            spill.take(piece.as_bytes());
+            writer.take(piece.as_bytes());
         }
         let mut text = String::new();
-        spill.file.rewind().unwrap();
-        spill.file.read_to_string(&mut text).unwrap();
-        assert_eq!((spill.written(), text.as_str()), (5, "abcde"));
+        writer.file.rewind().unwrap();
+        writer.file.read_to_string(&mut text).unwrap();
+        assert_eq!((writer.written(), text.as_str()), (5, "abcde"));
         let full = File::options().write(true).open("/dev/full").unwrap();
-        let mut spill = OutputWriter::new(full, 5);
-        spill.take(b"abc");
-        assert_eq!((spill.written(), spill.room), (0, 0));
+        let mut writer = OutputWriter::new(full, 5);
+        writer.take(b"abc");
+        assert_eq!((writer.written(), writer.room), (0, 0));
     }
 }

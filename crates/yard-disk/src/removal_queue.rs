@@ -14,7 +14,7 @@ use parking_lot::{Condvar, Mutex};
 use rustix::fs::{AtFlags, FileType as RawType, Mode};
 use rustix::io::Errno;
 
-use crate::folders::{entries_in, open_existing, open_folder, rename_new};
+use crate::folders::{DiskResult, entries_in, open_existing, open_folder, rename_new};
 
 /// The folder of removed folders, and the thread that empties it, which lives as long as there is work. A clone is the
 /// same queue.
@@ -35,7 +35,7 @@ struct State {
 
 impl RemovalQueue {
     /// Opens the queue, and continues with what a crash left.
-    pub(super) fn open(data: impl AsFd) -> Result<Self, Errno> {
+    pub(crate) fn open(data: impl AsFd) -> Result<Self, Errno> {
         let folder = open_folder(data.as_fd(), "dropped")?;
         let left = entries_in(&folder)?.into_iter().map(|(name, _)| name).collect::<Vec<_>>();
         let shared = Shared { folder, state: Mutex::default(), idle: Condvar::new() };
@@ -47,30 +47,25 @@ impl RemovalQueue {
     }
 
     /// Removes a folder with everything in it. What cannot be deleted now is tried again at the next opening.
-    pub(super) fn take(&self, from: &OwnedFd, name: &str) {
+    pub(crate) fn take(&self, from: &OwnedFd, name: &str) {
         // Two processes may remove the same folder: one of them finds it gone.
-        match rename_new(from, name, &self.0.folder, name) {
-            Ok(()) => self.begin(vec![name.as_bytes().to_vec()]),
-            Err(Errno::NOENT) => {}
+        match self.take_any(from, name.as_bytes()) {
+            Ok(()) | Err(Errno::NOENT) => {}
             Err(_) => {
                 let _ = remove(from, OsStr::new(name));
             }
         }
     }
 
-    /// The same for a folder whose name is not unique: other folders of that name may be in the queue.
-    pub(super) fn take_any(&self, from: &OwnedFd, name: &[u8]) -> Result<(), Errno> {
+    /// As [`RemovalQueue::take`], and fails where that leaves the folder to the next opening.
+    pub(crate) fn take_any(&self, from: &OwnedFd, name: &[u8]) -> Result<(), Errno> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let process = rustix::process::getpid().as_raw_nonzero();
         loop {
             let unique = format!("any-{process}-{}", NEXT.fetch_add(1, Ordering::Relaxed));
             match rename_new(from, name, &self.0.folder, &unique) {
                 Err(Errno::EXIST) => {}
-                Err(errno) => return Err(errno),
-                Ok(()) => {
-                    self.begin(vec![unique.into_bytes()]);
-                    return Ok(());
-                }
+                renamed => return renamed.map(|()| self.begin(vec![unique.into_bytes()])),
             }
         }
     }
@@ -92,7 +87,7 @@ impl RemovalQueue {
     }
 
     /// Waits until the queue is empty.
-    pub(super) fn settle(&self) {
+    pub(crate) fn settle(&self) {
         let mut state = self.0.state.lock();
         while state.running {
             self.0.idle.wait(&mut state);
@@ -136,7 +131,7 @@ fn remove(parent: &OwnedFd, name: &OsStr) -> Result<(), Errno> {
 
 /// Removes everything in a folder. A tree may be too deep for the stack of a thread or for the limit on open files, so
 /// this is a loop, which moves the folders inside of a folder up before it removes the folder.
-fn clear(folder: &OwnedFd) -> std::result::Result<(), Errno> {
+fn clear(folder: &OwnedFd) -> DiskResult {
     let mut next = 0_u64;
     loop {
         let names = entries_in(folder)?;
@@ -161,8 +156,8 @@ fn clear(folder: &OwnedFd) -> std::result::Result<(), Errno> {
                 let _ = rustix::fs::chmodat(&inside, inner, Mode::RWXU, AtFlags::empty());
                 loop {
                     next += 1;
-                    let aside = format!(".gone-{next}");
-                    match rename_new(&inside, inner, folder, &aside) {
+                    let new_name = format!(".gone-{next}");
+                    match rename_new(&inside, inner, folder, &new_name) {
                         Err(Errno::EXIST) => {}
                         moved => break moved?,
                     }

@@ -17,7 +17,7 @@ use yard_store::Seq;
 use crate::disk::{Disk, Resolution};
 use crate::faults::read_fault;
 use crate::folders::{
-    create_file, entries_in, open_existing, open_file, open_folder, unusable, unusable_io,
+    DiskResult, create_file, names_in, open_existing, open_file, open_folder, unusable, unusable_io,
 };
 use crate::removal_queue::RemovalQueue;
 use crate::stat::{EntryKind, EntryStat};
@@ -31,7 +31,7 @@ const LANDS_AS: &str = "lands-as";
 /// The file that is written once, when a run begins.
 const BEGAN: &str = "began";
 /// The attribute of a folder that hides the lower layer's entries.
-pub(super) const OPAQUE: &str = "user.overlay.opaque";
+pub(crate) const OPAQUE: &str = "user.overlay.opaque";
 
 /// The runs of one workspace.
 pub struct Runs {
@@ -85,9 +85,8 @@ impl Runs {
 
     /// The runs that have a folder, oldest first.
     pub fn all(&self) -> Result<Vec<RunId>> {
-        let names = entries_in(&self.folder).map_err(unusable)?;
-        let texts = names.iter().filter_map(|(name, _)| std::str::from_utf8(name).ok());
-        let mut runs: Vec<RunId> = texts.filter_map(|text| text.parse().ok()).collect();
+        let names = names_in(&self.folder).map_err(unusable)?;
+        let mut runs: Vec<RunId> = names.iter().filter_map(|name| name.parse().ok()).collect();
         runs.sort_unstable();
         Ok(runs)
     }
@@ -180,17 +179,17 @@ impl RunFolder {
     }
 
     /// Its path on the host.
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// The handle of the folder.
-    pub(super) fn handle(&self) -> &OwnedFd {
+    pub(crate) fn handle(&self) -> &OwnedFd {
         &self.folder
     }
 
     /// Creates a file beside the layer.
-    pub(super) fn create(&self, name: &str) -> Result<File> {
+    pub(crate) fn create(&self, name: &str) -> Result<File> {
         create_file(&self.folder, name, 0o600).map_err(unusable)
     }
 
@@ -267,7 +266,7 @@ impl OverlayLayer {
         self.set_mode(path, stat.mode | needed).map_err(|errno| read_fault(errno, path))
     }
 
-    fn set_mode(&self, path: &WsPath, mode: u32) -> std::result::Result<(), Errno> {
+    fn set_mode(&self, path: &WsPath, mode: u32) -> DiskResult {
         let (parent, name) = self.disk.parent_of(path)?;
         let mode = Mode::from_raw_mode(mode);
         rustix::fs::chmodat(&parent, name.as_bytes(), mode, AtFlags::empty())
@@ -283,7 +282,7 @@ impl OverlayLayer {
 }
 
 /// Whether a folder of a layer hides the lower layer's entries.
-pub(super) fn is_opaque(folder: &OwnedFd) -> std::result::Result<bool, Errno> {
+pub(crate) fn is_opaque(folder: &OwnedFd) -> DiskResult<bool> {
     let mut value = [0; 8];
     match rustix::fs::fgetxattr(folder, OPAQUE, &mut value[..]) {
         Ok(length) => Ok(value.get(..length) == Some(b"y")),

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use yard_core::Result;
 
-use crate::folders::{entries_in, open_in_data, rename_new, unusable};
+use crate::folders::{names_in, open_in_data, rename_new, unusable};
 
 /// The folder of all sockets, in the data folder.
 const FOLDER: &str = "ports";
@@ -93,9 +93,7 @@ impl Sockets {
 
     /// Every name.
     pub fn names(&self) -> io::Result<Vec<String>> {
-        let names = entries_in(&self.0)?.into_iter();
-        let mut names: Vec<String> =
-            names.filter_map(|(name, _)| String::from_utf8(name).ok()).collect();
+        let mut names = names_in(&self.0)?;
         names.retain(|name| !name.starts_with(UNBOUND_PREFIX));
         names.sort_unstable();
         Ok(names)

@@ -19,12 +19,12 @@ use parking_lot::Mutex;
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, StatxFlags, Uid};
 use rustix::io::Errno;
 use yard_core::path::RESERVED_NAME;
-use yard_core::{Fault, FaultCode, FileId, Result, StepId, Subject, WsPath};
-use yard_store::{Retention, Signature};
+use yard_core::{Fault, FaultCode, FileId, Result, Signature, StepId, Subject, WsPath};
+use yard_store::Retention;
 
 use crate::disk::{Disk, DiskCall};
 use crate::faults::{errno_of, stage_fault, write_fault};
-use crate::folders::{create_file, names_in, open_existing, open_file, open_folder};
+use crate::folders::{DiskResult, create_file, names_in, open_existing, open_file, open_folder};
 use crate::kept_name::retention_of;
 use crate::stat::{EntryStat, SET_ID};
 use crate::{capabilities, holes};
@@ -36,17 +36,16 @@ use placing::SWAPPED;
 
 /// The staging folder and, in it, the folder of whole files that are kept as versions.
 pub struct Stage {
-    pub(super) folder: OwnedFd,
+    pub(crate) folder: OwnedFd,
     kept: OwnedFd,
     device: (u32, u32),
     prefix: String,
     next: AtomicU64,
     /// There are kept files that may be removed to make space.
-    spares: AtomicBool,
-    /// Some of them are new since [`Stage::take_new_spares`] was last called.
-    new_spares: AtomicBool,
-    /// The quarantine.
-    aside: OwnedFd,
+    has_evictable: AtomicBool,
+    /// Some of them are new since [`Stage::take_new_evictable`] was last called.
+    has_new_evictable: AtomicBool,
+    quarantine: OwnedFd,
     /// The data folder is on the root's file system.
     beside_data: bool,
     /// Kept files that were verified, with their signatures at that time.
@@ -55,10 +54,15 @@ pub struct Stage {
 
 /// A file or link that is ready to be put in place. If it is dropped before, it is removed.
 pub struct Staged {
-    stage: Arc<Stage>,
-    name: String,
+    entry: StagedEntry,
     /// Its metadata.
     pub stat: EntryStat,
+}
+
+/// An entry of the staging folder. Dropping it removes the entry, unless it was put in place.
+struct StagedEntry {
+    stage: Arc<Stage>,
+    name: String,
     placed: bool,
 }
 
@@ -102,25 +106,22 @@ impl Stage {
         };
         let folder = open_folder(home.as_fd(), "stage").map_err(to_fault)?;
         let kept = open_folder(home.as_fd(), "kept").map_err(to_fault)?;
-        let aside = open_folder(home.as_fd(), "leftovers").map_err(to_fault)?;
+        let quarantine = open_folder(home.as_fd(), "leftovers").map_err(to_fault)?;
         let device = EntryStat::of(&folder).map_err(to_fault)?.device;
         let prefix = format!("{unique:032x}");
         let is_evictable = |name: &String| retention_of(name) == Retention::Evictable;
-        let spares = names_in(&kept).unwrap_or_default().iter().any(is_evictable);
-        let new_spares = AtomicBool::new(spares);
-        let (next, spares) = (AtomicU64::new(0), AtomicBool::new(spares));
-        let verified = Mutex::default();
+        let has_evictable = names_in(&kept).unwrap_or_default().iter().any(is_evictable);
         Ok(Self {
             folder,
             kept,
             device,
             prefix,
-            next,
-            spares,
-            new_spares,
-            aside,
+            next: AtomicU64::new(0),
+            has_evictable: AtomicBool::new(has_evictable),
+            has_new_evictable: AtomicBool::new(has_evictable),
+            quarantine,
             beside_data,
-            verified,
+            verified: Mutex::default(),
         })
     }
 
@@ -130,7 +131,7 @@ impl Stage {
     }
 
     /// Whether a folder is on the stage's own file system.
-    pub(super) fn is_beside(&self, folder: &OwnedFd) -> std::result::Result<bool, Errno> {
+    pub(crate) fn is_beside(&self, folder: &OwnedFd) -> DiskResult<bool> {
         Ok(EntryStat::of(folder)?.device == self.device)
     }
 
@@ -150,7 +151,7 @@ impl Stage {
         Err(Fault::new(FaultCode::Unavailable, message).about(Subject::Path))
     }
 
-    pub(super) fn fresh_name(&self) -> String {
+    pub(crate) fn fresh_name(&self) -> String {
         format!("{}-{}", self.prefix, self.next.fetch_add(1, Ordering::Relaxed))
     }
 
@@ -169,14 +170,15 @@ impl Stage {
         }
     }
 
-    /// Makes an empty staged file, which is removed unless it is finished.
-    fn begin(
-        self: &Arc<Self>,
-        name: String,
-        mode: u32,
-    ) -> std::result::Result<(Unfinished, File), Errno> {
+    /// Makes an empty staged file.
+    fn begin(self: &Arc<Self>, name: String, mode: u32) -> DiskResult<(StagedEntry, File)> {
         let file = create_file(&self.folder, &name, mode)?;
-        Ok((Unfinished { stage: Arc::clone(self), name: Some(name) }, file))
+        Ok((self.entry(name), file))
+    }
+
+    /// The entry of that name, to be removed unless it is put in place.
+    fn entry(self: &Arc<Self>, name: String) -> StagedEntry {
+        StagedEntry { stage: Arc::clone(self), name, placed: false }
     }
 
     /// Removes files that crashed processes left. The caller makes sure that no other process uses the folder.
@@ -185,8 +187,8 @@ impl Stage {
         let _ = self.try_sweep();
     }
 
-    fn try_sweep(&self) -> std::result::Result<(), Errno> {
-        for name in self.names()? {
+    fn try_sweep(&self) -> DiskResult {
+        for name in names_in(&self.folder)? {
             if rustix::fs::unlinkat(&self.folder, &name, AtFlags::empty()) == Err(Errno::ISDIR) {
                 rustix::fs::unlinkat(&self.folder, &name, AtFlags::REMOVEDIR)?;
             }
@@ -204,19 +206,15 @@ impl Stage {
     ) -> Result<Staged> {
         let to_fault = |errno| stage_fault(errno, path);
         disk.probe(DiskCall::Stage).map_err(to_fault)?;
-        let (guard, mut file) = self.begin(self.name_for(shape), 0o666).map_err(to_fault)?;
+        let (entry, mut file) = self.begin(self.name_for(shape), 0o666).map_err(to_fault)?;
         file.write_all(bytes).map_err(|error| to_fault(errno_of(&error)))?;
         let stat = self.set_owner_and_mode(&file, shape).map_err(to_fault)?;
-        Ok(guard.finish(stat))
+        Ok(Staged { entry, stat })
     }
 
     /// Gives a staged file its owner and mode, where it does not have them, and returns its new stat. Set-id
     /// bits are removed: no file that is put in place runs as its owner or its group.
-    fn set_owner_and_mode(
-        &self,
-        file: &File,
-        shape: &StagedAttributes,
-    ) -> std::result::Result<EntryStat, Errno> {
+    fn set_owner_and_mode(&self, file: &File, shape: &StagedAttributes) -> DiskResult<EntryStat> {
         let stat = EntryStat::of(file)?;
         let chown = shape.owner.filter(|owner| *owner != stat.owner);
         if let Some((user, group)) = chown {
@@ -244,8 +242,8 @@ impl Stage {
         let to_fault = |errno| stage_fault(errno, &WsPath::root());
         disk.probe(DiskCall::Stage).map_err(to_fault)?;
         // No other user may read a file before it is put in place.
-        let (guard, file) = self.begin(self.fresh_name(), 0o600).map_err(to_fault)?;
-        Ok(Incoming { guard, file })
+        let (entry, file) = self.begin(self.fresh_name(), 0o600).map_err(to_fault)?;
+        Ok(Incoming { entry, file })
     }
 
     /// Stages a link.
@@ -254,12 +252,12 @@ impl Stage {
         disk.probe(DiskCall::Stage).map_err(to_fault)?;
         let name = self.fresh_name();
         rustix::fs::symlinkat(target, &self.folder, &name).map_err(to_fault)?;
-        let guard = Unfinished { stage: Arc::clone(self), name: Some(name) };
-        let stat = EntryStat::at(&self.folder, guard.name().as_bytes()).map_err(to_fault)?;
-        Ok(guard.finish(stat))
+        let entry = self.entry(name);
+        let stat = self.stat(&entry.name).map_err(to_fault)?;
+        Ok(Staged { entry, stat })
     }
 
-    pub(super) fn stat(&self, name: &str) -> std::result::Result<EntryStat, Errno> {
+    pub(crate) fn stat(&self, name: &str) -> DiskResult<EntryStat> {
         EntryStat::at(&self.folder, name)
     }
 
@@ -267,10 +265,6 @@ impl Stage {
     pub fn flush(&self) -> Result<()> {
         let flush = || rustix::fs::syncfs(open_existing(&self.folder, ".")?);
         flush().map_err(|errno| write_fault(errno, &WsPath::root()))
-    }
-
-    fn names(&self) -> std::result::Result<Vec<String>, Errno> {
-        names_in(&self.folder)
     }
 
     /// Stages a file of an overlay layer: the file itself with its times, which stays in the layer, too; a copy if the
@@ -295,10 +289,10 @@ impl Stage {
             }
             Err(errno) => return Err(to_fault(errno)),
         }
-        let guard = Unfinished { stage: Arc::clone(self), name: Some(name) };
+        let entry = self.entry(name);
         capabilities::remove(&source).map_err(to_fault)?;
         let stat = self.set_owner_and_mode(&source, shape).map_err(to_fault)?;
-        Ok(guard.finish(stat))
+        Ok(Staged { entry, stat })
     }
 
     /// Stages a copy of an open file. File systems that can share the blocks.
@@ -311,16 +305,16 @@ impl Stage {
     ) -> Result<Staged> {
         let to_fault = |errno| write_fault(errno, path);
         disk.probe(DiskCall::Stage).map_err(to_fault)?;
-        let (guard, mut file) = self.begin(self.fresh_name(), 0o666).map_err(to_fault)?;
+        let (entry, mut file) = self.begin(self.fresh_name(), 0o666).map_err(to_fault)?;
         holes::copy(&source, &mut file).map_err(|error| to_fault(errno_of(&error)))?;
         let stat = self.set_owner_and_mode(&file, shape).map_err(to_fault)?;
-        Ok(guard.finish(stat))
+        Ok(Staged { entry, stat })
     }
 }
 
 /// A staged file whose bytes arrive in pieces. If it is dropped before it is finished, it is removed.
 pub struct Incoming {
-    guard: Unfinished,
+    entry: StagedEntry,
     file: File,
 }
 
@@ -336,14 +330,15 @@ impl Incoming {
         let to_fault = |errno| write_fault(errno, &WsPath::root());
         rustix::fs::fsync(&self.file).map_err(to_fault)?;
         let stat = EntryStat::of(&self.file).map_err(to_fault)?;
-        Ok(self.guard.finish(stat))
+        Ok(Staged { entry: self.entry, stat })
     }
 }
 
 impl Staged {
     /// Opens it for reading.
     pub fn open(&self, path: &WsPath) -> Result<File> {
-        open_file(&self.stage.folder, &self.name).map_err(|errno| write_fault(errno, path))
+        let StagedEntry { stage, name, .. } = &self.entry;
+        open_file(&stage.folder, name).map_err(|errno| write_fault(errno, path))
     }
 
     /// Makes its bytes durable.
@@ -352,32 +347,7 @@ impl Staged {
     }
 }
 
-/// A staged file that is still being written. Dropping it removes the file, unless it was finished.
-struct Unfinished {
-    stage: Arc<Stage>,
-    name: Option<String>,
-}
-
-impl Unfinished {
-    fn name(&self) -> &str {
-        self.name.as_deref().unwrap_or_default()
-    }
-
-    fn finish(mut self, stat: EntryStat) -> Staged {
-        let name = self.name.take().unwrap_or_default();
-        Staged { stage: Arc::clone(&self.stage), name, stat, placed: false }
-    }
-}
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        if let Some(name) = &self.name {
-            let _ = rustix::fs::unlinkat(&self.stage.folder, name, AtFlags::empty());
-        }
-    }
-}
-
-impl Drop for Staged {
+impl Drop for StagedEntry {
     fn drop(&mut self) {
         if !self.placed {
             let _ = rustix::fs::unlinkat(&self.stage.folder, &self.name, AtFlags::empty());
@@ -386,7 +356,7 @@ impl Drop for Staged {
 }
 
 /// Whether a rename between the two folders can work: they must be on the same mount, not only on the same device.
-fn same_mount(a: &OwnedFd, b: &OwnedFd) -> std::result::Result<bool, Errno> {
+fn same_mount(a: &OwnedFd, b: &OwnedFd) -> DiskResult<bool> {
     let look = |handle| rustix::fs::statx(handle, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID);
     let (a, b) = (look(a)?, look(b)?);
     let place =

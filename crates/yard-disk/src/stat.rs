@@ -7,8 +7,8 @@ use rustix::fs::{AtFlags, FileType as RawType, FsWord, StatxFlags, StatxTimestam
 use rustix::io::Errno;
 use rustix::path::Arg;
 use yard_core::op::OnDisk;
-use yard_core::{Call, FileKind, Timestamp};
-use yard_store::{FileIdentity, RootIdentity, Signature};
+use yard_core::{Call, FileKind, Signature, Timestamp};
+use yard_store::{FileIdentity, RootIdentity};
 
 /// File systems whose id is derived from their UUID, so that it is the same after the next mount.
 const WITH_STABLE_ID: [FsWord; 2] = [0xEF53, 0x9123_683E];

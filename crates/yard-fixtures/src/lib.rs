@@ -1,6 +1,7 @@
 //! What tests of every crate start from: [`Dice`] (random numbers that are the same on every machine), [`FakeWorld`] (a
-//! clock that tests set), [`trees`] (generated trees of files) and [`git`] (the real git, to compare with). It needs
-//! `yard-core` alone, so that the tests of that crate build little else. Nothing here is part of the product.
+//! clock that tests set), [`trees`] (generated trees of files), [`patches`] (patches printed, reversed and applied in memory)
+//! and [`git`] (the real git, to compare with). It needs `yard-core` alone, so that the tests of that crate build little
+//! else. Nothing here is part of the product.
 
 #![allow(
     clippy::unwrap_used,
@@ -12,6 +13,7 @@
 
 mod dice;
 pub mod git;
+pub mod patches;
 pub mod trees;
 mod world;
 

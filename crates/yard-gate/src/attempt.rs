@@ -274,7 +274,7 @@ impl<'a> Attempt<'a> {
     /// command reach that host and port. An address that cannot be parsed adds nothing.
     #[must_use]
     pub fn with_address(&self, address: &str) -> Self {
-        let address = Target::parse(address).ok().map(|target| target.place().into());
+        let address = Target::parse(address).ok().map(|target| target.host_port().into());
         Self { summary: StartSummary { address, ..self.summary.clone() }, ..self.clone() }
     }
 

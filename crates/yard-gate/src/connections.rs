@@ -137,9 +137,9 @@ impl Attempt<'_> {
         }
         let mut detail = format!("{}.{} run {run}:", self.origin().toolset, self.origin().tool);
         for host in hosts.iter().take(AUDITED_HOSTS) {
-            let HostTraffic { place, tries, up, down, .. } = host;
+            let HostTraffic { host_port, tries, up, down, .. } = host;
             // Writing into a text cannot fail.
-            let _ = write!(detail, " {place} tries {tries} up {up} down {down},");
+            let _ = write!(detail, " {host_port} tries {tries} up {up} down {down},");
         }
         let rest = hosts.len().saturating_sub(AUDITED_HOSTS);
         if rest > 0 {
@@ -157,7 +157,7 @@ impl ConnectionPolicy for Connections {
     }
 
     fn decide_again(&self, target: &Target, at_most: Duration) -> ConnectionVerdict {
-        let (place, key) = (target.place(), self.key(target));
+        let (place, key) = (target.host_port(), self.key(target));
         let Some(HostState::Waiting { id, checked_at, changes_seen }) =
             self.hosts.lock().get(&key).cloned()
         else {
@@ -191,7 +191,7 @@ impl Connections {
     fn key(&self, target: &Target) -> String {
         match self.is_covered_by_install(target) {
             true => INSTALL.to_owned(),
-            false => target.place(),
+            false => target.host_port(),
         }
     }
 
@@ -202,7 +202,7 @@ impl Connections {
 
     fn judge(&self, target: &Target, check: Check) -> Result<ConnectionVerdict> {
         let open = self.session.open();
-        let place = target.place();
+        let place = target.host_port();
         let effect = Effect::dialling(Dial {
             kind: EffectKind::Connect,
             asked: place.clone(),
@@ -257,7 +257,7 @@ impl Connections {
         reason: &str,
     ) -> Result<ConnectionVerdict> {
         let (place, key, changes_seen) =
-            (target.place(), self.key(target), self.change_count.count());
+            (target.host_port(), self.key(target), self.change_count.count());
         let row = self.session.open().records.approval(id).map_err(store_fault)?;
         match row.as_ref().map(|row| row.status) {
             Some(ApprovalStatus::Pending) => {
@@ -289,7 +289,7 @@ impl Connections {
     fn ask(&self, target: &Target, effect: &Effect, reason: &str) -> Result<ConnectionVerdict> {
         let open = self.session.open();
         let (place, key, changes_seen) =
-            (target.place(), self.key(target), self.change_count.count());
+            (target.host_port(), self.key(target), self.change_count.count());
         let mut tries = open.host_tries.lock();
         if self.use_up_earlier_approval(target)? {
             self.set_state(&key, HostState::Allowed);

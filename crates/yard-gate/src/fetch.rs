@@ -109,14 +109,14 @@ impl Attempt<'_> {
         wall: Duration,
     ) -> Result<Completion<Vec<SearchHit>>> {
         let request = provider.request(query, count, wall)?;
-        let own_place = provider.address().place();
+        let own_place = provider.address().host_port();
         // A search changes nothing, even if the provider uses POST.
         let dial = |target: &Target| Dial {
             kind: EffectKind::Fetch,
-            asked: format!("search for {query:?} at {}", target.place()),
+            asked: format!("search for {query:?} at {}", target.host_port()),
             host: target.host().to_owned(),
             port: target.port(),
-            known: target.place() == own_place,
+            known: target.host_port() == own_place,
         };
         match self.send(request, &dial)? {
             Completion::Done(response) => Ok(Completion::Done(provider.hits(&response, count)?)),
@@ -154,7 +154,7 @@ impl Attempt<'_> {
                 Verdict::Deny(reason) => return Err(Fault::new(FaultCode::Denied, reason)),
                 Verdict::Allow | Verdict::Ask(_) => {}
             }
-            if next.place() != first.place() {
+            if next.host_port() != first.host_port() {
                 self.audit_request(&current, "")?;
             }
             Ok(Follow::Yes)

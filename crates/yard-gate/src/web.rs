@@ -75,7 +75,7 @@ impl Web {
     /// The same access, with a `host:port` that may have a private address and needs no approval.
     pub fn exempting(self, pair: &str) -> std::result::Result<Self, String> {
         let net = self.net.exempting(pair)?;
-        let place = Target::parse(&format!("http://{pair}/")).map(|target| target.place());
+        let place = Target::parse(&format!("http://{pair}/")).map(|target| target.host_port());
         let mut named = self.named;
         named.extend(place);
         Ok(Self { net, named, ..self })
@@ -83,7 +83,7 @@ impl Web {
 
     /// The same access, with a search provider. It may have a private address.
     pub fn searching(self, search: Arc<dyn SearchProvider>) -> std::result::Result<Self, String> {
-        let net = self.net.exempting(&search.address().place())?;
+        let net = self.net.exempting(&search.address().host_port())?;
         Ok(Self { net, search: Some(search), ..self })
     }
 
@@ -94,7 +94,7 @@ impl Web {
         url: &str,
     ) -> std::result::Result<Self, String> {
         let target = Target::parse(url).map_err(|fault| fault.message().to_owned())?;
-        self.named.push(target.place());
+        self.named.push(target.host_port());
         self.indexes.push((manager.to_owned(), target.as_str().to_owned()));
         Ok(self)
     }
@@ -103,7 +103,7 @@ impl Web {
     /// an approval.
     pub fn reaching(mut self, pair: &str) -> std::result::Result<Self, String> {
         self.net.clone().exempting(pair)?;
-        let place = Target::parse(&format!("http://{pair}/")).map(|target| target.place());
+        let place = Target::parse(&format!("http://{pair}/")).map(|target| target.host_port());
         self.for_commands.extend(place);
         Ok(self)
     }
@@ -141,12 +141,12 @@ impl Web {
 
     /// Whether only commands can reach this host and port.
     pub(crate) fn is_for_commands_alone(&self, target: &Target) -> bool {
-        self.for_commands.contains(&target.place())
+        self.for_commands.contains(&target.host_port())
     }
 
     /// Whether the operator allowed this host.
     pub(crate) fn is_allowed(&self, target: &Target) -> bool {
         let matches = |host: &GlobMatcher| host.is_match(target.host());
-        self.named.contains(&target.place()) || self.allow.iter().any(matches)
+        self.named.contains(&target.host_port()) || self.allow.iter().any(matches)
     }
 }

@@ -18,7 +18,7 @@ use serde_json::json;
 use yard_core::FaultCode;
 use yard_gate::{Command, Completion, Policy, Session, TerminalState};
 use yard_kernel::CommandBox;
-use yard_sandbox::{HELPER, Sandbox, SandboxConfig, inner};
+use yard_sandbox::{HELPER, Sandbox, SandboxConfig, run_helper};
 
 use support::{Gate, PLAIN, path};
 
@@ -33,7 +33,7 @@ const TESTS: [(&str, fn()); 4] = [
 fn main() -> ExitCode {
     let hints: Vec<String> = std::env::args().skip(1).collect();
     if hints.first().is_some_and(|word| word == HELPER) {
-        return inner(hints.get(1).map(String::as_str));
+        return run_helper(hints.get(1).map(String::as_str));
     }
     let has = |flag: &str| hints.iter().any(|word| word == flag);
     let name = hints.iter().find(|word| !word.starts_with('-') && *word != "terse");

@@ -17,7 +17,7 @@ use crate::ports::TerminalPort;
 enum Purpose {
     Proxy,
     Terminal(TerminalPort),
-    Questions,
+    Dns,
 }
 
 /// The sockets of a running box that this process serves.
@@ -33,7 +33,7 @@ impl BoxSockets {
     /// The sockets for a proxy and for these ports of terminals. Of two terminals with the same port, the first is served.
     pub(crate) fn new(proxy: Arc<Proxy>, terminals: Vec<TerminalPort>) -> Self {
         let way_out = ProxySockets::new(Arc::clone(&proxy));
-        let own = way_out.connections_at().into_iter();
+        let own = way_out.listener_addresses().into_iter();
         let own = own.map(|at| (ServedSocket::Connections(at), Purpose::Proxy));
         let mut expected: VecDeque<(ServedSocket, Purpose)> = own.collect();
         for terminal in terminals {
@@ -42,8 +42,8 @@ impl BoxSockets {
                 expected.push_back((socket, Purpose::Terminal(terminal)));
             }
         }
-        let questions = way_out.questions_at().map(ServedSocket::Datagrams);
-        expected.extend(questions.map(|socket| (socket, Purpose::Questions)));
+        let dns = way_out.dns_address().map(ServedSocket::Datagrams);
+        expected.extend(dns.map(|socket| (socket, Purpose::Dns)));
         Self { proxy, way_out, terminals: Vec::new(), expected }
     }
 
@@ -54,14 +54,14 @@ impl BoxSockets {
 
     /// The addresses in the box at which connections do not go to terminals.
     pub(crate) fn own_addresses(&self) -> Vec<SocketAddr> {
-        self.way_out.connections_at().into_iter().map(SocketAddr::from).collect()
+        self.way_out.listener_addresses().into_iter().map(SocketAddr::from).collect()
     }
 
     /// The ports of terminals that are available in the box from the start.
     pub(crate) fn wanted_terminals(&self) -> Vec<TerminalPort> {
         let terminal = |(_, purpose): &(ServedSocket, Purpose)| match purpose {
             Purpose::Terminal(terminal) => Some(terminal.clone()),
-            Purpose::Proxy | Purpose::Questions => None,
+            Purpose::Proxy | Purpose::Dns => None,
         };
         self.expected.iter().filter_map(terminal).collect()
     }
@@ -71,7 +71,7 @@ impl BoxSockets {
         match self.expected.pop_front() {
             Some((_, Purpose::Proxy)) => self.way_out.add_listener(socket.into()),
             Some((_, Purpose::Terminal(terminal))) => self.add_terminal(socket.into(), terminal),
-            Some((_, Purpose::Questions)) => self.way_out.add_questions(UdpSocket::from(socket)),
+            Some((_, Purpose::Dns)) => self.way_out.add_dns_socket(UdpSocket::from(socket)),
             None => Ok(()),
         }
     }

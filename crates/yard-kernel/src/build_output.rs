@@ -56,7 +56,7 @@ pub(crate) fn has_build_folder(path: &WsPath) -> bool {
 /// Evicts the oldest stored files that are no longer in the workspace, until the rest fits. Does nothing if no build output
 /// was stored since the last time.
 pub(crate) fn trim(workspace: &Workspace) -> Result<()> {
-    if !workspace.stage.take_new_spares() {
+    if !workspace.stage.take_new_evictable() {
         return Ok(());
     }
     let room = workspace.keeping().builds_bytes;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use yard_core::Result;
-use yard_disk::{Caches, Homes, OutputStore, Runs, Sockets};
+use yard_disk::{Homes, OutputStore, PackageCaches, Runs, Sockets};
 
 use crate::command_box::CommandBox;
 use crate::opening::Opening;
@@ -15,7 +15,7 @@ pub(crate) struct CommandState {
     pub(crate) boxed: Option<CommandBox>,
     pub(crate) runs: Runs,
     pub(crate) homes: Homes,
-    pub(crate) package_caches: Arc<Caches>,
+    pub(crate) package_caches: Arc<PackageCaches>,
     pub(crate) outputs: OutputStore,
     pub(crate) port_sockets: Sockets,
 }
@@ -28,7 +28,7 @@ impl CommandState {
         Ok(Self {
             boxed: opening.boxed.clone(),
             homes: Homes::open(state_dir, runs.dropped())?,
-            package_caches: Arc::new(Caches::open(state_dir, runs.dropped())?),
+            package_caches: Arc::new(PackageCaches::open(state_dir, runs.dropped())?),
             runs,
             outputs: OutputStore::open(state_dir, opening.resolution)?,
             port_sockets: Sockets::open(state_dir)?,

@@ -5,9 +5,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use yard_core::{Call, ContentHash, FileId, FileKind, Result, StepId, WsPath};
+use yard_core::{Call, ContentHash, FileId, FileKind, Result, Signature, StepId, WsPath};
 use yard_disk::{Disk, EntryStat, NewlyKept, Staged};
-use yard_store::{NewChange, Prepared, Signature};
+use yard_store::{NewChange, Prepared};
 
 use crate::moved_tree::MovedTree;
 

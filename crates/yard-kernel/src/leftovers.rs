@@ -31,7 +31,7 @@ const NOTE: &str = ".txt";
 /// Leaves a note for a person about files that recovery did not restore.
 pub(crate) fn leave_note(workspace: &Workspace, seq: Seq, text: &str) {
     // The same text is in the audit chain.
-    let _ = workspace.stage.note_aside(&format!("recovery-{seq}{NOTE}"), text);
+    let _ = workspace.stage.write_note(&format!("recovery-{seq}{NOTE}"), text);
 }
 
 /// Removes leftovers that steps placed or displaced. Their contents are in the history. Some may have lost their bytes
@@ -68,7 +68,7 @@ pub(crate) fn recover_leftovers(workspace: &Workspace, call: &Call) -> Result<()
             Ok(()) => {}
             // The call is out of time: nothing is wrong with this entry.
             Err(fault) if call.check().is_err() => return Err(fault),
-            Err(_) => workspace.stage.set_aside(&displaced),
+            Err(_) => workspace.stage.quarantine(&displaced),
         }
     }
     Ok(())
@@ -81,7 +81,7 @@ fn recover_one(workspace: &Workspace, displaced: &Displaced, call: &Call) -> Res
         return Ok(());
     }
     if !(displaced.stat.is(FileKind::File) || displaced.stat.is(FileKind::Link)) {
-        workspace.stage.set_aside(displaced);
+        workspace.stage.quarantine(displaced);
         return Ok(());
     }
     let saved = SavedContent::read(workspace, displaced, &path, call)?;
@@ -150,7 +150,7 @@ impl Workspace {
     /// The entries that were set aside, for a person to look at.
     pub fn leftovers(&self) -> std::result::Result<Vec<Leftover>, Fault> {
         let mut leftovers = Vec::new();
-        for displaced in self.stage.set_aside_entries() {
+        for displaced in self.stage.quarantined() {
             let node = match displaced.file() {
                 Some(file) => self.store().node(file)?,
                 None => None,

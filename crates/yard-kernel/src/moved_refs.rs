@@ -2,7 +2,7 @@
 //! of its new one. Git checks that in a box on the same layer before the layer lands, and the result is stored with the
 //! run.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::ffi::OsStringExt as _;
@@ -16,11 +16,11 @@ use crate::workspace::Workspace;
 /// The file of a run with the refs that its command rewound.
 const REWOUND: &str = "rewound";
 /// Most refs of one command that are checked.
-const MOST: usize = 64;
+const MAX_REFS: usize = 64;
 /// The longest ref: a hash in hexadecimal, and a line break.
-const LONGEST: u64 = 65;
+const MAX_REF_BYTES: u64 = 65;
 /// How much of `packed-refs` is read.
-const LARGEST_PACKED: u64 = 64 << 20;
+const MAX_PACKED_BYTES: u64 = 64 << 20;
 
 /// Variables that keep git from reading configuration, grafts or objects from outside of the repository.
 pub(crate) const GIT_VARIABLES: [(&str, &str); 5] = [
@@ -57,7 +57,7 @@ impl MovedRef {
 /// The refs that a layer moves, and the logs of refs that it cuts: only such logs name commits that were stashed or left
 /// behind before. Refs that were symbolic, and refs that are new or removed, are not among them.
 fn moved_refs(workspace: &Workspace, layer: &OverlayLayer, call: &Call) -> Result<Vec<MovedRef>> {
-    let mut moved = Vec::new();
+    let (mut moved, mut packed) = (Vec::new(), HashMap::new());
     let mut ahead = vec![WsPath::root()];
     while let Some(folder) = ahead.pop() {
         call.check()?;
@@ -73,7 +73,11 @@ fn moved_refs(workspace: &Workspace, layer: &OverlayLayer, call: &Call) -> Resul
                 ahead.push(path);
             } else if stat.is(FileKind::File) && part == Some(GitFileKind::Ref) {
                 layer.open_up(&path, &stat)?;
-                let old = commit_in(&workspace.disk, &path).or_else(|| packed(workspace, &path));
+                let old = commit_in(&workspace.disk, &path).or_else(|| {
+                    let (repository, name) = repository_and_ref(&path)?;
+                    let read = |repository: &WsPath| packed_refs(workspace, repository);
+                    packed.entry(repository).or_insert_with_key(read).get(&name).cloned()
+                });
                 let new = commit_in(&layer.disk, &path);
                 match old {
                     Some(old) if new.as_ref() != Some(&old) => {
@@ -123,23 +127,34 @@ fn grew(workspace: &Workspace, layer: &OverlayLayer, path: &WsPath) -> bool {
 fn commit_in(disk: &Disk, path: &WsPath) -> Option<String> {
     let (file, _) = disk.open_file(path).ok()?;
     let mut text = String::new();
-    file.take(LONGEST + 1).read_to_string(&mut text).ok()?;
+    file.take(MAX_REF_BYTES + 1).read_to_string(&mut text).ok()?;
     let hash = text.trim_end();
     is_hash(hash).then(|| hash.to_owned())
 }
 
-/// The commit of a ref in `packed-refs`.
-fn packed(workspace: &Workspace, path: &WsPath) -> Option<String> {
+/// The repository of a ref, and the name of the ref in it.
+fn repository_and_ref(path: &WsPath) -> Option<(WsPath, Vec<u8>)> {
     let repository = git::repository(path)?;
-    let (file, _) = workspace.disk.open_file(&repository.join_bytes(b"packed-refs").ok()?).ok()?;
-    let mut text = Vec::new();
-    file.take(LARGEST_PACKED).read_to_end(&mut text).ok()?;
-    let name = path.relative().strip_prefix(repository.relative())?.strip_prefix(b"/")?;
-    let mut lines = text.split(|byte| *byte == b'\n');
-    lines.find_map(|line| {
-        let hash = line.strip_suffix(name)?.strip_suffix(b" ")?;
-        std::str::from_utf8(hash).ok().filter(|hash| is_hash(hash)).map(str::to_owned)
-    })
+    let name = path.relative().strip_prefix(repository.relative())?.strip_prefix(b"/")?.to_vec();
+    Some((repository, name))
+}
+
+/// The refs in the `packed-refs` of a repository, each with its commit; none if that cannot be read.
+fn packed_refs(workspace: &Workspace, repository: &WsPath) -> HashMap<Vec<u8>, String> {
+    let read = || {
+        let path = repository.join_bytes(b"packed-refs").ok()?;
+        let (file, _) = workspace.disk.open_file(&path).ok()?;
+        let mut text = Vec::new();
+        file.take(MAX_PACKED_BYTES).read_to_end(&mut text).ok()?;
+        Some(text)
+    };
+    let packed_ref = |line: &[u8]| {
+        let space = line.iter().position(|byte| *byte == b' ')?;
+        let hash = std::str::from_utf8(&line[..space]).ok().filter(|hash| is_hash(hash))?;
+        Some((line[space + 1..].to_vec(), hash.to_owned()))
+    };
+    let text = read().unwrap_or_default();
+    text.split(|byte| *byte == b'\n').filter_map(packed_ref).collect()
 }
 
 fn is_hash(text: &str) -> bool {
@@ -151,7 +166,12 @@ fn is_hash(text: &str) -> bool {
 pub(crate) fn may_lose(workspace: &Workspace, path: &WsPath, kind: EffectKind) -> bool {
     let is_ref = matches!(git::part(path), Some(GitFileKind::Ref | GitFileKind::Refs));
     match kind {
-        EffectKind::Create | EffectKind::MoveTo => is_ref && packed(workspace, path).is_some(),
+        EffectKind::Create | EffectKind::MoveTo => {
+            is_ref
+                && repository_and_ref(path).is_some_and(|(repository, name)| {
+                    packed_refs(workspace, &repository).contains_key(&name)
+                })
+        }
         EffectKind::Modify | EffectKind::Remove | EffectKind::MoveFrom => is_ref || is_log(path),
         _ => false,
     }
@@ -168,7 +188,7 @@ pub(crate) fn note_rewound_refs(
     if before.is_empty() {
         return Ok(());
     }
-    let forward: Vec<bool> = before.iter().take(MOST).map(&mut is_fast_forward).collect();
+    let forward: Vec<bool> = before.iter().take(MAX_REFS).map(&mut is_fast_forward).collect();
     // The command may have prepared the repository so that git itself moved refs during the check.
     let after = moved_refs(workspace, &folder.layer()?, call)?;
     let is_forward = |moved: &&MovedRef| {

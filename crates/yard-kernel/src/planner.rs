@@ -329,8 +329,8 @@ impl<'a> Planner<'a> {
 
     /// Whether the content of a file that is no build output is only stored as that of build output, and so may be evicted.
     fn may_be_evicted(&self, path: &WsPath, content: Option<ContentHash>) -> Result<bool> {
-        let has_spares = self.workspace.stage.has_spares();
-        let Some(hash) = content.filter(|_| has_spares && !build_output::has_build_folder(path))
+        let has_evictable = self.workspace.stage.has_evictable();
+        let Some(hash) = content.filter(|_| has_evictable && !build_output::has_build_folder(path))
         else {
             return Ok(false);
         };

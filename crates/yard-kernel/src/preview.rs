@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use yard_core::git::{self, GitFileKind};
 use yard_core::patch::diff_label;
-use yard_core::{Call, ContentHash, FileKind, FileState, Result, WsPath, diff};
+use yard_core::{Bounds, Call, ContentHash, FileKind, FileState, Result, WsPath, diff};
 use yard_disk::read_all;
 use yard_store::NewChange;
 
@@ -171,7 +171,9 @@ fn one(
         before(workspace, draft, change, LARGEST_SHOWN),
         after(workspace, draft, change, LARGEST_SHOWN),
     ) {
-        (Some(old), Some(new)) => diff::unified(&from, &to, &old, &new, left),
+        (Some(old), Some(new)) => {
+            diff::unified([&from, &to], [&old, &new], left, Bounds::NONE).unwrap_or_default()
+        }
         _ => None,
     };
     match diff {

@@ -4,9 +4,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use yard_core::{Call, ContentHash, Fault, FileKind, FileState, Result, StepId, VersionId, WsPath};
+use yard_core::{
+    Call, ContentHash, Fault, FileKind, FileState, Result, Signature, StepId, VersionId, WsPath,
+};
 use yard_disk::{Displaced, RACY_NANOS, kept_name, looks_like};
-use yard_store::{AuditEntry, Batch, Effort, NewChange, NewStep, Prepared, Signature};
+use yard_store::{AuditEntry, Batch, Effort, NewChange, NewStep, Prepared};
 
 use crate::draft::Draft;
 use crate::journal::RetiredFile;

@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use yard_core::path::RESERVED_NAME;
 use yard_core::{Call, ChatId, Fault, FaultCode, Remedy, Result, WsPath};
-use yard_disk::{CacheUpdate, Caches, Home, RunFolder};
+use yard_disk::{CacheAddition, CacheUpdate, Home, PackageCaches, RunFolder};
 use yard_net::{PROXY_PORT, ProxyConfig};
 use yard_sandbox::{
-    CommandLimits, CommandSpec, Layer, Level, PersistentFolders, Pty, ServedSocket,
+    Cache, CacheLayer, CommandLimits, CommandSpec, Layer, Level, PersistentFolders, Pty,
+    ServedSocket,
 };
 
 use crate::command_box::CommandBox;
@@ -23,6 +24,8 @@ use crate::workspace::Workspace;
 
 /// Names in the root that no command sees, because no tool shows them either.
 const HIDDEN_NAMES: [&str; 2] = [RESERVED_NAME, command_output::FOLDER];
+/// The cache of the package managers for which the person has none.
+const OWN_CACHE: &str = "own";
 /// The folder in which a box shows the scripts of a command.
 const SCRIPTS: &str = "/run/toolyard/";
 
@@ -147,8 +150,25 @@ impl Workspace {
             tmp: home.tmp(),
             most_bytes: boxed.keeping.home_bytes,
             is_full: home.was_full(),
-            caches: self.commands.package_caches.lay(folder, boxed.sandbox().caches())?,
+            caches: self.cache_layers(folder, boxed.sandbox().caches())?,
         })
+    }
+
+    /// Makes the layers of the package caches for a run, the outermost cache first.
+    fn cache_layers(&self, folder: &RunFolder, persons: &[Cache]) -> Result<Vec<CacheLayer>> {
+        let (name, at) = (OWN_CACHE.to_owned(), PathBuf::new());
+        let own = Cache { name, persons: at.clone(), at };
+        let layers = std::iter::once(&own).chain(persons).map(|cache| {
+            let folders = self.commands.package_caches.folders(folder, &cache.name)?;
+            Ok(CacheLayer {
+                at: cache.at.clone(),
+                added: folders.added,
+                persons: cache.persons.clone(),
+                upper: folders.upper,
+                work: folders.work,
+            })
+        });
+        layers.collect()
     }
 }
 
@@ -174,8 +194,13 @@ pub(crate) struct RunEnvironment {
 
 impl RunEnvironment {
     /// Moves what the command added to the package caches, after it has ended. Returns a warning if it was dropped.
-    pub(crate) fn store_caches(&self, caches: &Caches) -> Option<StorageWarning> {
-        match caches.keep(&self.lasting.as_ref()?.caches, self.cache_limit) {
+    pub(crate) fn store_caches(&self, caches: &PackageCaches) -> Option<StorageWarning> {
+        let additions = self.lasting.as_ref()?.caches.iter().map(|layer| CacheAddition {
+            added: &layer.added,
+            upper: &layer.upper,
+            hides: !layer.persons.as_os_str().is_empty(),
+        });
+        match caches.keep(&additions.collect::<Vec<_>>(), self.cache_limit) {
             Ok(CacheUpdate::Kept) => None,
             Ok(CacheUpdate::NoRoom) => Some(StorageWarning::CachesFull),
             Err(fault) => Some(StorageWarning::CachesUnusable(fault.message().to_owned())),

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use yard_core::{ContentHash, FileId};
-use yard_store::{SeenContent, Signature, Store};
+use yard_core::{ContentHash, FileId, Signature};
+use yard_store::{SeenContent, Store};
 
 /// How many signatures are remembered in memory before they are handed to the store.
 const REMEMBERED: usize = 4_096;

@@ -107,7 +107,7 @@ pub(crate) fn stage_build_outputs(
 ) -> Result<Vec<StagedContent>> {
     let staged = parallel::map(files, call, |file| file.stage(workspace, call))?;
     if !staged.is_empty() {
-        workspace.stage.note_spares();
+        workspace.stage.note_evictable();
         workspace.stage.flush()?;
     }
     Ok(staged)

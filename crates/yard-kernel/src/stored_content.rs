@@ -39,7 +39,7 @@ pub(crate) fn is_whole(workspace: &Workspace, kept: &KeptFile, hash: &ContentHas
     }
     let whole = stage.open_kept(name).is_ok_and(|mut file| is_content(&mut file, hash));
     if whole {
-        stage.is_now_whole(name);
+        stage.remember_whole(name);
     }
     whole
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use yard_core::{Call, ChatId, Fault, FaultCode, Result, RunId, Timestamp, WsPath};
-use yard_disk::{Caches, CapturedOutput, Excerpt, OutputFile, OutputWriter, RunFolder};
+use yard_disk::{CapturedOutput, Excerpt, OutputFile, OutputWriter, PackageCaches, RunFolder};
 use yard_net::{HostTraffic, Proxy};
 use yard_sandbox::{
     CommandEnd, CommandLimits, Deadline, ForegroundState, LONGEST_LINE, Level, Pty, Sandbox, Size,
@@ -256,7 +256,7 @@ impl Workspace {
 /// What the thread that runs the box of a terminal needs.
 struct BoxRun {
     sandbox: Sandbox,
-    caches: Arc<Caches>,
+    caches: Arc<PackageCaches>,
     environment: RunEnvironment,
     limits: CommandLimits,
     connecting: Connecting,
@@ -371,7 +371,7 @@ impl Terminal {
         let mut patience = Deadline::of(INPUT_TIMEOUT);
         while !rest.is_empty() {
             call.check()?;
-            let count = self.pty.types(rest).map_err(|error| broken(&error))?;
+            let count = self.pty.write(rest).map_err(|error| broken(&error))?;
             if count > 0 {
                 self.state.lock().add_input(&rest[..count]);
                 rest = &rest[count..];
@@ -379,7 +379,7 @@ impl Terminal {
             } else if patience.left().is_zero() || !self.is_running() {
                 return Err(not_read(before + line.len() - rest.len(), of));
             } else {
-                self.pty.has_room_within(TICK);
+                self.pty.wait_for_room(TICK);
             }
         }
         Ok(())
@@ -477,7 +477,7 @@ impl Terminal {
             state.unread.take(&split);
         }
         let whole = OutputFile { path: self.log.clone(), bytes: state.log.written() };
-        let output = CapturedOutput { whole: Some(whole), ..unread.said() };
+        let output = CapturedOutput { whole: Some(whole), ..unread.into_output() };
         let screen = state.screen.take_if_drawn();
         let ports = self.ports.report();
         Ok(TerminalUpdate { output, screen, reason, end, echoes: self.pty.echoes(), ports })
@@ -525,7 +525,7 @@ impl Terminal {
         let mut buffer = vec![0; READ_BYTES];
         loop {
             let has_ended = box_thread.is_finished();
-            if self.pty.speaks_within(TICK) {
+            if self.pty.wait_for_output(TICK) {
                 self.read_output(&mut buffer);
             } else if has_ended {
                 break;
@@ -549,7 +549,7 @@ impl Terminal {
 
     fn read_output(&self, buffer: &mut [u8]) {
         let mut state = self.state.lock();
-        if let Ok(count) = self.pty.hear(buffer) {
+        if let Ok(count) = self.pty.read(buffer) {
             state.add_output(&buffer[..count]);
         }
         drop(state);

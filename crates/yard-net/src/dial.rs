@@ -53,7 +53,7 @@ impl Deadline {
         Err(Fault::new(FaultCode::Timeout, message))
     }
 
-    pub(super) fn now(&self) -> Duration {
+    pub(crate) fn now(&self) -> Duration {
         self.call.world().elapsed()
     }
 
@@ -93,17 +93,17 @@ pub(crate) fn run_with_deadline<T: Send + 'static>(
 
 /// Counts the bytes that arrive over a connection, compressed and with everything around the body.
 #[derive(Debug)]
-pub(super) struct Meter {
+pub(crate) struct Meter {
     received: AtomicU64,
     most: u64,
 }
 
 impl Meter {
-    pub(super) fn new(most: u64) -> Arc<Self> {
+    pub(crate) fn new(most: u64) -> Arc<Self> {
         Arc::new(Self { received: AtomicU64::new(0), most })
     }
 
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.received.load(Ordering::Relaxed) > self.most
     }
 
@@ -203,10 +203,10 @@ fn is_ready(stream: &TcpStream, flags: PollFlags) -> io::Result<bool> {
 
 /// Makes connections to addresses that were checked.
 #[derive(Debug)]
-pub(super) struct CheckedConnector {
-    pub(super) addresses: Vec<SocketAddr>,
-    pub(super) deadline: Deadline,
-    pub(super) meter: Arc<Meter>,
+pub(crate) struct CheckedConnector {
+    pub(crate) addresses: Vec<SocketAddr>,
+    pub(crate) deadline: Deadline,
+    pub(crate) meter: Arc<Meter>,
 }
 
 impl Connector<()> for CheckedConnector {
@@ -228,7 +228,7 @@ impl Connector<()> for CheckedConnector {
 
 /// Resolves nothing: [`CheckedConnector`] has the addresses already.
 #[derive(Debug)]
-pub(super) struct NoResolver;
+pub(crate) struct NoResolver;
 
 impl Resolver for NoResolver {
     fn resolve(
@@ -243,7 +243,7 @@ impl Resolver for NoResolver {
 
 /// One connection. Its socket never blocks, and every wait checks the deadline.
 #[derive(Debug)]
-pub(super) struct MeteredStream {
+pub(crate) struct MeteredStream {
     stream: TcpStream,
     buffers: LazyBuffers,
     deadline: Deadline,

@@ -63,22 +63,14 @@ impl Resolve for System {
     }
 }
 
-/// The method of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
-    /// Reads a page.
-    Get,
-    /// Sends a body, which may change something.
-    Post,
-}
-
-impl Method {
-    /// The method as HTTP writes it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Get => "GET",
-            Self::Post => "POST",
-        }
+yard_core::spelled_enum! {
+    /// The method of a request.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Method {
+        /// Reads a page.
+        Get = "GET",
+        /// Sends a body, which may change something.
+        Post = "POST",
     }
 }
 
@@ -234,7 +226,7 @@ impl Net {
         }
         let message = format!(
             "{} leads elsewhere more than {MAX_REDIRECTS} times in a row; the last address was {}",
-            request.target.place(),
+            request.target.host_port(),
             request.target.as_str()
         );
         Err(Fault::new(FaultCode::TooLarge, message))
@@ -328,7 +320,7 @@ fn refused_fault(target: &Target, address: std::net::IpAddr, why: &str) -> Fault
     };
     let message = format!(
         "{is}, which the web tools and commands do not reach; the operator can exempt it as {:?}",
-        target.place()
+        target.host_port()
     );
     Fault::new(FaultCode::Denied, message).with_remedy(Remedy::ExemptAddress)
 }
@@ -387,7 +379,7 @@ fn redirect_target(response: &WebResponse) -> Result<Option<Target>> {
     match response.header("location").filter(|_| is_redirect) {
         None => Ok(None),
         Some(location) => response.target.join(location).map(Some).map_err(|fault| {
-            let from = response.target.place();
+            let from = response.target.host_port();
             Fault::new(
                 FaultCode::Denied,
                 format!("{from} leads to a place that is refused: {fault}"),
@@ -413,7 +405,7 @@ fn redirected_request(request: WebRequest, next: Target, status: u16) -> WebRequ
 
 /// The fault for a response that did not arrive.
 fn failed(target: &Target, error: &(dyn std::error::Error + 'static), meter: &Meter) -> Fault {
-    let place = target.place();
+    let place = target.host_port();
     if meter.is_full() {
         let message = format!(
             "{place} sent more than {LINE_BYTES} bytes and not the end of its answer; it was let go"

@@ -33,13 +33,13 @@ impl ProxySockets {
     }
 
     /// The addresses on which the box has to listen: [`ProxySockets::add_listener`] takes their sockets in this order.
-    pub fn connections_at(&self) -> Vec<SocketAddrV4> {
+    pub fn listener_addresses(&self) -> Vec<SocketAddrV4> {
         self.expected.iter().map(Destination::address).collect()
     }
 
-    /// The address that gets DNS queries ([`ProxySockets::add_questions`]); `None` without a proxy port, because the
+    /// The address that gets DNS queries ([`ProxySockets::add_dns_socket`]); `None` without a proxy port, because the
     /// answers lead to the proxy.
-    pub fn questions_at(&self) -> Option<SocketAddrV4> {
+    pub fn dns_address(&self) -> Option<SocketAddrV4> {
         let mut destinations = self.listeners.iter().map(|(_, to)| to).chain(&self.expected);
         let has_proxy = destinations.any(|to| matches!(to, Destination::Requested));
         has_proxy.then_some(SocketAddrV4::new(Ipv4Addr::LOCALHOST, DNS_PORT))
@@ -53,7 +53,7 @@ impl ProxySockets {
     }
 
     /// Adds the socket that gets DNS queries.
-    pub fn add_questions(&mut self, dns: UdpSocket) -> io::Result<()> {
+    pub fn add_dns_socket(&mut self, dns: UdpSocket) -> io::Result<()> {
         dns.set_nonblocking(true)?;
         self.dns = Some(dns);
         Ok(())

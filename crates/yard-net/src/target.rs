@@ -85,18 +85,19 @@ impl Target {
     }
 
     /// Host and port.
-    pub fn place(&self) -> String {
-        place(&self.host, self.port)
+    pub fn host_port(&self) -> String {
+        let Self { host, port, .. } = self;
+        if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
     }
 
     /// The address of a host that is written as an address and not as a name.
-    pub(super) fn literal(&self) -> Option<SocketAddr> {
+    pub(crate) fn literal(&self) -> Option<SocketAddr> {
         let address: IpAddr = self.host.parse().ok()?;
         Some(SocketAddr::new(address, self.port))
     }
 
     /// Whether both have the same origin, so that headers for one may be sent to the other.
-    pub(super) fn is_same_origin(&self, other: &Self) -> bool {
+    pub(crate) fn is_same_origin(&self, other: &Self) -> bool {
         self.url.scheme() == other.url.scheme()
             && (&self.host, self.port) == (&other.host, other.port)
     }
@@ -112,11 +113,6 @@ impl Target {
             && (self.port == other.port || is_default(self) && is_default(other))
             && !loses_tls
     }
-}
-
-/// A host and a port, as they are written.
-pub(super) fn place(host: &str, port: u16) -> String {
-    if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }
 
 fn bad(text: &str, why: &str) -> Fault {
@@ -142,7 +138,7 @@ mod tests {
             ("https://bücher.example", "xn--bcher-kva.example:443"),
             ("http:example.com", "example.com:80"),
         ] {
-            assert_eq!(Target::parse(text).unwrap().place(), place, "{text}");
+            assert_eq!(Target::parse(text).unwrap().host_port(), place, "{text}");
         }
         assert!(Target::parse("http://[::1]/").unwrap().literal().is_some());
         assert!(Target::parse("http://localhost/").unwrap().literal().is_none());

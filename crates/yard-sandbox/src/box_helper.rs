@@ -18,11 +18,11 @@ use rustix::net::AddressFamily;
 use rustix::process::{DumpableBehavior, Pid, PidfdFlags, Signal, WaitOptions};
 use rustix::thread::UnshareFlags;
 
-use super::mounts::Trees;
-use super::network::{SOCKET_V4, SOCKET_V6};
-use super::report::{At as _, Report, Step, StepError};
-use super::task::{HOLD_NAMESPACE, KILL, START, TERMINATE, Task};
-use super::{
+use crate::mounts::Trees;
+use crate::network::{SOCKET_V4, SOCKET_V6};
+use crate::report::{At as _, Report, Step, StepError};
+use crate::task::{HOLD_NAMESPACE, KILL, START, TERMINATE, Task};
+use crate::{
     ServedSocket, first_process, group, handles, loopback, process_limits, syscall, usage,
 };
 
@@ -30,8 +30,8 @@ use super::{
 const SHOWN_USER: u32 = 1000;
 
 /// Runs the helper: called by `main` before anything else when the first argument is
-/// [`HELPER`](super::HELPER). `argument` is the one after it.
-pub fn inner(argument: Option<&str>) -> ExitCode {
+/// [`HELPER`](crate::HELPER). `argument` is the one after it.
+pub fn run_helper(argument: Option<&str>) -> ExitCode {
     if argument == Some(HOLD_NAMESPACE) {
         return hold_owner_namespace();
     }
@@ -63,8 +63,8 @@ fn hold_owner_namespace() -> ExitCode {
 }
 
 fn serve(socket: &UnixStream) -> Result<(), StepError> {
-    let workspace = handles::receive(socket).at(Step::Order)?;
-    let task = Task::read(socket).at(Step::Order)?;
+    let workspace = handles::receive(socket).at(Step::ReadTask)?;
+    let task = Task::read(socket).at(Step::ReadTask)?;
     // From here on the workspace is the current folder. A new mount namespace takes that along, which it
     // does not do with a handle; and no path is looked up again.
     rustix::process::fchdir(&workspace).at(Step::Folders)?;

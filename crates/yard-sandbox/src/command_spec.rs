@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Pty, machine, path_bytes};
+use crate::{Pty, machine, path_bytes};
 
 /// One command to run.
 #[derive(Clone, Debug)]
@@ -22,10 +22,10 @@ pub struct CommandSpec<'a> {
     /// The terminal that it runs on and writes to. Then `stdin` is not used, and the listener gets no output.
     pub terminal: Option<&'a Pty>,
     /// Sockets on the box's own loopback device that the server serves. The listener gets each
-    /// ([`CommandListener::opened`](super::CommandListener::opened)), in this order.
+    /// ([`CommandListener::opened`](crate::CommandListener::opened)), in this order.
     pub sockets: Vec<ServedSocket>,
     /// Small files that the box shows read-only as `/run/toolyard/<name>`. Only at
-    /// [`Level::Full`](super::Level::Full).
+    /// [`Level::Full`](crate::Level::Full).
     pub scripts: Vec<(String, Vec<u8>)>,
     /// The workspace's folder. The box shows what this handle is open on, even if another folder is at `workspace` by
     /// then.
@@ -40,11 +40,11 @@ pub struct CommandSpec<'a> {
     pub layer: Layer<'a>,
     /// A folder of the command's own in the place of `/tmp`, for commands without namespaces.
     pub scratch: Option<&'a Path>,
-    /// The folders that the next command finds again. Only at [`Level::Full`](super::Level::Full).
+    /// The folders that the next command finds again. Only at [`Level::Full`](crate::Level::Full).
     pub lasting: Option<&'a PersistentFolders>,
     /// Host folders that the box hides, even inside of a folder that it shows.
     pub hidden: Vec<PathBuf>,
-    /// The parts of the workspace that the command may not read. Only at [`Level::Full`](super::Level::Full).
+    /// The parts of the workspace that the command may not read. Only at [`Level::Full`](crate::Level::Full).
     pub masked: Vec<Mask>,
     /// The resources that the command may use.
     pub limits: CommandLimits,
@@ -75,7 +75,7 @@ pub struct PersistentFolders {
 /// A cache of packages with a layer for what a command adds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheLayer {
-    /// Its path in the box, below [`CACHES`](super::CACHES).
+    /// Its path in the box, below [`CACHES`](crate::CACHES).
     #[serde(with = "path_bytes")]
     pub at: PathBuf,
     /// The folder with what earlier commands added.
@@ -132,7 +132,7 @@ pub enum Layer<'a> {
     Overlay {
         /// The changes.
         upper: &'a Path,
-        /// The scratch folder of the overlay, for one run: see [`empty_scratch`](super::empty_scratch).
+        /// The scratch folder of the overlay, for one run: see [`empty_scratch`](crate::empty_scratch).
         work: &'a Path,
     },
     /// Nowhere: the workspace is read-only.
@@ -142,7 +142,7 @@ pub enum Layer<'a> {
 }
 
 /// The resources that a command may use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandLimits {
     /// Time from start to end.
     pub wall: Duration,
@@ -182,9 +182,9 @@ impl Default for CommandLimits {
 }
 
 /// Memory that the commands of a server share. It is enforced where control groups can be made
-/// ([`SandboxConfig::all_memory`](super::SandboxConfig::all_memory),
-/// [`Sandbox::of_workspace`](super::Sandbox::of_workspace)).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// ([`SandboxConfig::all_memory`](crate::SandboxConfig::all_memory),
+/// [`Sandbox::of_workspace`](crate::Sandbox::of_workspace)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SharedMemory {
     /// Bytes for all commands of one workspace together.
     pub workspace_bytes: u64,

@@ -5,29 +5,19 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// How strictly commands are confined, from the weakest level to the strongest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// Not at all: only if the operator configured it.
-    Unconfined,
-    /// No command runs.
-    #[default]
-    Refuse,
-    /// By Landlock and seccomp, without namespaces, and so without an overlay over the workspace.
-    Walls,
-    /// By namespaces, Landlock and seccomp, with an overlay over the workspace.
-    Full,
-}
-
-impl Level {
-    /// Its name in configuration and messages.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Unconfined => "unconfined",
-            Self::Refuse => "refuse",
-            Self::Walls => "walls",
-            Self::Full => "full",
-        }
+yard_core::spelled_enum! {
+    /// How strictly commands are confined, from the weakest level to the strongest.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Level {
+        /// Not at all: only if the operator configured it.
+        Unconfined = "unconfined",
+        /// No command runs.
+        #[default]
+        Refuse = "refuse",
+        /// By Landlock and seccomp, without namespaces, and so without an overlay over the workspace.
+        Walls = "walls",
+        /// By namespaces, Landlock and seccomp, with an overlay over the workspace.
+        Full = "full",
     }
 }
 

@@ -219,7 +219,7 @@ const ARCHITECTURE: u32 = 0xc000_00b7;
 
 /// The confinement of the command apart from this filter.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Around {
+pub(crate) enum Around {
     /// Namespaces, with every folder shown through a veil that hides the host's sockets: any socket name is harmless.
     Veils,
     /// Namespaces. The filter cannot check the name of a socket, which is behind a pointer.
@@ -229,7 +229,7 @@ pub(super) enum Around {
 }
 
 /// Puts the filter over this process and all that it starts.
-pub(super) fn install(around: Around) -> io::Result<()> {
+pub(crate) fn install(around: Around) -> io::Result<()> {
     let invalid = |_| io::Error::from_raw_os_error(libc::EINVAL);
     let program = program(around).map_err(invalid)?;
     seccompiler::apply_filter(&program).map_err(|error| match error {

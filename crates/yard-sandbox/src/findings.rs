@@ -6,9 +6,9 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::group::Groups;
-use super::report::{Step, StepError};
-use super::{landlock_wall, system};
+use crate::group::Groups;
+use crate::report::{Step, StepError};
+use crate::{landlock_wall, system};
 
 /// One line of `toolyard doctor`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ const PARTS: [(&str, Step, &str); 4] = [
 ];
 
 /// The findings of the trial of a full box.
-pub(super) fn full(tried: &io::Result<()>) -> Vec<Finding> {
+pub(crate) fn full(tried: &io::Result<()>) -> Vec<Finding> {
     let broken = |error: &io::Error| {
         error.get_ref().and_then(|inner| inner.downcast_ref::<StepError>()).map(|error| error.step)
     };
@@ -61,7 +61,7 @@ pub(super) fn full(tried: &io::Result<()>) -> Vec<Finding> {
 }
 
 /// The findings of the trial of Landlock and seccomp alone.
-pub(super) fn walls(tried: &io::Result<()>) -> Vec<Finding> {
+pub(crate) fn walls(tried: &io::Result<()>) -> Vec<Finding> {
     let version = landlock_wall::version();
     let new_enough = version >= landlock_wall::SCOPES;
     let landlock = Finding {
@@ -102,7 +102,7 @@ pub(super) fn walls(tried: &io::Result<()>) -> Vec<Finding> {
 }
 
 /// Whether control groups count the memory of a command's processes.
-pub(super) fn groups(groups: &Result<Groups, String>) -> Finding {
+pub(crate) fn groups(groups: &Result<Groups, String>) -> Finding {
     let (found, remedy) = match groups {
         Ok(groups) => (groups.description(), String::new()),
         Err(why) => (
@@ -114,7 +114,7 @@ pub(super) fn groups(groups: &Result<Groups, String>) -> Finding {
 }
 
 /// Whether commands can work on a folder.
-pub(super) fn root(tried: io::Result<()>, root: &Path, data: &Path) -> Finding {
+pub(crate) fn root(tried: io::Result<()>, root: &Path, data: &Path) -> Finding {
     let kind = |at: &Path| system::file_system(at).unwrap_or_else(|| "unknown".to_owned());
     let (found, remedy) = match &tried {
         Ok(()) => (format!("a command ran on {} ({})", root.display(), kind(root)), String::new()),
@@ -131,7 +131,7 @@ pub(super) fn root(tried: io::Result<()>, root: &Path, data: &Path) -> Finding {
 }
 
 /// The programs that tools start. `listed` has one in each line: its path in the box, a tab, and its version output.
-pub(super) fn programs(listed: &str) -> Finding {
+pub(crate) fn programs(listed: &str) -> Finding {
     let missing: Vec<&str> = ["bash", "python3"]
         .into_iter()
         .filter(|name| !listed.contains(&format!("/{name}\t")))

@@ -17,14 +17,14 @@ use std::thread;
 use rustix::fs::MemfdFlags;
 use rustix::process::{DumpableBehavior, Signal, WaitOptions};
 
-use super::filter::Around;
-use super::mounts::Trees;
-use super::report::{At as _, Report, Step, StepError};
-use super::task::{START, Task, WORKSPACE};
-use super::{Exit, filter, landlock_wall, mounts, process_limits, syscall};
+use crate::filter::Around;
+use crate::mounts::Trees;
+use crate::report::{At as _, Report, Step, StepError};
+use crate::task::{START, Task, WORKSPACE};
+use crate::{Exit, filter, landlock_wall, mounts, process_limits, syscall};
 
 /// Runs the command in the namespaces that the helper made.
-pub(super) fn run_in_namespaces(
+pub(crate) fn run_in_namespaces(
     task: &Task,
     trees: Option<Trees>,
     socket: &UnixStream,
@@ -43,7 +43,7 @@ pub(super) fn run_in_namespaces(
 }
 
 /// Runs the command behind Landlock and seccomp alone.
-pub(super) fn run_behind_walls(
+pub(crate) fn run_behind_walls(
     task: &Task,
     socket: &UnixStream,
     control: OwnedFd,

@@ -10,7 +10,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::time::Duration;
 
-use super::usage;
+use crate::usage;
 
 /// What the programs in the foreground of a terminal do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ const BRIEF: Duration = Duration::from_millis(1_200);
 const MAX_FILES: u64 = 1_024;
 
 /// What the programs in the foreground of this terminal do.
-pub(super) fn state(master: impl AsFd, slave: impl AsFd) -> ForegroundState {
+pub(crate) fn state(master: impl AsFd, slave: impl AsFd) -> ForegroundState {
     let Ok(group) = rustix::termios::tcgetpgrp(&master) else { return ForegroundState::No };
     let Ok(leader) = rustix::termios::tcgetsid(&master) else { return ForegroundState::No };
     let Ok(terminal) = rustix::fs::fstat(slave) else { return ForegroundState::Unseen };

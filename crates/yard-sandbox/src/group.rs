@@ -13,13 +13,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::CommandLimits;
-use super::group_folders::{of_version_one, of_version_two};
+use crate::CommandLimits;
+use crate::group_folders::{of_version_one, of_version_two};
 
 const PREFIX: &str = "toolyard-";
 
 /// Where groups can be made.
-pub(super) struct Groups {
+pub(crate) struct Groups {
     version: Version,
     /// One folder for version 2; those of memory and of processes for version 1.
     homes: Vec<PathBuf>,
@@ -31,20 +31,20 @@ pub(super) struct Groups {
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Version {
+pub(crate) enum Version {
     One,
     Two,
 }
 
 /// The group of one command; removed when dropped.
-pub(super) struct Group {
+pub(crate) struct Group {
     version: Version,
     folders: Vec<PathBuf>,
 }
 
 impl Groups {
     /// Finds a folder where groups can be made, by making one; removes stale groups.
-    pub(super) fn find() -> Result<Self, String> {
+    pub(crate) fn find() -> Result<Self, String> {
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
         let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let mut why = "no control groups are mounted".to_owned();
@@ -66,14 +66,14 @@ impl Groups {
     }
 
     /// The version and the folder, for messages.
-    pub(super) fn description(&self) -> String {
+    pub(crate) fn description(&self) -> String {
         let version = if self.version == Version::One { 1 } else { 2 };
         format!("version {version}, {}", self.homes[0].display())
     }
 
     /// The same, inside of a group that bounds the memory of all groups of this process together. A later process
     /// removes that group.
-    pub(super) fn bounded_together(self, memory_bytes: u64) -> Result<Self, String> {
+    pub(crate) fn bounded_together(self, memory_bytes: u64) -> Result<Self, String> {
         let name = format!("{PREFIX}{}", std::process::id());
         let homes = self.make_inner(&name, memory_bytes).map_err(|error| {
             let home = self.homes[0].display();
@@ -84,7 +84,7 @@ impl Groups {
 
     /// Groups for the commands of one workspace, with a bound on their memory together. They are removed when the
     /// result is dropped.
-    pub(super) fn of_workspace(&self, memory_bytes: u64) -> io::Result<Self> {
+    pub(crate) fn of_workspace(&self, memory_bytes: u64) -> io::Result<Self> {
         let homes = self.make_inner(&numbered("workspace-"), memory_bytes)?;
         Ok(Self { version: self.version, homes, is_of_workspace: true })
     }
@@ -111,7 +111,7 @@ impl Groups {
     }
 
     /// Makes an empty group.
-    pub(super) fn make(&self) -> io::Result<Group> {
+    pub(crate) fn make(&self) -> io::Result<Group> {
         let name = numbered(PREFIX);
         let mut group = Group { version: self.version, folders: Vec::new() };
         for home in &self.homes {
@@ -140,7 +140,7 @@ fn numbered(prefix: &str) -> String {
 
 impl Group {
     /// Sets its limits.
-    pub(super) fn limit(&self, limits: &CommandLimits) -> io::Result<()> {
+    pub(crate) fn limit(&self, limits: &CommandLimits) -> io::Result<()> {
         let memory = limits.memory_bytes.to_string();
         // The two processes of the helper count too, and the thread that listens.
         let processes = limits.processes.saturating_add(3).to_string();
@@ -161,7 +161,7 @@ impl Group {
     }
 
     /// Adds a process, if it cannot join by itself.
-    pub(super) fn add_process(&self, pid: u32) -> io::Result<()> {
+    pub(crate) fn add_process(&self, pid: u32) -> io::Result<()> {
         match self.version {
             Version::One => Ok(()),
             Version::Two => fs::write(self.folders[0].join("cgroup.procs"), pid.to_string()),
@@ -169,7 +169,7 @@ impl Group {
     }
 
     /// The files through which a process joins by itself ([`join`]).
-    pub(super) fn join_files(&self) -> Vec<OsString> {
+    pub(crate) fn join_files(&self) -> Vec<OsString> {
         match self.version {
             Version::One => self.folders.iter().map(|folder| folder.join("tasks").into()).collect(),
             Version::Two => Vec::new(),
@@ -177,7 +177,7 @@ impl Group {
     }
 
     /// Whether the kernel had to end a process because the group had no more memory.
-    pub(super) fn ran_out_of_memory(&self) -> bool {
+    pub(crate) fn ran_out_of_memory(&self) -> bool {
         let file = match self.version {
             Version::One => "memory.oom_control",
             Version::Two => "memory.events",
@@ -200,7 +200,7 @@ impl Drop for Group {
 /// Moves this process, which has one thread, into a group. Moving another process waits for an RCU grace period, which
 /// takes longer than all the rest of making a box; a thread that moves itself does not wait. Version 2 moves whole
 /// processes only.
-pub(super) fn join(cgroup_files: &[OsString]) -> io::Result<()> {
+pub(crate) fn join(cgroup_files: &[OsString]) -> io::Result<()> {
     cgroup_files.iter().try_for_each(|file| fs::write(file, "0"))
 }
 

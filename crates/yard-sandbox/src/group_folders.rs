@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The folder of the group whose memory this process counts to.
-pub(super) fn memory_home() -> Option<PathBuf> {
+pub(crate) fn memory_home() -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let own = fs::read_to_string("/proc/self/cgroup").ok()?;
     let two = || of_version_two(&mounts, &own)?.into_iter().next();
@@ -14,7 +14,7 @@ pub(super) fn memory_home() -> Option<PathBuf> {
 }
 
 /// Where controllers of version 1 are mounted, and this process is.
-pub(super) fn of_version_one(mounts: &str, own: &str) -> Option<Vec<PathBuf>> {
+pub(crate) fn of_version_one(mounts: &str, own: &str) -> Option<Vec<PathBuf>> {
     Some(vec![of_controller(mounts, own, "memory")?, of_controller(mounts, own, "pids")?])
 }
 
@@ -37,7 +37,7 @@ fn of_controller(mounts: &str, own: &str, controller: &str) -> Option<PathBuf> {
 }
 
 /// Where version 2 is mounted, and this process is.
-pub(super) fn of_version_two(mounts: &str, own: &str) -> Option<Vec<PathBuf>> {
+pub(crate) fn of_version_two(mounts: &str, own: &str) -> Option<Vec<PathBuf>> {
     let path = own.lines().find_map(|line| line.strip_prefix("0::"))?;
     let home = mounts.lines().find_map(|line| {
         let (place, kind) = line.split_once(" - ")?;

@@ -25,7 +25,7 @@ pub fn receive(from: &UnixStream) -> io::Result<OwnedFd> {
 }
 
 /// Sends bytes together with an open file.
-pub(super) fn send_with(to: &UnixStream, bytes: &[u8], file: BorrowedFd<'_>) -> io::Result<()> {
+pub(crate) fn send_with(to: &UnixStream, bytes: &[u8], file: BorrowedFd<'_>) -> io::Result<()> {
     let files = [file];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
@@ -37,7 +37,7 @@ pub(super) fn send_with(to: &UnixStream, bytes: &[u8], file: BorrowedFd<'_>) -> 
 }
 
 /// Receives the next bytes, and a file that came with them; returns how many bytes there are.
-pub(super) fn receive_with(
+pub(crate) fn receive_with(
     from: &UnixStream,
     bytes: &mut [u8],
 ) -> io::Result<(usize, Option<OwnedFd>)> {
@@ -67,13 +67,13 @@ mod tests {
         let sent = File::open(folder.path()).unwrap();
         let (mut ours, mut theirs) = UnixStream::pair().unwrap();
         send(&ours, sent.as_fd()).unwrap();
-        ours.write_all(b"order").unwrap();
+        ours.write_all(b"bytes").unwrap();
         let got = receive(&theirs).unwrap();
         let inode = |fd: &dyn std::os::fd::AsFd| rustix::fs::fstat(fd.as_fd()).unwrap().st_ino;
         assert_eq!(inode(&got), inode(&sent));
         let mut rest = [0; 5];
         theirs.read_exact(&mut rest).unwrap();
-        assert_eq!(&rest, b"order");
+        assert_eq!(&rest, b"bytes");
         drop(ours);
         assert!(receive(&theirs).is_err(), "nothing more comes");
     }

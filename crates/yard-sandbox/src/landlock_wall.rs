@@ -12,16 +12,16 @@ use landlock::{
     Scope,
 };
 
-use super::task::{Kind, Task, WORKSPACE};
-use super::{CACHES, system};
+use crate::task::{Kind, Task, WORKSPACE};
+use crate::{CACHES, system};
 
 /// The newest version whose rights were tried with this box.
 const KNOWN: ABI = ABI::V6;
 /// The first version that restricts signals and abstract sockets.
-pub(super) const SCOPES: ABI = ABI::V6;
+pub(crate) const SCOPES: ABI = ABI::V6;
 
 /// The version of the kernel, or the newest one that this program knows.
-pub(super) fn version() -> ABI {
+pub(crate) fn version() -> ABI {
     let is_there = |abi: &ABI| {
         let rules = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
         let rules = rules.handle_access(AccessFs::from_all(*abi));
@@ -35,7 +35,7 @@ pub(super) fn version() -> ABI {
 }
 
 /// Puts this process and all that it starts behind the wall.
-pub(super) fn restrict(task: &Task) -> io::Result<()> {
+pub(crate) fn restrict(task: &Task) -> io::Result<()> {
     let errno = match build(task) {
         // Older kernels enforce less of it; one that enforces nothing is no wall.
         Ok(RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced) => return Ok(()),

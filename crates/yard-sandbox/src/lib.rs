@@ -1,7 +1,7 @@
 //! The box: the only code that starts processes. A command runs in namespaces of its own, behind
 //! Landlock and seccomp, on an overlay over the workspace; afterwards the overlay holds what the command wrote.
 //!
-//! The helper is a hidden subcommand of this same binary ([`inner`]): it gets its task over its standard input and
+//! The helper is a hidden subcommand of this same binary ([`run_helper`]): it gets its task over its standard input and
 //! nothing by its environment. This crate does not judge, land or record an effect, and it lowers no level
 //! silently: [`Sandbox::probe`] finds out by running boxed commands which walls hold, and reports it.
 
@@ -40,7 +40,7 @@ mod trees;
 mod usage;
 mod watcher;
 
-pub use box_helper::inner;
+pub use box_helper::run_helper;
 pub use command_spec::{
     CacheLayer, CommandLimits, CommandSpec, Layer, Mask, MaskKind, PersistentFolders, ServedSocket,
     SharedMemory, default_environment,

@@ -23,7 +23,7 @@ const UP: [u8; 32] = {
 };
 
 /// Brings `lo` up.
-pub(super) fn bring_up() -> io::Result<()> {
+pub(crate) fn bring_up() -> io::Result<()> {
     let socket = rustix::net::socket_with(
         AddressFamily::NETLINK,
         SocketType::RAW,
@@ -43,19 +43,19 @@ pub(super) fn bring_up() -> io::Result<()> {
 }
 
 /// An unconnected TCP socket in the network of this process.
-pub(super) fn socket(family: AddressFamily) -> io::Result<OwnedFd> {
+pub(crate) fn socket(family: AddressFamily) -> io::Result<OwnedFd> {
     Ok(rustix::net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?)
 }
 
 /// A socket that listens on an address of `lo`.
-pub(super) fn listen(address: SocketAddrV4) -> io::Result<OwnedFd> {
+pub(crate) fn listen(address: SocketAddrV4) -> io::Result<OwnedFd> {
     let socket = socket(AddressFamily::INET)?;
     listen_on(&socket, address)?;
     Ok(socket)
 }
 
 /// Lets a socket listen on an address of the `lo` of its own network.
-pub(super) fn listen_on(socket: &OwnedFd, address: SocketAddrV4) -> io::Result<()> {
+pub(crate) fn listen_on(socket: &OwnedFd, address: SocketAddrV4) -> io::Result<()> {
     // So that a program in the box can use the port right afterwards.
     rustix::net::sockopt::set_socket_reuseaddr(socket, true)?;
     rustix::net::bind(socket, &address)?;
@@ -63,7 +63,7 @@ pub(super) fn listen_on(socket: &OwnedFd, address: SocketAddrV4) -> io::Result<(
 }
 
 /// A socket that gets datagrams at an address of `lo`.
-pub(super) fn datagrams(address: SocketAddrV4) -> io::Result<OwnedFd> {
+pub(crate) fn datagrams(address: SocketAddrV4) -> io::Result<OwnedFd> {
     let (family, flags) = (AddressFamily::INET, SocketFlags::CLOEXEC);
     let socket = rustix::net::socket_with(family, SocketType::DGRAM, flags, None)?;
     rustix::net::bind(&socket, &address)?;

@@ -17,7 +17,7 @@ static FOR_COMMANDS: LazyLock<u64> = LazyLock::new(|| {
 });
 
 /// Bytes for all commands together.
-pub(super) fn memory_for_commands() -> u64 {
+pub(crate) fn memory_for_commands() -> u64 {
     *FOR_COMMANDS
 }
 
@@ -33,7 +33,7 @@ fn total(text: &str) -> Option<u64> {
 }
 
 fn of_group() -> Option<u64> {
-    least_limit(&super::group_folders::memory_home()?)
+    least_limit(&crate::group_folders::memory_home()?)
 }
 
 /// The least limit of a group and those above it.

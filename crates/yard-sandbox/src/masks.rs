@@ -17,17 +17,17 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::mount::{MoveMountFlags, OpenTreeFlags};
 
-use super::command_spec::{Mask, MaskKind};
-use super::mount_points::{attach, open_in};
-use super::syscall::{TreeAttributes, mount_setattr};
-use super::task::{Kind, Task};
-use super::trees::{READ_ONLY, memory};
+use crate::command_spec::{Mask, MaskKind};
+use crate::mount_points::{attach, open_in};
+use crate::syscall::{TreeAttributes, mount_setattr};
+use crate::task::{Kind, Task};
+use crate::trees::{READ_ONLY, memory};
 
 /// A file that no process can open, beside the new root.
 const UNREADABLE: &str = "../unreadable";
 
 /// Covers the entries of the workspace that the command may not read.
-pub(super) fn cover(task: &Task, workspace: &OwnedFd) -> io::Result<()> {
+pub(crate) fn cover(task: &Task, workspace: &OwnedFd) -> io::Result<()> {
     if task.masked.is_empty() {
         return Ok(());
     }

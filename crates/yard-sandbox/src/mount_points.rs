@@ -19,29 +19,29 @@ const AGENTS: &str = "tmp";
 const TRIES: usize = 16;
 
 /// Mounts a folder at a path below the current folder, which is the new root.
-pub(super) fn mount_at(tree: &OwnedFd, at: &Path) -> io::Result<()> {
+pub(crate) fn mount_at(tree: &OwnedFd, at: &Path) -> io::Result<()> {
     attach(tree, &folder(&here()?, at, Links::on_the_way_to(at))?)
 }
 
 /// Mounts a folder at a path below a folder that agents write to.
-pub(super) fn mount_in(root: &OwnedFd, tree: &OwnedFd, at: &Path) -> io::Result<()> {
+pub(crate) fn mount_in(root: &OwnedFd, tree: &OwnedFd, at: &Path) -> io::Result<()> {
     attach(tree, &folder(root, at, Links::Replaced)?)
 }
 
 /// Mounts a file at a path below the new root.
-pub(super) fn mount_file_at(tree: &OwnedFd, at: &Path) -> io::Result<()> {
+pub(crate) fn mount_file_at(tree: &OwnedFd, at: &Path) -> io::Result<()> {
     attach(tree, &file(&here()?, at)?)
 }
 
 /// Makes a link at a path below the new root.
-pub(super) fn link_at(target: &Path, at: &Path) -> io::Result<()> {
+pub(crate) fn link_at(target: &Path, at: &Path) -> io::Result<()> {
     let (above, name) = above(&here()?, at)?;
     let _ = rustix::fs::unlinkat(&above, name, AtFlags::empty());
     Ok(rustix::fs::symlinkat(target, &above, name)?)
 }
 
 /// Opens the entry at a path below the new root, if there is one. A link at the end is not followed.
-pub(super) fn open_entry(at: &Path) -> io::Result<Option<OwnedFd>> {
+pub(crate) fn open_entry(at: &Path) -> io::Result<Option<OwnedFd>> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match rustix::fs::openat2(&here()?, at, flags, Mode::empty(), ResolveFlags::IN_ROOT) {
         Ok(found) => Ok(Some(found)),
@@ -51,7 +51,7 @@ pub(super) fn open_entry(at: &Path) -> io::Result<Option<OwnedFd>> {
 }
 
 /// Opens the entry at a path below a folder, if there is one. No link is followed.
-pub(super) fn open_in(folder: &OwnedFd, at: &Path) -> io::Result<Option<OwnedFd>> {
+pub(crate) fn open_in(folder: &OwnedFd, at: &Path) -> io::Result<Option<OwnedFd>> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     match rustix::fs::openat2(folder, at, flags, Mode::empty(), beneath) {
@@ -62,7 +62,7 @@ pub(super) fn open_in(folder: &OwnedFd, at: &Path) -> io::Result<Option<OwnedFd>
 }
 
 /// Makes a folder at a path below the new root, with those above it.
-pub(super) fn make_folder(at: &Path) -> io::Result<()> {
+pub(crate) fn make_folder(at: &Path) -> io::Result<()> {
     folder(&here()?, at, Links::on_the_way_to(at)).map(drop)
 }
 
@@ -87,7 +87,7 @@ fn here() -> io::Result<OwnedFd> {
 }
 
 /// Mounts a tree on an entry of the same kind.
-pub(super) fn attach(tree: &OwnedFd, place: &OwnedFd) -> io::Result<()> {
+pub(crate) fn attach(tree: &OwnedFd, place: &OwnedFd) -> io::Result<()> {
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
     Ok(rustix::mount::move_mount(tree, "", place, "", flags)?)
 }

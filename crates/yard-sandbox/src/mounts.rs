@@ -15,16 +15,16 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::mount::{MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags};
 
-use super::mount_points::{self, mount_at, mount_file_at};
-use super::persistent::PersistentTrees;
-use super::report::{At as _, Step, StepError};
-use super::syscall::{TreeAttributes, mount_setattr};
-use super::task::{Kind, Task, WORKSPACE, shown_path};
-use super::trees::{
+use crate::mount_points::{self, mount_at, mount_file_at};
+use crate::persistent::PersistentTrees;
+use crate::report::{At as _, Step, StepError};
+use crate::syscall::{TreeAttributes, mount_setattr};
+use crate::task::{Kind, Task, WORKSPACE, shown_path};
+use crate::trees::{
     LAYERS, NO_DEVICES, READ_ONLY, clone_tree, empty, map_owners, memory, new_mount, overlay_of,
     own_folder, own_tree, private,
 };
-use super::{masks, system};
+use crate::{masks, system};
 
 /// Where the new root is assembled: any existing folder will do, because its contents are not needed any more.
 const ASSEMBLY: &str = "/tmp";
@@ -38,7 +38,7 @@ const EMPTY: &str = "../empty";
 const VEILED: &str = "../lower:../empty";
 
 /// Everything of the host that the box will show, as detached mounts.
-pub(super) struct Trees {
+pub(crate) struct Trees {
     folders: Vec<Shown>,
     hides_sockets: bool,
     devices: Vec<(&'static str, OwnedFd)>,
@@ -63,7 +63,7 @@ enum What {
 
 impl Trees {
     /// Opens them. The workspace is the current folder of this process.
-    pub(super) fn take(task: &Task) -> Result<Self, StepError> {
+    pub(crate) fn take(task: &Task) -> Result<Self, StepError> {
         let owners = if task.owners.as_os_str().is_empty() {
             None
         } else {
@@ -144,13 +144,13 @@ fn open_host_entry(at: &Path, owners: Option<BorrowedFd<'_>>) -> io::Result<Opti
 }
 
 /// A property of the root that was built.
-pub(super) struct Built {
+pub(crate) struct Built {
     /// No socket of the host can be reached by its name.
-    pub(super) hides_sockets: bool,
+    pub(crate) hides_sockets: bool,
 }
 
 /// Builds the new root and changes into it.
-pub(super) fn build(task: &Task, trees: Trees) -> Result<Built, StepError> {
+pub(crate) fn build(task: &Task, trees: Trees) -> Result<Built, StepError> {
     // First, because the kernel allows a new /proc only while the host's one is mounted.
     let proc = new_mount("proc", &[], libc::MOUNT_ATTR_NOEXEC | NO_DEVICES).at(Step::Proc)?;
     let root = begin_root().at(Step::Tmp)?;
@@ -285,7 +285,7 @@ fn make_tmp(task: &Task, lasting: Option<&OwnedFd>) -> io::Result<()> {
 
 /// A fraction of the memory that the box may use, because files in memory count as such.
 fn share(task: &Task, part: u64) -> String {
-    (task.memory_bytes / part).max(1 << 20).to_string()
+    (task.limits.memory_bytes / part).max(1 << 20).to_string()
 }
 
 fn write_etc() -> io::Result<()> {

@@ -16,12 +16,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use super::loopback;
+use crate::loopback;
 
 /// The server sends this byte to get a socket for IPv4.
-pub(super) const SOCKET_V4: u8 = b'4';
+pub(crate) const SOCKET_V4: u8 = b'4';
 /// The server sends this byte to get a socket for IPv6.
-pub(super) const SOCKET_V6: u8 = b'6';
+pub(crate) const SOCKET_V6: u8 = b'6';
 /// How long the helper may take to make a socket.
 const SOCKET_TIME: Duration = Duration::from_secs(20);
 /// How long a program in the box may take to accept a connection.
@@ -56,11 +56,11 @@ struct Requests {
 }
 
 /// Passes on the sockets that the helper made.
-pub(super) type Answers = Sender<io::Result<OwnedFd>>;
+pub(crate) type Answers = Sender<io::Result<OwnedFd>>;
 
 impl BoxNetwork {
     /// The network of the box of a running helper, and the channel for its answers.
-    pub(super) fn of(helper: u32, socket: &Arc<UnixStream>) -> io::Result<(Self, Answers)> {
+    pub(crate) fn of(helper: u32, socket: &Arc<UnixStream>) -> io::Result<(Self, Answers)> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let process = rustix::fs::open(format!("/proc/{helper}"), flags, Mode::empty())?;
         let (sender, answers) = mpsc::channel();

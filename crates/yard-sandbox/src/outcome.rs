@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::BoxNetwork;
+use crate::BoxNetwork;
 
 /// Gets the output and the sockets of a command while it runs. An error ends the command, and the run returns it.
 pub trait CommandListener {

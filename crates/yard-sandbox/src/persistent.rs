@@ -6,16 +6,16 @@ use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use super::command_spec::CacheLayer;
-use super::config::CACHES;
-use super::mount_points::{self, mount_at};
-use super::task::Task;
-use super::trees::{NO_DEVICES, READ_ONLY, overlay_of, own_folder};
+use crate::command_spec::CacheLayer;
+use crate::config::CACHES;
+use crate::mount_points::{self, mount_at};
+use crate::task::Task;
+use crate::trees::{NO_DEVICES, READ_ONLY, overlay_of, own_folder};
 
 /// Folders of the host that outlive the box, as detached mounts.
-pub(super) struct PersistentTrees {
+pub(crate) struct PersistentTrees {
     /// The folder for `/tmp`.
-    pub(super) tmp: Option<OwnedFd>,
+    pub(crate) tmp: Option<OwnedFd>,
     caches: Vec<CacheTrees>,
 }
 
@@ -26,7 +26,7 @@ struct CacheTrees {
 
 impl PersistentTrees {
     /// Makes the detached mounts.
-    pub(super) fn take(task: &Task, owners: Option<BorrowedFd<'_>>) -> io::Result<Self> {
+    pub(crate) fn take(task: &Task, owners: Option<BorrowedFd<'_>>) -> io::Result<Self> {
         let tmp = Some(&task.tmp).filter(|tmp| !tmp.as_os_str().is_empty());
         let tmp = tmp.map(|tmp| own_folder(tmp, NO_DEVICES, owners)).transpose()?;
         let caches = task.caches.iter().map(|cache| CacheTrees::take(cache, owners));
@@ -34,7 +34,7 @@ impl PersistentTrees {
     }
 
     /// Mounts the caches at their paths in the box.
-    pub(super) fn mount_caches(&self, task: &Task) -> io::Result<()> {
+    pub(crate) fn mount_caches(&self, task: &Task) -> io::Result<()> {
         let root = Path::new(CACHES.trim_start_matches('/'));
         let mut outermost = None;
         for (number, (layer, trees)) in task.caches.iter().zip(&self.caches).enumerate() {

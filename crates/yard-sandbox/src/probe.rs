@@ -14,17 +14,17 @@ use std::time::Duration;
 
 use yard_core::{Call, Timestamp, World};
 
-use super::group::Groups;
-use super::run::{Runner, empty_scratch};
-use super::system::BOX_USER;
-use super::task::HOLD_NAMESPACE;
-use super::{
+use crate::group::Groups;
+use crate::run::{Runner, empty_scratch};
+use crate::system::BOX_USER;
+use crate::task::HOLD_NAMESPACE;
+use crate::{
     CommandEnd, CommandLimits, CommandListener, CommandSpec, Exit, Finding, HELPER, Layer, Level,
     SandboxConfig, findings, landlock_wall,
 };
 
 /// The trials that determined the level.
-pub(super) struct Trials {
+pub(crate) struct Trials {
     full: io::Result<()>,
     /// `None` where a full box works, because the walls alone were not tried then.
     walls: Option<io::Result<()>>,
@@ -33,19 +33,19 @@ pub(super) struct Trials {
 
 /// Determines the best level that works. Servers call this at start, so checks that do not affect the level are left
 /// to [`findings`].
-pub(super) fn probe(helper: PathBuf, wish: SandboxConfig) -> (Runner, Trials) {
+pub(crate) fn probe(helper: PathBuf, config: SandboxConfig) -> (Runner, Trials) {
     let is_root = rustix::process::geteuid().is_root();
     let (owners, no_owners) = match is_root.then(|| hold_owner_namespace(&helper)).transpose() {
         Ok(owners) => (owners, None),
         Err(error) => (None, Some(error)),
     };
-    let groups = Groups::find().and_then(|groups| match wish.all_memory {
+    let groups = Groups::find().and_then(|groups| match config.all_memory {
         Some(bytes) => groups.bounded_together(bytes),
         None => Ok(groups),
     });
     let about_groups = findings::groups(&groups);
     let groups = groups.ok().map(Arc::new);
-    let mut shared = Runner { helper, wish, level: Level::Full, owners, groups };
+    let mut shared = Runner { helper, config, level: Level::Full, owners, groups };
     let full = match no_owners {
         Some(error) => Err(error),
         None => try_full(&shared),
@@ -58,12 +58,12 @@ pub(super) fn probe(helper: PathBuf, wish: SandboxConfig) -> (Runner, Trials) {
         }
     };
     let walls_hold = walls.as_ref().is_some_and(Result::is_ok);
-    shared.level = level(&shared.wish, full.is_ok(), walls_hold);
+    shared.level = level(&shared.config, full.is_ok(), walls_hold);
     (shared, Trials { full, walls, groups: about_groups })
 }
 
 /// Checks everything, and reports it line by line.
-pub(super) fn findings(shared: &Runner, trials: &Trials) -> Vec<Finding> {
+pub(crate) fn findings(shared: &Runner, trials: &Trials) -> Vec<Finding> {
     let mut all = findings::full(&trials.full);
     match &trials.walls {
         Some(walls) => all.extend(findings::walls(walls)),
@@ -81,15 +81,15 @@ pub(super) fn findings(shared: &Runner, trials: &Trials) -> Vec<Finding> {
 }
 
 /// The best level that works, if it is not below the lowest allowed one.
-fn level(wish: &SandboxConfig, full: bool, walls: bool) -> Level {
+fn level(config: &SandboxConfig, full: bool, walls: bool) -> Level {
     let best = match (full, walls) {
         (true, _) => Level::Full,
         (false, true) => Level::Walls,
         (false, false) => Level::Refuse,
     };
     match best {
-        best if best > Level::Refuse && best >= wish.lowest => best,
-        _ if wish.allow_unconfined => Level::Unconfined,
+        best if best > Level::Refuse && best >= config.lowest => best,
+        _ if config.allow_unconfined => Level::Unconfined,
         _ => Level::Refuse,
     }
 }
@@ -149,7 +149,7 @@ impl Drop for TrialWorkspace {
 }
 
 fn try_full(shared: &Runner) -> io::Result<()> {
-    let trial = TrialWorkspace::make(&shared.wish.scratch)?;
+    let trial = TrialWorkspace::make(&shared.config.scratch)?;
     let (upper, work) = (trial.0.join("upper"), trial.0.join("work"));
     let script =
         "cat lower && echo upper > lower && test $$ != 1 && test -r /proc/1/stat && exit 7";
@@ -165,9 +165,9 @@ fn try_full(shared: &Runner) -> io::Result<()> {
 
 /// Tries a box on a workspace's folder: not every file system can be a lower layer, or show its files as another
 /// user's.
-pub(super) fn on_root(shared: &Runner, root: &Path) -> Finding {
+pub(crate) fn on_root(shared: &Runner, root: &Path) -> Finding {
     let tried = || -> io::Result<()> {
-        let trial = TrialWorkspace::make(&shared.wish.scratch)?;
+        let trial = TrialWorkspace::make(&shared.config.scratch)?;
         let (upper, work) = (trial.0.join("upper"), trial.0.join("work"));
         let layer = match shared.level {
             Level::Full => Layer::Overlay { upper: &upper, work: &work },
@@ -179,14 +179,14 @@ pub(super) fn on_root(shared: &Runner, root: &Path) -> Finding {
             _ => Err(io::Error::other("a box was made and the command did not run in it")),
         }
     };
-    findings::root(tried(), root, &shared.wish.scratch)
+    findings::root(tried(), root, &shared.config.scratch)
 }
 
 fn try_walls(shared: &Runner) -> io::Result<()> {
     if landlock_wall::version() < landlock_wall::SCOPES {
         return Err(io::Error::other("Landlock is absent, or too old to hold signals"));
     }
-    let trial = TrialWorkspace::make(&shared.wish.scratch)?;
+    let trial = TrialWorkspace::make(&shared.config.scratch)?;
     let script = "cat lower && ! echo x > lower && ! cat ../toolyard-absent && exit 7";
     let (ended, _) = try_on(shared, &trial.workspace(), Layer::ReadOnly, script)?;
     match ended.exit {
@@ -205,7 +205,7 @@ done
 wait";
 
 fn look_for_programs(shared: &Runner) -> io::Result<String> {
-    let trial = TrialWorkspace::make(&shared.wish.scratch)?;
+    let trial = TrialWorkspace::make(&shared.config.scratch)?;
     let (_, output) = try_on(shared, &trial.workspace(), Layer::ReadOnly, VERSIONS)?;
     Ok(String::from_utf8_lossy(&output).into_owned())
 }
@@ -218,7 +218,7 @@ fn try_on(
     script: &str,
 ) -> io::Result<(CommandEnd, Vec<u8>)> {
     let root = fs::File::open(workspace)?;
-    let order = CommandSpec {
+    let spec = CommandSpec {
         argv: ["/bin/sh", "-c", script].map(Into::into).to_vec(),
         env: Vec::new(),
         stdin: Vec::new(),
@@ -237,7 +237,7 @@ fn try_on(
         limits: CommandLimits { wall: Duration::from_secs(10), ..CommandLimits::default() },
     };
     let mut output = Output::default();
-    let ended = shared.run(&order, &Call::new(Arc::new(NoWorld)), &mut output)?;
+    let ended = shared.run(&spec, &Call::new(Arc::new(NoWorld)), &mut output)?;
     Ok((ended, output.0))
 }
 

@@ -10,22 +10,22 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use super::group::{Group, Groups};
-use super::{CommandSpec, HELPER};
+use crate::group::{Group, Groups};
+use crate::{CommandSpec, HELPER};
 
 /// The name of the helper's process.
 const NAME: &str = "toolyard";
 
 /// A helper that has no task yet. Dropping it closes the socket first, which ends the process, and then removes the
 /// group.
-pub(super) struct Helper {
-    pub(super) socket: UnixStream,
-    pub(super) process: Reaped,
-    pub(super) group: Option<Group>,
+pub(crate) struct Helper {
+    pub(crate) socket: UnixStream,
+    pub(crate) process: Reaped,
+    pub(crate) group: Option<Group>,
 }
 
 /// A process that is waited for when this is dropped. Its socket must be closed before.
-pub(super) struct Reaped(pub(super) Child);
+pub(crate) struct Reaped(pub(crate) Child);
 
 impl Drop for Reaped {
     fn drop(&mut self) {
@@ -35,10 +35,10 @@ impl Drop for Reaped {
 
 impl Helper {
     /// Starts a helper. Its group is made while its program is being loaded.
-    pub(super) fn start(
+    pub(crate) fn start(
         program: &Path,
         groups: Option<&Groups>,
-        order: &CommandSpec<'_>,
+        spec: &CommandSpec<'_>,
     ) -> io::Result<Self> {
         let (socket, theirs) = UnixStream::pair()?;
         let process = Command::new(program)
@@ -48,13 +48,13 @@ impl Helper {
             .env_clear()
             .current_dir("/")
             .stdin(OwnedFd::from(theirs))
-            .stdout(output_end(order)?)
-            .stderr(output_end(order)?)
+            .stdout(output_end(spec)?)
+            .stderr(output_end(spec)?)
             .spawn()?;
         let mut helper = Self { socket, process: Reaped(process), group: None };
         if let Some(groups) = groups {
             let group = helper.group.insert(groups.make()?);
-            group.limit(&order.limits)?;
+            group.limit(&spec.limits)?;
             group.add_process(helper.process.0.id())?;
         }
         Ok(helper)
@@ -62,8 +62,8 @@ impl Helper {
 }
 
 /// Where a command writes its output.
-fn output_end(order: &CommandSpec<'_>) -> io::Result<Stdio> {
-    Ok(match order.terminal {
+fn output_end(spec: &CommandSpec<'_>) -> io::Result<Stdio> {
+    Ok(match spec.terminal {
         Some(terminal) => Stdio::from(terminal.programs_end()?),
         None => Stdio::piped(),
     })

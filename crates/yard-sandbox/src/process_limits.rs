@@ -9,27 +9,27 @@ use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-use super::task::Task;
+use crate::task::Task;
 
 /// Sets the limits of each process. The limits for all processes together are watched from outside.
-pub(super) fn limit(task: &Task) -> io::Result<()> {
-    if let Some(seconds) = task.cpu_seconds {
+pub(crate) fn limit(task: &Task) -> io::Result<()> {
+    if let Some(seconds) = task.limits.cpu_seconds {
         // At the soft limit the kernel sends SIGXCPU; it kills a process that ignores that one second later.
         set(Resource::Cpu, seconds, seconds.saturating_add(1))?;
     }
-    set(Resource::Nofile, task.open_files, task.open_files)?;
-    set(Resource::Fsize, task.file_bytes, task.file_bytes)?;
+    set(Resource::Nofile, task.limits.open_files, task.limits.open_files)?;
+    set(Resource::Fsize, task.limits.file_bytes, task.limits.file_bytes)?;
     set(Resource::Core, 0, 0)?;
     set(Resource::Msgqueue, 0, 0)?;
     // The helper, the first process and its second thread count too. Outside of a namespace the limit is for all
     // processes of the user, of which there are at most as many as of all users.
     let others = if task.walls.namespaces { 0 } else { running() };
-    let processes = task.processes.saturating_add(3).saturating_add(others);
+    let processes = task.limits.processes.saturating_add(3).saturating_add(others);
     set(Resource::Nproc, processes, processes)
 }
 
 /// Raises the limit on open files to the highest value that this process may set.
-pub(super) fn raise_open_files() -> io::Result<()> {
+pub(crate) fn raise_open_files() -> io::Result<()> {
     let now = rustix::process::getrlimit(Resource::Nofile);
     let limit = Rlimit { current: now.maximum, maximum: now.maximum };
     Ok(rustix::process::setrlimit(Resource::Nofile, limit)?)
@@ -51,7 +51,7 @@ fn set(resource: Resource, soft: u64, hard: u64) -> io::Result<()> {
 }
 
 /// Empties every set, the bounding one included.
-pub(super) fn drop_capabilities() -> io::Result<()> {
+pub(crate) fn drop_capabilities() -> io::Result<()> {
     rustix::thread::clear_ambient_capability_set()?;
     for number in 0..64 {
         let capability = CapabilitySet::from_bits_retain(1 << number);

@@ -10,8 +10,8 @@ use rustix::io::Errno;
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
-use super::foreground::{self, ForegroundState};
-use super::system::BOX_USER;
+use crate::foreground::{self, ForegroundState};
+use crate::system::BOX_USER;
 
 /// Rows and columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl Pty {
     }
 
     /// Makes the user of root's boxes the owner of the program's end.
-    pub(super) fn belongs_to_box(&self) -> io::Result<()> {
+    pub(crate) fn belongs_to_box(&self) -> io::Result<()> {
         let (user, group) = (Uid::from_raw(BOX_USER), Gid::from_raw(BOX_USER));
         Ok(rustix::fs::fchown(&self.slave, Some(user), Some(group))?)
     }
@@ -75,12 +75,12 @@ impl Pty {
     }
 
     /// Waits that many milliseconds for output, and returns whether there is any.
-    pub fn speaks_within(&self, millis: i64) -> bool {
+    pub fn wait_for_output(&self, millis: i64) -> bool {
         is_ready(&self.master, PollFlags::IN, millis)
     }
 
     /// Reads output of the program; `Ok(0)` if there is none now.
-    pub fn hear(&self, into: &mut [u8]) -> io::Result<usize> {
+    pub fn read(&self, into: &mut [u8]) -> io::Result<usize> {
         match rustix::io::read(&self.master, into) {
             // EIO: no process has the other end open any more.
             Err(Errno::AGAIN | Errno::INTR | Errno::IO) => Ok(0),
@@ -89,7 +89,7 @@ impl Pty {
     }
 
     /// Writes as much input as fits now, and returns how much that was.
-    pub fn types(&self, bytes: &[u8]) -> io::Result<usize> {
+    pub fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         match rustix::io::write(&self.master, bytes) {
             Err(Errno::AGAIN | Errno::INTR) => Ok(0),
             done => Ok(done?),
@@ -97,7 +97,7 @@ impl Pty {
     }
 
     /// Waits that many milliseconds until input can be written, and returns whether it can.
-    pub fn has_room_within(&self, millis: i64) -> bool {
+    pub fn wait_for_room(&self, millis: i64) -> bool {
         is_ready(&self.master, PollFlags::OUT, millis)
     }
 

@@ -8,14 +8,14 @@ use std::os::unix::net::UnixStream;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Exit, handles};
+use crate::{Exit, handles};
 
 /// Most bytes of a report.
 const MAX_BYTES: usize = 16;
 
 /// One report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Report {
+pub(crate) enum Report {
     /// The box could not be made: at this step, for this reason.
     Broken(Step, i32),
     /// The command could not be started, for this reason.
@@ -32,11 +32,11 @@ macro_rules! steps {
     ($($(#[$about:meta])* $name:ident = $description:literal,)*) => {
         /// A step of making a box.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-        pub(super) enum Step { $($(#[$about])* $name,)* }
+        pub(crate) enum Step { $($(#[$about])* $name,)* }
 
         impl Step {
             /// What the step does, for messages.
-            pub(super) fn description(self) -> &'static str {
+            pub(crate) fn description(self) -> &'static str {
                 match self { $(Self::$name => $description,)* }
             }
         }
@@ -44,7 +44,7 @@ macro_rules! steps {
 }
 
 steps! {
-    Order = "read the order",
+    ReadTask = "read the task",
     Group = "come into its control group",
     Session = "leave the server's session",
     Folders = "take hold of the folders to show",
@@ -76,9 +76,9 @@ steps! {
 
 /// A step that failed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct StepError {
-    pub(super) step: Step,
-    pub(super) errno: i32,
+pub(crate) struct StepError {
+    pub(crate) step: Step,
+    pub(crate) errno: i32,
 }
 
 impl fmt::Display for StepError {
@@ -91,7 +91,7 @@ impl fmt::Display for StepError {
 impl std::error::Error for StepError {}
 
 /// Adds the step to an error.
-pub(super) trait At<T> {
+pub(crate) trait At<T> {
     /// The same result, with the failed step in the error.
     fn at(self, step: Step) -> Result<T, StepError>;
 }
@@ -112,23 +112,23 @@ impl Report {
     }
 
     /// Sends it together with an open file.
-    pub(super) fn send_with(self, to: &UnixStream, file: BorrowedFd<'_>) -> io::Result<()> {
+    pub(crate) fn send_with(self, to: &UnixStream, file: BorrowedFd<'_>) -> io::Result<()> {
         handles::send_with(to, self.to_bytes(&mut [0; MAX_BYTES])?, file)
     }
 
     /// Sends it.
-    pub(super) fn send(self, mut to: &UnixStream) -> io::Result<()> {
+    pub(crate) fn send(self, mut to: &UnixStream) -> io::Result<()> {
         to.write_all(self.to_bytes(&mut [0; MAX_BYTES])?)
     }
 }
 
 /// Collects the bytes of reports as they arrive.
 #[derive(Default)]
-pub(super) struct Reports(Vec<u8>);
+pub(crate) struct Reports(Vec<u8>);
 
 impl Reports {
     /// Receives bytes, and a file that came with them; returns how many bytes there were.
-    pub(super) fn receive(&mut self, from: &UnixStream) -> io::Result<(usize, Option<OwnedFd>)> {
+    pub(crate) fn receive(&mut self, from: &UnixStream) -> io::Result<(usize, Option<OwnedFd>)> {
         let mut bytes = [0; 256];
         let (count, file) = handles::receive_with(from, &mut bytes)?;
         self.push(&bytes[..count]);
@@ -136,12 +136,12 @@ impl Reports {
     }
 
     /// Adds bytes.
-    pub(super) fn push(&mut self, bytes: &[u8]) {
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.0.extend(bytes);
     }
 
     /// The next complete report. Bytes that are no report are dropped.
-    pub(super) fn next(&mut self) -> Option<Report> {
+    pub(crate) fn next(&mut self) -> Option<Report> {
         match postcard::take_from_bytes(&self.0) {
             Ok((report, rest)) => {
                 self.0.drain(..self.0.len() - rest.len());

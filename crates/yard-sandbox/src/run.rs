@@ -14,13 +14,13 @@ use std::time::Instant;
 
 use yard_core::Call;
 
-use super::group::{Group, Groups};
-use super::handles;
-use super::process::Helper;
-use super::system::{self, BOX_USER};
-use super::task::{Kind, Task};
-use super::watcher::CommandWatcher;
-use super::{
+use crate::group::{Group, Groups};
+use crate::handles;
+use crate::process::Helper;
+use crate::system::{self, BOX_USER};
+use crate::task::{Kind, Task};
+use crate::watcher::CommandWatcher;
+use crate::{
     CommandEnd, CommandListener, CommandSpec, Layer, Level, Programs, SandboxConfig, Walls,
     default_environment,
 };
@@ -28,47 +28,47 @@ use super::{
 /// The `TERM` of a command on a terminal.
 const TERMINAL: &str = "xterm-256color";
 
-/// What all runs of a [`Sandbox`](super::Sandbox) have in common.
-pub(super) struct Runner {
-    pub(super) helper: PathBuf,
-    pub(super) wish: SandboxConfig,
-    pub(super) level: Level,
+/// What all runs of a [`Sandbox`](crate::Sandbox) have in common.
+pub(crate) struct Runner {
+    pub(crate) helper: PathBuf,
+    pub(crate) config: SandboxConfig,
+    pub(crate) level: Level,
     /// The user namespace that maps root to the box's user, if the server is root.
-    pub(super) owners: Option<OwnedFd>,
-    pub(super) groups: Option<Arc<Groups>>,
+    pub(crate) owners: Option<OwnedFd>,
+    pub(crate) groups: Option<Arc<Groups>>,
 }
 
 impl Runner {
     /// The same at another level.
-    pub(super) fn at(&self, level: Level) -> io::Result<Self> {
+    pub(crate) fn at(&self, level: Level) -> io::Result<Self> {
         let owners = self.owners.as_ref().map(OwnedFd::try_clone).transpose()?;
-        let (helper, wish) = (self.helper.clone(), self.wish.clone());
-        Ok(Self { helper, wish, level, owners, groups: self.groups.clone() })
+        let (helper, config) = (self.helper.clone(), self.config.clone());
+        Ok(Self { helper, config, level, owners, groups: self.groups.clone() })
     }
 
-    pub(super) fn run(
+    pub(crate) fn run(
         &self,
-        order: &CommandSpec<'_>,
+        spec: &CommandSpec<'_>,
         call: &Call,
         listener: &mut dyn CommandListener,
     ) -> io::Result<CommandEnd> {
         let started = Instant::now();
-        let mut task = self.task(order)?;
-        let mut helper = Helper::start(&self.helper, self.groups.as_deref(), order)?;
+        let mut task = self.task(spec)?;
+        let mut helper = Helper::start(&self.helper, self.groups.as_deref(), spec)?;
         task.cgroup_files = helper.group.as_ref().map(Group::join_files).unwrap_or_default();
-        let order_bytes = task.to_bytes()?;
+        let task_bytes = task.to_bytes()?;
         // A helper that has ended already has reported the reason.
-        let _ = handles::send(&helper.socket, order.root)
-            .and_then(|()| helper.socket.write_all(&order_bytes));
+        let _ = handles::send(&helper.socket, spec.root)
+            .and_then(|()| helper.socket.write_all(&task_bytes));
         let has_network = task.walls.namespaces;
         drop(task);
-        let watched = CommandWatcher::new(helper, order, call, started);
+        let watched = CommandWatcher::new(helper, spec, call, started);
         let watched = if has_network { watched.with_network(listener)? } else { watched };
         watched.run_to_end(listener)
     }
 
     fn walls(&self) -> io::Result<Walls> {
-        let configured = self.wish.walls;
+        let configured = self.config.walls;
         match self.level {
             Level::Full => Ok(configured),
             Level::Walls => Ok(Walls { namespaces: false, ..configured }),
@@ -82,37 +82,37 @@ impl Runner {
 
     /// The folders that are shown besides the system's: those of the operator, and the person's programs. Programs
     /// inside of the workspace are left out, because the workspace with its masks is shown there.
-    fn shown(&self, order: &CommandSpec<'_>, walls: Walls) -> Vec<OsString> {
+    fn shown(&self, spec: &CommandSpec<'_>, walls: Walls) -> Vec<OsString> {
         let is_apart = |path: &&PathBuf| {
             let overlaps = |other: &Path| path.starts_with(other) || other.starts_with(path);
-            !overlaps(order.workspace) && !self.wish.scratch.starts_with(path)
+            !overlaps(spec.workspace) && !self.config.scratch.starts_with(path)
         };
-        let programs = self.wish.programs.shown.iter().filter(|_| walls.namespaces);
-        self.wish.shown.iter().chain(programs.filter(is_apart)).map(OsString::from).collect()
+        let programs = self.config.programs.shown.iter().filter(|_| walls.namespaces);
+        self.config.shown.iter().chain(programs.filter(is_apart)).map(OsString::from).collect()
     }
 
-    fn files(&self, order: &CommandSpec<'_>, walls: Walls) -> Vec<(OsString, Vec<u8>)> {
-        let programs = self.wish.programs.files.iter().filter(|_| walls.namespaces);
-        let all = order.scripts.iter().chain(programs);
+    fn files(&self, spec: &CommandSpec<'_>, walls: Walls) -> Vec<(OsString, Vec<u8>)> {
+        let programs = self.config.programs.files.iter().filter(|_| walls.namespaces);
+        let all = spec.scripts.iter().chain(programs);
         all.map(|(name, body)| (name.into(), body.clone())).collect()
     }
 
-    fn hidden(&self, order: &CommandSpec<'_>, walls: Walls) -> Vec<OsString> {
-        let masked = self.wish.programs.masked.iter().filter(|_| walls.namespaces);
+    fn hidden(&self, spec: &CommandSpec<'_>, walls: Walls) -> Vec<OsString> {
+        let masked = self.config.programs.masked.iter().filter(|_| walls.namespaces);
         let masked = masked.flat_map(|pattern| system::matches(pattern));
-        order.hidden.iter().cloned().chain(masked).map(OsString::from).collect()
+        spec.hidden.iter().cloned().chain(masked).map(OsString::from).collect()
     }
 
-    fn task(&self, order: &CommandSpec<'_>) -> io::Result<Task> {
+    fn task(&self, spec: &CommandSpec<'_>) -> io::Result<Task> {
         let walls = self.walls()?;
-        check(order, walls)?;
-        let (kind, upper, work) = match order.layer {
+        check(spec, walls)?;
+        let (kind, upper, work) = match spec.layer {
             Layer::Overlay { upper, work } => (Kind::Overlay, upper.to_owned(), work.to_owned()),
             Layer::ReadOnly => (Kind::ReadOnly, PathBuf::new(), PathBuf::new()),
             Layer::InPlace => (Kind::InPlace, PathBuf::new(), PathBuf::new()),
         };
         let boxed_by_root = walls.namespaces && rustix::process::geteuid().is_root();
-        if let (true, Some(terminal)) = (boxed_by_root, order.terminal) {
+        if let (true, Some(terminal)) = (boxed_by_root, spec.terminal) {
             terminal.belongs_to_box()?;
         }
         let me = rustix::process::getpid().as_raw_nonzero();
@@ -121,33 +121,29 @@ impl Runner {
             _ => String::new(),
         };
         Ok(Task {
-            argv: order.argv.clone(),
-            env: environment(order, walls, &self.wish.programs),
-            stdin: order.stdin.clone(),
-            scripts: self.files(order, walls),
-            workspace: order.workspace.to_owned(),
-            shown_at: order.shown_at.to_owned(),
-            folder: order.folder.clone(),
+            argv: spec.argv.clone(),
+            env: environment(spec, walls, &self.config.programs),
+            stdin: spec.stdin.clone(),
+            scripts: self.files(spec, walls),
+            workspace: spec.workspace.to_owned(),
+            shown_at: spec.shown_at.to_owned(),
+            folder: spec.folder.clone(),
             kind,
             upper,
             work,
-            scratch: order.scratch.map(Path::to_owned).unwrap_or_default(),
-            tmp: order.lasting.map(|lasting| lasting.tmp.clone()).unwrap_or_default(),
-            caches: order.lasting.map(|lasting| lasting.caches.clone()).unwrap_or_default(),
-            hidden: self.hidden(order, walls),
-            masked: order.masked.clone(),
-            shown: self.shown(order, walls),
+            scratch: spec.scratch.map(Path::to_owned).unwrap_or_default(),
+            tmp: spec.lasting.map(|lasting| lasting.tmp.clone()).unwrap_or_default(),
+            caches: spec.lasting.map(|lasting| lasting.caches.clone()).unwrap_or_default(),
+            hidden: self.hidden(spec, walls),
+            masked: spec.masked.clone(),
+            shown: self.shown(spec, walls),
             walls,
             owners: owners.into(),
             cgroup_files: Vec::new(),
             user: boxed_by_root.then_some(BOX_USER),
-            terminal: order.terminal.is_some(),
-            sockets: order.sockets.clone(),
-            cpu_seconds: order.limits.cpu_seconds,
-            memory_bytes: order.limits.memory_bytes,
-            processes: order.limits.processes,
-            open_files: order.limits.open_files,
-            file_bytes: order.limits.file_bytes,
+            terminal: spec.terminal.is_some(),
+            sockets: spec.sockets.clone(),
+            limits: spec.limits,
         })
     }
 }
@@ -155,83 +151,83 @@ impl Runner {
 /// The default environment, then the variables of the person's programs, then those of the command. Without
 /// namespaces, the command's own folder, or else the workspace, takes the place of /tmp.
 fn environment(
-    order: &CommandSpec<'_>,
+    spec: &CommandSpec<'_>,
     walls: Walls,
     programs: &Programs,
 ) -> Vec<(OsString, OsString)> {
     let mut env = default_environment();
     if walls.namespaces {
         env.extend(programs.environment.iter().cloned());
-        if order.lasting.is_some_and(|lasting| !lasting.caches.is_empty()) {
+        if spec.lasting.is_some_and(|lasting| !lasting.caches.is_empty()) {
             env.extend(programs.cache_environment.iter().cloned());
         }
     } else {
-        let own = order.scratch.unwrap_or(order.workspace);
+        let own = spec.scratch.unwrap_or(spec.workspace);
         for (name, value) in &mut env {
             if name == "HOME" || name == "TMPDIR" {
                 *value = own.into();
             }
         }
     }
-    if order.terminal.is_some() {
+    if spec.terminal.is_some() {
         env.push(("TERM".into(), TERMINAL.into()));
     }
-    env.extend(order.env.iter().cloned());
+    env.extend(spec.env.iter().cloned());
     env
 }
 
 /// Refuses a request whose box would not confine the command.
-fn check(order: &CommandSpec<'_>, walls: Walls) -> io::Result<()> {
+fn check(spec: &CommandSpec<'_>, walls: Walls) -> io::Result<()> {
     let wrong = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, what.to_owned()));
     let plain = |path: &Path| {
         path.is_absolute() && path.components().all(|part| part != Component::ParentDir)
     };
-    if order.argv.is_empty() {
+    if spec.argv.is_empty() {
         return wrong("no command");
     }
-    if !plain(order.workspace) || !plain(order.shown_at) {
+    if !plain(spec.workspace) || !plain(spec.shown_at) {
         return wrong("the workspace is not named by an absolute path");
     }
     let private = ["/", "/tmp", "/dev", "/proc", "/run", "/etc", "/sys"].map(Path::new);
-    if order.workspace == Path::new("/") || private.contains(&order.shown_at) {
+    if spec.workspace == Path::new("/") || private.contains(&spec.shown_at) {
         return wrong("the workspace would be shown in place of the box's own folders");
     }
-    if ["/dev", "/proc", "/etc"].iter().any(|folder| order.shown_at.starts_with(folder)) {
+    if ["/dev", "/proc", "/etc"].iter().any(|folder| spec.shown_at.starts_with(folder)) {
         return wrong("the workspace would be shown below the box's own folders");
     }
-    if !order
+    if !spec
         .folder
         .components()
         .all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
     {
         return wrong("the folder to start in is not one of the workspace");
     }
-    if order.scripts.iter().any(|(name, _)| name.contains(['/', '\0']) || name.starts_with('.')) {
+    if spec.scripts.iter().any(|(name, _)| name.contains(['/', '\0']) || name.starts_with('.')) {
         return wrong("a script's name is not a plain name");
     }
-    if let Layer::Overlay { upper, work } = order.layer
+    if let Layer::Overlay { upper, work } = spec.layer
         && walls.namespaces
         && (upper.parent() != work.parent() || upper == work)
     {
         return wrong("the layer's two folders are not in one parent");
     }
-    let hides_inside = order.hidden.iter().any(|hidden| hidden.starts_with(order.workspace));
+    let hides_inside = spec.hidden.iter().any(|hidden| hidden.starts_with(spec.workspace));
     let needs_namespaces = [
         (
-            matches!(order.layer, Layer::Overlay { .. }),
+            matches!(spec.layer, Layer::Overlay { .. }),
             "no layer can be laid over the workspace without namespaces",
         ),
         (hides_inside, "a folder below the workspace cannot be hidden without namespaces"),
         (
-            order.lasting.is_some(),
+            spec.lasting.is_some(),
             "a command has a home and caches that last only in a box with namespaces",
         ),
-        (!order.masked.is_empty(), "files cannot be masked without namespaces"),
+        (!spec.masked.is_empty(), "files cannot be masked without namespaces"),
         (
-            !order.sockets.is_empty(),
+            !spec.sockets.is_empty(),
             "a command has a way out only in a box with a network of its own",
         ),
-        (!order.scripts.is_empty(), "scripts cannot be shown without namespaces"),
+        (!spec.scripts.is_empty(), "scripts cannot be shown without namespaces"),
     ];
     match needs_namespaces.into_iter().find(|(is_wanted, _)| *is_wanted) {
         Some((_, why)) if !walls.namespaces => Err(io::Error::new(io::ErrorKind::Unsupported, why)),

@@ -8,11 +8,11 @@ use std::sync::{Arc, OnceLock};
 
 use yard_core::Call;
 
-use super::probe::{self, Trials};
-use super::report::{Step, StepError};
-use super::run::Runner;
-use super::system;
-use super::{Cache, CommandEnd, CommandListener, CommandSpec, Finding, Level, SandboxConfig};
+use crate::probe::{self, Trials};
+use crate::report::{Step, StepError};
+use crate::run::Runner;
+use crate::system;
+use crate::{Cache, CommandEnd, CommandListener, CommandSpec, Finding, Level, SandboxConfig};
 
 /// Runs commands in boxes. A clone shares everything.
 #[derive(Clone)]
@@ -24,9 +24,9 @@ pub struct Sandbox {
 
 impl Sandbox {
     /// Finds out what this machine can do, by running boxed commands. `helper` is the path of this program's binary,
-    /// which handles [`HELPER`](super::HELPER).
-    pub fn probe(helper: PathBuf, wish: SandboxConfig) -> Self {
-        let (shared, trials) = probe::probe(helper, wish);
+    /// which handles [`HELPER`](crate::HELPER).
+    pub fn probe(helper: PathBuf, config: SandboxConfig) -> Self {
+        let (shared, trials) = probe::probe(helper, config);
         Self { shared: Arc::new(shared), trials: Arc::new(trials), findings: Arc::default() }
     }
 
@@ -63,12 +63,12 @@ impl Sandbox {
 
     /// The person's caches of packages.
     pub fn caches(&self) -> &[Cache] {
-        &self.shared.wish.programs.caches
+        &self.shared.config.programs.caches
     }
 
     /// The existing files of the person's programs that boxes hide.
     pub fn masked(&self) -> Vec<PathBuf> {
-        let patterns = self.shared.wish.programs.masked.iter();
+        let patterns = self.shared.config.programs.masked.iter();
         let paths = patterns.flat_map(|pattern| system::matches(pattern));
         paths.filter(|path| path.exists()).collect()
     }
@@ -77,10 +77,10 @@ impl Sandbox {
     /// from the box or from `listener`: the command was not started, or was killed.
     pub fn run(
         &self,
-        order: &CommandSpec<'_>,
+        spec: &CommandSpec<'_>,
         call: &Call,
         listener: &mut dyn CommandListener,
     ) -> io::Result<CommandEnd> {
-        self.shared.run(order, call, listener)
+        self.shared.run(spec, call, listener)
     }
 }

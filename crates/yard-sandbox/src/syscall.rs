@@ -22,19 +22,19 @@ struct MountAttr {
 
 /// How the mounts of a tree shall be.
 #[derive(Clone, Copy, Default)]
-pub(super) struct TreeAttributes<'a> {
+pub(crate) struct TreeAttributes<'a> {
     /// `MOUNT_ATTR_*` to set.
-    pub(super) set: u64,
+    pub(crate) set: u64,
     /// The owners on disk are shown as this user namespace maps them.
-    pub(super) mapped_by: Option<BorrowedFd<'a>>,
+    pub(crate) mapped_by: Option<BorrowedFd<'a>>,
     /// Changes reach this tree only.
-    pub(super) private: bool,
+    pub(crate) private: bool,
     /// Whether mounts below the tree's root are meant too.
-    pub(super) recursive: bool,
+    pub(crate) recursive: bool,
 }
 
 /// Changes the mounts of the tree whose root is `tree`.
-pub(super) fn mount_setattr(tree: impl AsFd, wanted: TreeAttributes<'_>) -> io::Result<()> {
+pub(crate) fn mount_setattr(tree: impl AsFd, wanted: TreeAttributes<'_>) -> io::Result<()> {
     let mut attr = MountAttr { set: wanted.set, ..MountAttr::default() };
     if let Some(namespace) = wanted.mapped_by {
         attr.set |= libc::MOUNT_ATTR_IDMAP;
@@ -63,7 +63,7 @@ pub(super) fn mount_setattr(tree: impl AsFd, wanted: TreeAttributes<'_>) -> io::
 }
 
 /// Becomes two processes; the child gets `None`. For the helper, which has one thread.
-pub(super) fn fork() -> io::Result<Option<Pid>> {
+pub(crate) fn fork() -> io::Result<Option<Pid>> {
     // SAFETY: the helper is called before anything in it started a thread, so no lock is held by one
     // that the child lacks. Were there others, the child could wait for ever, and the server ends it.
     let pid = unsafe { libc::fork() };
@@ -74,7 +74,7 @@ pub(super) fn fork() -> io::Result<Option<Pid>> {
 }
 
 /// Leaves namespaces of this process for new ones.
-pub(super) fn unshare(namespaces: UnshareFlags) -> io::Result<()> {
+pub(crate) fn unshare(namespaces: UnshareFlags) -> io::Result<()> {
     let namespaces = namespaces.difference(UnshareFlags::FILES);
     // SAFETY: unsound only with `FILES`, which no caller can ask for.
     unsafe { rustix::thread::unshare_unsafe(namespaces) }?;
@@ -82,7 +82,7 @@ pub(super) fn unshare(namespaces: UnshareFlags) -> io::Result<()> {
 }
 
 /// Keeps the files that this process inherited, apart from its three streams, from the processes that it starts.
-pub(super) fn keep_files_from_commands() -> io::Result<()> {
+pub(crate) fn keep_files_from_commands() -> io::Result<()> {
     // SAFETY: sets a flag on descriptors and closes none, so every owner's descriptor stays valid.
     let done = unsafe { libc::close_range(3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC as i32) };
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
@@ -90,7 +90,7 @@ pub(super) fn keep_files_from_commands() -> io::Result<()> {
 
 /// Sends SIGTERM to every process of this pid namespace apart from its first. Fails unless this process is the first,
 /// because outside of a namespace the signal would reach every process of the machine.
-pub(super) fn terminate_all() -> io::Result<()> {
+pub(crate) fn terminate_all() -> io::Result<()> {
     if rustix::process::getpid() != Pid::INIT {
         return Err(io::ErrorKind::PermissionDenied.into());
     }

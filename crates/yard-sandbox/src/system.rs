@@ -7,15 +7,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The user id, on the host, of the boxes of a server that runs as root: it owns no files, and no account has it.
-pub(super) const BOX_USER: u32 = 65_333;
+pub(crate) const BOX_USER: u32 = 65_333;
 
 /// Folders (or links to such) with programs and libraries.
-pub(super) const FOLDERS: &[&str] =
+pub(crate) const FOLDERS: &[&str] =
     &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt"];
 
 /// The entries of `/etc` that libraries and interpreters read, without accounts and names of machines: those are
 /// generated below.
-pub(super) const ETC: &[&str] = &[
+pub(crate) const ETC: &[&str] = &[
     "alternatives",
     "bash.bashrc",
     "ca-certificates",
@@ -53,13 +53,13 @@ pub(super) const ETC: &[&str] = &[
 ];
 
 /// Devices that give nothing away.
-pub(super) const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom"];
+pub(crate) const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom"];
 
 /// The controlling terminal of a process, shown in boxes that have a terminal.
-pub(super) const OWN_TERMINAL: &str = "tty";
+pub(crate) const OWN_TERMINAL: &str = "tty";
 
 /// Links of `/dev`.
-pub(super) const DEVICE_LINKS: &[(&str, &str)] = &[
+pub(crate) const DEVICE_LINKS: &[(&str, &str)] = &[
     ("fd", "/proc/self/fd"),
     ("stdin", "/proc/self/fd/0"),
     ("stdout", "/proc/self/fd/1"),
@@ -67,11 +67,11 @@ pub(super) const DEVICE_LINKS: &[(&str, &str)] = &[
 ];
 
 /// The entries of `/proc` that describe the host and not the box, shown as empty files.
-pub(super) const MASKED: &[&str] =
+pub(crate) const MASKED: &[&str] =
     &["keys", "key-users", "kcore", "kallsyms", "sysrq-trigger", "timer_list"];
 
 /// The generated files of `/etc`: the box has one user, whichever user runs the server.
-pub(super) fn made_up(uid: u32, gid: u32) -> [(&'static str, String); 5] {
+pub(crate) fn made_up(uid: u32, gid: u32) -> [(&'static str, String); 5] {
     let passwd = format!(
         "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n\
          user:x:{uid}:{gid}:user:/tmp/home:/bin/sh\n\
@@ -93,7 +93,7 @@ pub(super) fn made_up(uid: u32, gid: u32) -> [(&'static str, String); 5] {
 
 /// The host paths that match a path in which `*` stands for any name. A path without `*` is returned even if it does
 /// not exist.
-pub(super) fn matches(pattern: &Path) -> Vec<PathBuf> {
+pub(crate) fn matches(pattern: &Path) -> Vec<PathBuf> {
     let mut found = vec![PathBuf::new()];
     for part in pattern.components() {
         if part.as_os_str() != "*" {
@@ -108,7 +108,7 @@ pub(super) fn matches(pattern: &Path) -> Vec<PathBuf> {
 
 /// The type of the file system that a folder is on, from the table of mounts: that of the last mount with the longest
 /// mount point above the folder.
-pub(super) fn file_system(folder: &Path) -> Option<String> {
+pub(crate) fn file_system(folder: &Path) -> Option<String> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let folder = fs::canonicalize(folder).ok()?;
     let kinds = mounts.lines().filter_map(|line| {

@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{CacheLayer, Mask, ServedSocket, Walls, path_bytes};
+use crate::{CacheLayer, CommandLimits, Mask, ServedSocket, Walls, path_bytes};
 
 /// The server sends this byte when the command may start.
-pub(super) const START: u8 = b'S';
+pub(crate) const START: u8 = b'S';
 /// The server sends this byte to ask every process to end.
-pub(super) const TERMINATE: u8 = b'T';
+pub(crate) const TERMINATE: u8 = b'T';
 /// The server sends this byte to kill every process.
-pub(super) const KILL: u8 = b'K';
+pub(crate) const KILL: u8 = b'K';
 /// The argument that makes the helper an idle process that owns a user namespace (see `probe`).
-pub(super) const HOLD_NAMESPACE: &str = "hold-owners";
+pub(crate) const HOLD_NAMESPACE: &str = "hold-owners";
 
 /// Most bytes of a task, with standard input and scripts.
 const MAX_BYTES: u64 = 256 << 20;
@@ -25,63 +25,58 @@ const MAX_BYTES: u64 = 256 << 20;
 const LENGTH_BYTES: usize = size_of::<u64>();
 
 /// The path of the workspace in the helper, whose current folder is the workspace's handle.
-pub(super) const WORKSPACE: &str = ".";
+pub(crate) const WORKSPACE: &str = ".";
 
 /// A command to run, as the helper needs it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Task {
-    pub(super) argv: Vec<OsString>,
-    pub(super) env: Vec<(OsString, OsString)>,
-    pub(super) stdin: Vec<u8>,
-    pub(super) scripts: Vec<(OsString, Vec<u8>)>,
+pub(crate) struct Task {
+    pub(crate) argv: Vec<OsString>,
+    pub(crate) env: Vec<(OsString, OsString)>,
+    pub(crate) stdin: Vec<u8>,
+    pub(crate) scripts: Vec<(OsString, Vec<u8>)>,
     /// The workspace's path on the host, to find out which host paths are in it. It is never opened.
     #[serde(with = "path_bytes")]
-    pub(super) workspace: PathBuf,
+    pub(crate) workspace: PathBuf,
     #[serde(with = "path_bytes")]
-    pub(super) shown_at: PathBuf,
+    pub(crate) shown_at: PathBuf,
     #[serde(with = "path_bytes")]
-    pub(super) folder: PathBuf,
-    pub(super) kind: Kind,
+    pub(crate) folder: PathBuf,
+    pub(crate) kind: Kind,
     #[serde(with = "path_bytes")]
-    pub(super) upper: PathBuf,
+    pub(crate) upper: PathBuf,
     #[serde(with = "path_bytes")]
-    pub(super) work: PathBuf,
+    pub(crate) work: PathBuf,
     /// The command's own folder in the place of `/tmp`; empty without one.
     #[serde(with = "path_bytes")]
-    pub(super) scratch: PathBuf,
+    pub(crate) scratch: PathBuf,
     /// The folder that becomes the box's `/tmp`; empty for a `/tmp` in memory.
     #[serde(with = "path_bytes")]
-    pub(super) tmp: PathBuf,
-    pub(super) caches: Vec<CacheLayer>,
-    pub(super) hidden: Vec<OsString>,
+    pub(crate) tmp: PathBuf,
+    pub(crate) caches: Vec<CacheLayer>,
+    pub(crate) hidden: Vec<OsString>,
     /// The parts of the workspace that the command may not read.
-    pub(super) masked: Vec<Mask>,
+    pub(crate) masked: Vec<Mask>,
     /// More folders that are shown read-only.
-    pub(super) shown: Vec<OsString>,
+    pub(crate) shown: Vec<OsString>,
     /// The walls around the command.
-    pub(super) walls: Walls,
+    pub(crate) walls: Walls,
     /// The user namespace that maps owners on disk to the box's user; empty without one.
     #[serde(with = "path_bytes")]
-    pub(super) owners: PathBuf,
+    pub(crate) owners: PathBuf,
     /// The files through which the helper joins its control group.
-    pub(super) cgroup_files: Vec<OsString>,
+    pub(crate) cgroup_files: Vec<OsString>,
     /// The user that a helper with root's rights becomes.
-    pub(super) user: Option<u32>,
+    pub(crate) user: Option<u32>,
     /// The standard output is a terminal, which becomes the command's controlling terminal.
-    pub(super) terminal: bool,
+    pub(crate) terminal: bool,
     /// Sockets on the box's own loopback device that the server serves.
-    pub(super) sockets: Vec<ServedSocket>,
-    /// `None` is no limit.
-    pub(super) cpu_seconds: Option<u64>,
-    pub(super) memory_bytes: u64,
-    pub(super) processes: u64,
-    pub(super) open_files: u64,
-    pub(super) file_bytes: u64,
+    pub(crate) sockets: Vec<ServedSocket>,
+    pub(crate) limits: CommandLimits,
 }
 
-/// Where changes of the workspace go: [`Layer`](super::Layer) without its folders.
+/// Where changes of the workspace go: [`Layer`](crate::Layer) without its folders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     #[default]
     Overlay,
     ReadOnly,
@@ -90,7 +85,7 @@ pub(super) enum Kind {
 
 impl Task {
     /// The length of the task and the task.
-    pub(super) fn to_bytes(&self) -> io::Result<Vec<u8>> {
+    pub(crate) fn to_bytes(&self) -> io::Result<Vec<u8>> {
         let mut bytes =
             postcard::to_extend(self, vec![0; LENGTH_BYTES]).map_err(io::Error::other)?;
         let length = (bytes.len() - LENGTH_BYTES) as u64;
@@ -99,7 +94,7 @@ impl Task {
     }
 
     /// Reads a whole task.
-    pub(super) fn read(mut from: impl Read) -> io::Result<Self> {
+    pub(crate) fn read(mut from: impl Read) -> io::Result<Self> {
         let mut length = [0; LENGTH_BYTES];
         from.read_exact(&mut length)?;
         let length = u64::from_le_bytes(length);
@@ -112,7 +107,7 @@ impl Task {
     }
 
     /// The folder of everything that the box writes to, apart from its `/tmp`.
-    pub(super) fn layers(&self) -> Option<&Path> {
+    pub(crate) fn layers(&self) -> Option<&Path> {
         let caches = self.caches.first().map(|cache| cache.upper.as_path());
         let upper = (self.kind == Kind::Overlay).then_some(self.upper.as_path());
         upper.or(caches)?.parent()
@@ -120,7 +115,7 @@ impl Task {
 }
 
 /// The path in the box of a host path: one inside of the workspace moves with it, any other one stays the same.
-pub(super) fn shown_path(task: &Task, host: &Path) -> PathBuf {
+pub(crate) fn shown_path(task: &Task, host: &Path) -> PathBuf {
     match host.strip_prefix(&task.workspace) {
         Ok(below) if below.as_os_str().is_empty() => task.shown_at.clone(),
         Ok(below) => task.shown_at.join(below),
@@ -137,7 +132,7 @@ mod tests {
     use crate::MaskKind;
 
     #[test]
-    fn an_order_arrives_as_it_was_sent() {
+    fn a_task_arrives_as_it_was_sent() {
         let task = Task {
             argv: vec!["sh".into(), "-c".into(), OsString::from_vec(vec![0xff, b'x'])],
             env: vec![("A".into(), "b".into())],
@@ -164,7 +159,7 @@ mod tests {
                 ServedSocket::Connections(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 3_128)),
                 ServedSocket::Datagrams(SocketAddrV4::new(Ipv4Addr::new(127, 128, 0, 1), 53)),
             ],
-            file_bytes: u64::MAX,
+            limits: CommandLimits { file_bytes: u64::MAX, ..CommandLimits::default() },
             ..Task::default()
         };
         let bytes = task.to_bytes().unwrap();

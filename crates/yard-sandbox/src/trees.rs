@@ -7,16 +7,16 @@ use std::path::Path;
 use rustix::fs::CWD;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, OpenTreeFlags};
 
-use super::syscall::{TreeAttributes, mount_setattr};
+use crate::syscall::{TreeAttributes, mount_setattr};
 
-pub(super) const NO_DEVICES: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
-pub(super) const READ_ONLY: u64 = NO_DEVICES | libc::MOUNT_ATTR_RDONLY;
+pub(crate) const NO_DEVICES: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
+pub(crate) const READ_ONLY: u64 = NO_DEVICES | libc::MOUNT_ATTR_RDONLY;
 
 /// The folder of everything that the box writes to, apart from its /tmp.
-pub(super) const LAYERS: &str = "../changes";
+pub(crate) const LAYERS: &str = "../changes";
 
 /// A folder of the server's user, shown as the box user's own.
-pub(super) fn own_folder(
+pub(crate) fn own_folder(
     at: &Path,
     attributes: u64,
     owners: Option<BorrowedFd<'_>>,
@@ -27,7 +27,7 @@ pub(super) fn own_folder(
 }
 
 /// A tree of the server's user.
-pub(super) fn own_tree(at: &Path, attributes: u64, is_root: bool) -> io::Result<OwnedFd> {
+pub(crate) fn own_tree(at: &Path, attributes: u64, is_root: bool) -> io::Result<OwnedFd> {
     // Without root's rights, mounts below the folder cannot be left out.
     let deep = if is_root { OpenTreeFlags::empty() } else { OpenTreeFlags::AT_RECURSIVE };
     let tree = clone_tree(at, deep)?;
@@ -35,17 +35,17 @@ pub(super) fn own_tree(at: &Path, attributes: u64, is_root: bool) -> io::Result<
     Ok(tree)
 }
 
-pub(super) fn clone_tree(at: &Path, deep: OpenTreeFlags) -> io::Result<OwnedFd> {
+pub(crate) fn clone_tree(at: &Path, deep: OpenTreeFlags) -> io::Result<OwnedFd> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | deep;
     Ok(rustix::mount::open_tree(CWD, at, flags)?)
 }
 
-pub(super) fn private(tree: &OwnedFd, set: u64) -> io::Result<()> {
+pub(crate) fn private(tree: &OwnedFd, set: u64) -> io::Result<()> {
     let wanted = TreeAttributes { set, private: true, recursive: true, mapped_by: None };
     mount_setattr(tree, wanted)
 }
 
-pub(super) fn map_owners(tree: &OwnedFd, owners: Option<BorrowedFd<'_>>) -> io::Result<()> {
+pub(crate) fn map_owners(tree: &OwnedFd, owners: Option<BorrowedFd<'_>>) -> io::Result<()> {
     match owners {
         Some(_) => mount_setattr(tree, TreeAttributes { mapped_by: owners, ..Default::default() }),
         None => Ok(()),
@@ -53,16 +53,16 @@ pub(super) fn map_owners(tree: &OwnedFd, owners: Option<BorrowedFd<'_>>) -> io::
 }
 
 /// A file system in memory that holds at most `size`.
-pub(super) fn memory(size: &str, mode: &str) -> io::Result<OwnedFd> {
+pub(crate) fn memory(size: &str, mode: &str) -> io::Result<OwnedFd> {
     new_mount("tmpfs", &[("size", size), ("mode", mode)], NO_DEVICES)
 }
 
 /// A folder that is always empty.
-pub(super) fn empty() -> io::Result<OwnedFd> {
+pub(crate) fn empty() -> io::Result<OwnedFd> {
     new_mount("tmpfs", &[("size", "4k"), ("mode", "0555")], READ_ONLY)
 }
 
-pub(super) fn new_mount(
+pub(crate) fn new_mount(
     kind: &str,
     options: &[(&str, &str)],
     attributes: u64,
@@ -81,7 +81,7 @@ pub(super) fn new_mount(
 }
 
 /// An overlay whose upper and work folders are in [`LAYERS`].
-pub(super) fn overlay_of(lower: &str, upper: &Path, work: &Path) -> io::Result<OwnedFd> {
+pub(crate) fn overlay_of(lower: &str, upper: &Path, work: &Path) -> io::Result<OwnedFd> {
     let layer = |path: &Path| {
         let name = path.file_name().and_then(|name| name.to_str());
         name.map(|name| format!("{LAYERS}/{name}")).ok_or(io::ErrorKind::InvalidInput)

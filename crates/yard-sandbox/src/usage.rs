@@ -18,23 +18,23 @@ const KILL_ROUNDS: usize = 2_000;
 
 /// The resources that a tree of processes uses.
 #[derive(Debug, Default)]
-pub(super) struct Usage {
+pub(crate) struct Usage {
     pids: Vec<u32>,
     /// The sum of their resident memory, in which shared memory is counted more than once.
     resident: u64,
     /// The processor time of all of them, including those that ended.
-    pub(super) cpu: Duration,
+    pub(crate) cpu: Duration,
 }
 
 impl Usage {
     /// How many there are.
-    pub(super) fn processes(&self) -> u64 {
+    pub(crate) fn processes(&self) -> u64 {
         self.pids.len() as u64
     }
 }
 
 /// Measures the descendants of a process.
-pub(super) fn measure(pid: u32) -> Usage {
+pub(crate) fn measure(pid: u32) -> Usage {
     let mut used = Usage { pids: descendants(pid), ..Usage::default() };
     let mut ticks = 0;
     for pid in &used.pids {
@@ -48,13 +48,13 @@ pub(super) fn measure(pid: u32) -> Usage {
 
 /// Whether their memory is above the limit. Shared memory is divided among its users only if that may matter, because
 /// it takes the kernel a while.
-pub(super) fn exceeds_memory(used: &Usage, limit: u64) -> bool {
+pub(crate) fn exceeds_memory(used: &Usage, limit: u64) -> bool {
     used.resident > limit
         && used.pids.iter().filter_map(|pid| proportional(*pid)).sum::<u64>() > limit
 }
 
 /// A process and all below it.
-pub(super) fn with_descendants(root: u32) -> Vec<u32> {
+pub(crate) fn with_descendants(root: u32) -> Vec<u32> {
     let mut all = descendants(root);
     all.push(root);
     all
@@ -97,12 +97,12 @@ fn proportional(pid: u32) -> Option<u64> {
 }
 
 /// Whether the contents of folders take more than `limit` bytes of the disk. It stops counting as soon as they do.
-pub(super) fn exceed_bytes(folders: &[PathBuf], limit: u64) -> bool {
+pub(crate) fn exceed_bytes(folders: &[PathBuf], limit: u64) -> bool {
     add_up(folders.to_vec(), limit) > limit
 }
 
 /// How many bytes of the disk the contents of a folder take.
-pub(super) fn disk_bytes(folder: &Path) -> u64 {
+pub(crate) fn disk_bytes(folder: &Path) -> u64 {
     add_up(vec![folder.to_owned()], u64::MAX)
 }
 
@@ -127,13 +127,13 @@ fn add_up(mut waiting: Vec<PathBuf>, enough: u64) -> u64 {
 }
 
 /// Free bytes of the file system that a folder is on.
-pub(super) fn free_bytes(folder: &Path) -> Option<u64> {
+pub(crate) fn free_bytes(folder: &Path) -> Option<u64> {
     let stat = rustix::fs::statvfs(folder).ok()?;
     Some(stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
 /// Kills every descendant of this process, which adopts those whose parent has ended.
-pub(super) fn end_descendants(me: Pid) {
+pub(crate) fn end_descendants(me: Pid) {
     let me = me.as_raw_nonzero().get().unsigned_abs();
     for _ in 0..KILL_ROUNDS {
         reap();

@@ -14,13 +14,13 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use yard_core::Call;
 
-use super::group::Group;
-use super::network::{Answers, BoxNetwork};
-use super::process::{Helper, Reaped};
-use super::report::{Report, Reports, StepError};
-use super::task::{KILL, START, TERMINATE};
-use super::usage;
-use super::{CommandEnd, CommandLimits, CommandListener, CommandSpec, Exit, Layer, StopReason};
+use crate::group::Group;
+use crate::network::{Answers, BoxNetwork};
+use crate::process::{Helper, Reaped};
+use crate::report::{Report, Reports, StepError};
+use crate::task::{KILL, START, TERMINATE};
+use crate::usage;
+use crate::{CommandEnd, CommandLimits, CommandListener, CommandSpec, Exit, Layer, StopReason};
 
 /// How often the call and the clock are checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -32,7 +32,7 @@ const RESERVED_BYTES: u64 = 64 << 20;
 const BUFFER_BYTES: usize = 256 << 10;
 
 /// A running command. Dropped early, it closes the socket first, and the helper then kills the command.
-pub(super) struct CommandWatcher<'a> {
+pub(crate) struct CommandWatcher<'a> {
     socket: Arc<UnixStream>,
     helper: Reaped,
     streams: [Option<OwnedFd>; 2],
@@ -77,9 +77,9 @@ impl Home {
 }
 
 impl<'a> CommandWatcher<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         helper: Helper,
-        order: &CommandSpec<'_>,
+        spec: &CommandSpec<'_>,
         call: &'a Call,
         started: Instant,
     ) -> Self {
@@ -90,15 +90,15 @@ impl<'a> CommandWatcher<'a> {
             // A larger pipe only saves time; the kernel bounds the pipes of a user together.
             let _ = rustix::pipe::fcntl_setpipe_size(stream, BUFFER_BYTES);
         }
-        let lasting = order.lasting;
+        let lasting = spec.lasting;
         let caches = lasting.iter().flat_map(|lasting| &lasting.caches);
         let mut layers: Vec<PathBuf> = caches.map(|cache| cache.upper.clone()).collect();
-        let disk = match order.layer {
+        let disk = match spec.layer {
             Layer::Overlay { upper, .. } => {
                 layers.push(upper.to_owned());
                 Some(upper.to_owned())
             }
-            Layer::InPlace => Some(order.workspace.to_owned()),
+            Layer::InPlace => Some(spec.workspace.to_owned()),
             Layer::ReadOnly => lasting.map(|lasting| lasting.tmp.clone()),
         };
         let home = lasting.map(|lasting| Home {
@@ -111,7 +111,7 @@ impl<'a> CommandWatcher<'a> {
             helper: process,
             streams,
             group,
-            limits: order.limits,
+            limits: spec.limits,
             layers,
             home,
             disk,
@@ -131,7 +131,7 @@ impl<'a> CommandWatcher<'a> {
     }
 
     /// Passes the box's own network to the listener.
-    pub(super) fn with_network(mut self, listener: &mut dyn CommandListener) -> io::Result<Self> {
+    pub(crate) fn with_network(mut self, listener: &mut dyn CommandListener) -> io::Result<Self> {
         let (network, answers) = BoxNetwork::of(self.helper.0.id(), &self.socket)?;
         self.answers = Some(answers);
         listener.has_network(network);
@@ -139,7 +139,7 @@ impl<'a> CommandWatcher<'a> {
     }
 
     /// Starts the command and watches it until no process of it is left.
-    pub(super) fn run_to_end(
+    pub(crate) fn run_to_end(
         mut self,
         listener: &mut dyn CommandListener,
     ) -> io::Result<CommandEnd> {

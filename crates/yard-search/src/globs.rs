@@ -10,10 +10,10 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use yard_core::{Fault, FaultCode, Result, Subject};
 
 /// How deep groups may nest.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 /// Most groups of one pattern, and most bytes of a pattern with groups: finding the ends of more takes long.
-const MOST_GROUPS: usize = 100;
-const LONGEST_WITH_GROUPS: usize = 4 << 10;
+const MAX_GROUPS: usize = 100;
+const MAX_BYTES_WITH_GROUPS: usize = 4 << 10;
 /// Stands for a repeated group while `globset` translates the rest of a pattern: a character that no pattern needs.
 const PLACEHOLDER: char = '\u{10fffe}';
 
@@ -101,7 +101,7 @@ impl ParsedGlob {
 fn check_groups(pattern: &str, as_written: &str) -> Result<()> {
     let signs = pattern.as_bytes().windows(2);
     let groups = signs.filter(|signs| b"@?+*!".contains(&signs[0]) && signs[1] == b'(').count();
-    if groups > MOST_GROUPS || groups > 0 && pattern.len() > LONGEST_WITH_GROUPS {
+    if groups > MAX_GROUPS || groups > 0 && pattern.len() > MAX_BYTES_WITH_GROUPS {
         let start: String = as_written.chars().take(100).collect();
         return Err(bad(&start, "it has too many groups; write it as several patterns"));
     }
@@ -110,7 +110,7 @@ fn check_groups(pattern: &str, as_written: &str) -> Result<()> {
 
 /// Parses the groups of a pattern.
 fn parse(pattern: &str, as_written: &str, depth: usize) -> Result<ParsedGlob> {
-    if depth > DEEPEST || pattern.contains(PLACEHOLDER) {
+    if depth > MAX_DEPTH || pattern.contains(PLACEHOLDER) {
         return Err(bad(
             as_written,
             "its groups are nested too deeply; write it as several patterns",

@@ -17,7 +17,7 @@ const AHEAD: usize = 16;
 /// [`map`] starts no threads for fewer items than this, because that takes longer than the work.
 const FEW: usize = 16;
 /// Most threads of [`map`]: more of them only wait for each other in the staging folder.
-const MOST_THREADS: usize = 4;
+const MAX_THREADS: usize = 4;
 
 /// How many threads can run at a time.
 pub fn cores() -> usize {
@@ -32,7 +32,7 @@ pub fn map<T: Sync, R: Send>(
     work: impl Fn(&T) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
     let work = |item: &T| call.check().and_then(|()| work(item));
-    let threads = cores().min(MOST_THREADS);
+    let threads = cores().min(MAX_THREADS);
     if threads == 1 || items.len() < FEW {
         return items.iter().map(work).collect();
     }

@@ -15,7 +15,7 @@ use yard_disk::{Disk, EntryKind, RawEntry, read_all};
 /// Ignore files by rank: a rule of an earlier one, from whatever folder above, overrides rules of a later one.
 pub const IGNORE_FILES: [&str; 3] = [".rgignore", ".ignore", ".gitignore"];
 /// An ignore file above this size is not read.
-const LARGEST_IGNORE_FILE: u64 = 1 << 20;
+const MAX_IGNORE_FILE_BYTES: u64 = 1 << 20;
 
 /// How deep a walk goes, and what it skips.
 #[derive(Clone, Copy, Debug)]
@@ -184,7 +184,7 @@ impl<'a> Walk<'a> {
     fn read_ignore_file(&self, folder: &WsPath, name: &str) -> Option<Gitignore> {
         let path = folder.join_bytes(name.as_bytes()).ok()?;
         let (mut file, stat) = self.disk.open_file(&path).ok()?;
-        if stat.size() > LARGEST_IGNORE_FILE {
+        if stat.size() > MAX_IGNORE_FILE_BYTES {
             return None;
         }
         let bytes = read_all(&mut file, stat.size(), &path).ok()?;

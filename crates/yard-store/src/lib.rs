@@ -37,7 +37,6 @@ pub use record::{
 };
 pub use registry::Registry;
 pub use sqlite::{SqliteRegistry, SqliteStore};
-pub use yard_core::Signature;
 
 use std::ops::ControlFlow;
 

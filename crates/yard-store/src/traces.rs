@@ -121,8 +121,8 @@ fn finds(text: &[u8], part: &[u8]) -> bool {
 /// Whether a text contains a path as a separate word or after a slash.
 fn names(text: &[u8], path: &[u8]) -> bool {
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    let places = text.windows(path.len()).enumerate().filter(|(_, window)| *window == path);
-    { places }.any(|(at, _)| {
+    let mut places = text.windows(path.len()).enumerate().filter(|(_, window)| *window == path);
+    places.any(|(at, _)| {
         let (before, after) = (text[..at].last(), text.get(at + path.len()));
         // A name of one or two letters may be any word.
         let begins = match path.len() {

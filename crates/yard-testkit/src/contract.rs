@@ -6,12 +6,12 @@ mod placing;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use yard_core::{
-    Author, ContentHash, FileId, FileKind, FileState, FileType, Name, StepId, VersionId, World,
-    WsPath,
+    Author, ContentHash, FileId, FileKind, FileState, FileType, Name, Signature, StepId, VersionId,
+    World, WsPath,
 };
 use yard_store::{
-    AuditEntry, AuditedStep, Batch, ContentLocation, Mark, NewChange, Node, SeenContent, Signature,
-    Store, StoreError, VersionRow, chain, step_digest,
+    AuditEntry, AuditedStep, Batch, ContentLocation, Mark, NewChange, Node, SeenContent, Store,
+    StoreError, VersionRow, chain, step_digest,
 };
 
 use crate::step_builder::{name, path};

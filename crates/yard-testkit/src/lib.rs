@@ -48,4 +48,4 @@ pub use snapshots::{EntrySnapshot, FolderSnapshot, copy_tree, staged, tree};
 pub use step_builder::StepBuilder;
 pub use test_workspace::{Folders, TestWorkspace};
 pub use transcripts::Transcripts;
-pub use yard_fixtures::{Dice, FakeWorld, RealWorld, git, trees};
+pub use yard_fixtures::{Dice, FakeWorld, RealWorld, git, patches, trees};

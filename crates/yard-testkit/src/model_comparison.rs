@@ -3,11 +3,12 @@
 
 use std::cell::RefCell;
 
-use yard_core::{Author, ContentHash, FileId, FileState, FileType, StepId, World, WsPath};
+use yard_core::{
+    Author, ContentHash, FileId, FileState, FileType, Signature, StepId, World, WsPath,
+};
 use yard_store::{
     AuditEntry, Base, Batch, Effort, FileIdentity, KeptFile, Mark, NewChange, NewStep, Node,
-    Placement, Prepared, Result, Retention, RootIdentity, SeenContent, Seq, Signature, Store,
-    StoreError,
+    Placement, Prepared, Result, Retention, RootIdentity, SeenContent, Seq, Store, StoreError,
 };
 
 use crate::store_equality::assert_stores_equal;

@@ -15,7 +15,7 @@ const FILES: &[&str] = &[
     "crates/yard-cli/src/certificates.rs",
     "crates/yard-cli/src/package_indexes.rs",
     "crates/yard-cli/src/overlap.rs",
-    "crates/yard-cli/src/location.rs",
+    "crates/yard-cli/src/location",
     "crates/yard-cli/src/storage.rs",
     "crates/yard-cli/src/toolchains.rs",
     "crates/yard-cli/src/system_world.rs",

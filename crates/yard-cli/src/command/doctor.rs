@@ -74,7 +74,7 @@ impl Options {
             let findings: Vec<_> = findings.iter().map(to_json).collect();
             json!({
                 "ok": exit == 0,
-                "level": sandbox.level().name(),
+                "level": sandbox.level().word(),
                 "findings": findings,
                 "workspace": match &workspace {
                     Ok(leftovers) => json!({"leftovers": crash_leftovers::to_json(leftovers)}),
@@ -304,7 +304,7 @@ fn to_text(findings: &[Finding], level: Level, terminal: Terminal) -> String {
             text.push_str(&terminal.line(FAINT, &remedy));
         }
     }
-    text.push_str(&format!("\n{} {}\n", terminal.paint(BOLD, level.name()), level_meaning(level)));
+    text.push_str(&format!("\n{} {}\n", terminal.paint(BOLD, level.word()), level_meaning(level)));
     text
 }
 

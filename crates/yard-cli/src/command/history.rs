@@ -9,7 +9,7 @@ use crate::context::CommandContext;
 use crate::crash_leftovers;
 use crate::failure::Failure;
 use crate::reply::Reply;
-use crate::step_id;
+use crate::short_ids;
 use crate::table::Table;
 use crate::terminal::{FAINT, Terminal};
 
@@ -46,7 +46,7 @@ impl Options {
         let local = context.open(Actor::LocalPerson)?;
         let path = self.path.as_deref().map(|text| local.path(text)).transpose()?;
         let before =
-            self.before.as_deref().map(|name| step_id::resolve(&local, name)).transpose()?;
+            self.before.as_deref().map(|name| short_ids::resolve(&local, name)).transpose()?;
         let default = if self.json { JSON_LIMIT } else { TABLE_LIMIT };
         let limit = self.limit.unwrap_or(default);
         let about_file = path.is_some();
@@ -97,7 +97,7 @@ fn to_text(answer: &HistoryAnswer, about_file: bool, terminal: Terminal) -> Stri
         return "no steps\n".to_owned();
     }
     let ids: Vec<String> = answer.steps.iter().map(|step| step.id.to_string()).collect();
-    let length = step_id::short_length(&ids);
+    let length = short_ids::short_length(&ids);
     let column = if about_file { "CONTENT" } else { "FILES" };
     let mut table = Table::new(&["STEP", "TIME", "AUTHOR", "VERB", column, "PATH"]);
     for (step, id) in answer.steps.iter().zip(&ids) {

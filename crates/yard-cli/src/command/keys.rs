@@ -10,7 +10,7 @@ use crate::context::CommandContext;
 use crate::failure::Failure;
 use crate::location;
 use crate::reply::Reply;
-use crate::step_id;
+use crate::short_ids;
 use crate::table::Table;
 use crate::terminal::Terminal;
 
@@ -79,11 +79,11 @@ fn all_keys(registry: &SqliteRegistry) -> Result<Vec<(KeyRow, String)>, Failure>
 
 /// Finds the key that a person names.
 fn find_key<'a>(keys: &'a [(KeyRow, String)], name: &str) -> Result<&'a (KeyRow, String), Failure> {
-    let digits = step_id::id_digits(name.trim()).ok_or_else(|| {
+    let digits = short_ids::id_digits(name.trim()).ok_or_else(|| {
         Failure::misuse(FaultCode::BadArgument, format!("not the id of a key: {name}"))
             .with_hint("toolyard keys lists them")
     })?;
-    let fits = |(key, _): &&(KeyRow, String)| step_id::begins_with(&key.id.to_string(), &digits);
+    let fits = |(key, _): &&(KeyRow, String)| short_ids::begins_with(&key.id.to_string(), &digits);
     let matching: Vec<_> = keys.iter().filter(fits).collect();
     match matching[..] {
         [key] => Ok(key),
@@ -117,7 +117,7 @@ fn to_text(keys: &[(KeyRow, String)], terminal: Terminal) -> String {
         return "there are no keys\n".to_owned();
     }
     let ids: Vec<String> = keys.iter().map(|(key, _)| key.id.to_string()).collect();
-    let length = step_id::short_length(&ids);
+    let length = short_ids::short_length(&ids);
     let mut table = Table::new(&["ID", "NAME", "ROLE", "TOOLSETS", "CREATED", "WORKSPACE"]);
     for ((key, workspace), id) in keys.iter().zip(&ids) {
         let toolsets = key.toolsets.as_ref().map(|names| names.join(","));

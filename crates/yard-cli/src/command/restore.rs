@@ -8,7 +8,7 @@ use yard_gate::Actor;
 use crate::context::{CommandContext, LocalSession};
 use crate::failure::Failure;
 use crate::reply::Reply;
-use crate::step_id::{begins_with, id_digits};
+use crate::short_ids::{begins_with, id_digits};
 use crate::terminal::visible_cell;
 
 /// How many removed files are searched for an id that begins as given.

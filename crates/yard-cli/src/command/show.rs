@@ -10,7 +10,7 @@ use yard_gate::Actor;
 use crate::context::CommandContext;
 use crate::failure::Failure;
 use crate::reply::Reply;
-use crate::step_id;
+use crate::short_ids;
 use crate::terminal::{BOLD, FAINT, ID, Terminal, diff_style, visible_cell};
 
 use super::history::{local_time, step_json};
@@ -37,7 +37,7 @@ pub(crate) struct Options {
 impl Options {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
         let local = context.open(Actor::LocalPerson)?;
-        let step = step_id::resolve(&local, &self.step)?;
+        let step = short_ids::resolve(&local, &self.step)?;
         let shown = local.perform(Show { step, max_bytes: self.max_bytes })?;
         Ok(Reply::either(self.json, || to_json(&shown), || to_text(&shown, context.terminal)))
     }

@@ -7,7 +7,7 @@ use yard_gate::Actor;
 use crate::context::CommandContext;
 use crate::failure::Failure;
 use crate::reply::Reply;
-use crate::step_id;
+use crate::short_ids;
 use crate::table::Table;
 use crate::terminal::{FAINT, Terminal};
 
@@ -41,7 +41,7 @@ impl Options {
             return "nothing was removed\n".to_owned();
         }
         let ids: Vec<String> = answer.entries.iter().map(|entry| entry.file.to_string()).collect();
-        let length = step_id::short_length(&ids);
+        let length = short_ids::short_length(&ids);
         let mut table = Table::new(&["ID", "REMOVED", "KIND", "SIZE", "PATH"]);
         for (entry, id) in answer.entries.iter().zip(&ids) {
             table.push(vec![

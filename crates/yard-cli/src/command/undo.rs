@@ -7,7 +7,7 @@ use yard_gate::Actor;
 use crate::context::CommandContext;
 use crate::failure::Failure;
 use crate::reply::Reply;
-use crate::step_id;
+use crate::short_ids;
 use crate::terminal::visible_cell;
 
 const EXAMPLES: &str = "\
@@ -32,7 +32,7 @@ pub(crate) struct Options {
 impl Options {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
         let local = context.open(Actor::LocalPerson)?;
-        let step = step_id::resolve(&local, &self.step)?;
+        let step = short_ids::resolve(&local, &self.step)?;
         let undone = local.perform(Undo { step })?;
         let paths: Vec<String> = undone.paths.iter().map(ToString::to_string).collect();
         let left: Vec<String> = undone.left.iter().map(ToString::to_string).collect();

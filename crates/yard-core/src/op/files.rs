@@ -19,7 +19,7 @@ pub struct Locate {
 
 /// The record of a file in the store. The file on disk may have changed since: `Stat` and `Fingerprint` read it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Whereabouts {
+pub struct FileLocation {
     /// The file.
     pub file: FileId,
     /// Where it is; `None` once it, or a folder above it, was removed.

@@ -58,7 +58,7 @@ operations! {
     Undo => Undone, "undo";
     Import => Imported, "import";
     Verify => Verified, "verify";
-    Locate => Whereabouts, "locate";
+    Locate => FileLocation, "locate";
     Fingerprint => Fingerprinted, "fingerprint";
     Fetch => Fetched, "fetch";
     ShowVersion => ShownVersion, "show-version";

@@ -2,7 +2,7 @@
 //! paths of the tree after it, so that the order of sections does not matter. It compares names only, and does not know
 //! which files exist.
 //!
-//! Several plain updates of one file are no contradiction: [`super::apply_all`] does them one after
+//! Several plain updates of one file are no contradiction: [`super::Job::apply`] does them one after
 //! the other, each to the result of the one before it.
 
 use std::collections::HashMap;

@@ -1,5 +1,5 @@
-//! Applies a whole patch in memory: all of it or nothing. It reads contents by the paths in the patch and returns the
-//! new state of each file; the caller writes them.
+//! Divides a patch into jobs, one for each file, and applies them in memory. A job reads contents by the paths in the
+//! patch and returns the new state of its file; the caller writes it.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -37,15 +37,6 @@ pub struct Job<'a> {
     first: &'a FilePatch,
     /// More updates of the same file, in the order of the patch.
     more: Vec<&'a FilePatch>,
-}
-
-/// Applies a patch to the files that `read` returns. The order of sections matters only for several updates of one
-/// file.
-pub fn apply_all<B: Borrow<Vec<u8>>>(
-    patch: &Patch,
-    mut read: impl FnMut(&str) -> Result<Option<B>>,
-) -> Result<Vec<FileUpdate>> {
-    jobs(patch)?.iter().map(|job| job.apply(&mut read, Bounds::NONE)).collect()
 }
 
 /// The jobs of a patch, file by file. Fails if two of its sections contradict each other.

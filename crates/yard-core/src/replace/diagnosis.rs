@@ -176,27 +176,20 @@ fn without_line_numbers(old: &str) -> Option<String> {
     lines.map(|lines| lines.join("\n"))
 }
 
-/// One way in which equivalent texts may differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Difference {
-    Endings,
-    Trailing,
-    Indentation,
-    Spacing,
-    Typography,
-    Case,
+crate::listed_enum! {
+    /// One way in which equivalent texts may differ.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Difference {
+        Endings,
+        Trailing,
+        Indentation,
+        Spacing,
+        Typography,
+        Case,
+    }
 }
 
 impl Difference {
-    const ALL: [Self; 6] = [
-        Self::Endings,
-        Self::Trailing,
-        Self::Indentation,
-        Self::Spacing,
-        Self::Typography,
-        Self::Case,
-    ];
-
     fn description(self, file: &str, old: &str) -> &'static str {
         match self {
             Self::Endings if old.contains('\r') => {

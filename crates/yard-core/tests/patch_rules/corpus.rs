@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use yard_core::patch::{
     Action, FilePatch, Hunk, HunkLine, Patch, PatchForm, Sign, Stated, Transfer, check, parse,
 };
+use yard_fixtures::patches::print;
 
 use super::support::properties::patch as exercise;
 use super::support::without_lines;
@@ -239,7 +240,7 @@ proptest! {
     #[test]
     fn printed_patches_parse_as_the_same(patch in patches()) {
         prop_assert_eq!(check(&patch), Ok(()));
-        let printed = patch.to_string();
+        let printed = print(&patch);
         let parsed = parse(&printed);
         prop_assert!(parsed.is_ok(), "{:?}\n{}", parsed, printed);
         prop_assert_eq!(without_lines(parsed.unwrap()), patch, "{}", printed);

@@ -1,6 +1,7 @@
 //! The Begin/End Patch envelope: every form that is accepted, every one that is refused.
 
 use yard_core::patch::{Action, PatchForm, Sign, Transfer, parse};
+use yard_fixtures::patches::print;
 
 use super::{one, refused};
 
@@ -38,12 +39,12 @@ fn x3_the_envelope_is_read() {
     assert!(chunk.at_end && chunk.line == 7);
     assert_eq!((old.action, old.old_path.as_deref()), (Action::Delete, Some("old.txt")));
     assert_eq!(old.new_path, None);
-    assert_eq!(patch.to_string(), EXAMPLE);
+    assert_eq!(print(&patch), EXAMPLE);
 }
 
 #[test]
 fn x3_wrappers_around_the_envelope_are_accepted() {
-    let plain = parse(EXAMPLE).unwrap().to_string();
+    let plain = print(&parse(EXAMPLE).unwrap());
     for (before, after) in [
         ("", "\n\n"),
         ("\n  \n", ""),
@@ -59,13 +60,13 @@ fn x3_wrappers_around_the_envelope_are_accepted() {
     ] {
         let wrapped = format!("{before}{EXAMPLE}{after}");
         let patch = parse(&wrapped).unwrap_or_else(|error| panic!("{error}\n{wrapped}"));
-        assert_eq!(patch.to_string(), plain, "{wrapped}");
+        assert_eq!(print(&patch), plain, "{wrapped}");
     }
 }
 
 #[test]
 fn x3_white_space_around_headers_is_accepted() {
-    let plain = parse(EXAMPLE).unwrap().to_string();
+    let plain = print(&parse(EXAMPLE).unwrap());
     let spaced = EXAMPLE
         .replace("*** Begin Patch", "  *** Begin Patch\t")
         .replace("*** Add", " *** Add")
@@ -75,14 +76,14 @@ fn x3_white_space_around_headers_is_accepted() {
         .replace("*** End of File", "*** End of File  ")
         .replace("*** Delete", "  *** Delete")
         .replace("*** End Patch", " *** End Patch ");
-    assert_eq!(parse(&spaced).unwrap().to_string(), plain);
+    assert_eq!(print(&parse(&spaced).unwrap()), plain);
     let crlf = EXAMPLE.replace('\n', "\r\n");
-    assert_eq!(parse(&crlf).unwrap().to_string(), plain);
+    assert_eq!(print(&parse(&crlf).unwrap()), plain);
     let unfinished = EXAMPLE.trim_end();
-    assert_eq!(parse(unfinished).unwrap().to_string(), plain);
+    assert_eq!(print(&parse(unfinished).unwrap()), plain);
     let spread =
         EXAMPLE.replace("*** Update", "\n\n*** Update").replace("*** Delete", "\n*** Delete");
-    assert_eq!(parse(&spread).unwrap().to_string(), plain);
+    assert_eq!(print(&parse(&spread).unwrap()), plain);
 }
 
 #[test]

@@ -409,8 +409,7 @@ fn diffs_and_merges() -> Vec<Case> {
 
 fn diffed((old, new): (String, String)) -> Work {
     Box::new(move |bounds| {
-        let (old, new) = (old.as_bytes(), new.as_bytes());
-        diff::unified_within("a", "b", old, new, 1 << 20, bounds).map(drop)
+        diff::unified(["a", "b"], [old.as_bytes(), new.as_bytes()], 1 << 20, bounds).map(drop)
     })
 }
 

@@ -1,7 +1,8 @@
 //! Where hunks land, what becomes of the bytes around them, and what a refusal says.
 
-use yard_core::patch::{AppliedHunk, Pass, apply, apply_all, parse};
+use yard_core::patch::{AppliedHunk, Pass, apply, parse};
 use yard_core::{FaultCode, Subject};
+use yard_fixtures::patches::apply_all;
 
 use super::{applied, one, text_of};
 

@@ -1,6 +1,7 @@
 //! Unified diffs: what git and GNU diff write, and what is refused by name.
 
-use yard_core::patch::{Action, Patch, Transfer, parse, reverse};
+use yard_core::patch::{Action, Patch, Transfer, parse};
+use yard_fixtures::patches::{apply_all, print, reverse};
 
 use super::{applied, one, refused, text_of};
 
@@ -134,10 +135,10 @@ fn c3_at_lines_without_numbers_are_taken_where_the_body_names_one_place() {
     let nowhere = applied(file, &format!("{head}@@\n+    new\n")).unwrap_err();
     assert!(nowhere.message().contains("no numbers"), "{nowhere}");
     let printed = parse(&format!("{head}@@ def g():\n-    a\n+    A\n")).unwrap();
-    assert_eq!(parse(&printed.to_string()).unwrap().files[0].hunks[0].anchors, ["def g():"]);
+    assert_eq!(parse(&print(&printed)).unwrap().files[0].hunks[0].anchors, ["def g():"]);
     let closed_twice = parse(&format!("{head}@@ see @@ 1 @@ @@\n-    a\n+    A\n")).unwrap();
     assert_eq!(closed_twice.files[0].hunks[0].anchors, ["see @@ 1 @@"]);
-    let printed = parse(&closed_twice.to_string()).unwrap();
+    let printed = parse(&print(&closed_twice)).unwrap();
     assert_eq!(printed.files[0].hunks[0].anchors, ["see @@ 1 @@"]);
 }
 
@@ -246,11 +247,10 @@ fn c3_sections_of_one_file_may_follow_each_other() {
         parse(&[section("@@ -1 +1 @@\n-a\n+b\n"), section("@@ -1 +1 @@\n-b\n+c\n")].concat());
     let patch = patch.unwrap();
     let read = |_: &str| Ok(Some(b"a\n".to_vec()));
-    let changes = yard_core::patch::apply_all(&patch, read).unwrap();
+    let changes = apply_all(&patch, read).unwrap();
     assert_eq!(changes.len(), 1);
     assert_eq!(changes[0].content, b"c\n");
     assert_eq!(changes[0].hunks.len(), 2);
-    let back =
-        yard_core::patch::apply_all(&reverse(&patch).unwrap(), |_| Ok(Some(b"c\n".to_vec())));
+    let back = apply_all(&reverse(&patch).unwrap(), |_| Ok(Some(b"c\n".to_vec())));
     assert_eq!(back.unwrap()[0].content, b"a\n");
 }

@@ -6,6 +6,7 @@ pub(crate) mod properties;
 
 pub(crate) use properties::without_lines;
 use yard_core::patch::{HunkLine, Patch, Sign};
+use yard_core::{Bounds, diff};
 pub(crate) use yard_fixtures::Dice;
 
 const PLAIN: u64 = 200;
@@ -56,12 +57,7 @@ pub(crate) fn has_bare_end(patch: &Patch) -> bool {
 
 /// The diff of two texts, as git would write it.
 pub(crate) fn unified(before: &str, after: &str) -> String {
-    let diff = yard_core::diff::unified(
-        "a/file",
-        "b/file",
-        before.as_bytes(),
-        after.as_bytes(),
-        usize::MAX,
-    );
-    diff.unwrap().0
+    let contents = [before.as_bytes(), after.as_bytes()];
+    let diff = diff::unified(["a/file", "b/file"], contents, usize::MAX, Bounds::NONE);
+    diff.unwrap().unwrap().0
 }

@@ -1,9 +1,10 @@
 //! What holds of every input, whoever made it: the plain tests and the fuzz targets in `fuzz/` ask the
-//! same. Nothing here needs more than `yard-core`.
+//! same. Nothing here needs more than `yard-core` and `yard-fixtures`.
 
-use yard_core::patch::{Patch, apply, apply_all, parse, reverse};
+use yard_core::patch::{Patch, apply, parse};
 use yard_core::path::{MAX_NAME_BYTES, MAX_PATH_BYTES, RESERVED_NAME};
 use yard_core::{Name, WsPath};
+use yard_fixtures::patches::{apply_all, print, reverse};
 
 /// What a patch is done to where nothing better is at hand.
 const TEXTS: [&str; 4] = ["", "a\nb\r\n\nc", "x\nx\nx\nx\n", "\u{feff}fn main() {\n}\n"];
@@ -21,9 +22,9 @@ pub(crate) fn without_lines(mut patch: Patch) -> Patch {
 /// one.
 pub(crate) fn patch(text: &str) -> bool {
     let Ok(patch) = parse(text) else { return false };
-    let printed = patch.to_string();
+    let printed = print(&patch);
     let again = parse(&printed).unwrap_or_else(|error| panic!("{error}\n{text}\n{printed}"));
-    assert_eq!(again.to_string(), printed, "printed otherwise: {text}");
+    assert_eq!(print(&again), printed, "printed otherwise: {text}");
     assert_eq!(without_lines(again), without_lines(patch.clone()), "{text}\n{printed}");
     for bytes in TEXTS.iter().map(|text| text.as_bytes()).chain([text.as_bytes()]) {
         for file in &patch.files {
@@ -35,7 +36,7 @@ pub(crate) fn patch(text: &str) -> bool {
         let _ = apply_all::<Vec<u8>>(&patch, |_| Ok(None));
     }
     if let Ok(reversed) = reverse(&patch) {
-        let _ = parse(&reversed.to_string());
+        let _ = parse(&print(&reversed));
     }
     true
 }

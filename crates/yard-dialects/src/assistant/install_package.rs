@@ -265,7 +265,7 @@ fn check_names(packages: &[String]) -> Result<(), Stop> {
 /// The hosts that were refused, or wait for a person's approval.
 fn unreached_hosts(finished: &Finished) -> Vec<String> {
     let hosts = finished.ran.hosts.iter().filter(|host| host.access != Access::Through);
-    hosts.map(|host| host.place.clone()).collect()
+    hosts.map(|host| host.host_port.clone()).collect()
 }
 
 fn output(context: &Context<'_>, finished: &Finished) -> String {

@@ -50,7 +50,7 @@ struct Configured {
 
 impl fmt::Debug for Configured {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} at {}", self.provider, self.base.place())
+        write!(f, "{:?} at {}", self.provider, self.base.host_port())
     }
 }
 
@@ -98,7 +98,7 @@ impl SearchProvider for Configured {
     }
 
     fn hits(&self, response: &WebResponse, count: usize) -> Result<Vec<SearchHit>> {
-        let place = self.base.place();
+        let place = self.base.host_port();
         if response.status != 200 {
             let advice = self.advice(response.status);
             let message =

@@ -10,6 +10,7 @@ use yard_core::{Fault, FaultCode, FileKind, PathError, Result, Subject, WsPath, 
 
 use super::{Disk, DiskCall, RACES};
 use crate::faults::read_fault;
+use crate::folders::DiskResult;
 use crate::stat::EntryStat;
 
 /// Most links in one path, as in the kernel.
@@ -224,7 +225,7 @@ pub(super) fn open_by_component(
     root: BorrowedFd<'_>,
     path: &WsPath,
     flags: OFlags,
-) -> std::result::Result<OwnedFd, Errno> {
+) -> DiskResult<OwnedFd> {
     let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let Some(name) = path.name() else {
         return rustix::fs::openat(root, ".", flags, Mode::empty());

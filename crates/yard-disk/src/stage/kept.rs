@@ -9,10 +9,10 @@ use rustix::fs::AtFlags;
 use rustix::io::Errno;
 use yard_core::{Result, WsPath};
 
-use super::{Displaced, Stage, Staged, StagedAttributes};
+use super::{Displaced, Stage, Staged, StagedAttributes, StagedEntry};
 use crate::disk::Disk;
 use crate::faults::write_fault;
-use crate::folders::{names_in, open_existing, open_file};
+use crate::folders::{DiskResult, names_in, open_existing, open_file};
 
 impl Stage {
     /// The names of all kept files; none if they cannot be listed.
@@ -21,7 +21,7 @@ impl Stage {
     }
 
     /// Makes a displaced file the kept file `name`; durable when this returns.
-    pub fn keep(&self, displaced: &Displaced, name: &str) -> std::result::Result<(), Errno> {
+    pub fn keep(&self, displaced: &Displaced, name: &str) -> DiskResult {
         rustix::fs::renameat(&self.folder, &displaced.name, &self.kept, name)?;
         self.flush_kept()
     }
@@ -32,19 +32,19 @@ impl Stage {
     }
 
     /// Whether there are kept files that may be removed to make space.
-    pub fn has_spares(&self) -> bool {
-        self.spares.load(Ordering::Relaxed)
+    pub fn has_evictable(&self) -> bool {
+        self.has_evictable.load(Ordering::Relaxed)
     }
 
     /// Records that there are new kept files that may be removed to make space.
-    pub fn note_spares(&self) {
-        self.spares.store(true, Ordering::Relaxed);
-        self.new_spares.store(true, Ordering::Relaxed);
+    pub fn note_evictable(&self) {
+        self.has_evictable.store(true, Ordering::Relaxed);
+        self.has_new_evictable.store(true, Ordering::Relaxed);
     }
 
     /// Whether there are new files that may be removed since the last call of this function.
-    pub fn take_new_spares(&self) -> bool {
-        self.new_spares.swap(false, Ordering::Relaxed)
+    pub fn take_new_evictable(&self) -> bool {
+        self.has_new_evictable.swap(false, Ordering::Relaxed)
     }
 
     /// How much space removing a kept file would free; `None` if it does not exist.
@@ -67,12 +67,12 @@ impl Stage {
     }
 
     /// Makes the names of kept files durable.
-    fn flush_kept(&self) -> std::result::Result<(), Errno> {
+    fn flush_kept(&self) -> DiskResult {
         rustix::fs::fsync(open_existing(&self.kept, ".")?)
     }
 
     /// Opens a kept file.
-    pub fn open_kept(&self, name: &str) -> std::result::Result<File, Errno> {
+    pub fn open_kept(&self, name: &str) -> DiskResult<File> {
         open_file(&self.kept, name)
     }
 
@@ -93,15 +93,15 @@ impl Staged {
     /// Gives a flushed file a second name among the kept ones, durable when this returns.
     pub fn keep_too(&self, name: &str, path: &WsPath) -> Result<NewlyKept> {
         let newly = self.keep_unflushed(name).map_err(|errno| write_fault(errno, path))?;
-        self.stage.flush_kept().map_err(|errno| write_fault(errno, path))?;
+        self.entry.stage.flush_kept().map_err(|errno| write_fault(errno, path))?;
         Ok(newly)
     }
 
     /// Gives it a second name among the kept ones, which is durable once the stage is flushed.
-    pub fn keep_unflushed(&self, name: &str) -> std::result::Result<NewlyKept, Errno> {
-        let Stage { folder, kept, .. } = &*self.stage;
-        rustix::fs::linkat(folder, &self.name, kept, name, AtFlags::empty())?;
-        Ok(NewlyKept { stage: Arc::clone(&self.stage), name: name.to_owned(), stays: false })
+    pub fn keep_unflushed(&self, name: &str) -> DiskResult<NewlyKept> {
+        let StagedEntry { stage, name: own, .. } = &self.entry;
+        rustix::fs::linkat(&stage.folder, own, &stage.kept, name, AtFlags::empty())?;
+        Ok(NewlyKept { stage: Arc::clone(stage), name: name.to_owned(), stays: false })
     }
 }
 

@@ -5,14 +5,13 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
-use yard_core::{Call, ContentHash, FileId, FileKind, Result, StepId, WsPath};
-use yard_store::Signature;
+use yard_core::{Call, ContentHash, FileId, FileKind, Result, Signature, StepId, WsPath};
 
 use super::{Stage, Staged};
 use crate::content::{hash_all, read_all};
 use crate::disk::{Disk, DiskCall};
 use crate::faults::{is_folder, special, write_fault};
-use crate::folders::{exchange, open_file, rename_new};
+use crate::folders::{exchange, names_in, open_file, rename_new};
 use crate::stat::{EntryKind, EntryStat};
 
 /// Larger files are hashed in pieces.
@@ -58,9 +57,9 @@ impl Stage {
         let to_fault = |errno| write_fault(errno, path);
         disk.probe(DiskCall::Place).map_err(to_fault)?;
         let (parent, name) = disk.parent_of(path).map_err(to_fault)?;
-        match rename_new(&self.folder, &staged.name, &parent, name.as_bytes()) {
+        match rename_new(&self.folder, &staged.entry.name, &parent, name.as_bytes()) {
             Ok(()) => {
-                staged.placed = true;
+                staged.entry.placed = true;
                 Ok(None)
             }
             Err(Errno::EXIST) => self.place_over(disk, staged, path, file).map(Some),
@@ -83,39 +82,39 @@ impl Stage {
         disk.probe(DiskCall::Place).map_err(to_fault)?;
         let (parent, name) = disk.parent_of(path).map_err(to_fault)?;
         let name = name.as_bytes();
-        if !staged.name.ends_with(SWAPPED) {
+        if !staged.entry.name.ends_with(SWAPPED) {
             let swap = self.swap_name(file, None);
-            rustix::fs::renameat(&self.folder, &staged.name, &self.folder, &swap)
+            rustix::fs::renameat(&self.folder, &staged.entry.name, &self.folder, &swap)
                 .map_err(to_fault)?;
-            staged.name = swap;
+            staged.entry.name = swap;
         }
-        match exchange(&self.folder, &staged.name, &parent, name) {
+        match exchange(&self.folder, &staged.entry.name, &parent, name) {
             Ok(()) => {}
             Err(Errno::INVAL | Errno::NOSYS) => {
                 return self.place_in_two(staged, parent.as_fd(), name, path, file);
             }
             Err(errno) => return Err(to_fault(errno)),
         }
-        let stat = match self.stat(&staged.name) {
+        let stat = match self.stat(&staged.entry.name) {
             Ok(stat) => stat,
             // Without metadata the displaced entry cannot be compared, so the exchange is reverted: after a failure
             // nothing has changed.
             Err(errno) => {
-                let back = exchange(&self.folder, &staged.name, &parent, name);
-                staged.placed = back.is_err();
+                let back = exchange(&self.folder, &staged.entry.name, &parent, name);
+                staged.entry.placed = back.is_err();
                 return Err(to_fault(errno));
             }
         };
         if !(stat.is(FileKind::File) || stat.is(FileKind::Link)) {
             // A folder or a special file appeared there meanwhile: the exchange is reverted.
-            exchange(&self.folder, &staged.name, &parent, name).map_err(to_fault)?;
+            exchange(&self.folder, &staged.entry.name, &parent, name).map_err(to_fault)?;
             return Err(match stat.kind {
                 EntryKind::Special(what) => special(path, what),
                 EntryKind::Known(_) => is_folder(path),
             });
         }
-        staged.placed = true;
-        Ok(Displaced { name: staged.name.clone(), stat })
+        staged.entry.placed = true;
+        Ok(Displaced { name: staged.entry.name.clone(), stat })
     }
 
     /// The same with two renames, for a file system that cannot exchange entries.
@@ -128,17 +127,17 @@ impl Stage {
         file: FileId,
     ) -> Result<Displaced> {
         let to_fault = |errno| write_fault(errno, path);
-        let aside = self.swap_name(file, None);
-        rustix::fs::renameat(parent, name, &self.folder, &aside).map_err(to_fault)?;
-        let placed = rename_new(&self.folder, &staged.name, parent, name);
+        let swap = self.swap_name(file, None);
+        rustix::fs::renameat(parent, name, &self.folder, &swap).map_err(to_fault)?;
+        let placed = rename_new(&self.folder, &staged.entry.name, parent, name);
         if let Err(errno) = placed {
             // The file goes back, unless another one is at its path by now: then the next recovery stores it.
-            let _ = rename_new(&self.folder, &aside, parent, name);
+            let _ = rename_new(&self.folder, &swap, parent, name);
             return Err(to_fault(errno));
         }
-        staged.placed = true;
-        let stat = self.stat(&aside).map_err(to_fault)?;
-        Ok(Displaced { name: aside, stat })
+        staged.entry.placed = true;
+        let stat = self.stat(&swap).map_err(to_fault)?;
+        Ok(Displaced { name: swap, stat })
     }
 
     /// Moves a file or link from its path to the staging folder.
@@ -146,13 +145,13 @@ impl Stage {
         let to_fault = |errno| write_fault(errno, path);
         disk.probe(DiskCall::Displace).map_err(to_fault)?;
         let (parent, name) = disk.parent_of(path).map_err(to_fault)?;
-        let aside = self.swap_name(file, None);
-        rename_new(&parent, name.as_bytes(), &self.folder, &aside).map_err(to_fault)?;
-        match self.stat(&aside) {
-            Ok(stat) => Ok(Displaced { name: aside, stat }),
+        let swap = self.swap_name(file, None);
+        rename_new(&parent, name.as_bytes(), &self.folder, &swap).map_err(to_fault)?;
+        match self.stat(&swap) {
+            Ok(stat) => Ok(Displaced { name: swap, stat }),
             // As in `place_over`: after a failure nothing has changed.
             Err(errno) => {
-                let _ = rename_new(&self.folder, &aside, &parent, name.as_bytes());
+                let _ = rename_new(&self.folder, &swap, &parent, name.as_bytes());
                 Err(to_fault(errno))
             }
         }
@@ -160,7 +159,7 @@ impl Stage {
 
     /// Entries that a crash left under a name that says which file was being replaced.
     pub fn leftovers(&self) -> Vec<Displaced> {
-        let names = self.names().unwrap_or_default();
+        let names = names_in(&self.folder).unwrap_or_default();
         let swapped = names.into_iter().filter(|name| name.ends_with(SWAPPED));
         swapped
             .filter_map(|name| self.stat(&name).ok().map(|stat| Displaced { name, stat }))

@@ -1,6 +1,6 @@
 //! Remembers which kept files were verified, so that a large one is not hashed again while its signature is the same.
 
-use yard_store::Signature;
+use yard_core::Signature;
 
 use super::Stage;
 use crate::stat::EntryStat;
@@ -16,7 +16,7 @@ impl Stage {
     }
 
     /// Remembers that a kept file was verified.
-    pub fn is_now_whole(&self, name: &str) {
+    pub fn remember_whole(&self, name: &str) {
         let Some(signature) = self.kept_signature(name) else { return };
         let mut verified = self.verified.lock();
         if verified.len() >= MAX_VERIFIED {

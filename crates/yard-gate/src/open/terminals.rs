@@ -68,10 +68,10 @@ impl Recorded {
     /// The hosts that no update has shown yet: each is shown once, and again when its access changes.
     fn new_hosts(&mut self, hosts: Vec<HostTraffic>) -> Vec<HostTraffic> {
         let all: Vec<(String, Access)> =
-            hosts.iter().map(|host| (host.place.clone(), host.access.clone())).collect();
+            hosts.iter().map(|host| (host.host_port.clone(), host.access.clone())).collect();
         let shown = std::mem::replace(&mut self.hosts, all);
         let is_shown = |host: &HostTraffic| {
-            shown.iter().any(|(place, access)| (place, access) == (&host.place, &host.access))
+            shown.iter().any(|(place, access)| (place, access) == (&host.host_port, &host.access))
         };
         hosts.into_iter().filter(|host| !is_shown(host)).collect()
     }

@@ -28,7 +28,7 @@ impl EffectClassifier<'_> {
             let inside = names_below(&one.path, Some(&folder));
             let Some(first) = inside.first().map(Name::as_bytes) else { continue };
             let part = git::part_in(&inside);
-            let makes = git::makes_repository(first) && one.kind != EffectKind::Remove;
+            let makes = git::REPOSITORY_NAMES.contains(&first) && one.kind != EffectKind::Remove;
             if part != GitFileKind::Executed && !makes || !self.looks_like_repository(&folder)? {
                 continue;
             }
@@ -48,7 +48,7 @@ impl EffectClassifier<'_> {
             return Ok(*looks_like_one);
         }
         let mut has_all = true;
-        for name in git::repository_names() {
+        for name in git::REPOSITORY_NAMES {
             has_all = has_all && self.will_exist(folder, name)?;
         }
         self.repositories.insert(folder.clone(), has_all);

@@ -142,7 +142,7 @@ impl<'a> Matcher<'a> {
         if path.is_command_output() {
             return Ok(Some(command_output::entry(path, &stat)));
         }
-        let node = self.lookup.node(&path)?;
+        let node = self.lookup.take(&path)?;
         let state = self.workspace.sync_state_of(node, &path, &stat, None, self.call)?;
         let entry = self.workspace.entry(path, &stat, &state);
         Ok(Some(if is_folder { as_folder(entry) } else { entry }))

@@ -147,7 +147,7 @@ impl<'a> Importing<'a> {
 
     fn record(&mut self, visit: &Visit) -> Result<()> {
         check_not_reserved(&visit.path)?;
-        let node = self.lookup.node(&visit.path)?;
+        let node = self.lookup.take(&visit.path)?;
         let id = node.as_ref().map(|node| node.id);
         self.seen.extend(id);
         if self.is_unchanged(node.as_ref(), visit)? {

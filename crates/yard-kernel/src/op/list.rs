@@ -294,13 +294,14 @@ pub(crate) fn entries(
             entries.push(command_output::entry(path, &stat));
             continue;
         }
-        let state = workspace.sync_state_of(lookup.node(&path)?, &path, &stat, None, call)?;
+        let state = workspace.sync_state_of(lookup.take(&path)?, &path, &stat, None, call)?;
         entries.push(workspace.entry(path, &stat, &state));
     }
     Ok(entries)
 }
 
-/// Looks up many nodes. Once more than a few children of a folder were looked up, it loads all of them at once.
+/// Looks up many nodes, each of them once. After more than a few children of a folder were looked up, it loads all of
+/// them at once.
 pub(crate) struct NodeLookup<'a> {
     workspace: &'a Workspace,
     folders: HashMap<WsPath, Option<FileId>>,
@@ -322,8 +323,8 @@ impl<'a> NodeLookup<'a> {
         Self { workspace, folders: HashMap::new(), at: None }
     }
 
-    /// The living node at a path.
-    pub(crate) fn node(&mut self, path: &WsPath) -> Result<Option<Node>> {
+    /// Takes the living node at a path. It may not be there for a second call.
+    pub(crate) fn take(&mut self, path: &WsPath) -> Result<Option<Node>> {
         let (Some(folder), Some(name)) = (path.parent(), path.name()) else { return Ok(None) };
         let Some(parent) = self.folder(&folder)? else { return Ok(None) };
         let store = self.workspace.store();

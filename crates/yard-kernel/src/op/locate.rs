@@ -1,6 +1,6 @@
 //! locate: what the store knows of a living or removed file, by its id.
 
-use yard_core::op::{Locate, Removal, Whereabouts};
+use yard_core::op::{FileLocation, Locate, Removal};
 use yard_core::{Call, Effect, EffectKind, FileKind, Result};
 use yard_store::Node;
 
@@ -9,7 +9,7 @@ use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;
 
 impl Execute for Locate {
-    fn plan(&self, workspace: &Workspace, _call: &Call) -> Result<Planned<Whereabouts>> {
+    fn plan(&self, workspace: &Workspace, _call: &Call) -> Result<Planned<FileLocation>> {
         let node = find_file(workspace, self.file)?;
         let path = workspace.store().path_of(self.file)?;
         let removed = match &node.state {
@@ -18,7 +18,7 @@ impl Execute for Locate {
         };
         let last_path = path.clone().unwrap_or(node.path);
         let effect = Effect::one(EffectKind::Read, last_path.clone());
-        let answer = Whereabouts {
+        let answer = FileLocation {
             file: node.id,
             path,
             last_path,

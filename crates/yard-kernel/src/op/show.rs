@@ -110,9 +110,7 @@ pub(crate) fn unified(
     let new = bytes_of(workspace, after.content)?;
     let (Some(old), Some(new)) = (old, new) else { return Ok(None) };
     let (from, to) = (diff_label("a", before.path), diff_label("b", after.path));
-    call.bounding(u64::MAX, |bounds| {
-        diff::unified_within(&from, &to, &old, &new, max_bytes, bounds)
-    })
+    call.bounding(u64::MAX, |bounds| diff::unified([&from, &to], [&old, &new], max_bytes, bounds))
 }
 
 /// The bytes of a content: empty without a content, `None` if it is too large.

@@ -56,7 +56,8 @@ pub(crate) fn answer(query: &[u8]) -> Option<Vec<u8>> {
         answer.extend([TYPE_A, CLASS_INTERNET].map(u16::to_be_bytes).concat());
         answer.extend(TTL_SECONDS.to_be_bytes());
         answer.extend([0, 4]);
-        answer.extend(if is_local { Ipv4Addr::LOCALHOST } else { ADDRESS }.octets());
+        let address = if is_local { Ipv4Addr::LOCALHOST } else { ADDRESS };
+        answer.extend(address.octets());
     }
     Some(answer)
 }

@@ -47,12 +47,12 @@ impl<'a> Direction<'a> {
 
     /// Reads what the source has and writes as much as the other side takes; returns whether any byte moved.
     fn transfer(&mut self) -> io::Result<bool> {
-        let mut moved = false;
+        let (mut from, mut to, mut moved) = (self.from, self.to, false);
         if self.wants_to_read() {
             if self.buffer.is_empty() {
                 self.buffer = vec![0; BUFFER_BYTES];
             }
-            match { self.from }.read(&mut self.buffer) {
+            match from.read(&mut self.buffer) {
                 Ok(0) => self.has_ended = true,
                 Ok(count) => (self.start, self.end, moved) = (0, count, true),
                 Err(error) if is_not_ready(&error) => {}
@@ -60,7 +60,7 @@ impl<'a> Direction<'a> {
             }
         }
         while self.wants_to_write() {
-            match { self.to }.write(&self.buffer[self.start..self.end]) {
+            match to.write(&self.buffer[self.start..self.end]) {
                 Ok(count) => {
                     self.start += count;
                     self.count.fetch_add(count as u64, Ordering::Relaxed);

@@ -86,7 +86,7 @@ mod tests {
     fn a_request_to_port_80_is_for_the_host_that_it_names() {
         let read = |head: &str| parse_origin_request(head.as_bytes());
         let request = read("GET /x?y HTTP/1.1\r\nAccept: */*\r\nHost: b.example\r\n\r\n").unwrap();
-        assert_eq!(request.target.place(), "b.example:80");
+        assert_eq!(request.target.host_port(), "b.example:80");
         let first = String::from_utf8(request.first_bytes).unwrap();
         assert_eq!(
             first,
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn a6_what_a_client_asks_for_is_read() {
         let read =
-            |head: &str| parse_proxy_request(head.as_bytes()).map(|read| read.target.place());
+            |head: &str| parse_proxy_request(head.as_bytes()).map(|read| read.target.host_port());
         assert_eq!(
             read("CONNECT a.example:443 HTTP/1.1\r\n\r\n").as_deref(),
             Some("a.example:443")

@@ -4,8 +4,10 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, UdpSocket};
 use std::sync::atomic::AtomicUsize;
+use std::thread;
 use std::time::Instant;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use yard_core::{Call, Remedy, Timestamp, World};
 
 use super::*;
@@ -100,7 +102,7 @@ fn names(addresses: &[&'static str]) -> Arc<Names> {
 
 /// A proxy at work, as a box's watcher serves it.
 struct Served {
-    place: std::net::SocketAddr,
+    address: std::net::SocketAddr,
     /// Where it takes requests on port 80, connections of TLS, and questions for names.
     http: std::net::SocketAddr,
     tls: std::net::SocketAddr,
@@ -115,16 +117,16 @@ impl Served {
         let proxy = Proxy::new(Some(ProxyConfig::new(net, policy, hold)), &call);
         let mut way_out = ProxySockets::new(Arc::clone(&proxy));
         let mut places = Vec::new();
-        for _ in way_out.connections_at() {
+        for _ in way_out.listener_addresses() {
             let made = TcpListener::bind("127.0.0.1:0").unwrap();
             places.push(made.local_addr().unwrap());
             way_out.add_listener(made).unwrap();
         }
-        let (place, http, tls) = (places[0], places[1], places[2]);
-        assert!(way_out.questions_at().is_some());
+        let (address, http, tls) = (places[0], places[1], places[2]);
+        assert!(way_out.dns_address().is_some());
         let made = UdpSocket::bind("127.0.0.1:0").unwrap();
         let questions = made.local_addr().unwrap();
-        way_out.add_questions(made).unwrap();
+        way_out.add_dns_socket(made).unwrap();
         let is_done = Arc::new(AtomicBool::new(false));
         let done = Arc::clone(&is_done);
         thread::spawn(move || {
@@ -136,12 +138,12 @@ impl Served {
                 way_out.accept();
             }
         });
-        Self { place, http, tls, questions, proxy, is_done }
+        Self { address, http, tls, questions, proxy, is_done }
     }
 
     /// What the proxy answers to these lines.
     fn answer(&self, lines: &str) -> String {
-        let mut client = TcpStream::connect(self.place).unwrap();
+        let mut client = TcpStream::connect(self.address).unwrap();
         client.write_all(lines.as_bytes()).unwrap();
         let mut answer = String::new();
         let _ = client.read_to_string(&mut answer);
@@ -227,7 +229,7 @@ fn a_program_that_knows_no_proxy_finds_every_name_and_is_taken_to_its_host() {
     assert_eq!(count.load(Ordering::SeqCst), 1);
     let traffic = served.proxy.traffic();
     assert_eq!(
-        traffic.iter().map(|host| host.place.as_str()).collect::<Vec<_>>(),
+        traffic.iter().map(|host| host.host_port.as_str()).collect::<Vec<_>>(),
         ["site.example:80"]
     );
 }
@@ -399,7 +401,7 @@ fn a_host_and_a_client_that_both_talk_at_once_hold_nobody_up() {
 
 /// A connection through the proxy that is there.
 fn tunnel(served: &Served, place: &str) -> TcpStream {
-    let mut client = TcpStream::connect(served.place).unwrap();
+    let mut client = TcpStream::connect(served.address).unwrap();
     write!(client, "CONNECT {place} HTTP/1.1\r\n\r\n").unwrap();
     let mut answer = [0; 39];
     client.read_exact(&mut answer).unwrap();
@@ -421,7 +423,7 @@ fn the_end_of_the_command_closes_every_connection_at_once() {
     let place = format!("site.example:{port}");
     let open: Vec<TcpStream> = (0..20).map(|_| tunnel(&served, &place)).collect();
     // One that has not said what it wants, and one that is held.
-    let silent = TcpStream::connect(served.place).unwrap();
+    let silent = TcpStream::connect(served.address).unwrap();
     let begun = Instant::now();
     served.proxy.end();
     assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
@@ -439,7 +441,7 @@ fn the_end_of_the_command_closes_every_connection_at_once() {
 fn more_connections_than_there_is_room_for_wait_and_a_slow_one_holds_nobody_up() {
     let (port, count) = server(hello);
     let served = Served::new(exempt(port), FakePolicy::new(ConnectionVerdict::Allow), SHORT);
-    let mut slow = TcpStream::connect(served.place).unwrap();
+    let mut slow = TcpStream::connect(served.address).unwrap();
     slow.write_all(b"GET http://site.exam").unwrap();
     let each = if std::env::var_os("YARD_SOAK").is_some() { 100 } else { 10 };
     let get = format!("GET http://site.example:{port}/ HTTP/1.1\r\n\r\n");
@@ -481,8 +483,13 @@ fn what_a_command_did_with_a_host_reads_back() {
         Access::Waits("0190".to_owned()),
     ];
     for access in accesses {
-        let told =
-            HostTraffic { place: "[::1]:80".to_owned(), tries: 2, up: 3, down: u64::MAX, access };
+        let told = HostTraffic {
+            host_port: "[::1]:80".to_owned(),
+            tries: 2,
+            up: 3,
+            down: u64::MAX,
+            access,
+        };
         let line = told.to_line();
         let read = HostTraffic::from_line(line.trim_end_matches('\n')).unwrap();
         match (&read.access, &told.access) {
@@ -491,7 +498,7 @@ fn what_a_command_did_with_a_host_reads_back() {
             }
             (read, told) => assert_eq!(read, told),
         }
-        assert_eq!((read.place, read.up, read.down), (told.place, told.up, told.down));
+        assert_eq!((read.host_port, read.up, read.down), (told.host_port, told.up, told.down));
     }
     assert_eq!(HostTraffic::from_line("a\tb"), None);
 }

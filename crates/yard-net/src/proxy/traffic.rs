@@ -15,7 +15,7 @@ pub enum Access {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostTraffic {
     /// Host and port.
-    pub place: String,
+    pub host_port: String,
     /// How often the command tried to connect.
     pub tries: u64,
     /// Bytes that went to the host.
@@ -38,14 +38,14 @@ impl HostTraffic {
             Access::Waits(request) => ("waits", request.as_str()),
         };
         let text = text.replace(char::is_control, " ");
-        let Self { place, tries, up, down, .. } = self;
-        format!("{place}\t{tries}\t{up}\t{down}\t{access}\t{text}\n")
+        let Self { host_port, tries, up, down, .. } = self;
+        format!("{host_port}\t{tries}\t{up}\t{down}\t{access}\t{text}\n")
     }
 
     /// Reads such a line.
     pub fn from_line(line: &str) -> Option<Self> {
         let fields: Vec<&str> = line.splitn(6, SEPARATOR).collect();
-        let [place, tries, up, down, access, text] = fields[..] else { return None };
+        let [host_port, tries, up, down, access, text] = fields[..] else { return None };
         let access = match access {
             "through" => Access::Through,
             "refused" => Access::Refused(text.to_owned()),
@@ -54,6 +54,6 @@ impl HostTraffic {
         };
         let number = |text: &str| text.parse().ok();
         let (tries, up, down) = (number(tries)?, number(up)?, number(down)?);
-        Some(Self { place: place.to_owned(), tries, up, down, access })
+        Some(Self { host_port: host_port.to_owned(), tries, up, down, access })
     }
 }

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::op::{
-    FETCH_BYTES, FetchVersion, History, HistoryEntry, HistoryOf, Locate, Purge, Restore, Restored,
-    ShowVersion, ShownVersion, Trash, Trashed, Whereabouts,
+    FETCH_BYTES, FetchVersion, FileLocation, History, HistoryEntry, HistoryOf, Locate, Purge,
+    Restore, Restored, ShowVersion, ShownVersion, Trash, Trashed,
 };
 use yard_core::{FileId, VersionId};
 
@@ -40,7 +40,7 @@ pub(super) struct File {
 }
 
 impl File {
-    pub(super) fn of(location: &Whereabouts, request: &HttpRequest) -> Result<Self, Problem> {
+    pub(super) fn of(location: &FileLocation, request: &HttpRequest) -> Result<Self, Problem> {
         let own =
             || location.last_path.name().map_or_else(|| "/".to_owned(), |name| name.to_string());
         Ok(Self {

@@ -23,7 +23,7 @@ pub(super) struct Health {
 pub(super) fn health(request: &HttpRequest) -> Result<Reply, Problem> {
     let settings = &request.app.settings;
     let login = if settings.is_local { "code" } else { "password" };
-    let (version, commands) = (env!("CARGO_PKG_VERSION"), settings.commands.name());
+    let (version, commands) = (env!("CARGO_PKG_VERSION"), settings.commands.word());
     Reply::ok(&Health { status: "ok", version, commands, login })
 }
 

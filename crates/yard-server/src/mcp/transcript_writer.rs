@@ -1,19 +1,14 @@
 //! Writes the lines of a chat's transcript after the calls were answered, so that no call waits for them. One
 //! thread for each connection writes them in order; it ends with the connection.
 
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use yard_gate::UnwrittenTurn;
 
 /// Lines that wait to be written. When the queue is full, the caller writes its line itself.
 const QUEUE_LINES: usize = 256;
-/// How long no line has to come before the collected ones are written.
-const PAUSE: Duration = Duration::from_millis(100);
-/// So many lines are written also without a pause.
-const BATCH_LINES: usize = 200;
 
 /// The transcript writer of one connection.
 #[derive(Default)]
@@ -49,20 +44,6 @@ impl TranscriptWriter {
 
 fn start_thread() -> WriterThread {
     let (queue, lines) = sync_channel::<UnwrittenTurn>(QUEUE_LINES);
-    let thread = thread::spawn(move || write_batches(&lines));
+    let thread = thread::spawn(move || lines.into_iter().for_each(UnwrittenTurn::write));
     WriterThread { queue, thread }
-}
-
-/// Collects lines until none comes for a while, and writes them together.
-fn write_batches(lines: &Receiver<UnwrittenTurn>) {
-    while let Ok(first) = lines.recv() {
-        let mut batch = vec![first];
-        while let Ok(next) = lines.recv_timeout(PAUSE) {
-            batch.push(next);
-            if batch.len() >= BATCH_LINES {
-                break;
-            }
-        }
-        batch.into_iter().for_each(UnwrittenTurn::write);
-    }
 }

@@ -20,7 +20,7 @@ use crate::{Base, Effort, Prepared, Result, StoreError};
 use file::{BlobFolder, BlobWriter};
 use splice::Overlap;
 
-/// Longest chain of contents that one read has to follow, the one at its foot included.
+/// Longest chain of contents that one read has to follow, the one from which it starts included.
 pub(crate) const MAX_CHAIN: u8 = 16;
 /// Above this raw size nothing is buffered compressed in memory, and no delta is tried.
 const SMALL: usize = 1 << 20;
@@ -31,9 +31,9 @@ const HURRIED: usize = 64 << 10;
 /// Below this size a splice saves nothing.
 const MIN_DELTA: usize = 96;
 
-/// The content that another one may be stored against.
+/// The content that another one may be stored as a difference to.
 #[derive(Clone, Copy)]
-pub(crate) struct Against<'a> {
+pub(crate) struct DeltaBase<'a> {
     /// Which one, and its bytes.
     pub(crate) base: Base<'a>,
     /// Its depth in its own chain; 0 for one that is not a splice.
@@ -58,13 +58,13 @@ impl Blobs {
         &self,
         hash: ContentHash,
         bytes: &[u8],
-        against: Option<Against<'_>>,
+        delta_base: Option<DeltaBase<'_>>,
         effort: Effort,
     ) -> Result<Prepared> {
         let form = if bytes.len() > SMALL {
             self.large_form(hash, bytes)?
         } else {
-            self.small_form(hash, bytes, against, effort)?
+            self.small_form(hash, bytes, delta_base, effort)?
         };
         Ok(Prepared { hash, size: bytes.len() as u64, form })
     }
@@ -73,10 +73,10 @@ impl Blobs {
         &self,
         hash: ContentHash,
         bytes: &[u8],
-        against: Option<Against<'_>>,
+        delta_base: Option<DeltaBase<'_>>,
         effort: Effort,
     ) -> Result<Form> {
-        let delta = match delta(bytes, against) {
+        let delta = match delta(bytes, delta_base) {
             Some(delta) if delta.is_tiny_beside(bytes) => return Ok(delta.form()),
             other => other,
         };
@@ -160,8 +160,8 @@ impl Delta {
 
 /// The content as a splice of its base, where at least half of it is at the base's start or end. A wrong
 /// guess costs space or time, never bytes.
-fn delta(bytes: &[u8], against: Option<Against<'_>>) -> Option<Delta> {
-    let Against { base, depth } = against?;
+fn delta(bytes: &[u8], delta_base: Option<DeltaBase<'_>>) -> Option<Delta> {
+    let DeltaBase { base, depth } = delta_base?;
     if bytes.len() < MIN_DELTA || base.bytes.len() > SMALL || depth + 1 >= MAX_CHAIN {
         return None;
     }

@@ -6,10 +6,10 @@ use yard_core::{ApprovalId, ChatId, ContentHash, ProcessId, RunId, StepId, Times
 use super::connections::Flush;
 use super::event;
 use super::value::{self, get, limit, moment, number};
-use super::{SqliteStore, all, append, chat, one, run, run_or};
+use super::{SqliteStore, all, append, chat, one, run, run_or, run_returning_chat};
 use crate::{
     Approval, ApprovalFilter, ApprovalRequest, ApprovalStatus, ApprovalStore, AuditEntry, Decision,
-    Event, Grant, NewApproval, NewDecision, NewTurn, Result, Seq, StoreError,
+    Event, Grant, NewApproval, NewDecision, NewTurn, Result, Seq,
 };
 
 macro_rules! approvals {
@@ -26,14 +26,11 @@ macro_rules! approvals {
 
 impl ApprovalStore for SqliteStore {
     fn request(&self, asked: &NewApproval, turn: &NewTurn, audit: &AuditEntry) -> Result<()> {
+        let requested = Event::Requested { chat: asked.chat, approval: asked.id };
         self.db.write(Flush::Now, |connection| {
             insert(connection, asked)?;
             chat::add_turn(connection, asked.chat, turn)?;
-            event::add(
-                connection,
-                asked.at,
-                &Event::Requested { chat: asked.chat, approval: asked.id },
-            )?;
+            event::add(connection, asked.at, &requested)?;
             append::note(connection, audit)
         })
     }
@@ -56,12 +53,28 @@ impl ApprovalStore for SqliteStore {
         before: Option<ProcessId>,
         claimant: Option<ProcessId>,
     ) -> Result<()> {
-        self.db.write(Flush::Now, |connection| claim(connection, id, before, claimant))
+        let sql = "UPDATE approval SET claimed_by = ?3 \
+                   WHERE uuid = ?1 AND claimed_by IS ?2 AND status = ?4 AND started IS NULL";
+        let values = params![
+            id.as_bytes(),
+            before.as_ref().map(ProcessId::as_bytes),
+            claimant.as_ref().map(ProcessId::as_bytes),
+            value::to_number(ApprovalStatus::Approved),
+        ];
+        let why = format!("approval {id} is somebody else's to execute");
+        self.db.write(Flush::Now, |connection| run_or(connection, sql, values, why))
     }
 
     fn close(&self, id: ApprovalId, status: ApprovalStatus, audit: &AuditEntry) -> Result<()> {
+        let sql = "UPDATE approval SET status = ?2 \
+                   WHERE uuid = ?1 AND (status = ?3 OR (status = ?4 AND claimed_by IS NULL)) \
+                   RETURNING (SELECT uuid FROM chat WHERE chat.id = approval.chat)";
+        let [pending, approved] =
+            [ApprovalStatus::Pending, ApprovalStatus::Approved].map(value::to_number);
+        let values = params![id.as_bytes(), value::to_number(status), pending, approved];
+        let why = format!("approval {id} does not wait any more");
         self.db.write(Flush::Now, |connection| {
-            let chat = close(connection, id, status)?;
+            let chat = run_returning_chat(connection, sql, values, why)?;
             event::add(connection, audit.at, &Event::Concluded { chat, approval: id, status })?;
             append::note(connection, audit)
         })
@@ -83,11 +96,18 @@ impl ApprovalStore for SqliteStore {
     }
 
     fn start(&self, id: ApprovalId, run: RunId) -> Result<()> {
-        self.db.write(Flush::Now, |connection| start(connection, id, run))
+        let sql = "UPDATE approval SET run = ?2, started = 1 \
+                   WHERE uuid = ?1 AND status = ?3 AND run IS NULL AND started IS NULL";
+        let approved = value::to_number(ApprovalStatus::Approved);
+        let values = params![id.as_bytes(), run.as_bytes(), approved];
+        let why = format!("approval {id} was started already");
+        self.db.write(Flush::Now, |connection| run_or(connection, sql, values, why))
     }
 
     fn reword(&self, id: ApprovalId, reason: &str) -> Result<()> {
-        self.db.write(Flush::Later, |connection| reword(connection, id, reason))
+        let sql = "UPDATE approval SET reason = ?2 WHERE uuid = ?1 AND status = ?3";
+        let values = params![id.as_bytes(), reason, value::to_number(ApprovalStatus::Pending)];
+        self.db.write(Flush::Later, |connection| run(connection, sql, values).map(drop))
     }
 
     fn conclude(
@@ -106,7 +126,8 @@ impl ApprovalStore for SqliteStore {
     }
 
     fn approval(&self, id: ApprovalId) -> Result<Option<Approval>> {
-        self.db.glance(|connection| by_id(connection, id))
+        let sql = approvals!("WHERE a.uuid = ?1");
+        self.db.glance(|connection| one(connection, sql, [id.as_bytes()], approval))
     }
 
     fn approvals(
@@ -115,7 +136,20 @@ impl ApprovalStore for SqliteStore {
         before: Option<ApprovalId>,
         count: usize,
     ) -> Result<Vec<Approval>> {
-        self.db.read(|connection| list(connection, filter, before, count))
+        let sql = approvals!(
+            "WHERE a.id < COALESCE((SELECT id FROM approval WHERE uuid = ?1), ?6) \
+             AND (?2 IS NULL OR a.status = ?2) AND (?3 IS NULL OR a.asked_by = ?3) \
+             AND (?4 IS NULL OR c.uuid = ?4) ORDER BY a.id DESC LIMIT ?5"
+        );
+        let wanted = params![
+            before.as_ref().map(ApprovalId::as_bytes),
+            filter.status.map(value::to_number),
+            filter.asked_by,
+            filter.chat.as_ref().map(ChatId::as_bytes),
+            limit(count),
+            value::AFTER_NEWEST,
+        ];
+        self.db.read(|connection| all(connection, sql, wanted, approval))
     }
 
     fn pending_approvals(&self, count: usize) -> Result<Vec<(ApprovalId, Timestamp)>> {
@@ -129,7 +163,15 @@ impl ApprovalStore for SqliteStore {
     }
 
     fn grants(&self, chat: Option<ChatId>) -> Result<Vec<Grant>> {
-        self.db.read(|connection| grants(connection, chat))
+        let sql =
+            "SELECT chat, rule, by, at FROM allowed WHERE chat IS NULL OR chat = ?1 ORDER BY id";
+        let chat = chat.as_ref().map(ChatId::as_bytes);
+        self.db.read(|connection| {
+            all(connection, sql, [chat], |row| {
+                let chat = value::id(row, 0, ChatId::from_bytes)?;
+                Ok(Grant { chat, rule: get(row, 1)?, by: get(row, 2)?, at: moment(row, 3)? })
+            })
+        })
     }
 
     fn policy(&self) -> Result<Option<String>> {
@@ -174,9 +216,7 @@ fn insert(connection: &Connection, asked: &NewApproval) -> Result<()> {
         root,
         asked.asked_in.as_ref().map(ProcessId::as_bytes),
     ];
-    run_or(connection, sql, values, || {
-        StoreError::Misfit(format!("there is no chat {}", asked.chat))
-    })
+    run_or(connection, sql, values, format!("there is no chat {}", asked.chat))
 }
 
 /// Writes a decision, if there is none yet; returns the request's chat.
@@ -204,8 +244,12 @@ fn decide(connection: &Connection, made: &NewDecision<'_>) -> Result<ChatId> {
         revision.map(|revision| &revision.diff),
         revision.map(|revision| revision.state.as_bytes()),
     ];
-    one(connection, sql, values, value::chat_id)?
-        .ok_or_else(|| StoreError::Misfit(format!("approval {id} does not wait for a decision")))
+    run_returning_chat(
+        connection,
+        sql,
+        values,
+        format!("approval {id} does not wait for a decision"),
+    )
 }
 
 /// Makes a request pending again, because the approved plan is no longer what would happen; returns the request's
@@ -225,50 +269,12 @@ fn renew(connection: &Connection, id: ApprovalId, request: &ApprovalRequest) -> 
         value::to_number(ApprovalStatus::Approved),
         request.run.as_ref().map(RunId::as_bytes),
     ];
-    one(connection, sql, values, value::chat_id)?
-        .ok_or_else(|| StoreError::Misfit(format!("approval {id} is not about to be executed")))
-}
-
-/// Replaces the reason of a pending request.
-fn reword(connection: &Connection, id: ApprovalId, reason: &str) -> Result<()> {
-    let sql = "UPDATE approval SET reason = ?2 WHERE uuid = ?1 AND status = ?3";
-    let pending = value::to_number(ApprovalStatus::Pending);
-    run(connection, sql, params![id.as_bytes(), reason, pending]).map(drop)
-}
-
-/// Makes `claimant` the process that executes a request, in the place of `before`.
-fn claim(
-    connection: &Connection,
-    id: ApprovalId,
-    before: Option<ProcessId>,
-    claimant: Option<ProcessId>,
-) -> Result<()> {
-    let sql = "UPDATE approval SET claimed_by = ?3 \
-               WHERE uuid = ?1 AND claimed_by IS ?2 AND status = ?4 AND started IS NULL";
-    let values = params![
-        id.as_bytes(),
-        before.as_ref().map(ProcessId::as_bytes),
-        claimant.as_ref().map(ProcessId::as_bytes),
-        value::to_number(ApprovalStatus::Approved),
-    ];
-    run_or(connection, sql, values, || {
-        StoreError::Misfit(format!("approval {id} is somebody else's to execute"))
-    })
-}
-
-/// Closes a request that was not executed and that no process executes now; returns its chat.
-fn close(connection: &Connection, id: ApprovalId, status: ApprovalStatus) -> Result<ChatId> {
-    let sql = "UPDATE approval SET status = ?2 \
-               WHERE uuid = ?1 AND (status = ?3 OR (status = ?4 AND claimed_by IS NULL)) \
-               RETURNING (SELECT uuid FROM chat WHERE chat.id = approval.chat)";
-    let values = params![
-        id.as_bytes(),
-        value::to_number(status),
-        value::to_number(ApprovalStatus::Pending),
-        value::to_number(ApprovalStatus::Approved),
-    ];
-    one(connection, sql, values, value::chat_id)?
-        .ok_or_else(|| StoreError::Misfit(format!("approval {id} does not wait any more")))
+    run_returning_chat(
+        connection,
+        sql,
+        values,
+        format!("approval {id} is not about to be executed"),
+    )
 }
 
 /// Marks a request as executed by the step `head`; a misfit unless it was approved and not executed. Returns its chat.
@@ -281,18 +287,7 @@ pub(super) fn execute(connection: &Connection, head: Seq, id: ApprovalId) -> Res
         number(head),
         value::to_number(ApprovalStatus::Approved),
     ];
-    one(connection, sql, values, value::chat_id)?
-        .ok_or_else(|| StoreError::Misfit(format!("approval {id} was executed already")))
-}
-
-/// Records the run that uses up an approval.
-fn start(connection: &Connection, id: ApprovalId, run: RunId) -> Result<()> {
-    let sql = "UPDATE approval SET run = ?2, started = 1 \
-               WHERE uuid = ?1 AND status = ?3 AND run IS NULL AND started IS NULL";
-    let approved = value::to_number(ApprovalStatus::Approved);
-    run_or(connection, sql, params![id.as_bytes(), run.as_bytes(), approved], || {
-        StoreError::Misfit(format!("approval {id} was started already"))
-    })
+    run_returning_chat(connection, sql, values, format!("approval {id} was executed already"))
 }
 
 /// Stores the answer of a decided call. A request that was executed by a step stays executed, a denied one stays denied;
@@ -318,38 +313,12 @@ fn conclude(
     one(connection, sql, values, value::chat_id)
 }
 
-fn by_id(connection: &Connection, id: ApprovalId) -> Result<Option<Approval>> {
-    one(connection, approvals!("WHERE a.uuid = ?1"), [id.as_bytes()], approval)
-}
-
-fn list(
-    connection: &Connection,
-    filter: &ApprovalFilter,
-    before: Option<ApprovalId>,
-    count: usize,
-) -> Result<Vec<Approval>> {
-    let sql = approvals!(
-        "WHERE a.id < COALESCE((SELECT id FROM approval WHERE uuid = ?1), ?6) \
-         AND (?2 IS NULL OR a.status = ?2) AND (?3 IS NULL OR a.asked_by = ?3) \
-         AND (?4 IS NULL OR c.uuid = ?4) ORDER BY a.id DESC LIMIT ?5"
-    );
-    let wanted = params![
-        before.as_ref().map(ApprovalId::as_bytes),
-        filter.status.map(value::to_number),
-        filter.asked_by,
-        filter.chat.as_ref().map(ChatId::as_bytes),
-        limit(count),
-        value::AFTER_NEWEST,
-    ];
-    all(connection, sql, wanted, approval)
-}
-
 fn approval(row: &Row<'_>) -> Result<Approval> {
     Ok(Approval {
         id: ApprovalId::from_bytes(get(row, 0)?),
         chat: ChatId::from_bytes(get(row, 1)?),
         asked_by: get(row, 2)?,
-        at: moment(get(row, 3)?),
+        at: moment(row, 3)?,
         request: ApprovalRequest {
             toolset: get(row, 4)?,
             tool: get(row, 5)?,
@@ -380,7 +349,7 @@ fn decision(row: &Row<'_>) -> Result<Option<Decision>> {
         scope: value::numbered(row, 15)?,
         reason: get(row, 16)?,
         by: get(row, 18)?,
-        at: moment(get(row, 19)?),
+        at: moment(row, 19)?,
     }))
 }
 
@@ -389,16 +358,6 @@ fn grant(connection: &Connection, grant: &Grant) -> Result<()> {
     let chat = grant.chat.as_ref().map(ChatId::as_bytes);
     let values = params![chat, grant.rule, grant.by, grant.at.as_millis()];
     run(connection, sql, values).map(drop)
-}
-
-/// The permissions for every chat, and for this one.
-fn grants(connection: &Connection, chat: Option<ChatId>) -> Result<Vec<Grant>> {
-    let sql = "SELECT chat, rule, by, at FROM allowed WHERE chat IS NULL OR chat = ?1 ORDER BY id";
-    let chat = chat.as_ref().map(ChatId::as_bytes);
-    all(connection, sql, [chat], |row| {
-        let chat = value::id(row, 0, ChatId::from_bytes)?;
-        Ok(Grant { chat, rule: get(row, 1)?, by: get(row, 2)?, at: moment(get(row, 3)?) })
-    })
 }
 
 /// Replaces the permissions for every chat.

@@ -32,9 +32,7 @@ impl ChatStore for SqliteStore {
             let sql = "UPDATE chat SET title = ?2, bytes = bytes - octet_length(header) + ?4, \
                        header = ?3 WHERE uuid = ?1";
             let values = params![id.as_bytes(), title, header, header.len() as i64];
-            if run(connection, sql, values)? == 0 {
-                return Err(no_chat(id));
-            }
+            run_or(connection, sql, values, no_chat(id))?;
             event::add(connection, audit.at, &Event::ChatRenamed { chat: id })?;
             append::note(connection, audit)
         })
@@ -142,7 +140,7 @@ fn make_chat(connection: &Connection, chat: &NewChat, audit: &AuditEntry) -> Res
 fn remove_chat(connection: &Connection, id: ChatId) -> Result<()> {
     let sql = "SELECT id FROM chat WHERE uuid = ?1";
     let row = one(connection, sql, [id.as_bytes()], |row| get::<i64>(row, 0))?;
-    let row = row.ok_or_else(|| no_chat(id))?;
+    let row = row.ok_or_else(|| StoreError::Misfit(no_chat(id)))?;
     let sql = "SELECT 1 FROM approval WHERE chat = ?1 AND status IN (?2, ?3) LIMIT 1";
     let [pending, approved] =
         [ApprovalStatus::Pending, ApprovalStatus::Approved].map(value::to_number);
@@ -193,8 +191,8 @@ fn chat(row: &Row<'_>) -> Result<Chat> {
         mode: value::numbered(row, 3)?,
         made_by: get(row, 4)?,
         default_of: get(row, 5)?,
-        created_at: moment(get(row, 6)?),
-        updated_at: moment(get(row, 7)?),
+        created_at: moment(row, 6)?,
+        updated_at: moment(row, 7)?,
         bytes: unsigned(row, 8)?,
     })
 }
@@ -202,7 +200,7 @@ fn chat(row: &Row<'_>) -> Result<Chat> {
 pub(super) fn set_mode(connection: &Connection, chat: ChatId, mode: Mode) -> Result<()> {
     let sql = "UPDATE chat SET mode = ?2 WHERE uuid = ?1";
     let values = params![chat.as_bytes(), value::to_number(mode)];
-    run_or(connection, sql, values, || no_chat(chat))
+    run_or(connection, sql, values, no_chat(chat))
 }
 
 /// Adds a turn to a chat's transcript; returns its number.
@@ -214,7 +212,7 @@ pub(super) fn add_turn(connection: &Connection, chat: ChatId, turn: &NewTurn) ->
     let sql =
         "INSERT INTO turn (chat, at, actor, kind, data, text) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let values = params![
-        row.ok_or_else(|| no_chat(chat))?,
+        row.ok_or_else(|| StoreError::Misfit(no_chat(chat)))?,
         turn.at.as_millis(),
         turn.actor,
         value::to_number(turn.kind),
@@ -225,14 +223,14 @@ pub(super) fn add_turn(connection: &Connection, chat: ChatId, turn: &NewTurn) ->
     Ok(connection.last_insert_rowid().cast_unsigned())
 }
 
-fn no_chat(chat: ChatId) -> StoreError {
-    StoreError::Misfit(format!("there is no chat {chat}"))
+fn no_chat(chat: ChatId) -> String {
+    format!("there is no chat {chat}")
 }
 
 fn turn(row: &Row<'_>) -> Result<Turn> {
     Ok(Turn {
         number: unsigned(row, 0)?,
-        at: moment(get(row, 1)?),
+        at: moment(row, 1)?,
         actor: get(row, 2)?,
         kind: value::numbered(row, 3)?,
         data: get(row, 4)?,

@@ -2,7 +2,7 @@
 //! content is chosen in `blobs/`.
 
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, params};
 use yard_core::ContentHash;
 
 use super::error::corrupt;
@@ -168,8 +168,7 @@ fn insert(connection: &Connection, prepared: &Prepared, id: Option<i64>) -> Resu
 pub(super) fn needed(connection: &Connection, hash: &ContentHash) -> Result<i64> {
     let sql = "SELECT id FROM content WHERE hash = ?1 AND form <> ?2";
     let named = params![hash.as_bytes(), ContentForm::Purged];
-    let row = connection.prepare_cached(sql)?.query_row(named, |row| row.get(0));
-    row.optional()?.ok_or_else(|| misfit(hash, "is not stored"))
+    one(connection, sql, named, |row| get(row, 0))?.ok_or_else(|| misfit(hash, "is not stored"))
 }
 
 /// The row of a content that another one is made from, which is going to be at `depth`.
@@ -300,40 +299,40 @@ pub(super) fn bytes_of_row(
 }
 
 /// The possible base of a new content.
-pub(super) enum Anchor {
-    /// The version before itself, at this depth.
-    Itself(u8),
-    /// The content at the foot of the chain of the version before, because that chain is full ([`foot`]).
-    Foot,
+pub(super) enum BaseChoice {
+    /// The version before, which has this depth in its chain.
+    Previous(u8),
+    /// The content from which the chain of the version before starts, because that chain is full ([`chain_root`]).
+    ChainRoot,
 }
 
-pub(super) fn anchor(connection: &Connection, hash: &ContentHash) -> Result<Option<Anchor>> {
+/// The possible base of the version after a content.
+pub(super) fn choose_base(
+    connection: &Connection,
+    hash: &ContentHash,
+) -> Result<Option<BaseChoice>> {
     let sql = "SELECT depth, form FROM content WHERE hash = ?1";
     let found = one(connection, sql, [hash.as_bytes()], |row| {
         Ok((get::<u8>(row, 0)?, get::<ContentForm>(row, 1)?))
     })?;
-    match found {
-        Some((depth, form)) if form.has_bytes() => match depth + 1 < MAX_CHAIN {
-            true => Ok(Some(Anchor::Itself(depth))),
-            false => Ok(Some(Anchor::Foot)),
-        },
-        _ => Ok(None),
-    }
+    let depth = found.filter(|(_, form)| form.has_bytes()).map(|(depth, _)| depth);
+    Ok(depth.map(|depth| match depth + 1 < MAX_CHAIN {
+        true => BaseChoice::Previous(depth),
+        false => BaseChoice::ChainRoot,
+    }))
 }
 
-/// The content at the foot of a chain; `None` if it was purged. It reads several rows, which must be of one snapshot.
-pub(super) fn foot(
+/// The content from which a chain starts; `None` if it was purged. It reads several rows, which must be of one
+/// snapshot.
+pub(super) fn chain_root(
     connection: &Connection,
     blobs: &Blobs,
     hash: &ContentHash,
 ) -> Result<Option<(ContentHash, Vec<u8>)>> {
-    match chain(connection, hash)?.pop() {
-        Some(foot) if foot.form.has_bytes() => {
-            let hash = foot.hash;
-            Ok(Some((hash, verified(&hash, plain(blobs, foot)?)?)))
-        }
-        _ => Ok(None),
-    }
+    let root = chain(connection, hash)?.pop().filter(|root| root.form.has_bytes());
+    let Some(root) = root else { return Ok(None) };
+    let hash = root.hash;
+    Ok(Some((hash, verified(&hash, plain(blobs, root)?)?)))
 }
 
 /// The bytes of a content; `None` if it was purged, or the kernel keeps its file. It reads several rows, which must be
@@ -344,11 +343,11 @@ pub(super) fn bytes(
     hash: &ContentHash,
 ) -> Result<Option<Vec<u8>>> {
     let mut chain = chain(connection, hash)?;
-    let Some(foot) = chain.pop() else { return Ok(None) };
-    if foot.form == ContentForm::Purged || foot.form.retention().is_some() {
+    let Some(root) = chain.pop() else { return Ok(None) };
+    if root.form == ContentForm::Purged || root.form.retention().is_some() {
         return Ok(None);
     }
-    let mut bytes = plain(blobs, foot)?;
+    let mut bytes = plain(blobs, root)?;
     for stored in chain.into_iter().rev() {
         let data = stored.data.as_deref().unwrap_or_default();
         bytes = match stored.form {

@@ -112,12 +112,8 @@ pub(super) fn add_side_effect(
             question::use_up(connection, *chat, *question)?;
             chat::set_mode(connection, *chat, Mode::Build)?;
             chat::add_turn(connection, *chat, turn)?;
-            add_after(
-                connection,
-                head,
-                turn.at,
-                &Event::ModeChanged { chat: *chat, mode: Mode::Build },
-            )
+            let event = Event::ModeChanged { chat: *chat, mode: Mode::Build };
+            add_after(connection, head, turn.at, &event)
         }
         StepSideEffect::Execute { approval, at } => {
             let chat = approval::execute(connection, head, *approval)?;
@@ -187,7 +183,7 @@ fn others(connection: &Connection, after: u64, count: usize) -> Result<Vec<Event
     let sql = "SELECT number, at, kind, chat, question, value, paths FROM event \
                WHERE number > ?1 ORDER BY number LIMIT ?2";
     all(connection, sql, params![number(after), limit(count)], |row| {
-        Ok(EventRow { number: unsigned(row, 0)?, at: moment(get(row, 1)?), what: event(row)? })
+        Ok(EventRow { number: unsigned(row, 0)?, at: moment(row, 1)?, what: event(row)? })
     })
 }
 
@@ -243,7 +239,7 @@ fn steps(connection: &Connection, after: Seq, count: usize) -> Result<Vec<EventR
             files: unsigned(row, 7)?,
             changes: Vec::new(),
         };
-        Ok((moment(get(row, 0)?), step, get::<i64>(row, 8)?))
+        Ok((moment(row, 0)?, step, get::<i64>(row, 8)?))
     })?;
     let with_changes = steps.into_iter().map(|(at, mut step, first)| {
         let shown = number(step.files.min(EVENT_PATHS as u64));

@@ -112,7 +112,7 @@ fn step_row(row: &Row<'_>, at: usize) -> Result<StepRow> {
     Ok(StepRow {
         seq: unsigned(row, at)?,
         id: StepId::from_bytes(get(row, at + 1)?),
-        at: moment(get(row, at + 2)?),
+        at: moment(row, at + 2)?,
         author: value::numbered(row, at + 3)?,
         verb: get(row, at + 4)?,
         undoes: value::link(row, at + 5, at + 6)?.map(StepId::from_bytes),
@@ -369,7 +369,7 @@ fn audited_steps(connection: &Connection, after: Seq, count: usize) -> Result<Ve
         let entry = value::audit_entry(row, 0)?;
         let step = AuditedStep {
             id: StepId::from_bytes(get(row, 6)?),
-            at: moment(get(row, 7)?),
+            at: moment(row, 7)?,
             author: value::numbered(row, 8)?,
             verb: get(row, 9)?,
             chat: value::id(row, 10, ChatId::from_bytes)?,
@@ -442,7 +442,7 @@ pub(super) fn made_by_changes(
             path,
             seq: unsigned(row, STATE_COLUMNS + 1)?,
             version: value::id(row, STATE_COLUMNS + 4, VersionId::from_bytes)?,
-            created_at: moment(get(row, STATE_COLUMNS + 5)?),
+            created_at: moment(row, STATE_COLUMNS + 5)?,
             ..known.clone()
         };
         Ok(Some((get(row, STATE_COLUMNS)?, node)))

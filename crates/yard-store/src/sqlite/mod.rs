@@ -29,16 +29,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rusqlite::{Connection, Params, Row};
-use yard_core::{ChatScope, ContentHash, FileId, Name, StepId, VersionId};
+use yard_core::{ChatId, ChatScope, ContentHash, FileId, Name, StepId, VersionId};
 
-use crate::blobs::{Against, Blobs, create_folder, lock_file};
+use crate::blobs::{Blobs, DeltaBase, create_folder, lock_file};
 use crate::{
     AuditEntry, AuditRow, Base, Batch, Change, ContentCheck, ContentLocation, Effort, Maker, Mark,
     Node, OthersChange, Placement, Prepared, Purged, Result, RootIdentity, SeenContent, Seq,
     StepRow, Store, StoreError, VersionRow,
 };
 use connections::{Connections, Flush};
-use content::Anchor;
+use content::BaseChoice;
 use packer::Packer;
 pub use registry::SqliteRegistry;
 
@@ -137,14 +137,19 @@ fn run(connection: &Connection, sql: &str, params: impl Params) -> Result<usize>
     Ok(connection.prepare_cached(sql)?.execute(params)?)
 }
 
-/// Executes a statement that must change a row; the error says why it changed none.
-fn run_or(
+/// Executes a statement that must change a row; the misfit says why it changed none.
+fn run_or(connection: &Connection, sql: &str, params: impl Params, why: String) -> Result<()> {
+    if run(connection, sql, params)? > 0 { Ok(()) } else { Err(StoreError::Misfit(why)) }
+}
+
+/// As [`run_or`], for a statement that returns the chat of the row.
+fn run_returning_chat(
     connection: &Connection,
     sql: &str,
     params: impl Params,
-    why: impl FnOnce() -> StoreError,
-) -> Result<()> {
-    if run(connection, sql, params)? > 0 { Ok(()) } else { Err(why()) }
+    why: String,
+) -> Result<ChatId> {
+    one(connection, sql, params, value::chat_id)?.ok_or(StoreError::Misfit(why))
 }
 
 impl Store for SqliteStore {
@@ -171,23 +176,23 @@ impl Store for SqliteStore {
         mut effort: Effort,
     ) -> Result<Prepared> {
         let Some(base) = base else { return self.blobs.prepare(hash, bytes, None, effort) };
-        let anchor = self.db.glance(|db| content::anchor(db, &base.hash))?;
-        let foot = match anchor {
-            Some(Anchor::Foot) => {
-                self.db.read_at_once(|db| content::foot(db, &self.blobs, &base.hash))?
+        let choice = self.db.glance(|db| content::choose_base(db, &base.hash))?;
+        let root = match choice {
+            Some(BaseChoice::ChainRoot) => {
+                self.db.read_at_once(|db| content::chain_root(db, &self.blobs, &base.hash))?
             }
             _ => None,
         };
-        let against = match (anchor, &foot) {
-            (Some(Anchor::Itself(depth)), _) => Some(Against { base, depth }),
+        let delta_base = match (choice, &root) {
+            (Some(BaseChoice::Previous(depth)), _) => Some(DeltaBase { base, depth }),
             // Every version of the new chain reads its first splice, so that is compressed at once.
             (_, Some((hash, bytes))) => {
                 effort = Effort::Thorough;
-                Some(Against { base: Base { hash: *hash, bytes }, depth: 0 })
+                Some(DeltaBase { base: Base { hash: *hash, bytes }, depth: 0 })
             }
             _ => None,
         };
-        self.blobs.prepare(hash, bytes, against, effort)
+        self.blobs.prepare(hash, bytes, delta_base, effort)
     }
 
     fn content(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>> {

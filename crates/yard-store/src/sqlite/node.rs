@@ -1,12 +1,12 @@
 //! Reading files: one row each, by id, by name, by folder, by age of their removal.
 
 use rusqlite::{Connection, Row, params};
-use yard_core::{FileId, FileState, Name, VersionId};
+use yard_core::{FileId, Name, Signature, VersionId};
 
 use super::error::corrupt;
 use super::value::{self, StateColumns, get, limit, moment, unsigned};
 use super::{all, one};
-use crate::{Node, Result, Signature};
+use crate::{Node, Result};
 
 macro_rules! nodes {
     ($rest:literal) => {
@@ -31,9 +31,7 @@ pub(super) struct Stored {
 
 pub(super) fn at_row(connection: &Connection, id: FileId) -> Result<Option<Stored>> {
     let sql = nodes!("WHERE id = (SELECT row FROM named WHERE id = ?1) AND uuid = ?1");
-    one(connection, sql, [id.as_bytes()], |row| {
-        Ok(Stored { row: get(row, 16)?, last: get(row, 17)?, node: node(row)? })
-    })
+    one(connection, sql, [id.as_bytes()], stored)
 }
 
 pub(super) fn child(connection: &Connection, parent: FileId, name: &Name) -> Result<Option<Node>> {
@@ -62,13 +60,23 @@ pub(super) fn removed(connection: &Connection, skip: usize, count: usize) -> Res
 /// Files by their rows, after `after`: for checks.
 pub(super) fn rows_after(connection: &Connection, after: i64, count: usize) -> Result<Vec<Stored>> {
     let sql = nodes!("WHERE id > ?1 ORDER BY id LIMIT ?2");
-    all(connection, sql, params![after, limit(count)], |row| {
-        Ok(Stored { row: get(row, 16)?, last: get(row, 17)?, node: node(row)? })
-    })
+    all(connection, sql, params![after, limit(count)], stored)
+}
+
+fn stored(row: &Row<'_>) -> Result<Stored> {
+    Ok(Stored { row: get(row, 16)?, last: get(row, 17)?, node: node(row)? })
 }
 
 fn node(row: &Row<'_>) -> Result<Node> {
-    let last = last_state(row)?;
+    let last = StateColumns {
+        parent: FileId::from_bytes(get(row, 1)?),
+        name: value::name(row, 2)?.ok_or_else(|| corrupt("a file has no name"))?,
+        flags: get(row, 4)?,
+        mode: get(row, 5)?,
+        content: value::hash(row, 6)?,
+        size: unsigned(row, 7)?,
+    };
+    let last = last.state()?;
     let living: bool = get(row, 3)?;
     Ok(Node {
         id: FileId::from_bytes(get(row, 0)?),
@@ -77,22 +85,10 @@ fn node(row: &Row<'_>) -> Result<Node> {
         path: value::path(row, 8)?.ok_or_else(|| corrupt("a file has no path"))?,
         seq: unsigned(row, 9)?,
         version: value::id(row, 10, VersionId::from_bytes)?,
-        created_at: moment(get(row, 11)?),
+        created_at: moment(row, 11)?,
         signature: signature(row)?,
         purged: get::<Option<i64>>(row, 18)?.is_some(),
     })
-}
-
-fn last_state(row: &Row<'_>) -> Result<FileState> {
-    StateColumns {
-        parent: FileId::from_bytes(get(row, 1)?),
-        name: value::name(row, 2)?.ok_or_else(|| corrupt("a file has no name"))?,
-        flags: get(row, 4)?,
-        mode: get(row, 5)?,
-        content: value::hash(row, 6)?,
-        size: unsigned(row, 7)?,
-    }
-    .state()
 }
 
 fn signature(row: &Row<'_>) -> Result<Option<Signature>> {

@@ -7,10 +7,10 @@ use super::connections::Flush;
 use super::error::corrupt;
 use super::event;
 use super::value::{self, get, limit, moment};
-use super::{SqliteStore, all, append, chat, one, run_or};
+use super::{SqliteStore, all, append, chat, one, run_or, run_returning_chat};
 use crate::{
     AuditEntry, Event, NewQuestion, NewTurn, Question, QuestionAnswer, QuestionFilter,
-    QuestionStore, Result, StoreError,
+    QuestionStore, Result,
 };
 
 macro_rules! questions {
@@ -25,14 +25,22 @@ macro_rules! questions {
 
 impl QuestionStore for SqliteStore {
     fn ask(&self, asked: &NewQuestion, turn: &NewTurn, audit: &AuditEntry) -> Result<()> {
+        let sql = "INSERT INTO question (uuid, chat, asked_by, at, form, plans) \
+                   SELECT ?1, id, ?3, ?4, ?5, ?6 FROM chat WHERE uuid = ?2";
+        let values = params![
+            asked.id.as_bytes(),
+            asked.chat.as_bytes(),
+            asked.asked_by,
+            asked.at.as_millis(),
+            asked.form,
+            plans_to_bytes(&asked.plans),
+        ];
+        let why = format!("there is no chat {}", asked.chat);
         self.db.write(Flush::Now, |connection| {
-            insert(connection, asked)?;
+            run_or(connection, sql, values, why)?;
             chat::add_turn(connection, asked.chat, turn)?;
-            event::add(
-                connection,
-                asked.at,
-                &Event::Asked { chat: asked.chat, question: asked.id },
-            )?;
+            let event = Event::Asked { chat: asked.chat, question: asked.id };
+            event::add(connection, asked.at, &event)?;
             append::note(connection, audit)
         })
     }
@@ -44,8 +52,14 @@ impl QuestionStore for SqliteStore {
         turn: &NewTurn,
         audit: &AuditEntry,
     ) -> Result<()> {
+        let sql = "UPDATE question SET answers = ?2, answered_by = ?3, via = ?4, answered_at = ?5 \
+                   WHERE uuid = ?1 AND answers IS NULL \
+                   RETURNING (SELECT uuid FROM chat WHERE chat.id = question.chat)";
+        let via = value::to_number(given.via);
+        let values = params![id.as_bytes(), given.answers, given.by, via, given.at.as_millis()];
+        let why = format!("question {id} does not wait for an answer");
         self.db.write(Flush::Now, |connection| {
-            let chat = give(connection, id, given)?;
+            let chat = run_returning_chat(connection, sql, values, why)?;
             chat::add_turn(connection, chat, turn)?;
             event::add(connection, given.at, &Event::Answered { chat, question: id })?;
             append::note(connection, audit)
@@ -53,7 +67,8 @@ impl QuestionStore for SqliteStore {
     }
 
     fn question(&self, id: QuestionId) -> Result<Option<Question>> {
-        self.db.glance(|connection| by_id(connection, id))
+        let sql = questions!("WHERE q.uuid = ?1");
+        self.db.glance(|connection| one(connection, sql, [id.as_bytes()], question))
     }
 
     fn questions(
@@ -62,7 +77,20 @@ impl QuestionStore for SqliteStore {
         before: Option<QuestionId>,
         count: usize,
     ) -> Result<Vec<Question>> {
-        self.db.read(|connection| list(connection, filter, before, count))
+        let sql = questions!(
+            "WHERE q.id < COALESCE((SELECT id FROM question WHERE uuid = ?1), ?6) \
+             AND (?2 IS NULL OR (q.answers IS NOT NULL) = ?2) AND (?3 IS NULL OR q.asked_by = ?3) \
+             AND (?4 IS NULL OR c.uuid = ?4) ORDER BY q.id DESC LIMIT ?5"
+        );
+        let wanted = params![
+            before.as_ref().map(QuestionId::as_bytes),
+            filter.answered,
+            filter.asked_by,
+            filter.chat.as_ref().map(ChatId::as_bytes),
+            limit(count),
+            value::AFTER_NEWEST,
+        ];
+        self.db.read(|connection| all(connection, sql, wanted, question))
     }
 
     fn pending_questions(&self, count: usize) -> Result<Vec<(QuestionId, Timestamp)>> {
@@ -75,71 +103,12 @@ impl QuestionStore for SqliteStore {
     }
 }
 
-fn insert(connection: &Connection, asked: &NewQuestion) -> Result<()> {
-    let sql = "INSERT INTO question (uuid, chat, asked_by, at, form, plans) \
-               SELECT ?1, id, ?3, ?4, ?5, ?6 FROM chat WHERE uuid = ?2";
-    let values = params![
-        asked.id.as_bytes(),
-        asked.chat.as_bytes(),
-        asked.asked_by,
-        asked.at.as_millis(),
-        asked.form,
-        plans_to_bytes(&asked.plans),
-    ];
-    run_or(connection, sql, values, || {
-        StoreError::Misfit(format!("there is no chat {}", asked.chat))
-    })
-}
-
-/// Writes an answer, if there is none yet; returns the question's chat.
-fn give(connection: &Connection, id: QuestionId, given: &QuestionAnswer) -> Result<ChatId> {
-    let sql = "UPDATE question SET answers = ?2, answered_by = ?3, via = ?4, answered_at = ?5 \
-               WHERE uuid = ?1 AND answers IS NULL \
-               RETURNING (SELECT uuid FROM chat WHERE chat.id = question.chat)";
-    let values = params![
-        id.as_bytes(),
-        given.answers,
-        given.by,
-        value::to_number(given.via),
-        given.at.as_millis()
-    ];
-    one(connection, sql, values, value::chat_id)?
-        .ok_or_else(|| StoreError::Misfit(format!("question {id} does not wait for an answer")))
-}
-
 /// Uses up the answer to a question of a chat; a misfit if there is none that is unused.
 pub(super) fn use_up(connection: &Connection, chat: ChatId, id: QuestionId) -> Result<()> {
     let sql = "UPDATE question SET used = 1 WHERE uuid = ?1 AND used = 0 AND answers IS NOT NULL \
                AND chat = (SELECT id FROM chat WHERE uuid = ?2)";
-    run_or(connection, sql, params![id.as_bytes(), chat.as_bytes()], || {
-        StoreError::Misfit(format!("the answer to question {id} was used already"))
-    })
-}
-
-fn by_id(connection: &Connection, id: QuestionId) -> Result<Option<Question>> {
-    one(connection, questions!("WHERE q.uuid = ?1"), [id.as_bytes()], question)
-}
-
-fn list(
-    connection: &Connection,
-    filter: &QuestionFilter,
-    before: Option<QuestionId>,
-    count: usize,
-) -> Result<Vec<Question>> {
-    let sql = questions!(
-        "WHERE q.id < COALESCE((SELECT id FROM question WHERE uuid = ?1), ?6) \
-         AND (?2 IS NULL OR (q.answers IS NOT NULL) = ?2) AND (?3 IS NULL OR q.asked_by = ?3) \
-         AND (?4 IS NULL OR c.uuid = ?4) ORDER BY q.id DESC LIMIT ?5"
-    );
-    let wanted = params![
-        before.as_ref().map(QuestionId::as_bytes),
-        filter.answered,
-        filter.asked_by,
-        filter.chat.as_ref().map(ChatId::as_bytes),
-        limit(count),
-        value::AFTER_NEWEST,
-    ];
-    all(connection, sql, wanted, question)
+    let why = format!("the answer to question {id} was used already");
+    run_or(connection, sql, params![id.as_bytes(), chat.as_bytes()], why)
 }
 
 fn question(row: &Row<'_>) -> Result<Question> {
@@ -147,7 +116,7 @@ fn question(row: &Row<'_>) -> Result<Question> {
         id: QuestionId::from_bytes(get(row, 0)?),
         chat: ChatId::from_bytes(get(row, 1)?),
         asked_by: get(row, 2)?,
-        at: moment(get(row, 3)?),
+        at: moment(row, 3)?,
         form: get(row, 4)?,
         plans: plans_of_bytes(row.get_ref(5)?.as_blob().map_err(corrupt)?)?,
         given: given(row)?,
@@ -157,7 +126,7 @@ fn question(row: &Row<'_>) -> Result<Question> {
 
 fn given(row: &Row<'_>) -> Result<Option<QuestionAnswer>> {
     let Some(answers) = get(row, 6)? else { return Ok(None) };
-    let (by, via, at) = (get(row, 7)?, value::numbered(row, 8)?, moment(get(row, 9)?));
+    let (by, via, at) = (get(row, 7)?, value::numbered(row, 8)?, moment(row, 9)?);
     Ok(Some(QuestionAnswer { answers, by, via, at }))
 }
 

@@ -94,11 +94,10 @@ fn deny(connection: &Connection, row: i64, entry: &AuditEntry) -> Result<()> {
         |row| Ok((ApprovalId::from_bytes(get(row, 0)?), ChatId::from_bytes(get(row, 1)?))),
     )?;
     match denied {
-        Some((id, chat)) => event::add(
-            connection,
-            entry.at,
-            &Event::Decided { chat, approval: id, status: ApprovalStatus::Denied },
-        ),
+        Some((approval, chat)) => {
+            let event = Event::Decided { chat, approval, status: ApprovalStatus::Denied };
+            event::add(connection, entry.at, &event)
+        }
         None => Ok(()),
     }
 }

@@ -96,7 +96,7 @@ fn check(
     if made.hash(same) != hash {
         return Err(corrupt("has other bytes"));
     }
-    made.is_foot = depth == 0;
+    made.is_root = depth == 0;
     recent.keep(row, made);
     Ok(ContentCheck::Whole)
 }
@@ -108,7 +108,7 @@ struct Made {
     /// The state after each stride.
     states: Vec<ContentHasher>,
     /// It is not a splice, and may be the base of many chains.
-    is_foot: bool,
+    is_root: bool,
 }
 
 impl Made {
@@ -138,8 +138,8 @@ impl Recent {
     /// The content of a row, as the base of another one; it is read if it is not here. Most versions are the base of
     /// only one other, so it is moved out and not copied.
     fn base(&mut self, connection: &Connection, blobs: &Blobs, row: i64) -> Result<Made> {
-        if let Some(foot) = self.by_row.get(&row).filter(|known| known.is_foot) {
-            return Ok(foot.clone());
+        if let Some(root) = self.by_row.get(&row).filter(|known| known.is_root) {
+            return Ok(root.clone());
         }
         if let Some(known) = self.by_row.remove(&row) {
             self.bytes -= known.bytes.len();

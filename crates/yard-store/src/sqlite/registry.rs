@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use rusqlite::{Connection, Row, params};
 use yard_core::{ChatId, KeyId, LoginId, Role, Timestamp, UserId, WorkspaceId};
 
 use super::connections::{Connections, Flush};
 use super::error::{corrupt, is_taken};
-use super::{Options, all, one, run, schema, value};
+use super::value::{self, moment};
+use super::{Options, all, one, run, schema};
 use crate::blobs::{create_folder, lock_file};
 use crate::registry::{
     Claim, KeyRow, MemberChange, MemberRow, NewRefresh, Registry, Retry, Rotation, SecretHash,
@@ -71,8 +72,8 @@ fn note(connection: &Connection, entry: &AuditEntry) -> Result<()> {
                VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let hash = first_chain(&hash, entry, None);
     let at = entry.at.as_millis();
-    run(connection, sql, params![number + 1, at, entry.actor, entry.action, entry.detail, hash])?;
-    Ok(())
+    let values = params![number + 1, at, entry.actor, entry.action, entry.detail, hash];
+    run(connection, sql, values).map(drop)
 }
 
 /// Whether a row was added; `false` if another row has the same unique value.
@@ -81,10 +82,6 @@ fn unless_taken(added: rusqlite::Result<usize>) -> Result<bool> {
         Err(error) if is_taken(&error) => Ok(false),
         added => Ok(added? > 0),
     }
-}
-
-fn moment(row: &Row<'_>, at: usize) -> Result<Timestamp> {
-    Ok(value::moment(row.get(at)?))
 }
 
 fn role(row: &Row<'_>, at: usize) -> Result<Role> {
@@ -129,14 +126,20 @@ fn lines(text: &str) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-const KEY: &str = "SELECT key.id, key.workspace, key.name, key.role, key.chat, key.made_by,
-                   key.created, key.toolsets FROM key";
+macro_rules! keys {
+    ($rest:literal) => {
+        concat!(
+            "SELECT key.id, key.workspace, key.name, key.role, key.chat, key.made_by, key.created, \
+             key.toolsets, workspace.name FROM key JOIN workspace ON workspace.id = key.workspace ",
+            $rest
+        )
+    };
+}
 
 fn insert_refresh(connection: &Connection, login: LoginId, refresh: NewRefresh) -> Result<()> {
     let sql = "INSERT INTO refresh (secret, login, expires) VALUES (?1, ?2, ?3)";
     let expires = refresh.expires_at.as_millis();
-    run(connection, sql, params![refresh.secret, login.as_bytes(), expires])?;
-    Ok(())
+    run(connection, sql, params![refresh.secret, login.as_bytes(), expires]).map(drop)
 }
 
 /// Ends a login; returns whether it had not ended before.
@@ -182,7 +185,7 @@ fn member_role(
 fn has_other_owner(connection: &Connection, workspace: WorkspaceId, user: UserId) -> Result<bool> {
     let sql = "SELECT 1 FROM member WHERE workspace = ?1 AND user <> ?2 AND role = 'owner'";
     let ids = [workspace.as_bytes(), user.as_bytes()];
-    Ok(connection.prepare_cached(sql)?.query_row(ids, |_| Ok(())).optional()?.is_some())
+    Ok(one(connection, sql, ids, |_| Ok(()))?.is_some())
 }
 
 /// Revokes the keys to a workspace that a person made as its owner.
@@ -293,8 +296,7 @@ impl Registry for SqliteRegistry {
             let created = workspace.created_at.as_millis();
             let updated = workspace.updated_at.as_millis();
             run(connection, sql, params![id, workspace.name, workspace.folder, created, updated])?;
-            run(connection, member, params![id, owner.as_bytes(), created])?;
-            Ok(())
+            run(connection, member, params![id, owner.as_bytes(), created]).map(drop)
         })
     }
 
@@ -451,22 +453,20 @@ impl Registry for SqliteRegistry {
         after: Option<KeyId>,
         limit: usize,
     ) -> Result<Vec<KeyRow>> {
-        let sql = format!(
-            "{KEY} JOIN workspace ON workspace.id = key.workspace
-             WHERE key.workspace = ?1 AND key.id > ?2 AND key.revoked = 0 AND workspace.deleted = 0
+        let sql = keys!(
+            "WHERE key.workspace = ?1 AND key.id > ?2 AND key.revoked = 0 AND workspace.deleted = 0
              ORDER BY key.id LIMIT ?3"
         );
         let after = after.map_or_else(Vec::new, |id| id.as_bytes().to_vec());
         let values = params![workspace.as_bytes(), after, value::limit(limit)];
-        self.db.read(|connection| all(connection, &sql, values, key))
+        self.db.read(|connection| all(connection, sql, values, key))
     }
 
     fn all_keys(&self, after: Option<KeyId>, limit: usize) -> Result<Vec<(KeyRow, String)>> {
-        let sql = "SELECT key.id, key.workspace, key.name, key.role, key.chat, key.made_by,
-                   key.created, key.toolsets, workspace.name
-                   FROM key JOIN workspace ON workspace.id = key.workspace
-                   WHERE key.id > ?1 AND key.revoked = 0 AND workspace.deleted = 0
-                   ORDER BY key.id LIMIT ?2";
+        let sql = keys!(
+            "WHERE key.id > ?1 AND key.revoked = 0 AND workspace.deleted = 0
+                         ORDER BY key.id LIMIT ?2"
+        );
         let after = after.map_or_else(Vec::new, |id| id.as_bytes().to_vec());
         let values = params![after, value::limit(limit)];
         let with_name = |row: &Row<'_>| Ok((key(row)?, row.get(8)?));
@@ -474,11 +474,8 @@ impl Registry for SqliteRegistry {
     }
 
     fn key_by_secret(&self, secret: &SecretHash) -> Result<Option<KeyRow>> {
-        let sql = format!(
-            "{KEY} JOIN workspace ON workspace.id = key.workspace
-             WHERE key.secret = ?1 AND key.revoked = 0 AND workspace.deleted = 0"
-        );
-        self.db.read(|connection| one(connection, &sql, [secret], key))
+        let sql = keys!("WHERE key.secret = ?1 AND key.revoked = 0 AND workspace.deleted = 0");
+        self.db.read(|connection| one(connection, sql, [secret], key))
     }
 
     fn revoke_key(&self, workspace: WorkspaceId, key: KeyId, audit: &AuditEntry) -> Result<bool> {
@@ -523,20 +520,16 @@ impl Registry for SqliteRegistry {
         let sql = "UPDATE claim SET status = ?4, body = ?5
                    WHERE actor = ?1 AND key = ?2 AND fingerprint = ?3 AND status IS NULL";
         let Retry { actor, key, fingerprint, .. } = retry;
-        self.db.write(Flush::Now, |connection| {
-            run(connection, sql, params![actor, key, fingerprint, status, body])?;
-            Ok(())
-        })
+        let values = params![actor, key, fingerprint, status, body];
+        self.db.write(Flush::Now, |connection| run(connection, sql, values).map(drop))
     }
 
     fn drop_claim(&self, retry: Retry<'_>) -> Result<()> {
         let sql = "DELETE FROM claim
                    WHERE actor = ?1 AND key = ?2 AND fingerprint = ?3 AND status IS NULL";
         let Retry { actor, key, fingerprint, .. } = retry;
-        self.db.write(Flush::Now, |connection| {
-            run(connection, sql, params![actor, key, fingerprint])?;
-            Ok(())
-        })
+        let values = params![actor, key, fingerprint];
+        self.db.write(Flush::Now, |connection| run(connection, sql, values).map(drop))
     }
 
     fn forget_answers(&self, workspace: WorkspaceId) -> Result<()> {

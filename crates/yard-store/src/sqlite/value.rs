@@ -134,13 +134,13 @@ pub(super) fn limit(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
-pub(super) fn moment(millis: i64) -> Timestamp {
-    Timestamp::from_millis(millis)
-}
-
 /// A column as a Rust type.
 pub(super) fn get<T: FromSql>(row: &Row<'_>, at: usize) -> Result<T> {
     Ok(row.get(at)?)
+}
+
+pub(super) fn moment(row: &Row<'_>, at: usize) -> Result<Timestamp> {
+    Ok(Timestamp::from_millis(row.get(at)?))
 }
 
 pub(super) fn unsigned(row: &Row<'_>, at: usize) -> Result<u64> {
@@ -161,7 +161,7 @@ pub(super) fn id<T>(row: &Row<'_>, at: usize, make: impl Fn([u8; 16]) -> T) -> R
 /// The entry of an audit row: its time, actor, action and detail are four columns from `at` on.
 pub(super) fn audit_entry(row: &Row<'_>, at: usize) -> Result<AuditEntry> {
     Ok(AuditEntry {
-        at: moment(get(row, at)?),
+        at: moment(row, at)?,
         actor: get(row, at + 1)?,
         action: get(row, at + 2)?,
         detail: get(row, at + 3)?,

@@ -9,7 +9,7 @@ use super::content;
 use super::error::corrupt;
 use super::value::{get, hash, unsigned};
 use super::{all, one};
-use crate::blobs::{Against, Blobs, expand_against, verified};
+use crate::blobs::{Blobs, DeltaBase, expand_against, verified};
 use crate::{Base, Effort, Prepared, Result, StoreError};
 
 /// Re-encodes every such content of the database in `folder`. One that is damaged stays as it is, and
@@ -40,6 +40,6 @@ fn prepared(connection: &Connection, blobs: &Blobs, row: i64) -> Result<Prepared
     let (hash, size, data, base, depth) = found.ok_or_else(missing)?;
     let bytes_before = content::bytes(connection, blobs, &base)?.ok_or_else(missing)?;
     let bytes = verified(&hash, expand_against(&data, &bytes_before, size)?)?;
-    let against = Against { base: Base { hash: base, bytes: &bytes_before }, depth };
-    blobs.prepare(hash, &bytes, Some(against), Effort::Thorough)
+    let delta_base = DeltaBase { base: Base { hash: base, bytes: &bytes_before }, depth };
+    blobs.prepare(hash, &bytes, Some(delta_base), Effort::Thorough)
 }

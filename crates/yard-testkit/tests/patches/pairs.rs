@@ -2,8 +2,9 @@
 //! taken back, it gives the first again, and so does the same diff turned around.
 
 use yard_core::op::ApplyPatch;
-use yard_core::patch::{Patch, parse, reverse};
+use yard_core::patch::{Patch, parse};
 use yard_testkit::git::{Git, commit};
+use yard_testkit::patches::reverse;
 use yard_testkit::trees::{Tree, changed, has_mixed_endings, tree};
 use yard_testkit::{ChildWorkspace, soak, tree as everything};
 use yard_testkit::{Dice, Folders, OpenOptions};

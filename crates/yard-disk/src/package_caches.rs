@@ -12,17 +12,14 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FileType as RawType, FlockOperation, Mode, OFlags, XattrFlags};
 use rustix::io::Errno;
 use yard_core::Result;
-use yard_sandbox::{Cache, CacheLayer};
 
-use crate::folders::{entries_in, open_file, open_folder, open_in_data, unusable};
+use crate::folders::{DiskResult, entries_in, open_file, open_folder, open_in_data, unusable};
 use crate::opened::{Opened, size_of};
 use crate::removal_queue::RemovalQueue;
 use crate::runs::{OPAQUE, RunFolder, is_opaque};
 
 /// The folder of all caches, in the data folder.
 const FOLDER: &str = "caches";
-/// The cache of the package managers for which the person has none.
-const OWN: &str = "own";
 /// The file with the size of all caches: the last count, and what was added since.
 const SIZE: &str = "size";
 /// The file that is locked while the caches are changed.
@@ -30,13 +27,31 @@ const LOCK: &str = "lock";
 /// Entries that are nested deeper are dropped.
 const MAX_DEPTH: usize = 100;
 
-type DiskResult<T = ()> = std::result::Result<T, Errno>;
-
-/// The caches of one workspace.
-pub struct Caches {
+/// The package caches of one workspace.
+pub struct PackageCaches {
     folder: OwnedFd,
     path: PathBuf,
     dropped: RemovalQueue,
+}
+
+/// The folders of one cache, for one run.
+pub struct CacheFolders {
+    /// The folder with what earlier commands added.
+    pub added: PathBuf,
+    /// The folder for what this command adds. It and `work` are in the folder of the run.
+    pub upper: PathBuf,
+    /// The scratch folder of the overlay.
+    pub work: PathBuf,
+}
+
+/// The files that a run added to a cache.
+pub struct CacheAddition<'a> {
+    /// The folder with what earlier commands added.
+    pub added: &'a Path,
+    /// The folder with what the run added.
+    pub upper: &'a Path,
+    /// There is another layer below both: what was removed stays hidden.
+    pub hides: bool,
 }
 
 /// Whether the files that a command added to the caches are stored.
@@ -48,52 +63,38 @@ pub enum CacheUpdate {
     NoRoom,
 }
 
-impl Caches {
+impl PackageCaches {
     /// Opens (or makes) the folder of the caches.
     pub fn open(state: &Path, dropped: &RemovalQueue) -> Result<Self> {
         let folder = open_in_data(state, FOLDER)?;
         Ok(Self { folder, path: state.join(FOLDER), dropped: dropped.clone() })
     }
 
-    /// Makes the layers of a run, the outermost cache first.
-    pub fn lay(&self, run: &RunFolder, persons: &[Cache]) -> Result<Vec<CacheLayer>> {
-        let own = self.layer(run, OWN, Path::new(""), Path::new(""));
-        let others = persons.iter().map(|one| self.layer(run, &one.name, &one.at, &one.persons));
-        std::iter::once(own).chain(others).collect::<DiskResult<_>>().map_err(unusable)
-    }
-
-    fn layer(
-        &self,
-        run: &RunFolder,
-        name: &str,
-        at: &Path,
-        persons: &Path,
-    ) -> DiskResult<CacheLayer> {
-        open_folder(self.folder.as_fd(), name)?;
-        let (upper, work) = (format!("{FOLDER}-{name}"), format!("{FOLDER}-{name}-work"));
-        for folder in [&upper, &work] {
-            rustix::fs::mkdirat(run.handle(), folder, Mode::RWXU)?;
-        }
-        Ok(CacheLayer {
-            at: at.to_owned(),
+    /// Makes the folders of the cache `name` for a run.
+    pub fn folders(&self, run: &RunFolder, name: &str) -> Result<CacheFolders> {
+        open_folder(self.folder.as_fd(), name).map_err(unusable)?;
+        let make = |folder: String| {
+            let made = rustix::fs::mkdirat(run.handle(), &folder, Mode::RWXU);
+            made.map(|()| run.path().join(folder)).map_err(unusable)
+        };
+        Ok(CacheFolders {
             added: self.path.join(name),
-            persons: persons.to_owned(),
-            upper: run.path().join(upper),
-            work: run.path().join(work),
+            upper: make(format!("{FOLDER}-{name}"))?,
+            work: make(format!("{FOLDER}-{name}-work"))?,
         })
     }
 
-    /// Stores the files that a run added to its layers, if all caches together then have at most `most` bytes.
-    pub fn keep(&self, layers: &[CacheLayer], most: u64) -> Result<CacheUpdate> {
-        self.keep_all(layers, most).map_err(unusable)
+    /// Stores the files that a run added, if all caches together then have at most `most` bytes.
+    pub fn keep(&self, additions: &[CacheAddition<'_>], most: u64) -> Result<CacheUpdate> {
+        self.keep_all(additions, most).map_err(unusable)
     }
 
-    fn keep_all(&self, layers: &[CacheLayer], most: u64) -> DiskResult<CacheUpdate> {
+    fn keep_all(&self, additions: &[CacheAddition<'_>], most: u64) -> DiskResult<CacheUpdate> {
         let mut changed = Vec::new();
-        for layer in layers {
-            let upper = open_folder(rustix::fs::CWD, layer.upper.as_os_str())?;
+        for addition in additions {
+            let upper = open_folder(rustix::fs::CWD, addition.upper.as_os_str())?;
             if !entries_in(&upper)?.is_empty() {
-                changed.push((layer, upper));
+                changed.push((addition, upper));
             }
         }
         if changed.is_empty() {
@@ -118,10 +119,10 @@ impl Caches {
         }
         // Recorded before anything is moved, so that after a crash the caches are never larger than recorded.
         self.note_size(size + added)?;
-        for (layer, upper) in changed {
-            let name = layer.added.file_name().ok_or(Errno::INVAL)?;
+        for (addition, upper) in changed {
+            let name = addition.added.file_name().ok_or(Errno::INVAL)?;
             let under = open_folder(self.folder.as_fd(), name)?;
-            let merge = Merge { caches: self, hides: !layer.persons.as_os_str().is_empty() };
+            let merge = Merge { caches: self, hides: addition.hides };
             merge.folder(&upper, &under, 0)?;
         }
         Ok(CacheUpdate::Kept)
@@ -150,7 +151,7 @@ impl Caches {
 
 /// Merges a layer into the one below it, so that what an overlay shows stays the same.
 struct Merge<'a> {
-    caches: &'a Caches,
+    caches: &'a PackageCaches,
     /// There is another layer below both: what was removed stays hidden.
     hides: bool,
 }

@@ -56,7 +56,7 @@ impl Options {
         let server = server(context, &data)?;
         let code = server.new_local_code().map_err(to_failure)?;
         let settings = ServerSettings { is_local: true, ..ServerSettings::default() };
-        let app = App::new(server, Catalog::standard(), settings);
+        let app = App::new(server, Catalog::standard(), settings, None);
         let address = format!("http://{address}/#code={code}");
         let text = format!(
             "The page: {address}\n(good once and for a minute; Ctrl-C ends the page, and no agent)\n"

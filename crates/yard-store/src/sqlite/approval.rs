@@ -157,7 +157,7 @@ impl ApprovalStore for SqliteStore {
         let wanted = params![value::to_number(ApprovalStatus::Pending), limit(count)];
         self.db.read(|connection| {
             all(connection, sql, wanted, |row| {
-                Ok((ApprovalId::from_bytes(get(row, 0)?), moment(get(row, 1)?)))
+                Ok((ApprovalId::from_bytes(get(row, 0)?), moment(row, 1)?))
             })
         })
     }

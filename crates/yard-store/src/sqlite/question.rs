@@ -97,7 +97,7 @@ impl QuestionStore for SqliteStore {
         let sql = "SELECT uuid, at FROM question WHERE answers IS NULL ORDER BY id LIMIT ?1";
         self.db.read(|connection| {
             all(connection, sql, [limit(count)], |row| {
-                Ok((QuestionId::from_bytes(get(row, 0)?), moment(get(row, 1)?)))
+                Ok((QuestionId::from_bytes(get(row, 0)?), moment(row, 1)?))
             })
         })
     }

@@ -18,7 +18,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use serde_json::Value;
 use yard_core::op::Operation;
-use yard_core::{ApprovalId, Call, ChatId, Effect, Fault, FaultCode, QuestionId, Result, RunId};
+use yard_core::{
+    ApprovalId, Call, ChatId, Effect, Fault, FaultCode, FileKind, QuestionId, Result, RunId, WsPath,
+};
 use yard_kernel::{Committed, Execute, Planned, Proposal, StepMetadata};
 use yard_net::Target;
 use yard_store::{AuditEntry, Chat, Mode, NewTurn, StepSideEffect};
@@ -339,6 +341,23 @@ impl<'a> Attempt<'a> {
     /// The same call with the read restrictions of its caller.
     pub(crate) fn restricted_call(&self) -> Result<Call> {
         self.session.restricted_call(self.origin, self.call)
+    }
+
+    /// Whether something is at a path, be it a link that leads nowhere. For the caller, what it may not list is not there.
+    pub fn is_there(&self, path: &WsPath) -> bool {
+        let is_hidden = self.restricted_call().is_ok_and(|call| !call.may_list(path));
+        !is_hidden && self.open().workspace.is_there(path)
+    }
+
+    /// The kind of the entry at a path, with links followed. For the caller, what it may not list is not there. A link that
+    /// leaves the workspace is a fault.
+    pub fn kind_at(&self, path: &WsPath) -> Result<Option<FileKind>> {
+        let (call, workspace) = (self.restricted_call()?, &self.open().workspace);
+        let is_hidden = |path: &WsPath| !call.may_list(path);
+        if is_hidden(path) || workspace.leads_to(path).as_ref().is_some_and(is_hidden) {
+            return Ok(None);
+        }
+        workspace.kind_at(path)
     }
 
     /// Performs one operation: it is planned, judged and committed. If the state changed between plan and commit, it is

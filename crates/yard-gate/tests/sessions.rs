@@ -5,9 +5,13 @@
 
 mod support;
 
+use std::sync::Barrier;
+
 use serde_json::json;
-use yard_core::{FaultCode, KeyId};
-use yard_gate::{Actor, Completion, Event, MessageRole, Mode, Policy, Session, Verdict};
+use yard_core::{FaultCode, FileKind, KeyId};
+use yard_gate::{
+    Actor, Completion, Event, MessageRole, Mode, Policy, Preset, Session, Verdict,
+};
 
 use support::{Gate, PLAIN, PUT, args, awaited, is_done, path, put, read, write};
 
@@ -181,14 +185,24 @@ fn an_explained_attempt_says_what_would_decide_and_does_nothing() {
 }
 
 fn command() -> yard_gate::Command {
-    yard_gate::Command {
-        argv: vec!["sh".into()],
-        env: Vec::new(),
-        scripts: Vec::new(),
-        folder: path("/"),
-        wall: std::time::Duration::from_secs(1),
-        reach: None,
+    yard_gate::Command::new(vec!["sh".into()], path("/"), std::time::Duration::from_secs(1))
+}
+
+#[test]
+fn what_a_rule_hides_is_not_there_for_a_command() {
+    let gate = Gate::new();
+    gate.put("secret/deep/a.txt", "text");
+    gate.put("open/a.txt", "text");
+    gate.link("way", "secret/deep");
+    gate.set_policy(json!({"rules": [{"effect": "list", "path": "secret/**", "then": "deny"}]}));
+    let (agent, call) = (gate.agent(Policy::Open), gate.call());
+    let attempt = agent.attempt(PLAIN, &call);
+    let kind = |name: &str| attempt.kind_at(&path(name)).unwrap();
+    assert_eq!((kind("/open"), kind("/open/a.txt")), (Some(FileKind::Folder), Some(FileKind::File)));
+    for name in ["/missing", "/secret", "/secret/deep", "/secret/deep/a.txt", "/way"] {
+        assert_eq!(kind(name), None, "{name}");
     }
+    assert!(attempt.is_there(&path("/open")) && !attempt.is_there(&path("/secret")));
 }
 
 #[test]

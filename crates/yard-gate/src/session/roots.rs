@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use yard_core::{FileKind, Result, WsPath};
+use yard_core::WsPath;
 
 use super::Session;
 
@@ -46,16 +46,6 @@ impl Roots {
 }
 
 impl Session {
-    /// Whether a path exists; a dangling link does.
-    pub fn is_there(&self, path: &WsPath) -> bool {
-        self.open().workspace.is_there(path)
-    }
-
-    /// The kind of the entry at a path, with links followed. A link that leaves the workspace is a fault.
-    pub fn kind_at(&self, path: &WsPath) -> Result<Option<FileKind>> {
-        self.open().workspace.kind_at(path)
-    }
-
     /// The same session, for a caller that works in several workspaces: the real directories of all of them, and its
     /// sessions in them.
     #[must_use]

@@ -108,9 +108,19 @@ impl Gate {
         std::fs::write(path, text).unwrap();
     }
 
+    /// Removes a file, if it is there, as a program beside the gate would.
+    pub(crate) fn remove(&self, name: &str) {
+        let _ = std::fs::remove_file(self.root().join(name));
+    }
+
+    /// Makes a link as a program beside the gate would.
+    pub(crate) fn link(&self, name: &str, to: &str) {
+        std::os::unix::fs::symlink(to, self.root().join(name)).unwrap();
+    }
+
     /// What is in a file; `None` if there is none.
     pub(crate) fn text(&self, name: &str) -> Option<String> {
-        std::fs::read_to_string(self.home.path().join("root").join(name)).ok()
+        std::fs::read_to_string(self.root().join(name)).ok()
     }
 
     /// Sets the policy of the workspace, as a person.

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use yard_core::{ApprovalId, Call, Fault, FaultCode, Result, Timestamp};
+use yard_core::{ApprovalId, Call, Result, Timestamp};
 use yard_kernel::{Watch, Workspace, store_fault};
 use yard_store::{ApprovalFilter, ApprovalStatus, WorkspaceRecords};
 
@@ -120,17 +120,8 @@ impl OpenWorkspace {
 
     /// The policy as it is now.
     pub(crate) fn read_rules(&self) -> Result<Rules> {
-        let damaged = |error: String| {
-            let message = format!("the policy that the store holds cannot be read: {error}");
-            Fault::new(FaultCode::Io, message)
-        };
-        let mut rules = match self.records.policy().map_err(store_fault)? {
-            Some(text) => {
-                let value = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()));
-                Rules::parse(&value?).map_err(damaged)?
-            }
-            None => Rules::default(),
-        };
+        let stored = self.records.policy().map_err(store_fault)?;
+        let mut rules = Rules::parse_stored(stored.as_deref())?;
         for saved in self.records.grants(None).map_err(store_fault)? {
             // A grant that cannot be parsed allows nothing, which is the safe side.
             let value = serde_json::from_str(&saved.rule).unwrap_or_default();

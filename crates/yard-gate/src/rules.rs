@@ -8,7 +8,7 @@ use std::fmt;
 use globset::{GlobBuilder, GlobMatcher};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use yard_core::{Effect, EffectKind, PathEffect, WsPath};
+use yard_core::{Effect, EffectKind, Fault, FaultCode, PathEffect, WsPath};
 
 use self::pattern::PathPattern;
 use crate::policy::{ApprovedChanges, AskReason, Asks, EffectPart, Origin, Preset, Verdict};
@@ -346,6 +346,16 @@ impl Rules {
             }
         }
         Ok(rules)
+    }
+
+    /// Reads the policy as the store holds it, if it was set.
+    pub(crate) fn parse_stored(text: Option<&str>) -> yard_core::Result<Self> {
+        let Some(text) = text else { return Ok(Self::default()) };
+        let value = serde_json::from_str(text).map_err(|error| error.to_string());
+        value.and_then(|value| Self::parse(&value)).map_err(|error| {
+            let message = format!("the policy that the store holds cannot be read: {error}");
+            Fault::new(FaultCode::Io, message)
+        })
     }
 
     /// The policy as it is kept, without what is kept beside it.

@@ -140,6 +140,27 @@ fn events_name_no_path_that_a_rule_hides() {
 }
 
 #[test]
+fn two_people_who_set_the_policy_at_once_lose_nothing() {
+    let gate = Gate::new();
+    for round in 0..50 {
+        let preset = ["open", "guarded"][round % 2];
+        let path = format!("{round}/**");
+        let both_begin = Barrier::new(2);
+        let set = |policy| {
+            both_begin.wait();
+            gate.set_policy(policy);
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| set(json!({"preset": preset})));
+            scope.spawn(|| set(json!({"rules": [{"path": path, "then": "deny"}]})));
+        });
+        let settings = gate.person().settings().unwrap();
+        assert_eq!(settings.preset.map(Preset::word), Some(preset), "round {round}");
+        assert_eq!(settings.rules, [json!({"path": path, "then": "deny"})]);
+    }
+}
+
+#[test]
 fn an_agent_does_not_speak_for_the_person() {
     let gate = Gate::new();
     let (person, call) = (gate.person(), gate.call());

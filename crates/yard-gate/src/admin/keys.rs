@@ -2,6 +2,7 @@
 
 use yard_core::{ChatId, KeyId, Role};
 use yard_kernel::store_fault;
+use yard_store::StoreError;
 use yard_store::registry::KeyRow;
 
 use super::identity::{Entered, Identity};
@@ -67,8 +68,11 @@ impl Server {
         };
         let detail = format!("key {} ({}) to workspace {}", row.id, row.role.word(), row.workspace);
         let audit = self.audit(entered.identity.actor(), "add key", detail);
-        self.registry.add_key(&row, &secret_hash(&key), &audit)?;
-        Ok(NewSecretKey { row, key })
+        match self.registry.add_key(&row, &secret_hash(&key), &audit) {
+            // The workspace was deleted, or the person lost it, after the request came in.
+            Err(StoreError::Misfit(_)) => Err(Refusal::stranger()),
+            added => Ok(added.map(|()| NewSecretKey { row, key })?),
+        }
     }
 
     /// The keys of a workspace.

@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use yard_core::Timestamp;
 
 const WINDOW_MILLIS: i64 = 60_000;
-/// With more names than this, the names without an attempt in the last minute are removed.
+/// With as many names, the half of them whose last attempts are the oldest is removed.
 const MAX_NAMES: usize = 10_000;
 
 /// The times of recent attempts, by name.
@@ -27,10 +27,7 @@ impl RateLimit {
     pub(super) fn take(&self, name: &str, now: Timestamp) -> Result<(), u32> {
         let mut recent = self.recent.lock();
         if recent.len() >= MAX_NAMES {
-            recent.retain(|_, times| {
-                remove_expired(times, now);
-                !times.is_empty()
-            });
+            remove_oldest_half(&mut recent);
         }
         let times = recent.entry(name.to_owned()).or_default();
         remove_expired(times, now);
@@ -54,6 +51,15 @@ impl RateLimit {
             times.remove(at);
         }
     }
+}
+
+/// Removes the half of the names whose last attempts are the oldest, and those that were counted at the same time.
+fn remove_oldest_half(recent: &mut HashMap<String, VecDeque<i64>>) {
+    let last = |times: &VecDeque<i64>| times.back().copied();
+    let mut lasts: Vec<Option<i64>> = recent.values().map(last).collect();
+    let middle = lasts.len() / 2;
+    let (_, newest_removed, _) = lasts.select_nth_unstable(middle);
+    recent.retain(|_, times| last(times) > *newest_removed);
 }
 
 fn remove_expired(times: &mut VecDeque<i64>, now: Timestamp) {
@@ -83,5 +89,20 @@ mod tests {
         assert_eq!(limit.take("a", at(1_000)), Ok(()));
         assert_eq!(limit.take("a", at(1_001)), Err(59));
         assert_eq!(limit.take("a", at(60_000)), Ok(()));
+    }
+
+    #[test]
+    fn memory_is_bounded_and_the_newest_counts_stay() {
+        let limit = RateLimit::per_minute(1);
+        for number in 0..3 * MAX_NAMES {
+            // All of them are attempts of the last minute.
+            let millis = i64::try_from(number).unwrap();
+            assert_eq!(limit.take(&number.to_string(), at(millis)), Ok(()));
+            assert!(limit.recent.lock().len() <= MAX_NAMES);
+        }
+        let now = at(i64::try_from(3 * MAX_NAMES).unwrap());
+        for number in 3 * MAX_NAMES - MAX_NAMES / 2..3 * MAX_NAMES {
+            assert!(limit.take(&number.to_string(), now).is_err(), "{number} was forgotten");
+        }
     }
 }

@@ -41,6 +41,9 @@ pub struct OpenWorkspace {
     /// How often commands tried to reach the host of a request. Held while a command looks for a request about its host,
     /// so that two commands make one request.
     pub(crate) host_tries: Mutex<HashMap<ApprovalId, u64>>,
+    /// Held while a call looks for a request that equals its own and makes one if there is none, so that two equal calls make
+    /// one request.
+    pub(crate) requesting: Mutex<()>,
     /// The calls that wait for requests.
     pub(crate) waiters: Arc<Waiters>,
     /// The policy as it was last read, and when.
@@ -74,6 +77,7 @@ impl OpenWorkspace {
             terminals: Mutex::default(),
             recording: Mutex::default(),
             host_tries: Mutex::default(),
+            requesting: Mutex::default(),
             waiters: Arc::default(),
             rules: Mutex::default(),
         };

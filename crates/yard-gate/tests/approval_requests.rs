@@ -4,6 +4,8 @@
 
 mod support;
 
+use std::sync::Barrier;
+
 use serde_json::json;
 use yard_core::FaultCode;
 use yard_gate::{
@@ -36,6 +38,23 @@ fn a_request_shows_the_change_and_nothing_happens_before_the_yes() {
     assert!(agent.approvals().get(id).unwrap().request.diff.is_empty());
     // The same call waits for the same request.
     assert_eq!(awaited(put(&agent, &gate.call(), &args("/a.txt", "mine\n"))), id);
+}
+
+#[test]
+fn equal_calls_at_once_make_one_request() {
+    let (gate, agent) = gate();
+    for round in 0..20 {
+        let (both_begin, args) = (Barrier::new(2), args("/a.txt", &format!("{round}\n")));
+        let ask = || {
+            both_begin.wait();
+            awaited(put(&agent, &gate.call(), &args))
+        };
+        let (one, other) = std::thread::scope(|scope| {
+            let (one, other) = (scope.spawn(ask), scope.spawn(ask));
+            (one.join().unwrap(), other.join().unwrap())
+        });
+        assert_eq!(one, other, "round {round}");
+    }
 }
 
 #[test]

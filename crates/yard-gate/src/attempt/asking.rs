@@ -125,6 +125,7 @@ impl Attempt<'_> {
             asked_by: Some(session.actor().name()),
             chat: Some(chat.id),
         };
+        let _one_at_a_time = self.open().requesting.lock();
         if let Some(id) = session.equal_approved_request(self.call, &waiting, &request)? {
             return Ok(Pending::on(id));
         }

@@ -203,7 +203,7 @@ pub(crate) fn own(
             Some(kind) => Some(kind),
             None => disk.stat(&below)?.map(|stat| stat.kind),
         };
-        visits.extend(kind.map(|kind| Visit { path: below, kind }));
+        visits.extend(kind.map(|kind| Visit { path: below, kind, ignored: 0 }));
     }
     Ok(visits)
 }

@@ -103,6 +103,12 @@ pub(crate) struct Image {
     pub(crate) staged: Staged,
 }
 
+/// How far a plan was at one time.
+pub(crate) struct PlanMark {
+    changes: usize,
+    effects: usize,
+}
+
 /// Writes a [`Draft`].
 pub(crate) struct Planner<'a> {
     pub(crate) workspace: &'a Workspace,
@@ -617,6 +623,28 @@ impl<'a> Planner<'a> {
         self.effect.push(EffectKind::Remove, current.path.clone(), current.state.file_type);
     }
 
+    /// How far the plan is, so that what is planned after this can be taken back.
+    pub(crate) fn mark(&self) -> PlanMark {
+        PlanMark { changes: self.draft.changes.len(), effects: self.effect.paths.len() }
+    }
+
+    /// Takes back the changes that were planned since a mark. What was adopted stays, because it is on disk. Returns the
+    /// changes.
+    pub(crate) fn take_back(&mut self, mark: PlanMark) -> Vec<NewChange> {
+        self.effect.paths.truncate(mark.effects);
+        let taken_back = self.draft.changes.split_off(mark.changes);
+        for change in &taken_back {
+            self.draft.staged.remove(&change.file);
+            self.draft.displacing.remove(&change.file);
+            self.moved.remove(&change.file);
+            self.revived.remove(&change.file);
+            if let Some(path) = vacated_path(change) {
+                self.vacated.remove(path);
+            }
+        }
+        taken_back
+    }
+
     /// Adds a change. Returns the version, if the change makes one.
     pub(crate) fn push_change(
         &mut self,
@@ -643,6 +671,11 @@ impl Observed {
     fn folder(stat: EntryStat) -> Self {
         Self { kind: FileKind::Folder, stat, content: None, bytes: Vec::new(), is_large: false }
     }
+}
+
+/// The path that a change vacates, if it removes or moves its entry.
+pub(crate) fn vacated_path(change: &NewChange) -> Option<&WsPath> {
+    change.from.as_ref().filter(|from| change.to.as_ref() != Some(from))
 }
 
 /// Whether a change makes a version: a content is new, restored, or written again. A move and a touch make none.

@@ -57,6 +57,9 @@ fn submit(
     metadata: StepMetadata,
     call: &Call,
 ) -> Result<CommitOutcome> {
+    if let Some(run) = &draft.landing {
+        run.lands_as(draft.id)?;
+    }
     let (journal, waiter) = (&workspace.history.journal, Arc::new(Waiter::default()));
     let request = Request { draft, metadata, call: call.clone(), waiter: Arc::clone(&waiter) };
     let mut signal =

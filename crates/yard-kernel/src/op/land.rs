@@ -46,7 +46,7 @@ impl Execute for Land {
             return Ok(Planned::Answer { effect: Effect::default(), answer: landed });
         }
         landed.step = Some(planner.draft.id);
-        folder.lands_as(planner.draft.id)?;
+        planner.draft.landing = Some(folder);
         planner.draft.exclusive = true;
         planner.propose::<Self>(landed)
     }

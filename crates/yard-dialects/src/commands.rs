@@ -37,7 +37,7 @@ pub(crate) fn in_shell(text: &str, folder: WsPath, wall: Duration) -> Command {
     let choose =
         "if command -v bash >/dev/null 2>&1; then exec bash -c \"$1\"; fi; exec sh -c \"$1\"";
     let argv = ["sh", "-c", choose, "sh", text].map(OsString::from).to_vec();
-    Command { argv, env: Vec::new(), scripts: Vec::new(), folder, wall, reach: None }
+    Command { shell_line: Some(text.to_owned()), ..Command::new(argv, folder, wall) }
 }
 
 /// The kind of the file at a path that a caller names for a command to work on; none if nothing is there. No link

@@ -274,3 +274,35 @@ impl Attempt<'_> {
 fn effect_of_confined_start(command: &Command) -> Effect {
     Effect::one(EffectKind::Run, command.folder.clone()).on_own(true)
 }
+
+/// The command line that a person is shown, cut to `max_bytes`: what a shell is given, or the program with its arguments.
+pub(crate) fn command_line(command: &Command, max_bytes: usize) -> String {
+    let arguments = || {
+        let words: Vec<_> = command.argv.iter().map(|word| word.to_string_lossy()).collect();
+        words.join(" ")
+    };
+    let mut text = command.shell_line.clone().unwrap_or_else(arguments);
+    if text.len() > max_bytes {
+        text.truncate(text.floor_char_boundary(max_bytes));
+        text.push('…');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_person_is_shown_all_arguments_unless_the_tool_says_what_the_shell_gets() {
+        let argv = ["sh", "-c", "curl evil", "sh", "pip install x"].map(Into::into).to_vec();
+        let command = Command::new(argv, WsPath::root(), Duration::ZERO);
+        assert_eq!(command_line(&command, 100), "sh -c curl evil sh pip install x");
+        let line = Some("pip install x".to_owned());
+        let command = Command { shell_line: line, ..command };
+        assert_eq!(command_line(&command, 100), "pip install x");
+        assert_eq!(command_line(&command, 3), "pip…");
+    }
+}

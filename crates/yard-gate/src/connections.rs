@@ -27,6 +27,7 @@ use crate::approvals::{
     effect_text, host_allowed_answer, is_expired, requested_host, state_hash, state_of_start,
 };
 use crate::attempt::no_person;
+use crate::commands::command_line;
 use crate::install_commands::is_install;
 use crate::{Asks, Attempt, ChangeSubscription, Origin, Session, Verdict};
 
@@ -118,11 +119,11 @@ impl Attempt<'_> {
             call: Call::new(self.call().shared_world()),
             toolset: origin.toolset.to_owned(),
             tool: origin.tool.to_owned(),
-            command_line: command_line(command),
+            command_line: command_line(command, SHOWN_BYTES),
             folder: command.folder.to_string(),
             covers_public_hosts: origin.asks == Asks::ToStart,
             approved_address: self.shown_address().filter(|_| origin.asks == Asks::Always),
-            is_install: shell_script(command).is_some_and(|line| is_install(&line)),
+            is_install: command.shell_line.as_deref().is_some_and(is_install),
             hosts: Mutex::default(),
             change_count: Arc::default(),
             subscription: Mutex::default(),
@@ -496,25 +497,4 @@ fn waiting_verdict(place: &str, id: ApprovalId) -> ConnectionVerdict {
          is approved, the next try goes through"
     );
     ConnectionVerdict::Wait { request: id.to_string(), message }
-}
-
-/// The command line that a person is shown: the script of a shell, or the program with its arguments.
-fn command_line(command: &Command) -> String {
-    let arguments: Vec<_> = command.argv.iter().map(|word| word.to_string_lossy()).collect();
-    let mut text = shell_script(command).unwrap_or_else(|| arguments.join(" "));
-    if text.len() > SHOWN_BYTES {
-        text.truncate(text.floor_char_boundary(SHOWN_BYTES));
-        text.push('…');
-    }
-    text
-}
-
-/// The script that a shell was given, if the command is a shell with a script.
-fn shell_script(command: &Command) -> Option<String> {
-    match command.argv.as_slice() {
-        [shell, flag, _, _, text] if shell == "sh" && flag == "-c" => {
-            Some(text.to_string_lossy().into_owned())
-        }
-        _ => None,
-    }
 }

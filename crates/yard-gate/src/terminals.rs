@@ -130,7 +130,7 @@ impl Attempt<'_> {
         let (session, call, origin) = (self.session(), self.call(), self.origin());
         let command = &self.with_network(chat, command);
         let run = RunId::new(call.world());
-        let (line, folder) = (command_line(command), command.folder.clone());
+        let (line, folder) = (command_line(command, SHOWN_BYTES), command.folder.clone());
         let actor = session.actor();
         let note = json!({
             "chat": chat.to_string(), "name": name, "by": actor.name(), "command": line,
@@ -357,15 +357,4 @@ fn check_name(name: &str) -> Result<()> {
     }
     let message = format!("expected a session's name of 1 to {NAME_BYTES} visible characters");
     Err(Fault::new(FaultCode::BadArgument, message))
-}
-
-/// The command line that a listing shows.
-fn command_line(command: &Command) -> String {
-    let text = command.argv.last().map(|word| word.to_string_lossy().into_owned());
-    let mut text = text.unwrap_or_default();
-    if text.len() > SHOWN_BYTES {
-        text.truncate(text.floor_char_boundary(SHOWN_BYTES));
-        text.push('…');
-    }
-    text
 }

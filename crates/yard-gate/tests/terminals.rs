@@ -62,14 +62,7 @@ fn gate() -> Gate {
 }
 
 fn shell() -> Command {
-    Command {
-        argv: vec!["sh".into()],
-        env: Vec::new(),
-        scripts: Vec::new(),
-        folder: path("/"),
-        wall: Duration::from_secs(60),
-        reach: None,
-    }
+    Command::new(vec!["sh".into()], path("/"), Duration::from_secs(60))
 }
 
 fn open(gate: &Gate, session: &Session, name: &str) {

@@ -23,8 +23,7 @@ impl Workspace {
     ) -> Option<Vec<u8>> {
         let argv = std::iter::once(OsString::from("git")).chain(arguments).collect();
         let env = GIT_VARIABLES.map(|(name, value)| (name.into(), value.into())).to_vec();
-        let (scripts, folder) = (Vec::new(), folder.clone());
-        let command = Command { argv, env, scripts, folder, wall: WALL, reach: None };
+        let command = Command { env, ..Command::new(argv, folder.clone(), WALL) };
         let run = RunId::new(call.world());
         let ran = self.run(run, &command, WriteMode::ReadOnly, None, call, &mut || Ok(())).ok()?;
         self.drop_run(run);

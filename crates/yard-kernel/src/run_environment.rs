@@ -51,6 +51,8 @@ pub enum WriteMode {
 pub struct Command {
     /// The program and its arguments.
     pub argv: Vec<OsString>,
+    /// The line that it gives to a shell, if it does that: a person is shown this line in place of the arguments.
+    pub shell_line: Option<String>,
     /// Variables of its environment, beside the few that every command has.
     pub env: Vec<(OsString, OsString)>,
     /// Files that it can read as `/run/toolyard/<name>`.
@@ -61,6 +63,14 @@ pub struct Command {
     pub wall: Duration,
     /// Decides which hosts it may reach; none if this is not set.
     pub reach: Option<ProxyConfig>,
+}
+
+impl Command {
+    /// A program with its arguments, and nothing else.
+    pub fn new(argv: Vec<OsString>, folder: WsPath, wall: Duration) -> Self {
+        let (env, scripts) = (Vec::new(), Vec::new());
+        Self { argv, shell_line: None, env, scripts, folder, wall, reach: None }
+    }
 }
 
 /// Why something that a command stored outside of the workspace will not be there for the next command.

@@ -22,7 +22,7 @@ use yard_store::{Mode, TerminalState};
 
 use self::follower::Follower;
 use crate::attempt::Admission;
-use crate::commands::effect_of_start;
+use crate::commands::{command_line, effect_of_start};
 use crate::open::{JudgedStart, OpenTerminal, SETTLING_MILLIS, TerminalTable};
 use crate::{Actor, Attempt, Completion, Session, TerminalInfo, TerminalView, Verdict};
 
@@ -105,9 +105,11 @@ impl Attempt<'_> {
         let mut running = open.terminals.lock();
         running.reserved.retain(|(chat, name)| (*chat, name.as_str()) != (new.chat, new.name));
         let one = started?;
+        let follower = Follower::new(session.with_chat(new.chat), Arc::clone(&one), self);
         if let Err(fault) = self.check_still_allowed(&running, new) {
             drop(running);
-            one.terminal.stop();
+            // It may have changed something already.
+            follower.stop_and_record();
             return Err(fault);
         }
         running.add(Arc::clone(&one));
@@ -115,11 +117,11 @@ impl Attempt<'_> {
         // If the policy was set meanwhile, this terminal was not yet among those that were judged again.
         session.rejudge_terminal(&one, self.call());
         one.publish(open, one.opened_at, TerminalState::Running);
-        let follower = Follower::new(session.with_chat(new.chat), Arc::clone(&one), self);
+        let follower = Arc::new(follower);
+        let in_thread = Arc::clone(&follower);
         let thread = thread::Builder::new().name("terminal-steps".to_owned());
-        if thread.spawn(move || follower.follow()).is_err() {
-            one.terminal.stop();
-            one.mark_settled();
+        if thread.spawn(move || in_thread.follow()).is_err() {
+            follower.stop_and_record();
             return Err(Fault::new(FaultCode::Unavailable, "no thread is left for a terminal"));
         }
         Ok(one)

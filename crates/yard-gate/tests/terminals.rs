@@ -16,17 +16,19 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use yard_core::FaultCode;
+use yard_core::op::Verify;
 use yard_gate::{Command, Completion, Policy, Session, TerminalState};
 use yard_kernel::CommandBox;
 use yard_sandbox::{HELPER, Sandbox, SandboxConfig, inner};
 
 use support::{Gate, PLAIN, path};
 
-const TESTS: [(&str, fn()); 4] = [
+const TESTS: [(&str, fn()); 5] = [
     ("what_is_typed_reaches_the_program", what_is_typed_reaches_the_program),
     ("a_terminal_that_new_rules_forbid_is_ended", a_terminal_that_new_rules_forbid_is_ended),
     ("a_terminal_is_its_openers_and_ends_with_its_chat", a_terminal_is_its_openers),
     ("an_explained_attempt_types_nothing", an_explained_attempt_types_nothing),
+    ("a_refused_terminal_leaves_no_change_unrecorded", a_refused_terminal_leaves_no_change),
 ];
 
 /// Runs the tests as the test runners of Rust expect it, or the helper of a box.
@@ -149,4 +151,21 @@ fn an_explained_attempt_types_nothing() {
     assert_eq!(typed.unwrap_err().code(), FaultCode::Unavailable);
     assert!(output_with(&gate, &agent, "echo after\n", "after").contains("after"));
     assert_eq!(gate.text("typed.txt"), None);
+}
+
+/// It is refused right after its program was started.
+fn a_refused_terminal_leaves_no_change() {
+    let gate = gate();
+    let (agent, call) = (gate.agent(Policy::Open), gate.call());
+    gate.person().stop_all_terminals();
+    for number in 0..10 {
+        let line = format!("echo text > {number}.txt");
+        let argv = ["sh", "-c", &line].map(Into::into).to_vec();
+        let command = Command::new(argv, path("/"), Duration::from_secs(60));
+        let opened = agent.attempt(PLAIN, &call).open_terminal("t", &command, Duration::ZERO);
+        assert_eq!(opened.unwrap_err().code(), FaultCode::Denied);
+    }
+    let found = agent.perform(PLAIN, &call, Verify).unwrap();
+    let Completion::Done(found) = found else { panic!("{found:?}") };
+    assert!(found.unsynced.is_empty(), "{found:?}");
 }

@@ -10,6 +10,7 @@
 )]
 
 use std::hash::{BuildHasher, RandomState};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -101,9 +102,13 @@ impl Gate {
         Call::new(Arc::new(RealWorld)).within_millis(60_000)
     }
 
+    fn root(&self) -> PathBuf {
+        self.home.path().join("root")
+    }
+
     /// Writes a file as a program beside the gate would.
     pub(crate) fn put(&self, name: &str, text: &str) {
-        let path = self.home.path().join("root").join(name);
+        let path = self.root().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     }

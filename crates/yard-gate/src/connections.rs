@@ -38,9 +38,9 @@ const MAX_COMPARED: usize = 200;
 /// How many requests have a count of tries. With more, all counts are reset.
 const MAX_COUNTED: usize = 1_000;
 /// The longest command line that a person is shown with the host.
-const SHOWN_BYTES: usize = 2_000;
+const MAX_SHOWN_BYTES: usize = 2_000;
 /// How many hosts an audit row names.
-const AUDITED_HOSTS: usize = 32;
+const MAX_AUDITED_HOSTS: usize = 32;
 /// The member of a request's arguments that says that it is about an install.
 const COVERS: &str = "covers";
 const PUBLIC_HOSTS: &str = "every public host that this install reaches";
@@ -119,7 +119,7 @@ impl Attempt<'_> {
             call: Call::new(self.call().shared_world()),
             toolset: origin.toolset.to_owned(),
             tool: origin.tool.to_owned(),
-            command_line: command_line(command, SHOWN_BYTES),
+            command_line: command_line(command, MAX_SHOWN_BYTES),
             folder: command.folder.to_string(),
             covers_public_hosts: origin.asks == Asks::ToStart,
             approved_address: self.shown_address().filter(|_| origin.asks == Asks::Always),
@@ -137,12 +137,12 @@ impl Attempt<'_> {
             return Ok(());
         }
         let mut detail = format!("{}.{} run {run}:", self.origin().toolset, self.origin().tool);
-        for host in hosts.iter().take(AUDITED_HOSTS) {
+        for host in hosts.iter().take(MAX_AUDITED_HOSTS) {
             let HostTraffic { place, tries, up, down, .. } = host;
             // Writing into a text cannot fail.
             let _ = write!(detail, " {place} tries {tries} up {up} down {down},");
         }
-        let rest = hosts.len().saturating_sub(AUDITED_HOSTS);
+        let rest = hosts.len().saturating_sub(MAX_AUDITED_HOSTS);
         if rest > 0 {
             let _ = write!(detail, " and {rest} more hosts");
         }

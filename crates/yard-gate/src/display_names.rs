@@ -6,7 +6,7 @@ use yard_kernel::store_fault;
 use crate::Session;
 
 /// The longest display name, in characters.
-const NAME_CHARS: usize = 200;
+const MAX_NAME_CHARS: usize = 200;
 
 impl Session {
     /// The display name of a file, if one was set.
@@ -26,11 +26,11 @@ impl Session {
 fn checked(name: &str) -> Result<&str> {
     let name = name.trim();
     let is_printable = !name.contains(char::is_control);
-    if is_printable && (1..=NAME_CHARS).contains(&name.chars().count()) {
+    if is_printable && (1..=MAX_NAME_CHARS).contains(&name.chars().count()) {
         return Ok(name);
     }
     let message = format!(
-        "a display name has 1 to {NAME_CHARS} characters and no control characters; null takes it back"
+        "a display name has 1 to {MAX_NAME_CHARS} characters and no control characters; null takes it back"
     );
     Err(Fault::new(FaultCode::BadArgument, message))
 }

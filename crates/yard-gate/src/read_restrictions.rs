@@ -14,7 +14,7 @@ use crate::rules::Then;
 use crate::{Origin, Rule, Rules};
 
 /// How many paths a turn of a transcript names. A turn about more paths is hidden from every caller with restrictions.
-const NAMED_PATHS: usize = 64;
+const MAX_NAMED_PATHS: usize = 64;
 /// The member of a turn's data with the paths that it is about.
 const ABOUT: &str = "about";
 
@@ -138,7 +138,7 @@ impl TouchedPaths {
             let may_quote =
                 one.path.is_command_output() || one.path.relative().starts_with(b"chats/");
             paths.is_wide |= one.with_contents || may_quote || one.kind == EffectKind::Run;
-            if one.kind != EffectKind::List && paths.named.len() <= NAMED_PATHS {
+            if one.kind != EffectKind::List && paths.named.len() <= MAX_NAMED_PATHS {
                 paths.named.insert(one.path.clone());
             }
         }
@@ -148,7 +148,7 @@ impl TouchedPaths {
     pub(crate) fn describe(&self, about: &mut Value) {
         let paths = self.0.lock();
         about["wide"] = json!(paths.is_wide);
-        about["paths"] = match paths.named.len() > NAMED_PATHS {
+        about["paths"] = match paths.named.len() > MAX_NAMED_PATHS {
             true => Value::Null,
             false => paths.named.iter().map(ToString::to_string).collect(),
         };

@@ -14,7 +14,7 @@ use self::pattern::PathPattern;
 use crate::policy::{ApprovedChanges, AskReason, Asks, EffectPart, Origin, Preset, Verdict};
 
 /// Most rules of one policy.
-const MOST_RULES: usize = 1_000;
+const MAX_RULES: usize = 1_000;
 
 /// What a rule says, from the mildest to the strictest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -541,8 +541,8 @@ fn list(value: &Value, name: &str) -> Result<Vec<Rule>, String> {
     let Value::Array(rules) = value else {
         return Err(format!("{name}: expected a list of rules"));
     };
-    if rules.len() > MOST_RULES {
-        return Err(format!("{name}: at most {MOST_RULES} rules"));
+    if rules.len() > MAX_RULES {
+        return Err(format!("{name}: at most {MAX_RULES} rules"));
     }
     let parsed = rules
         .iter()

@@ -27,9 +27,9 @@ use crate::open::{JudgedStart, OpenTerminal, SETTLING_MILLIS, TerminalTable};
 use crate::{Actor, Attempt, Completion, Session, TerminalInfo, TerminalView, Verdict};
 
 /// The longest name.
-const NAME_BYTES: usize = 100;
+const MAX_NAME_BYTES: usize = 100;
 /// The longest command that a listing shows.
-const SHOWN_BYTES: usize = 400;
+const MAX_SHOWN_BYTES: usize = 400;
 
 /// The terminals of a session's chat.
 pub struct Terminals<'a> {
@@ -132,7 +132,7 @@ impl Attempt<'_> {
         let (session, call, origin) = (self.session(), self.call(), self.origin());
         let command = &self.with_network(chat, command);
         let run = RunId::new(call.world());
-        let (line, folder) = (command_line(command, SHOWN_BYTES), command.folder.clone());
+        let (line, folder) = (command_line(command, MAX_SHOWN_BYTES), command.folder.clone());
         let actor = session.actor();
         let note = json!({
             "chat": chat.to_string(), "name": name, "by": actor.name(), "command": line,
@@ -353,10 +353,10 @@ fn no_terminal(run: RunId) -> Fault {
 }
 
 fn check_name(name: &str) -> Result<()> {
-    let is_name = !name.is_empty() && name.len() <= NAME_BYTES && !name.contains(char::is_control);
+    let is_name = !name.is_empty() && name.len() <= MAX_NAME_BYTES && !name.contains(char::is_control);
     if is_name {
         return Ok(());
     }
-    let message = format!("expected a session's name of 1 to {NAME_BYTES} visible characters");
+    let message = format!("expected a session's name of 1 to {MAX_NAME_BYTES} visible characters");
     Err(Fault::new(FaultCode::BadArgument, message))
 }

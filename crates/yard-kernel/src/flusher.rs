@@ -17,8 +17,8 @@ use yard_store::{Mark, Seq, Store};
 /// How long after a step the disk is flushed.
 const DELAY: Duration = Duration::from_millis(1_000);
 /// More steps or files than these are flushed by a flush of the whole file system.
-const MOST_STEPS: Seq = 64;
-const MOST_FILES: usize = 128;
+const MAX_STEPS: Seq = 64;
+const MAX_FILES: usize = 128;
 
 /// Flushes one workspace's disk, on a thread that lives as long as there is something to flush.
 pub(crate) struct Flusher {
@@ -141,7 +141,7 @@ struct Touched {
 
 /// The entries that the steps touched; `None` if they are too many to be flushed one by one.
 fn touched(store: &dyn Store, after: Seq, until: Seq) -> Result<Option<Touched>> {
-    if until - after > MOST_STEPS {
+    if until - after > MAX_STEPS {
         return Ok(None);
     }
     let mut touched = Touched::default();
@@ -158,7 +158,7 @@ fn touched(store: &dyn Store, after: Seq, until: Seq) -> Result<Option<Touched>>
             }
             touched.entries.extend(change.to);
         }
-        if touched.entries.len() > MOST_FILES {
+        if touched.entries.len() > MAX_FILES {
             return Ok(None);
         }
     }

@@ -14,7 +14,7 @@ use crate::draft::Draft;
 use crate::step_metadata::StepMetadata;
 
 /// Most drafts in one transaction.
-const LARGEST_BATCH: usize = 64;
+const MAX_BATCH: usize = 64;
 /// How long a leader waits for threads that are still planning: a fraction of what a flush for each would cost.
 const GATHERING: Duration = Duration::from_micros(300);
 /// How often a waiting thread checks whether its call was cancelled or is out of time.
@@ -174,7 +174,7 @@ impl Journal {
     /// Waits a moment for drafts that are still being planned, so that one flush serves all of them.
     pub(crate) fn wait_for_planners(&self) {
         let mut queue = self.queue.lock();
-        let expected = self.active.load(Ordering::Relaxed).min(LARGEST_BATCH);
+        let expected = self.active.load(Ordering::Relaxed).min(MAX_BATCH);
         if queue.waiting.len() < expected {
             self.arrival.wait_for(&mut queue, GATHERING);
         }
@@ -182,7 +182,7 @@ impl Journal {
 
     pub(crate) fn next_batch(&self) -> Vec<Request> {
         let mut queue = self.queue.lock();
-        let size = queue.waiting.len().min(LARGEST_BATCH);
+        let size = queue.waiting.len().min(MAX_BATCH);
         queue.waiting.drain(..size).collect()
     }
 

@@ -16,11 +16,11 @@ use crate::workspace::Workspace;
 /// The file of a run with the refs that its command rewound.
 const REWOUND: &str = "rewound";
 /// Most refs of one command that are checked.
-const MOST: usize = 64;
+const MAX_REFS: usize = 64;
 /// The longest ref: a hash in hexadecimal, and a line break.
-const LONGEST: u64 = 65;
+const MAX_REF_BYTES: u64 = 65;
 /// How much of `packed-refs` is read.
-const LARGEST_PACKED: u64 = 64 << 20;
+const MAX_PACKED_BYTES: u64 = 64 << 20;
 
 /// Variables that keep git from reading configuration, grafts or objects from outside of the repository.
 pub(crate) const GIT_VARIABLES: [(&str, &str); 5] = [
@@ -123,7 +123,7 @@ fn grew(workspace: &Workspace, layer: &OverlayLayer, path: &WsPath) -> bool {
 fn commit_in(disk: &Disk, path: &WsPath) -> Option<String> {
     let (file, _) = disk.open_file(path).ok()?;
     let mut text = String::new();
-    file.take(LONGEST + 1).read_to_string(&mut text).ok()?;
+    file.take(MAX_REF_BYTES + 1).read_to_string(&mut text).ok()?;
     let hash = text.trim_end();
     is_hash(hash).then(|| hash.to_owned())
 }
@@ -133,7 +133,7 @@ fn packed(workspace: &Workspace, path: &WsPath) -> Option<String> {
     let repository = git::repository(path)?;
     let (file, _) = workspace.disk.open_file(&repository.join_bytes(b"packed-refs").ok()?).ok()?;
     let mut text = Vec::new();
-    file.take(LARGEST_PACKED).read_to_end(&mut text).ok()?;
+    file.take(MAX_PACKED_BYTES).read_to_end(&mut text).ok()?;
     let name = path.relative().strip_prefix(repository.relative())?.strip_prefix(b"/")?;
     let mut lines = text.split(|byte| *byte == b'\n');
     lines.find_map(|line| {
@@ -168,7 +168,7 @@ pub(crate) fn note_rewound_refs(
     if before.is_empty() {
         return Ok(());
     }
-    let forward: Vec<bool> = before.iter().take(MOST).map(&mut is_fast_forward).collect();
+    let forward: Vec<bool> = before.iter().take(MAX_REFS).map(&mut is_fast_forward).collect();
     // The command may have prepared the repository so that git itself moved refs during the check.
     let after = moved_refs(workspace, &folder.layer()?, call)?;
     let is_forward = |moved: &&MovedRef| {

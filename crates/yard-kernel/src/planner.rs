@@ -33,9 +33,9 @@ use yard_disk::{
 };
 
 /// Most contents that a draft retains for the cache of written contents.
-const MOST_WRITTEN: usize = 512;
+const MAX_WRITTEN: usize = 512;
 /// Most contents that a draft retains to compare them with displaced files; further files are hashed instead.
-const MOST_DISPLACING: usize = 1_024;
+const MAX_DISPLACING: usize = 1_024;
 
 /// A file, folder or link in its current state, on which store and disk agree.
 #[derive(Clone, Debug)]
@@ -509,7 +509,7 @@ impl<'a> Planner<'a> {
         let shape = self.shape(current, &after);
         let Image { hash, size, staged } = stage(self, &shape)?;
         (after.content, after.size) = (Some(hash), size);
-        let has_room = self.draft.displacing.len() < MOST_DISPLACING;
+        let has_room = self.draft.displacing.len() < MAX_DISPLACING;
         if has_room && current.bytes.len() as u64 == current.stat.size() {
             self.draft.displacing.insert(current.id, Arc::clone(&current.bytes));
         }
@@ -574,7 +574,7 @@ impl<'a> Planner<'a> {
         self.draft.contents.extend(prepared);
         self.draft.stored_files.extend(stored_file);
         // The cache would drop more contents than these before the next plan.
-        if self.draft.written.len() < MOST_WRITTEN {
+        if self.draft.written.len() < MAX_WRITTEN {
             self.draft.written.extend(written.map(|bytes| (hash, bytes)));
         }
         Image { hash, size, staged }

@@ -30,7 +30,7 @@ use unmoved::{MovedFile, UnmovedEntry, rebased};
 use yard_disk::{EntryStat, Staged, StagedAttributes, read_all};
 
 /// Most paths that a report names; the others are counted.
-const NAMED_PATHS: usize = 20;
+const MAX_NAMED_PATHS: usize = 20;
 
 /// How long a step may take to empty a folder before it removes the folder.
 const STEP_MILLIS: i64 = 2_000;
@@ -79,8 +79,8 @@ impl Report {
         }
         if !self.not_restored.is_empty() {
             let named: Vec<String> =
-                self.not_restored.iter().take(NAMED_PATHS).map(ToString::to_string).collect();
-            let more = match self.not_restored.len().saturating_sub(NAMED_PATHS) {
+                self.not_restored.iter().take(MAX_NAMED_PATHS).map(ToString::to_string).collect();
+            let more = match self.not_restored.len().saturating_sub(MAX_NAMED_PATHS) {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };

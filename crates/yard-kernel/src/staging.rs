@@ -54,7 +54,7 @@ impl ContentToStage<'_> {
             (_, Some(layer)) => stage.adopt(disk, layer, shape, path)?,
             (_, None) => stage.file(disk, bytes, shape, path)?,
         };
-        let written = (bytes.len() <= content_cache::LARGEST).then(|| bytes.to_vec());
+        let written = (bytes.len() <= content_cache::MAX_CONTENT_BYTES).then(|| bytes.to_vec());
         let (size, prepared) = (bytes.len() as u64, Some(prepared));
         Ok(StagedContent { hash, size, prepared, staged, stored_file: None, written })
     }

@@ -39,8 +39,8 @@ const QUIET: Duration = Duration::from_millis(400);
 /// that for the rest of an escape sequence, and before they end.
 const BRIEFLY: Duration = Duration::from_millis(1_500);
 /// The pause between two checks of what a program does: the first one, and the longest.
-const SHORTEST_LOOK: Duration = Duration::from_millis(1);
-const LONGEST_LOOK: Duration = Duration::from_millis(20);
+const MIN_LOOK: Duration = Duration::from_millis(1);
+const MAX_LOOK: Duration = Duration::from_millis(20);
 /// How long typing waits for the program to read input.
 const INPUT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Time between SIGTERM and SIGKILL. It is short because interactive shells ignore SIGTERM.
@@ -53,7 +53,7 @@ const LINE_ENDS: [char; 5] = ['\n', '\r', '\u{3}', '\u{4}', '\u{15}'];
 const READ_BYTES: usize = 64 << 10;
 const BROKE_DOWN: &str = "the box of this terminal broke down";
 /// Finished terminals whose folders are retained.
-const REMEMBERED: usize = 64;
+const MAX_REMEMBERED: usize = 64;
 
 /// A program on a terminal.
 pub struct Terminal {
@@ -247,7 +247,7 @@ impl Workspace {
     /// Removes the folders of the oldest finished terminals.
     pub fn forget_old_terminals(&self) -> Result<()> {
         let finished = self.finished_terminals()?;
-        let old = finished.len().saturating_sub(REMEMBERED);
+        let old = finished.len().saturating_sub(MAX_REMEMBERED);
         finished.iter().take(old).for_each(|terminal| self.commands.runs.remove(terminal.run));
         Ok(())
     }
@@ -398,7 +398,7 @@ impl Terminal {
         while self.is_running() && !waits() && !patience.left().is_zero() {
             call.check()?;
             let has_not_ended = |state: &mut State| state.end.is_none();
-            self.changed.wait_while_for(&mut self.state.lock(), has_not_ended, LONGEST_LOOK);
+            self.changed.wait_while_for(&mut self.state.lock(), has_not_ended, MAX_LOOK);
         }
         if !self.pty.takes_lines() {
             return Ok(());
@@ -416,7 +416,7 @@ impl Terminal {
     pub fn wait_for_update(&self, time: Duration, call: &Call) -> Result<TerminalUpdate> {
         let patience = Deadline::of(time);
         let (mut quiet, mut port_check) = (Deadline::of(QUIET), Deadline::of(QUIET));
-        let (mut pause, mut last_activity) = (SHORTEST_LOOK, self.activity());
+        let (mut pause, mut last_activity) = (MIN_LOOK, self.activity());
         let mut polling: Option<Deadline> = None;
         loop {
             call.check()?;
@@ -436,7 +436,7 @@ impl Terminal {
                 continue;
             }
             if state.activity != last_activity {
-                (last_activity, pause) = (state.activity, SHORTEST_LOOK);
+                (last_activity, pause) = (state.activity, MIN_LOOK);
                 (quiet, port_check) = (Deadline::of(QUIET), Deadline::of(QUIET));
             } else {
                 // The reading thread needs this lock: no output can arrive between this check and the update.
@@ -451,7 +451,7 @@ impl Terminal {
                         return self.update(state, UpdateReason::Input);
                     }
                     ForegroundState::No | ForegroundState::Unseen | ForegroundState::Briefly => {
-                        pause = (pause * 2).min(LONGEST_LOOK);
+                        pause = (pause * 2).min(MAX_LOOK);
                     }
                 }
             }

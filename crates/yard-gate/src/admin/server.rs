@@ -12,7 +12,7 @@ use super::caller_cache::{CallerCache, InvalidatingRegistry};
 use super::identity::{Entered, Identity};
 use super::rate_limit::RateLimit;
 use super::refusal::Refusal;
-use super::token::{SHORTEST_SECRET, Tokens};
+use super::token::{MIN_SECRET_BYTES, Tokens};
 use crate::{Actor, OpenWorkspace, Session};
 
 /// Wrong passwords within a minute, for one account from one address.
@@ -128,8 +128,8 @@ impl Server {
         world: Arc<dyn World>,
         auth: AuthConfig,
     ) -> std::result::Result<Self, Refusal> {
-        if auth.secret.len() < SHORTEST_SECRET {
-            let message = format!("must have at least {SHORTEST_SECRET} characters");
+        if auth.secret.len() < MIN_SECRET_BYTES {
+            let message = format!("must have at least {MIN_SECRET_BYTES} characters");
             return Err(Refusal::field("secret", message));
         }
         Ok(Self {

@@ -15,7 +15,7 @@ use crate::read_restrictions::visible_turn;
 use crate::{Asks, ListPage, Origin, transcript};
 
 /// The longest title, in characters.
-const TITLE_CHARS: usize = 200;
+const MAX_TITLE_CHARS: usize = 200;
 /// The longest message, in bytes.
 pub const MESSAGE_BYTES: usize = 256 << 10;
 
@@ -252,10 +252,10 @@ const PEOPLE_ONLY: &str = "only a person renames or deletes a chat";
 fn checked_title(title: &str) -> Result<&str> {
     let title = title.trim();
     match title.chars().count() {
-        1..=TITLE_CHARS => Ok(title),
+        1..=MAX_TITLE_CHARS => Ok(title),
         count => Err(Fault::new(
             FaultCode::BadArgument,
-            format!("a title has 1 to {TITLE_CHARS} characters, this one has {count}"),
+            format!("a title has 1 to {MAX_TITLE_CHARS} characters, this one has {count}"),
         )),
     }
 }

@@ -11,7 +11,7 @@ use crate::virtual_files::{file_entry, is_virtual_folder};
 use crate::workspace::Workspace;
 
 /// Larger files are streamed.
-const WHOLE: u64 = 1 << 20;
+const MAX_WHOLE_BYTES: u64 = 1 << 20;
 
 impl Execute for Stat {
     fn named_paths(&self) -> Vec<WsPath> {
@@ -124,7 +124,7 @@ fn content(
     match stat.kind {
         EntryKind::Known(FileKind::File) if operation.want.hash || operation.want.line_count => {
             let (mut file, stat) = workspace.disk_of(path).open_file(path)?;
-            if stat.size() > WHOLE || path.is_command_output() {
+            if stat.size() > MAX_WHOLE_BYTES || path.is_command_output() {
                 return streamed(&mut file, path, call);
             }
             let bytes = read_all(&mut file, stat.size(), path)?;

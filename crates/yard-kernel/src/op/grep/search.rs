@@ -16,7 +16,7 @@ use yard_disk::io_fault;
 use super::Search;
 
 /// Larger files are streamed through the searcher instead of being loaded.
-const WHOLE: u64 = 8 << 20;
+const MAX_WHOLE_BYTES: u64 = 8 << 20;
 
 /// The matches of one file, and whether there are more than the answer could show.
 #[derive(Default)]
@@ -54,13 +54,13 @@ impl<'a> Searcher<'a> {
         }
         let (mut file, stat) = self.search.workspace.disk.open_listed(path)?;
         let mut sink = MatchSink::new(self.search, path);
-        if stat.size() > WHOLE {
+        if stat.size() > MAX_WHOLE_BYTES {
             let searched = self.lines.search_reader(self.search.regex, &mut file, &mut sink);
             return searched.map(|()| sink.finish()).map_err(SearchError::into_fault);
         }
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear();
-        let read = (&mut file).take(WHOLE * 2).read_to_end(&mut buffer);
+        let read = (&mut file).take(MAX_WHOLE_BYTES * 2).read_to_end(&mut buffer);
         let searched = read
             .map_err(|error| io_fault(&error, path))
             .and_then(|_| self.bytes(&buffer, &mut sink));

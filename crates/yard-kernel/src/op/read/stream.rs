@@ -10,7 +10,7 @@ use yard_core::{Call, ContentHash, Fault, FaultCode, Result, Subject, WsPath, li
 
 use yard_disk::{each_piece, io_fault};
 
-use super::WHOLE;
+use super::MAX_WHOLE_BYTES;
 use super::encoded::{character_start, decode_at, detect, is_wide};
 use super::part::Part;
 
@@ -38,7 +38,7 @@ impl Stream<'_> {
         let encoding = self.detect_head()?;
         if is_wide(encoding) {
             let message = format!(
-                "{} is UTF-16 and larger than {WHOLE} bytes; convert it to UTF-8 to read it in slices",
+                "{} is UTF-16 and larger than {MAX_WHOLE_BYTES} bytes; convert it to UTF-8 to read it in slices",
                 self.path
             );
             return Err(Fault::new(FaultCode::TooLarge, message).about(Subject::Path));

@@ -1,4 +1,4 @@
-//! Questions to people (W15): agents ask them, only persons answer them, and they are stored for good.
+//! Questions to people (W15): agents ask them, only people answer them, and they are stored for good.
 
 use serde_json::{Map, Value};
 use yard_core::{

@@ -30,7 +30,7 @@ use crate::run_environment::{
     Command, RunEnvironment, StorageWarning, WriteMode, no_box, not_read_only,
 };
 use crate::run_files::{
-    ENDED, HOSTS, IN_PLACE, INTERRUPTED, LOG, MASKED, NOTE, REPORTED, STDERR, STDOUT, WAITING,
+    ENDED, HOSTS, IN_PLACE, INTERRUPTED, TERMINAL_OUTPUT, MASKED, TERMINAL_DESCRIPTION, REPORTED, STDERR, STDOUT, WAITING,
     ended_of, ended_text,
 };
 use crate::workspace::Workspace;
@@ -174,16 +174,16 @@ impl Workspace {
         let hosts = sockets.map(|sockets| sockets.end()).unwrap_or_default();
         if !hosts.is_empty() {
             let lines: String = hosts.iter().map(HostTraffic::to_line).collect();
-            folder.keep(HOSTS, lines.as_bytes())?;
+            folder.write_file(HOSTS, lines.as_bytes())?;
         }
         let (stdout, stderr) =
             (out.finish(run, &self.commands.outputs), err.finish(run, &self.commands.outputs));
         stdout.keep(folder, STDOUT)?;
         stderr.keep(folder, STDERR)?;
         if masked > 0 {
-            folder.keep(MASKED, masked.to_string().as_bytes())?;
+            folder.write_file(MASKED, masked.to_string().as_bytes())?;
         }
-        folder.keep(ENDED, ended_text(&ended).as_bytes())?;
+        folder.write_file(ENDED, ended_text(&ended).as_bytes())?;
         Ok(FinishedRun { run, ended, stdout, stderr, hosts, masked, storage_warnings })
     }
 
@@ -205,20 +205,20 @@ impl Workspace {
     /// A finished run whose changes wait for a decision.
     pub fn finished_run(&self, run: RunId) -> Result<FinishedRun> {
         let folder = self.commands.runs.find(run)?.ok_or_else(|| interrupted(run))?;
-        let ended = folder.kept(ENDED)?.and_then(|text| ended_of(&text));
+        let ended = folder.read_file(ENDED)?.and_then(|text| ended_of(&text));
         let ended = ended.ok_or_else(|| interrupted(run))?;
         let output = |stream| CapturedOutput::kept(&folder, stream, run, &self.commands.outputs);
         let (stdout, stderr) = (output(STDOUT)?, output(STDERR)?);
-        let masked = folder.kept(MASKED)?.and_then(|text| String::from_utf8(text).ok());
+        let masked = folder.read_file(MASKED)?.and_then(|text| String::from_utf8(text).ok());
         let masked = masked.and_then(|text| text.parse().ok()).unwrap_or(0);
-        let hosts = folder.kept(HOSTS)?.and_then(|text| String::from_utf8(text).ok());
+        let hosts = folder.read_file(HOSTS)?.and_then(|text| String::from_utf8(text).ok());
         let hosts = hosts.unwrap_or_default().lines().filter_map(HostTraffic::from_line).collect();
         Ok(FinishedRun { run, ended, stdout, stderr, hosts, masked, storage_warnings: Vec::new() })
     }
 
     /// The paths of the stored output of a run, one for each stream.
     pub fn kept_output(&self, run: RunId) -> Vec<WsPath> {
-        [STDOUT, STDERR, LOG]
+        [STDOUT, STDERR, TERMINAL_OUTPUT]
             .iter()
             .filter_map(|stream| self.commands.outputs.find(run, stream))
             .collect()
@@ -227,8 +227,8 @@ impl Workspace {
     /// Retains a run, with what it changed, until a person has decided about it.
     pub fn keep_run(&self, run: RunId) -> Result<()> {
         let folder = self.commands.runs.find(run)?.ok_or_else(|| interrupted(run))?;
-        if folder.kept(WAITING)?.is_none() {
-            folder.keep(WAITING, b"")?;
+        if folder.read_file(WAITING)?.is_none() {
+            folder.write_file(WAITING, b"")?;
         }
         folder.flush()
     }
@@ -242,7 +242,7 @@ impl Workspace {
     pub(crate) fn drop_waiting_runs(&self) -> Result<()> {
         for run in self.commands.runs.all()? {
             let folder = self.commands.runs.find(run)?;
-            if folder.map(|folder| folder.kept(WAITING)).transpose()?.flatten().is_some() {
+            if folder.map(|folder| folder.read_file(WAITING)).transpose()?.flatten().is_some() {
                 self.commands.runs.remove(run);
             }
         }
@@ -266,11 +266,11 @@ impl Workspace {
     pub(crate) fn sweep_runs(&self, call: &Call) -> Result<()> {
         for run in self.commands.runs.all()? {
             let Some(folder) = self.commands.runs.find(run)? else { continue };
-            if folder.kept(WAITING)?.is_some() {
+            if folder.read_file(WAITING)?.is_some() {
                 continue;
             }
-            let is_terminal = folder.kept(NOTE)?.is_some();
-            if is_terminal && folder.kept(REPORTED)?.is_some() {
+            let is_terminal = folder.read_file(TERMINAL_DESCRIPTION)?.is_some();
+            if is_terminal && folder.read_file(REPORTED)?.is_some() {
                 continue;
             }
             // The run landed, and only its folder is left.
@@ -279,15 +279,15 @@ impl Workspace {
                 self.commands.runs.remove(run);
                 continue;
             }
-            let outcome = match folder.kept(IN_PLACE)? {
+            let outcome = match folder.read_file(IN_PLACE)? {
                 None => "nothing of what it changed was kept",
                 Some(_) => "what it had changed by then is on disk, and in no step of its own",
             };
             let (now, detail) = (call.world().now(), format!("run {run}: {outcome}"));
             self.record_audit(&AuditEntry::by_toolyard(now, "interrupted", detail))?;
             match is_terminal {
-                true if folder.kept(ENDED)?.is_some() => {}
-                true => folder.keep(ENDED, INTERRUPTED)?,
+                true if folder.read_file(ENDED)?.is_some() => {}
+                true => folder.write_file(ENDED, INTERRUPTED)?,
                 false => self.commands.runs.remove(run),
             }
         }

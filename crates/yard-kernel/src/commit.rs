@@ -18,7 +18,7 @@ use yard_store::{Batch, FileIdentity, NewChange, NewStep, Placement, Prepared, S
 
 use crate::applied::advance_applied_mark;
 use crate::draft::{Draft, Expectation, ExpectedEntry, StepOrigin};
-use crate::journal::{CommitOutcome, LeaderGuard, Request, RetiredFile, Signal, Waiter};
+use crate::commit_queue::{CommitOutcome, LeaderGuard, Request, RetiredFile, Signal, Waiter};
 use crate::op::purge;
 use crate::projection::{Projection, project, retire};
 use crate::proposal::{CommitWork, Committed, Proposal};
@@ -60,10 +60,10 @@ fn submit(
     if let Some(run) = &draft.landing {
         run.lands_as(draft.id)?;
     }
-    let (journal, waiter) = (&workspace.history.journal, Arc::new(Waiter::default()));
+    let (queue, waiter) = (&workspace.history.queue, Arc::new(Waiter::default()));
     let request = Request { draft, metadata, call: call.clone(), waiter: Arc::clone(&waiter) };
     let mut signal =
-        if journal.enqueue(request) { Signal::Lead } else { journal.wait(&waiter, call)? };
+        if queue.enqueue(request) { Signal::Lead } else { queue.wait(&waiter, call)? };
     loop {
         match signal {
             Signal::Finished(result, retired) => {
@@ -74,7 +74,7 @@ fn submit(
                 lead(workspace, &waiter, call)?;
                 signal = match waiter.take() {
                     Some(finished) => {
-                        journal.hand_over();
+                        queue.hand_over();
                         finished
                     }
                     None => Signal::Lead,
@@ -87,21 +87,21 @@ fn submit(
 /// Commits one batch. The leader waits for the lock under its own call. If that call ends, or the workspace cannot be
 /// used, only the leader fails: the other drafts are still in the queue.
 fn lead(workspace: &Workspace, waiter: &Arc<Waiter>, call: &Call) -> Result<()> {
-    let journal = &workspace.history.journal;
-    let mut guard = LeaderGuard { journal, own: waiter, batch: Vec::new(), is_done: false };
-    journal.wait_for_planners();
+    let queue = &workspace.history.queue;
+    let mut guard = LeaderGuard { queue, own: waiter, batch: Vec::new(), is_done: false };
+    queue.wait_for_planners();
     let locked = workspace.history.locks.acquire(call);
     let recovered = |lock| Ok((lock, recovery::recover(workspace, call)?));
     let (lock, head) = match locked.and_then(recovered) {
         Ok(ready) => ready,
         Err(fault) => {
             guard.is_done = true;
-            journal.withdraw(waiter);
-            journal.hand_over();
+            queue.withdraw(waiter);
+            queue.hand_over();
             return Err(fault);
         }
     };
-    let batch = journal.next_batch();
+    let batch = queue.next_batch();
     guard.batch = batch.iter().map(|request| Arc::clone(&request.waiter)).collect();
     // A batch that is recorded must also reach the disk, even if one of its calls is cancelled meanwhile.
     commit_batch(workspace, lock, head, batch, &call.without_limits());

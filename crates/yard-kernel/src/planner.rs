@@ -133,7 +133,7 @@ pub(crate) struct Planner<'a> {
 
 impl<'a> Planner<'a> {
     pub(crate) fn new(workspace: &'a Workspace, call: &'a Call) -> Self {
-        let active = PlanningGuard::enter(workspace.history.journal.active());
+        let active = PlanningGuard::enter(workspace.history.queue.active());
         let draft = Draft::new(StepId::new(call.world()), active);
         Self {
             workspace,

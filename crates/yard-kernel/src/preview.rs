@@ -95,7 +95,7 @@ fn is_internal_to_git(change: &NewChange) -> bool {
         Some(
             GitFileKind::Ref
                 | GitFileKind::Object
-                | GitFileKind::Refs
+                | GitFileKind::PackedRefs
                 | GitFileKind::InProgress
                 | GitFileKind::Bookkeeping
         )

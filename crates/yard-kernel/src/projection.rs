@@ -9,7 +9,7 @@ use yard_disk::{Displaced, RACY_NANOS, kept_name, looks_like};
 use yard_store::{AuditEntry, Batch, Effort, NewChange, NewStep, Prepared, Signature};
 
 use crate::draft::Draft;
-use crate::journal::RetiredFile;
+use crate::commit_queue::RetiredFile;
 use crate::step_metadata::StepMetadata;
 use crate::step_metadata::external_step;
 use crate::workspace::Workspace;

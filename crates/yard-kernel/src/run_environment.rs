@@ -128,7 +128,7 @@ impl Workspace {
         };
         let hidden = HIDDEN_NAMES.iter().filter(|name| is_hidden(name)).map(|name| root.join(name));
         if write_mode == WriteMode::InPlace {
-            folder.keep(IN_PLACE, b"")?;
+            folder.write_file(IN_PLACE, b"")?;
         }
         Ok(RunEnvironment {
             masks,

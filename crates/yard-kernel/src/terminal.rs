@@ -25,7 +25,7 @@ use crate::build_output;
 use crate::command_box::CommandBox;
 use crate::masks::Masks;
 use crate::run_environment::{Command, RunEnvironment, WriteMode, no_box, not_read_only};
-use crate::run_files::{ENDED, LOG, NOTE, REPORTED, ended_of, ended_text};
+use crate::run_files::{ENDED, TERMINAL_OUTPUT, TERMINAL_DESCRIPTION, REPORTED, ended_of, ended_text};
 use crate::workspace::Workspace;
 
 use ports::{BoxPorts, Connecting};
@@ -166,7 +166,7 @@ impl Workspace {
         self.commands.outputs.sweep(&boxed.keeping, call.world().now(), Some(new.run));
         opened.inspect_err(|_| {
             self.commands.runs.remove(new.run);
-            self.commands.outputs.take_back(new.run, LOG);
+            self.commands.outputs.take_back(new.run, TERMINAL_OUTPUT);
         })
     }
 
@@ -180,8 +180,8 @@ impl Workspace {
     ) -> Result<Arc<Terminal>> {
         let environment =
             self.prepare(&folder, boxed, new.command, new.write_mode, Some(new.chat), call)?;
-        folder.keep(NOTE, new.note)?;
-        let (log, path) = self.commands.outputs.begin(new.run, LOG, boxed.keeping.stream_bytes)?;
+        folder.write_file(TERMINAL_DESCRIPTION, new.note)?;
+        let (log, path) = self.commands.outputs.begin(new.run, TERMINAL_OUTPUT, boxed.keeping.stream_bytes)?;
         if let Some(reading) = call.reading() {
             self.commands.outputs.note(new.run, &reading.note())?;
         }
@@ -226,9 +226,9 @@ impl Workspace {
         let mut finished = Vec::new();
         for run in self.commands.runs.all()? {
             let Some(folder) = self.commands.runs.find(run)? else { continue };
-            let (note, end) = (folder.kept(NOTE)?, folder.kept(ENDED)?);
+            let (note, end) = (folder.read_file(TERMINAL_DESCRIPTION)?, folder.read_file(ENDED)?);
             if let (Some(note), Some(end)) = (note, end) {
-                let is_reported = folder.kept(REPORTED)?.is_some();
+                let is_reported = folder.read_file(REPORTED)?.is_some();
                 let at = folder.written_at(ENDED)?.unwrap_or(Timestamp::from_millis(0));
                 finished.push(FinishedTerminal { run, note, end: ended_of(&end), at, is_reported });
             }
@@ -239,7 +239,7 @@ impl Workspace {
     /// Records that the end of a terminal was reported to a client.
     pub fn mark_terminal_reported(&self, run: RunId) -> Result<()> {
         match self.commands.runs.find(run)? {
-            Some(folder) => folder.keep(REPORTED, b""),
+            Some(folder) => folder.write_file(REPORTED, b""),
             None => Ok(()),
         }
     }
@@ -538,7 +538,7 @@ impl Terminal {
         };
         let text = end.as_ref().map_or_else(|_| "code 126 - 0".to_owned(), ended_text);
         // If this file cannot be written, the terminal counts as interrupted, which is the safe side.
-        let _ = folder.keep(ENDED, text.as_bytes());
+        let _ = folder.write_file(ENDED, text.as_bytes());
         self.set_end(end);
     }
 

@@ -82,14 +82,14 @@ impl Session {
     }
 
     /// The caller's sessions in all workspaces in which it has a chat.
-    pub fn in_all_roots(&self) -> Vec<&Self> {
+    pub fn sessions_with_chats(&self) -> Vec<&Self> {
         let others = self.roots.sessions.as_deref().unwrap_or_default();
         let all: Vec<&Self> = others.iter().filter(|other| other.chat().is_some()).collect();
         if all.is_empty() { vec![self] } else { all }
     }
 
     /// The caller's sessions in all workspaces that it works in, to read them.
-    pub fn in_every_root(&self) -> Vec<Self> {
+    pub fn sessions_in_all_roots(&self) -> Vec<Self> {
         let others = self.roots.sessions.as_deref().unwrap_or_default();
         let is_own = |other: &Self| other.host_root() == self.host_root();
         let own = |other: &Self| {

@@ -30,7 +30,7 @@ use self::effect::{effect_of, has_more_paths, is_connection};
 pub(crate) use self::effect::{effect_text, requested_host, state_of_start};
 use crate::policy::{APPROVED_CHANGES, ApprovedChange, EffectPart};
 use crate::rules::covered_kinds;
-use crate::{Actor, Asks, ListPage, Origin, Policy, Preset, Rule, Session, transcript};
+use crate::{Actor, Asks, ListPage, Origin, CallerPolicy, Preset, Rule, Session, transcript};
 
 /// The longest diff that a person is shown. A call with a longer one is refused; the diff is never cut.
 pub(crate) const DIFF_BYTES: usize = 32 << 20;
@@ -447,11 +447,11 @@ fn exact_paths(approval: &Approval, effect: &Effect, writing_rule: &str) -> Resu
 }
 
 /// The policy of the door through which the request was made.
-fn policy_of(request: &ApprovalRequest) -> Policy {
+fn policy_of(request: &ApprovalRequest) -> CallerPolicy {
     match Preset::from_word(&request.preset) {
-        Some(Preset::Open) => Policy::Open,
-        Some(Preset::Guarded) => Policy::Guarded,
-        Some(Preset::Strict) | None => Policy::Strict,
+        Some(Preset::Open) => CallerPolicy::Open,
+        Some(Preset::Guarded) => CallerPolicy::Guarded,
+        Some(Preset::Strict) | None => CallerPolicy::Strict,
     }
 }
 

@@ -15,7 +15,7 @@ pub(crate) use self::terminals::{JudgedStart, OpenTerminal, SETTLING_MILLIS, Ter
 pub use self::terminals::{TerminalInfo, TerminalView};
 pub use self::waiters::Waiter;
 use self::waiters::Waiters;
-use crate::{CallerHints, ChangeNotifier, Rule, Rules, Web};
+use crate::{CallerHints, ChangeNotifier, Rule, WorkspacePolicy, Web};
 
 /// How long the policy is cached. Another process may set it meanwhile.
 const VALID_MILLIS: i64 = 1_000;
@@ -47,7 +47,7 @@ pub struct OpenWorkspace {
     /// The calls that wait for requests.
     pub(crate) waiters: Arc<Waiters>,
     /// The policy as it was last read, and when.
-    rules: Mutex<Option<(Timestamp, Arc<Rules>)>>,
+    rules: Mutex<Option<(Timestamp, Arc<WorkspacePolicy>)>>,
 }
 
 impl OpenWorkspace {
@@ -102,7 +102,7 @@ impl OpenWorkspace {
     }
 
     /// The policy. A change by this process holds at once, one by another process within a second.
-    pub(crate) fn rules(&self, call: &Call) -> Result<Arc<Rules>> {
+    pub(crate) fn rules(&self, call: &Call) -> Result<Arc<WorkspacePolicy>> {
         let now = call.world().now();
         let mut cached = self.rules.lock();
         if let Some((since, rules)) = &*cached {
@@ -123,9 +123,9 @@ impl OpenWorkspace {
     }
 
     /// The policy as it is now.
-    pub(crate) fn read_rules(&self) -> Result<Rules> {
+    pub(crate) fn read_rules(&self) -> Result<WorkspacePolicy> {
         let stored = self.records.policy().map_err(store_fault)?;
-        let mut rules = Rules::parse_stored(stored.as_deref())?;
+        let mut rules = WorkspacePolicy::parse_stored(stored.as_deref())?;
         for saved in self.records.grants(None).map_err(store_fault)? {
             // A grant that cannot be parsed allows nothing, which is the safe side.
             let value = serde_json::from_str(&saved.rule).unwrap_or_default();

@@ -11,26 +11,26 @@ use yard_core::{Effect, EffectKind, ReadAccess, WsPath};
 use yard_store::{NewTurn, Turn, TurnKind};
 
 use crate::rules::Then;
-use crate::{Origin, Rule, Rules};
+use crate::{Origin, Rule, WorkspacePolicy};
 
 /// How many paths a turn of a transcript names. A turn about more paths is hidden from every caller with restrictions.
 const MAX_NAMED_PATHS: usize = 64;
 /// The member of a turn's data with the paths that it is about.
 const ABOUT: &str = "about";
 
-/// What one caller may not read, by the rules and by the grants of persons.
+/// What one caller may not read, by the rules and by the grants of people.
 pub(crate) struct ReadRestrictions {
     /// Rules that deny reading, or ask before it.
     read: Vec<Rule>,
     /// Rules that deny listing, or ask before it.
     list: Vec<Rule>,
-    /// Reads that persons allowed, which override rules that ask.
+    /// Reads that people allowed, which override rules that ask.
     allowed: Vec<Rule>,
 }
 
 impl ReadRestrictions {
     /// The restrictions of a tool; `None` if it has none.
-    pub(crate) fn from_rules(rules: &Rules, origin: Origin<'_>) -> Option<Self> {
+    pub(crate) fn from_rules(rules: &WorkspacePolicy, origin: Origin<'_>) -> Option<Self> {
         let against = |kind: EffectKind| -> Vec<Rule> {
             let rules = rules.rules.iter().filter(|rule| rule.then() != Then::Allow);
             rules.filter(|rule| rule.is_about_kind(kind, origin)).cloned().collect()
@@ -42,7 +42,7 @@ impl ReadRestrictions {
         Some(Self { read, list, allowed: Vec::new() })
     }
 
-    /// The same with the reads that persons allowed.
+    /// The same with the reads that people allowed.
     pub(crate) fn with_grants(self, granted: impl Iterator<Item = Rule>) -> Self {
         Self { allowed: granted.filter(|rule| rule.then() == Then::Allow).collect(), ..self }
     }
@@ -159,7 +159,7 @@ impl TouchedPaths {
 /// more, everything that the turn's own caller could read.
 pub(crate) fn may_see(reading: &dyn ReadAccess, turn: &Turn) -> bool {
     match turn.kind {
-        // Decisions and messages of persons are for all readers of the chat.
+        // Decisions and messages of people are for all readers of the chat.
         TurnKind::Mode | TurnKind::Answer | TurnKind::Decision => return true,
         TurnKind::Message if crate::Actor::is_person_name(&turn.actor) => return true,
         _ => {}

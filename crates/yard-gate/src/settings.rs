@@ -5,7 +5,7 @@ use yard_core::{Call, Fault, FaultCode, Result, Timestamp};
 use yard_kernel::store_fault;
 use yard_store::{Grant, StoreError};
 
-use crate::{Preset, Rule, Rules, Session};
+use crate::{Preset, Rule, WorkspacePolicy, Session};
 
 /// The policy of a workspace.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,7 +16,7 @@ pub struct PolicySettings {
     pub effective: Preset,
     /// The rules.
     pub rules: Vec<Value>,
-    /// The rules that persons saved with an approval, for every chat.
+    /// The rules that people saved with an approval, for every chat.
     pub saved: Vec<SavedRule>,
 }
 
@@ -61,7 +61,7 @@ impl Session {
             let message = format!("{error}. Nothing was changed");
             Fault::new(FaultCode::BadArgument, message)
         };
-        let parsed = Rules::parse(&Value::Object(wanted.clone())).map_err(refused)?;
+        let parsed = WorkspacePolicy::parse(&Value::Object(wanted.clone())).map_err(refused)?;
         while !self.try_change_settings(call, wanted, &parsed)? {
             // Another call set the policy meanwhile: this change is made to that policy.
             call.check()?;
@@ -78,11 +78,11 @@ impl Session {
         &self,
         call: &Call,
         wanted: &Map<String, Value>,
-        parsed: &Rules,
+        parsed: &WorkspacePolicy,
     ) -> Result<bool> {
         let records = &self.open().records;
         let before = records.policy().map_err(store_fault)?;
-        let mut rules = Rules::parse_stored(before.as_deref())?;
+        let mut rules = WorkspacePolicy::parse_stored(before.as_deref())?;
         if wanted.contains_key("preset") {
             rules.preset = parsed.preset;
         }

@@ -9,7 +9,7 @@ use std::sync::Barrier;
 use serde_json::json;
 use yard_core::FaultCode;
 use yard_gate::{
-    ApprovalStatus, ClaimTurn, Completion, DecisionContext, DecisionInput, Policy, Scope, Session,
+    ApprovalStatus, ClaimTurn, Completion, DecisionContext, DecisionInput, CallerPolicy, Scope, Session,
     denial_message, effect_lines,
 };
 
@@ -21,7 +21,7 @@ fn gate() -> (Gate, Session) {
     for name in ["a.txt", "b.txt"] {
         gate.put(name, "theirs\n");
     }
-    let agent = gate.agent(Policy::Guarded);
+    let agent = gate.agent(CallerPolicy::Guarded);
     (gate, agent)
 }
 
@@ -182,7 +182,7 @@ fn an_agent_decides_nothing_and_sees_its_own_requests_alone() {
     let decided = agent.approvals().decide(&gate.call(), id, &yes(&row, Scope::Once), &deciding);
     assert_eq!(decided.unwrap_err().code(), FaultCode::Denied);
     let key = yard_core::KeyId::from_bytes([7; 16]);
-    let other = gate.session(yard_gate::Actor::Key(key), Policy::Guarded);
+    let other = gate.session(yard_gate::Actor::Key(key), CallerPolicy::Guarded);
     assert_eq!(other.approvals().get(id).unwrap_err().code(), FaultCode::NotFound);
     assert_eq!(gate.request(id).status, ApprovalStatus::Pending);
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use yard_core::op::{Edit, EditAction, Move, OnExisting, OnFolder, Remove};
 use yard_core::{Call, Fault, FaultCode};
 use yard_gate::{
-    Asks, Attempt, Completion, ExplainedEffect, Mode, Origin, Policy, Session, Verdict,
+    Asks, Attempt, Completion, ExplainedEffect, Mode, Origin, CallerPolicy, Session, Verdict,
 };
 
 use support::{Gate, path, read, write};
@@ -92,7 +92,7 @@ fn real_word(outcome: &Result<bool, Fault>) -> String {
     }
 }
 
-fn session(gate: &Gate, call: &Call, policy: Policy, mode: Mode) -> Session {
+fn session(gate: &Gate, call: &Call, policy: CallerPolicy, mode: Mode) -> Session {
     let chat = gate.person().chats().make(call, "a chat of its own", Some(mode)).unwrap().id;
     gate.agent(policy).in_chat(chat).unwrap()
 }
@@ -107,7 +107,7 @@ fn what_is_explained_is_what_happens() {
         }
         let rules = choices.policy();
         gate.set_policy(rules.clone());
-        let policies = [Policy::Open, Policy::Guarded, Policy::Strict, Policy::ReadOnly];
+        let policies = [CallerPolicy::Open, CallerPolicy::Guarded, CallerPolicy::Strict, CallerPolicy::ReadOnly];
         let (call, policy) = (gate.call(), *choices.of(&policies));
         let mode = *choices.of(&[Mode::Build, Mode::Build, Mode::Plan]);
         let agent = session(&gate, &call, policy, mode);
@@ -125,7 +125,7 @@ fn what_is_explained_is_what_happens() {
             attempt.explain(|attempt| perform(attempt, operation, file));
         let expected = match explained_word(&explained, &outcome) {
             // Who may only read cannot ask for more.
-            word if word == "ask" && policy == Policy::ReadOnly => "deny".to_owned(),
+            word if word == "ask" && policy == CallerPolicy::ReadOnly => "deny".to_owned(),
             word => word,
         };
         let real = perform(&attempt, operation, file);

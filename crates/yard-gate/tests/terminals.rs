@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use yard_core::FaultCode;
 use yard_core::op::Verify;
-use yard_gate::{Command, Completion, Policy, Session, TerminalState};
+use yard_gate::{Command, Completion, CallerPolicy, Session, TerminalState};
 use yard_kernel::CommandBox;
 use yard_sandbox::{HELPER, Sandbox, SandboxConfig, inner};
 
@@ -89,7 +89,7 @@ fn output_with(gate: &Gate, session: &Session, line: &str, wanted: &str) -> Stri
 
 fn what_is_typed_reaches_the_program() {
     let gate = gate();
-    let agent = gate.agent(Policy::Open);
+    let agent = gate.agent(CallerPolicy::Open);
     open(&gate, &agent, "t");
     let output = output_with(&gate, &agent, "echo $((6 * 7)) > made.txt; cat made.txt\n", "42");
     assert!(output.contains("42"), "{output:?}");
@@ -102,7 +102,7 @@ fn what_is_typed_reaches_the_program() {
 
 fn a_terminal_that_new_rules_forbid_is_ended() {
     let gate = gate();
-    let agent = gate.agent(Policy::Open);
+    let agent = gate.agent(CallerPolicy::Open);
     open(&gate, &agent, "t");
     gate.set_policy(json!({"rules": [{"effect": "read", "path": "a/**", "then": "allow"}]}));
     assert!(output_with(&gate, &agent, "echo on\n", "on").contains("on"));
@@ -125,14 +125,14 @@ fn a_terminal_is_its_openers() {
     let gate = gate();
     let (person, call) = (gate.person(), gate.call());
     let chat = person.chats().make(&call, "work", None).unwrap().id;
-    let agent = gate.agent(Policy::Open).in_chat(chat).unwrap();
+    let agent = gate.agent(CallerPolicy::Open).in_chat(chat).unwrap();
     open(&gate, &agent, "t");
     let key = yard_core::KeyId::from_bytes([7; 16]);
-    let other = gate.session(yard_gate::Actor::Key(key), Policy::Open).in_chat(chat).unwrap();
+    let other = gate.session(yard_gate::Actor::Key(key), CallerPolicy::Open).in_chat(chat).unwrap();
     assert!(other.attempt(PLAIN, &call).send_input("t", "ls\n", Duration::ZERO).is_err());
     assert!(other.terminals().list_all().unwrap().is_empty());
     assert_eq!(person.terminals().list_all().unwrap().len(), 1);
-    let viewer = gate.agent(Policy::ReadOnly).in_chat(chat).unwrap();
+    let viewer = gate.agent(CallerPolicy::ReadOnly).in_chat(chat).unwrap();
     assert!(viewer.attempt(PLAIN, &call).stop_terminal("t").is_err());
     person.chats().remove(&call, chat).unwrap();
     let states = person.terminals().list_all().unwrap();
@@ -141,7 +141,7 @@ fn a_terminal_is_its_openers() {
 
 fn an_explained_attempt_types_nothing() {
     let gate = gate();
-    let agent = gate.agent(Policy::Open);
+    let agent = gate.agent(CallerPolicy::Open);
     open(&gate, &agent, "t");
     let call = gate.call();
     let attempt = agent.attempt(PLAIN, &call);
@@ -156,7 +156,7 @@ fn an_explained_attempt_types_nothing() {
 /// It is refused right after its program was started.
 fn a_refused_terminal_leaves_no_change() {
     let gate = gate();
-    let (agent, call) = (gate.agent(Policy::Open), gate.call());
+    let (agent, call) = (gate.agent(CallerPolicy::Open), gate.call());
     gate.person().stop_all_terminals();
     for number in 0..10 {
         let line = format!("echo text > {number}.txt");

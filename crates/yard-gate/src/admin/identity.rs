@@ -3,7 +3,7 @@
 use yard_core::{LoginId, Role, Timestamp, UserId, WorkspaceId};
 use yard_store::registry::{KeyRow, UserRow};
 
-use crate::{Actor, Policy};
+use crate::{Actor, CallerPolicy};
 
 /// A person, as doors show one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,11 +62,11 @@ pub struct Entered {
 
 impl Entered {
     /// The policy of its operations.
-    pub(super) fn policy(&self) -> Policy {
+    pub(super) fn policy(&self) -> CallerPolicy {
         match self.role {
-            Role::Viewer => Policy::ReadOnly,
+            Role::Viewer => CallerPolicy::ReadOnly,
             // R14: the policy of a server's callers.
-            Role::Member | Role::Owner => Policy::Guarded,
+            Role::Member | Role::Owner => CallerPolicy::Guarded,
         }
     }
 }

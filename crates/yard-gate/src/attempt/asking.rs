@@ -13,7 +13,7 @@ use crate::approvals::{
     DIFF_BYTES, Permit, Planned, decided_already, effect_text, state_hash, state_of_start,
     too_long_to_show,
 };
-use crate::{Policy, transcript};
+use crate::{CallerPolicy, transcript};
 
 /// How many requests of one caller may wait at the same time, in one chat.
 const MAX_WAITING: usize = 100;
@@ -62,7 +62,7 @@ impl Attempt<'_> {
                 format!("{reason}. The call has done its change already, and asks no more");
             return Err(Fault::new(FaultCode::Denied, message));
         }
-        if self.session.policy() == Policy::ReadOnly {
+        if self.session.policy() == CallerPolicy::ReadOnly {
             let message = format!("{reason}. Who may only read does not ask for more");
             return Err(Fault::new(FaultCode::Denied, message));
         }

@@ -7,7 +7,7 @@ use yard_kernel::{Execute, Proposal};
 use yard_store::Mode;
 
 use super::{Attempt, CallChat, ExplainedEffect};
-use crate::rules::Allowed;
+use crate::workspace_policy::Allowed;
 use crate::{Asks, Judgement, Preset, Verdict, plan_mode};
 
 impl Attempt<'_> {

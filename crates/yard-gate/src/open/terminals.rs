@@ -13,7 +13,7 @@ use yard_net::{Access, HostTraffic};
 use yard_store::TerminalState;
 
 use super::OpenWorkspace;
-use crate::{Actor, Asks, Origin, Policy};
+use crate::{Actor, Asks, Origin, CallerPolicy};
 
 /// How long a call waits until ended terminals are recorded, and how often it checks that.
 pub(crate) const SETTLING_MILLIS: u32 = 30_000;
@@ -335,7 +335,7 @@ impl OpenWorkspace {
 
 /// The judgement under which a terminal was opened.
 pub(crate) struct JudgedStart {
-    pub(crate) policy: Policy,
+    pub(crate) policy: CallerPolicy,
     pub(crate) toolset: String,
     pub(crate) tool: String,
     pub(crate) asks: Asks,

@@ -20,7 +20,7 @@ use yard_core::{ApprovalId, Call, Fault, Limits, Timestamp, World, WsPath};
 use yard_disk::Resolution;
 use yard_gate::{
     Actor, Approval, Asks, Attempt, Awaited, CallerHints, Completion, DecisionContext,
-    DecisionInput, ExecutableBy, OpenWorkspace, Origin, Policy, Scope, Session,
+    DecisionInput, ExecutableBy, OpenWorkspace, Origin, CallerPolicy, Scope, Session,
 };
 use yard_kernel::{CommandBox, Opening, Workspace};
 use yard_store::SqliteStore;
@@ -85,17 +85,17 @@ impl Gate {
         Self { home, open }
     }
 
-    pub(crate) fn session(&self, actor: Actor, policy: Policy) -> Session {
+    pub(crate) fn session(&self, actor: Actor, policy: CallerPolicy) -> Session {
         Session::new(Arc::clone(&self.open), actor, policy)
     }
 
     /// An agent under a policy.
-    pub(crate) fn agent(&self, policy: Policy) -> Session {
+    pub(crate) fn agent(&self, policy: CallerPolicy) -> Session {
         self.session(Actor::LocalAgent, policy)
     }
 
     pub(crate) fn person(&self) -> Session {
-        self.session(Actor::LocalPerson, Policy::Open)
+        self.session(Actor::LocalPerson, CallerPolicy::Open)
     }
 
     pub(crate) fn call(&self) -> Call {

@@ -20,7 +20,7 @@ use crate::applied::advance_applied_mark;
 use crate::draft::{Draft, Expectation, ExpectedEntry, StepOrigin};
 use crate::commit_queue::{CommitOutcome, LeaderGuard, Request, RetiredFile, Signal, Waiter};
 use crate::op::purge;
-use crate::projection::{Projection, project, retire};
+use crate::projection::{Projection, Projector, retire};
 use crate::proposal::{CommitWork, Committed, Proposal};
 use crate::recovery;
 use crate::step_metadata::{StepMetadata, external_step};
@@ -238,9 +238,10 @@ fn commit_admitted(
         if matches!(recorded, Ok(CommitOutcome::Stale)) || recorded.as_ref().is_err_and(is_full) {
             draft.stored_files.iter_mut().for_each(NewlyKept::goes);
         }
+        let projector = Projector { workspace, metadata: &metadata, call };
         let mut retired = Vec::new();
         let result = match recorded {
-            Ok(CommitOutcome::Done) => match project(workspace, draft, &metadata, call) {
+            Ok(CommitOutcome::Done) => match projector.project(draft) {
                 Projection::Done(displaced) => {
                     any_projected = true;
                     retired = displaced;

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use yard_core::op::{Land, Landed};
 use yard_core::{ChatId, Effect, EffectKind, Fault, FaultCode, Result, RunId, WsPath};
 use yard_disk::CapturedOutput;
-use yard_kernel::{Command, FinishedRun, WriteMode, store_fault};
+use yard_kernel::{Command, FinishedRun, NewRun, WriteMode, store_fault};
 use yard_sandbox::{CommandLimits, Level};
 use yard_store::{Mode, StoreError};
 
@@ -96,13 +96,14 @@ impl Attempt<'_> {
         // The files that the command makes belong to its chat.
         let chat = self.session().needed_chat(call)?.id;
         let command = &self.with_network(chat, command);
-        let run = RunId::new(call.world());
+        let id = RunId::new(call.world());
         if write_mode == WriteMode::InPlace {
             self.record_changes_of_others()?;
         }
-        let mut on_start = || self.start(&effect, run);
-        let ran = workspace.run(run, command, write_mode, Some(chat), call, &mut on_start)?;
-        self.audit_traffic(run, &ran.hosts)?;
+        let mut on_start = || self.start(&effect, id);
+        let new = NewRun { id, command, write_mode, chat: Some(chat) };
+        let ran = workspace.run(&new, call, &mut on_start)?;
+        self.audit_traffic(id, &ran.hosts)?;
         match write_mode {
             WriteMode::Overlay => self.land(ran),
             WriteMode::InPlace => {
@@ -165,11 +166,11 @@ impl Attempt<'_> {
             WriteMode::InPlace => WriteMode::ReadOnly,
             write_mode => write_mode,
         };
-        let run = RunId::new(self.call().world());
+        let id = RunId::new(self.call().world());
         let chat = self.session().current_chat()?.map(|chat| chat.id);
-        let mut on_start = || on_start(run);
-        let ran = workspace.run(run, command, write_mode, chat, self.call(), &mut on_start)?;
-        workspace.drop_run(run);
+        let new = NewRun { id, command, write_mode, chat };
+        let ran = workspace.run(&new, self.call(), &mut || on_start(id))?;
+        workspace.drop_run(id);
         Ok(Finished { ran, landed: Landed::default(), dropped: None })
     }
 

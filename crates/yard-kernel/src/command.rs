@@ -12,7 +12,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use yard_core::{Call, ChatId, Fault, FaultCode, Remedy, Result, RunId, WsPath};
+use yard_core::{Call, Fault, FaultCode, Remedy, Result, RunId, WsPath};
 use yard_disk::{Capture, CapturedOutput, RetentionLimits, RunFolder};
 use yard_net::{HostTraffic, Proxy};
 use yard_sandbox::{
@@ -27,7 +27,7 @@ use crate::command_box::TerminalLimits;
 use crate::moved_refs::{self, MovedRef, note_rewound_refs};
 use crate::ports;
 use crate::run_environment::{
-    Command, RunEnvironment, StorageWarning, WriteMode, no_box, not_read_only,
+    Command, NewRun, RunEnvironment, StorageWarning, WriteMode, no_box, not_read_only,
 };
 use crate::run_files::{
     ENDED, HOSTS, IN_PLACE, INTERRUPTED, TERMINAL_OUTPUT, MASKED, TERMINAL_DESCRIPTION, REPORTED, STDERR, STDOUT, WAITING,
@@ -58,44 +58,41 @@ pub struct FinishedRun {
 }
 
 impl Workspace {
-    /// Runs a command to its end. It has the home of a chat, or without one a home that is removed after the run.
-    /// `on_start` is called while the box is being made, and the command starts only if that succeeds. It writes what must
+    /// Runs a command to its end. `on_start` is called while the box is being made, and the command starts only if that succeeds. It writes what must
     /// be durable before the command starts.
     pub fn run(
         &self,
-        run: RunId,
-        command: &Command,
-        write_mode: WriteMode,
-        chat: Option<ChatId>,
+        new: &NewRun<'_>,
         call: &Call,
         on_start: &mut dyn FnMut() -> Result<()>,
     ) -> Result<FinishedRun> {
         let boxed = self.commands.boxed.as_ref().ok_or_else(no_box)?;
-        if write_mode == WriteMode::ReadOnly && boxed.sandbox().level() == Level::Unconfined {
+        if new.write_mode == WriteMode::ReadOnly && boxed.sandbox().level() == Level::Unconfined {
             return Err(not_read_only());
         }
         build_output::trim(self)?;
-        let folder = self.commands.runs.begin(run, &self.disk)?;
+        let folder = self.commands.runs.begin(new.id, &self.disk)?;
         let sockets = (boxed.sandbox().level() == Level::Full).then(|| {
-            let terminals =
-                chat.map(|chat| ports::of_chat(&self.commands.port_sockets, chat).ports);
-            BoxSockets::new(Proxy::new(command.reach.clone(), call), terminals.unwrap_or_default())
+            let ports = |chat| ports::of_chat(&self.commands.port_sockets, chat).ports;
+            let proxy = Proxy::new(new.command.reach.clone(), call);
+            BoxSockets::new(proxy, new.chat.map(ports).unwrap_or_default())
         });
         let mut io = RunIo::new(&folder, boxed.keeping.stream_bytes, sockets, on_start);
-        let environment = self.prepare(&folder, boxed, command, write_mode, chat, call);
-        let ran = match environment
-            .and_then(|environment| self.run_in(&environment, &folder, command, call, &mut io))
-        {
+        let environment = self.prepare(&folder, boxed, new, call);
+        let ended = environment.and_then(|environment| {
+            self.run_in(&environment, &folder, new.command, call, &mut io)
+        });
+        let ran = match ended {
             Ok(end) => self
-                .finish(run, &folder, io, end)
+                .finish(new.id, &folder, io, end)
                 .and_then(|ran| self.note_reading(&ran, call).map(|()| ran)),
             Err(fault) => {
                 io.sockets.iter().for_each(|sockets| drop(sockets.end()));
                 Err(io.refused.unwrap_or(fault))
             }
         };
-        self.commands.outputs.sweep(&boxed.keeping, call.world().now(), Some(run));
-        ran.inspect_err(|_| self.commands.runs.remove(run))
+        self.commands.outputs.sweep(&boxed.keeping, call.world().now(), Some(new.id));
+        ran.inspect_err(|_| self.commands.runs.remove(new.id))
     }
 
     fn run_in(

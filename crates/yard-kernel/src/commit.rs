@@ -20,7 +20,7 @@ use crate::applied::advance_applied_mark;
 use crate::draft::{Draft, Expectation, ExpectedEntry, StepOrigin};
 use crate::commit_queue::{CommitOutcome, LeaderGuard, Request, RetiredFile, Signal, Waiter};
 use crate::op::purge;
-use crate::projection::{Projection, Projector, retire};
+use crate::projection::{Projection, Projector, retire_displaced};
 use crate::proposal::{CommitWork, Committed, Proposal};
 use crate::recovery;
 use crate::step_metadata::{StepMetadata, external_step};
@@ -67,7 +67,9 @@ fn submit(
     loop {
         match signal {
             Signal::Finished(result, retired) => {
-                retired.into_iter().for_each(|retired| retire(workspace, retired));
+                for RetiredFile { displaced, content } in &retired {
+                    retire_displaced(workspace, displaced, *content);
+                }
                 return result;
             }
             Signal::Lead => {

@@ -60,7 +60,7 @@ pub use opening::Opening;
 pub use ports::{PortList, TerminalPort, terminal_ports};
 pub use proposal::{Committed, Execute, Planned, Proposal};
 pub use root_identity::{AdoptReport, adopt};
-pub use run_environment::{Command, StorageWarning, WriteMode};
+pub use run_environment::{Command, NewRun, StorageWarning, WriteMode};
 pub use step_metadata::StepMetadata;
 pub use store_fault::store_fault;
 pub use terminal::{FinishedTerminal, NewTerminal, Screen, Terminal, TerminalUpdate, UpdateReason};

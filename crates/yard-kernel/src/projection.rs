@@ -407,11 +407,6 @@ fn retired(change: &NewChange, applied: DiskChange) -> Option<RetiredFile> {
 }
 
 /// Removes a displaced file whose step is complete, or keeps it if the file itself is the version. Needs no lock.
-pub(crate) fn retire(workspace: &Workspace, retired: RetiredFile) {
-    retire_displaced(workspace, &retired.displaced, retired.content);
-}
-
-/// Removes a displaced file, or keeps it if the file itself is the version.
 pub(crate) fn retire_displaced(
     workspace: &Workspace,
     displaced: &Displaced,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use yard_core::path::RESERVED_NAME;
-use yard_core::{Call, ChatId, Fault, FaultCode, Remedy, Result, WsPath};
+use yard_core::{Call, ChatId, Fault, FaultCode, Remedy, Result, RunId, WsPath};
 use yard_disk::{CacheUpdate, Caches, Home, RunFolder};
 use yard_net::{PROXY_PORT, ProxyConfig};
 use yard_sandbox::{
@@ -73,6 +73,19 @@ impl Command {
     }
 }
 
+/// A run of a command.
+#[derive(Clone, Copy)]
+pub struct NewRun<'a> {
+    /// Its id.
+    pub id: RunId,
+    /// What runs, and for how long at most.
+    pub command: &'a Command,
+    /// Where its writes go.
+    pub write_mode: WriteMode,
+    /// The chat whose home it has. Without one it has a home that is removed after the run.
+    pub chat: Option<ChatId>,
+}
+
 /// Why something that a command stored outside of the workspace will not be there for the next command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StorageWarning {
@@ -104,11 +117,10 @@ impl Workspace {
         &self,
         folder: &RunFolder,
         boxed: &CommandBox,
-        command: &Command,
-        write_mode: WriteMode,
-        chat: Option<ChatId>,
+        new: &NewRun<'_>,
         call: &Call,
     ) -> Result<RunEnvironment> {
+        let NewRun { command, write_mode, chat, .. } = *new;
         folder.begins_after(self.store().head()?)?;
         self.check_root()?;
         let root = PathBuf::from(OsString::from_vec(self.host_root().to_vec()));

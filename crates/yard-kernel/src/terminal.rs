@@ -24,7 +24,9 @@ use yard_sandbox::{
 use crate::build_output;
 use crate::command_box::CommandBox;
 use crate::masks::Masks;
-use crate::run_environment::{Command, RunEnvironment, WriteMode, no_box, not_read_only};
+use crate::run_environment::{
+    Command, NewRun, RunEnvironment, WriteMode, no_box, not_read_only,
+};
 use crate::run_files::{ENDED, TERMINAL_OUTPUT, TERMINAL_DESCRIPTION, REPORTED, ended_of, ended_text};
 use crate::workspace::Workspace;
 
@@ -178,8 +180,9 @@ impl Workspace {
         call: &Call,
         on_start: &mut dyn FnMut() -> Result<()>,
     ) -> Result<Arc<Terminal>> {
-        let environment =
-            self.prepare(&folder, boxed, new.command, new.write_mode, Some(new.chat), call)?;
+        let NewTerminal { run: id, command, write_mode, chat, .. } = *new;
+        let run = NewRun { id, command, write_mode, chat: Some(chat) };
+        let environment = self.prepare(&folder, boxed, &run, call)?;
         folder.write_file(TERMINAL_DESCRIPTION, new.note)?;
         let (log, path) = self.commands.outputs.begin(new.run, TERMINAL_OUTPUT, boxed.keeping.stream_bytes)?;
         if let Some(reading) = call.reading() {

@@ -23,7 +23,7 @@ use yard_store::{AuditEntry, Change, FileIdentity, Mark, Node, Placement, Seq, S
 use crate::applied::{advance_applied_mark, flush_to};
 use crate::leftovers;
 use crate::projection::{is_half_made, make_folder, retire_displaced};
-use crate::stored_content::image;
+use crate::stored_content::stage_stored;
 use crate::workspace::Workspace;
 use recorded::{Boot, Newest, RecordedFiles, is_folder_as_before};
 use unmoved::{MovedFile, UnmovedEntry, rebased};
@@ -606,8 +606,8 @@ impl<'a> Recovery<'a> {
     ) -> Result<Repair> {
         let Some(hash) = state.content else { return Ok(Repair::Done) };
         let owner = replaces.map(|stat| stat.owner);
-        let shape = StagedAttributes { mode: Some(state.mode), owner, taking: None };
-        let staged = image(self.workspace, &hash, state.kind, &shape, path)?;
+        let attributes = StagedAttributes { mode: Some(state.mode), owner, taking: None };
+        let staged = stage_stored(self.workspace, &hash, state.kind, &attributes, path)?;
         let Some(staged) = staged else { return Ok(Repair::Impossible) };
         let replaces = replaces.and_then(|stat| stat.identity);
         let path = path.clone();

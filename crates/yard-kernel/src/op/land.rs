@@ -23,7 +23,7 @@ use crate::build_output::{BuildOutputs, IgnoreFiles};
 use crate::moved_refs::rewound_refs;
 use crate::op::relocate::move_entry;
 use crate::op::remove::entries_of_removed;
-use crate::planner::{Current, Image, Large, Planner};
+use crate::planner::{Current, StagedFile, Large, Planner};
 use crate::proposal::{Execute, Planned};
 use crate::staging::{self, BuildOutputToStage, ContentToStage, StagedContent};
 use crate::upload::ReceivedFile;
@@ -356,11 +356,11 @@ impl<'a> Landing<'a> {
             .map(|(entry, current)| {
                 let usual =
                     StagedAttributes { mode: Some(entry.stat.mode), owner: None, taking: None };
-                let shape = current.as_ref().map_or(usual, |current| {
-                    self.planner.shape(current, &with_mode(current, entry.stat.mode))
+                let attributes = current.as_ref().map_or(usual, |current| {
+                    self.planner.attributes_for(current, &with_mode(current, entry.stat.mode))
                 });
                 let (layer, path) = (&self.layer.disk, entry.path.clone());
-                BuildOutputToStage { layer, shape, path, run: self.operation.run }
+                BuildOutputToStage { layer, attributes, path, run: self.operation.run }
             })
             .collect();
         let staged = staging::stage_build_outputs(workspace, &files, self.planner.call)?;
@@ -373,7 +373,7 @@ impl<'a> Landing<'a> {
                 }
                 Some(current) => {
                     let after = with_mode(current, entry.stat.mode);
-                    self.planner.put_staged(current, after, staged)?;
+                    self.planner.put_content(current, after, staged)?;
                     self.landed.changed += 1;
                 }
                 None => self.create(&entry.path, staged)?,
@@ -429,7 +429,7 @@ impl<'a> Landing<'a> {
             match &file.current {
                 Some(current) => {
                     let after = with_mode(current, file.mode);
-                    self.planner.put_staged(current, after, staged)?;
+                    self.planner.put_content(current, after, staged)?;
                     self.landed.changed += 1;
                 }
                 None => self.create(&file.entry.path, staged)?,
@@ -452,15 +452,15 @@ impl<'a> Landing<'a> {
             None => {
                 let kind = entry.stat.kind.known().unwrap_or(FileKind::File);
                 let mode = Some(entry.stat.mode);
-                let shape = StagedAttributes { mode, owner: None, taking: None };
-                ContentToStage { bytes, base: None, kind, shape, path: entry.path.clone(), layer }
+                let attributes = StagedAttributes { mode, owner: None, taking: None };
+                ContentToStage { bytes, base: None, kind, attributes, path: entry.path.clone(), layer }
             }
         }
     }
 
     fn create(&mut self, path: &WsPath, staged: StagedContent) -> Result<()> {
         let add = |planner: &mut Planner<'a>, _: &StagedAttributes| Ok(planner.add_content(staged));
-        self.planner.create_image(path, FileType::Document, false, add)?;
+        self.planner.create_staged(path, FileType::Document, false, add)?;
         self.landed.created += 1;
         Ok(())
     }
@@ -469,13 +469,13 @@ impl<'a> Landing<'a> {
     fn plan_large_file(&mut self, entry: &LayerEntry) -> Result<()> {
         let (workspace, path) = (self.planner.workspace, &entry.path);
         let hash = self.hash(entry)?;
-        let shape = StagedAttributes { mode: Some(entry.stat.mode), owner: None, taking: None };
-        let staged = workspace.stage.adopt(&workspace.disk, &self.layer.disk, &shape, path)?;
+        let attributes = StagedAttributes { mode: Some(entry.stat.mode), owner: None, taking: None };
+        let staged = workspace.stage.adopt(&workspace.disk, &self.layer.disk, &attributes, path)?;
         staged.flush(path)?;
         let received = ReceivedFile { hash, size: entry.stat.size(), staged };
         let Some(below) = &entry.below else {
-            self.planner.create_image(path, FileType::Document, false, |planner, _| {
-                planner.stage_upload(&received, &shape, path)
+            self.planner.create_staged(path, FileType::Document, false, |planner, _| {
+                planner.stage_upload(&received, &attributes, path)
             })?;
             self.landed.created += 1;
             return self.note_last();
@@ -486,8 +486,8 @@ impl<'a> Landing<'a> {
             return Ok(());
         }
         let after = with_mode(&current, entry.stat.mode);
-        self.planner.put_image(&current, after, |planner, shape| -> Result<Image> {
-            planner.stage_upload(&received, shape, path)
+        self.planner.put_staged(&current, after, |planner, attributes| -> Result<StagedFile> {
+            planner.stage_upload(&received, attributes, path)
         })?;
         self.landed.changed += 1;
         self.note_last()

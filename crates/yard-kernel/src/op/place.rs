@@ -63,8 +63,8 @@ fn create(
     let mut planner = Planner::new(workspace, call);
     let file_type = place.file_type.unwrap_or(FileType::Document);
     let (file, version, hash) =
-        planner.create_image(path, file_type, false, |planner, shape| {
-            planner.stage_upload(upload, shape, path)
+        planner.create_staged(path, file_type, false, |planner, attributes| {
+            planner.stage_upload(upload, attributes, path)
         })?;
     let (path, hash) = (path.clone(), Some(hash));
     let answer = Changed { path, file, version, hash, created: true, unchanged: false };
@@ -90,7 +90,7 @@ fn replace(
     after.file_type = place.file_type.unwrap_or(after.file_type);
     after.json = false;
     let (version, hash) = planner
-        .put_image(&current, after, |planner, shape| planner.stage_upload(upload, shape, path))?;
+        .put_staged(&current, after, |planner, attributes| planner.stage_upload(upload, attributes, path))?;
     planner.copy_attributes(&current)?;
     let file = current.id;
     let (path, hash) = (path.clone(), Some(hash));

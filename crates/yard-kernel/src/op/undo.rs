@@ -20,7 +20,7 @@ use crate::draft::ExpectedEntry;
 use crate::op::history::{find_step, merge_changes};
 use crate::planner::{Current, Large, Planner, join, vacated_path};
 use crate::proposal::{Execute, Planned};
-use crate::stored_content::{image, purged};
+use crate::stored_content::{stage_stored, purged};
 use crate::workspace::Workspace;
 
 impl Execute for Undo {
@@ -172,9 +172,9 @@ impl Undoing<'_> {
         path: &WsPath,
     ) -> Result<()> {
         if state.kind != FileKind::Folder {
-            let shape = StagedAttributes { mode: Some(state.mode), owner: None, taking: None };
+            let attributes = StagedAttributes { mode: Some(state.mode), owner: None, taking: None };
             let staged = match state.content {
-                Some(hash) => image(self.planner.workspace, &hash, state.kind, &shape, path)?,
+                Some(hash) => stage_stored(self.planner.workspace, &hash, state.kind, &attributes, path)?,
                 None => None,
             };
             if staged.is_none() {

@@ -437,7 +437,7 @@ impl<'a> Attempt<'a> {
         effect: &Effect,
         proposal: Option<&Proposal<O::Answer>>,
     ) -> Result<Admission> {
-        self.note(effect);
+        self.record_effect(effect);
         self.session.check_toolset(self.origin.toolset)?;
         if self.record_if_dry_run(effect, proposal)? {
             return match proposal {
@@ -464,8 +464,8 @@ impl<'a> Attempt<'a> {
     }
 
     /// Records the effect of a command that runs for a preview; a fault in a dry run.
-    pub(crate) fn note_preview(&self, effect: &Effect) -> Result<()> {
-        self.note(effect);
+    pub(crate) fn record_preview(&self, effect: &Effect) -> Result<()> {
+        self.record_effect(effect);
         match self.record_if_dry_run::<()>(effect, None)? {
             true => Err(dry_run_only()),
             false => Ok(()),
@@ -495,12 +495,12 @@ impl<'a> Attempt<'a> {
     }
 
     /// Records the effect of an operation for the log and the transcript.
-    fn note(&self, effect: &Effect) {
+    fn record_effect(&self, effect: &Effect) {
         if let Some(effects) = &self.notes.effects {
-            effects.note(summary(effect));
+            effects.add(summary(effect));
         }
         if let Some(touched) = &self.notes.touched {
-            touched.note(effect);
+            touched.add(effect);
         }
     }
 

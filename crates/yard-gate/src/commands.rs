@@ -149,7 +149,7 @@ impl Attempt<'_> {
         let effect = effect_of_confined_start(command);
         let call = self.restricted_call()?;
         let attempt = self.with_call(&call);
-        attempt.note_preview(&effect)?;
+        attempt.record_preview(&effect)?;
         // It uses up no approval: that is for the command that follows.
         let mut on_start = |_| attempt.audit_start(&effect);
         attempt.run_and_drop(command, &mut on_start)

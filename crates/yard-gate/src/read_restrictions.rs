@@ -131,7 +131,7 @@ struct Paths {
 }
 
 impl TouchedPaths {
-    pub(crate) fn note(&self, effect: &Effect) {
+    pub(crate) fn add(&self, effect: &Effect) {
         let mut paths = self.0.lock();
         for one in &effect.paths {
             // Command output and transcripts may quote everything that their caller could read.

@@ -24,7 +24,7 @@ use yard_store::AuditEntry;
 use crate::box_sockets::BoxSockets;
 use crate::build_output;
 use crate::command_box::TerminalLimits;
-use crate::moved_refs::{self, MovedRef, note_rewound_refs};
+use crate::moved_refs::{self, MovedRef, record_rewound_refs};
 use crate::ports;
 use crate::run_environment::{
     Command, NewRun, RunEnvironment, StorageWarning, WriteMode, no_box, not_read_only,
@@ -85,7 +85,7 @@ impl Workspace {
         let ran = match ended {
             Ok(end) => self
                 .finish(new.id, &folder, io, end)
-                .and_then(|ran| self.note_reading(&ran, call).map(|()| ran)),
+                .and_then(|ran| self.record_reading(&ran, call).map(|()| ran)),
             Err(fault) => {
                 io.sockets.iter().for_each(|sockets| drop(sockets.end()));
                 Err(io.refused.unwrap_or(fault))
@@ -125,7 +125,7 @@ impl Workspace {
                     is_fast_forward(sandbox, order, moved, &git_call)
                 })
             };
-            note_rewound_refs(self, folder, &after, check)?;
+            record_rewound_refs(self, folder, &after, check)?;
         }
         let mut storage_warnings: Vec<StorageWarning> =
             environment.store_caches(&self.commands.package_caches).into_iter().collect();
@@ -149,8 +149,8 @@ impl Workspace {
         Ok(is_full)
     }
 
-    /// Notes what the caller of a command could read, if its complete output is stored.
-    fn note_reading(&self, ran: &FinishedRun, call: &Call) -> Result<()> {
+    /// Records what the caller of a command could read, if its complete output is stored.
+    fn record_reading(&self, ran: &FinishedRun, call: &Call) -> Result<()> {
         let is_kept = ran.stdout.whole.is_some() || ran.stderr.whole.is_some();
         match call.reading() {
             Some(reading) if is_kept => self.commands.outputs.note(ran.run, &reading.note()),

@@ -74,7 +74,7 @@ fn submit(
             }
             Signal::Lead => {
                 lead(workspace, &waiter, call)?;
-                signal = match waiter.take() {
+                signal = match waiter.take_signal() {
                     Some(finished) => {
                         queue.hand_over();
                         finished

@@ -85,7 +85,7 @@ impl Waiter {
         signal.take()
     }
 
-    pub(crate) fn take(&self) -> Option<Signal> {
+    pub(crate) fn take_signal(&self) -> Option<Signal> {
         self.signal.lock().take()
     }
 }
@@ -149,7 +149,7 @@ impl CommitQueue {
         let mut queue = self.state.lock();
         let at = queue.waiting.iter().position(|request| Arc::ptr_eq(&request.waiter, waiter));
         let request = at.and_then(|at| queue.waiting.remove(at));
-        if request.is_some() && waiter.take().is_some() {
+        if request.is_some() && waiter.take_signal().is_some() {
             queue.hand_over();
         }
         drop(queue);

@@ -158,7 +158,7 @@ pub(crate) fn may_lose(workspace: &Workspace, path: &WsPath, kind: EffectKind) -
 }
 
 /// Stores which of the refs that a command moved left commits behind. `is_fast_forward` checks a ref with git.
-pub(crate) fn note_rewound_refs(
+pub(crate) fn record_rewound_refs(
     workspace: &Workspace,
     folder: &RunFolder,
     call: &Call,

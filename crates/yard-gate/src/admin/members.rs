@@ -27,7 +27,7 @@ impl Server {
                 "nobody with this email address has an account here; ask them to register",
             )
         })?;
-        self.account_answers.give_back(&caller, now);
+        self.account_answers.uncount(&caller, now);
         let detail = format!("person {} as {} to {}", user.id, role.word(), entered.workspace);
         let audit = self.audit(entered.identity.actor(), "add member", detail);
         if !self.registry_for_change().add_member(entered.workspace, user.id, role, &audit)? {

@@ -58,7 +58,7 @@ impl Server {
         check_new(new)?;
         let now = self.now();
         self.count_account_answer(address, now)?;
-        self.registrations_by_address.take(address, now).map_err(Refusal::TooMany)?;
+        self.registrations_by_address.count(address, now).map_err(Refusal::TooMany)?;
         let row = UserRow {
             id: UserId::new(self.world.as_ref()),
             email: email_key(&new.email),
@@ -72,7 +72,7 @@ impl Server {
                 "this email address has an account already; log in instead",
             ));
         }
-        self.account_answers.give_back(address, now);
+        self.account_answers.uncount(address, now);
         Ok(row.into())
     }
 
@@ -86,7 +86,7 @@ impl Server {
         let (mut email, now) = (email_key(email), self.now());
         // No account has a longer address, so that the rest of a longer text is not kept in the counts.
         email.truncate(email.floor_char_boundary(MAX_EMAIL_BYTES + 1));
-        self.logins.take(&email, address, now).map_err(Refusal::TooMany)?;
+        self.logins.count(&email, address, now).map_err(Refusal::TooMany)?;
         let user = self.registry.user_by_email(&email)?;
         let hash = user.as_ref().map(|user| user.password.as_str());
         let matches =
@@ -94,7 +94,7 @@ impl Server {
         let Some(user) = user.filter(|_| matches) else {
             return Err(Refusal::Unknown("the email address or the password is wrong".to_owned()));
         };
-        self.logins.give_back(&email, address, now);
+        self.logins.uncount(&email, address, now);
         let login = LoginId::new(self.world.as_ref());
         let (refresh_token, refresh) = self.new_refresh()?;
         let audit = self.audit(Actor::Person(user.id), "login", format!("login {login}"));

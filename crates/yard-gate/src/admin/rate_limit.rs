@@ -24,7 +24,7 @@ impl RateLimit {
 
     /// Counts an attempt of `name` before it is made, so that concurrent attempts count as well. An attempt above the
     /// limit is not counted; the error is the number of seconds to wait.
-    pub(super) fn take(&self, name: &str, now: Timestamp) -> Result<(), u32> {
+    pub(super) fn count(&self, name: &str, now: Timestamp) -> Result<(), u32> {
         let mut recent = self.recent.lock();
         if recent.len() >= MAX_NAMES {
             remove_oldest_half(&mut recent);
@@ -44,7 +44,7 @@ impl RateLimit {
     }
 
     /// Takes back the attempt that was counted at `then`.
-    pub(super) fn give_back(&self, name: &str, then: Timestamp) {
+    pub(super) fn uncount(&self, name: &str, then: Timestamp) {
         let mut recent = self.recent.lock();
         let Some(times) = recent.get_mut(name) else { return };
         if let Some(at) = times.iter().position(|time| *time == then.as_millis()) {
@@ -81,14 +81,14 @@ mod tests {
     fn the_count_is_by_name_and_within_a_minute() {
         let limit = RateLimit::per_minute(3);
         for millis in [0, 10, 20] {
-            assert_eq!(limit.take("a", at(millis)), Ok(()));
+            assert_eq!(limit.count("a", at(millis)), Ok(()));
         }
-        assert_eq!(limit.take("a", at(1_000)), Err(59));
-        assert_eq!(limit.take("b", at(1_000)), Ok(()));
-        limit.give_back("a", at(10));
-        assert_eq!(limit.take("a", at(1_000)), Ok(()));
-        assert_eq!(limit.take("a", at(1_001)), Err(59));
-        assert_eq!(limit.take("a", at(60_000)), Ok(()));
+        assert_eq!(limit.count("a", at(1_000)), Err(59));
+        assert_eq!(limit.count("b", at(1_000)), Ok(()));
+        limit.uncount("a", at(10));
+        assert_eq!(limit.count("a", at(1_000)), Ok(()));
+        assert_eq!(limit.count("a", at(1_001)), Err(59));
+        assert_eq!(limit.count("a", at(60_000)), Ok(()));
     }
 
     #[test]
@@ -97,12 +97,12 @@ mod tests {
         for number in 0..3 * MAX_NAMES {
             // All of them are attempts of the last minute.
             let millis = i64::try_from(number).unwrap();
-            assert_eq!(limit.take(&number.to_string(), at(millis)), Ok(()));
+            assert_eq!(limit.count(&number.to_string(), at(millis)), Ok(()));
             assert!(limit.recent.lock().len() <= MAX_NAMES);
         }
         let now = at(i64::try_from(3 * MAX_NAMES).unwrap());
         for number in 3 * MAX_NAMES - MAX_NAMES / 2..3 * MAX_NAMES {
-            assert!(limit.take(&number.to_string(), now).is_err(), "{number} was forgotten");
+            assert!(limit.count(&number.to_string(), now).is_err(), "{number} was forgotten");
         }
     }
 }

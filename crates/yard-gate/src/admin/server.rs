@@ -81,7 +81,7 @@ pub(super) struct LoginLimits {
 
 impl LoginLimits {
     /// Counts an attempt before the password is checked. The error is the number of seconds to wait.
-    pub(super) fn take(
+    pub(super) fn count(
         &self,
         account: &str,
         address: &str,
@@ -89,8 +89,8 @@ impl LoginLimits {
     ) -> std::result::Result<(), u32> {
         let counted = self.each(account, address);
         for (at, (limit, name)) in counted.iter().enumerate() {
-            if let Err(seconds) = limit.take(name, now) {
-                counted[..at].iter().for_each(|(limit, name)| limit.give_back(name, now));
+            if let Err(seconds) = limit.count(name, now) {
+                counted[..at].iter().for_each(|(limit, name)| limit.uncount(name, now));
                 return Err(seconds);
             }
         }
@@ -98,9 +98,9 @@ impl LoginLimits {
     }
 
     /// Takes back the attempt that was counted at `then`, because the password was right.
-    pub(super) fn give_back(&self, account: &str, address: &str, then: Timestamp) {
+    pub(super) fn uncount(&self, account: &str, address: &str, then: Timestamp) {
         for (limit, name) in self.each(account, address) {
-            limit.give_back(&name, then);
+            limit.uncount(&name, then);
         }
     }
 
@@ -165,7 +165,7 @@ impl Server {
         who: &str,
         now: Timestamp,
     ) -> std::result::Result<(), Refusal> {
-        self.account_answers.take(who, now).map_err(Refusal::TooMany)
+        self.account_answers.count(who, now).map_err(Refusal::TooMany)
     }
 
     /// The registry, for a change that affects the identity or the rights of a caller.

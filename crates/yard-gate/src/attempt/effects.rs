@@ -20,7 +20,7 @@ struct EffectList {
 
 impl Effects {
     /// Adds an effect, unless it equals the last one, which was planned again.
-    pub(crate) fn note(&self, effect: String) {
+    pub(crate) fn add(&self, effect: String) {
         let mut seen = self.0.lock();
         if seen.named.last() == Some(&effect) {
             return;
@@ -74,12 +74,12 @@ mod tests {
     fn effects_are_named_once_and_bounded() {
         let effects = Effects::default();
         assert_eq!(effects.line(), "");
-        effects.note("read /a".to_owned());
-        effects.note("read /a".to_owned());
-        effects.note("write /a".to_owned());
+        effects.add("read /a".to_owned());
+        effects.add("read /a".to_owned());
+        effects.add("write /a".to_owned());
         assert_eq!(effects.line(), "read /a; write /a");
         for number in 0..20 {
-            effects.note(format!("read /{number}"));
+            effects.add(format!("read /{number}"));
         }
         assert!(effects.line().ends_with("read /5; and 14 more"), "{}", effects.line());
     }

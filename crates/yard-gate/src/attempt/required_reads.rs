@@ -76,7 +76,7 @@ impl Attempt<'_> {
             for path in std::iter::once(named).chain(leads_to) {
                 let reading = Effect::one(EffectKind::Read, path.clone());
                 if let Some(touched) = &self.notes.touched {
-                    touched.note(&reading);
+                    touched.add(&reading);
                 }
                 match attempt.judge(&reading)? {
                     Verdict::Allow => {}

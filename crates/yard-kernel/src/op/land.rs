@@ -131,7 +131,7 @@ impl<'a> Landing<'a> {
                 closed.push((id, path, *mode));
             }
             self.landed.created += 1;
-            self.note_last()?;
+            self.mark_last_change()?;
         }
         let entries = self.plan_moves(contents, &mut removed)?;
         for current in removed.iter().rev() {
@@ -149,7 +149,7 @@ impl<'a> Landing<'a> {
             let after = FileState { mode, ..current.state.clone() };
             self.planner.rewrite(&current, None, after)?;
             self.landed.changed += 1;
-            self.note_last()?;
+            self.mark_last_change()?;
         }
         Ok(())
     }
@@ -255,7 +255,7 @@ impl<'a> Landing<'a> {
         self.planner.check_writable_above(&current.path)?;
         self.planner.vacate(current);
         self.landed.removed += 1;
-        self.note_last()
+        self.mark_last_change()
     }
 
     /// Plans a move for each removed file with the content of a new one. Returns the other new and changed files.
@@ -311,7 +311,7 @@ impl<'a> Landing<'a> {
             let after = FileState { mode: entry.stat.mode, ..moved.state.clone() };
             let bytes = self.read(entry)?;
             self.planner.rewrite(&moved, Some(bytes), after)?;
-            self.note_last()?;
+            self.mark_last_change()?;
         }
         Ok(())
     }
@@ -378,7 +378,7 @@ impl<'a> Landing<'a> {
                 }
                 None => self.create(&entry.path, staged)?,
             }
-            self.note_last()?;
+            self.mark_last_change()?;
         }
         Ok(())
     }
@@ -434,7 +434,7 @@ impl<'a> Landing<'a> {
                 }
                 None => self.create(&file.entry.path, staged)?,
             }
-            self.note_last()?;
+            self.mark_last_change()?;
         }
         Ok(())
     }
@@ -478,7 +478,7 @@ impl<'a> Landing<'a> {
                 planner.stage_upload(&received, &attributes, path)
             })?;
             self.landed.created += 1;
-            return self.note_last();
+            return self.mark_last_change();
         };
         let current = self.planner.current_as(path, below, Large::Keep)?;
         self.check_untouched(&current)?;
@@ -490,7 +490,7 @@ impl<'a> Landing<'a> {
             planner.stage_upload(&received, attributes, path)
         })?;
         self.landed.changed += 1;
-        self.note_last()
+        self.mark_last_change()
     }
 
     fn read(&self, entry: &LayerEntry) -> Result<Vec<u8>> {
@@ -598,8 +598,8 @@ impl<'a> Landing<'a> {
         Ok(self.last_change(current)?.and_then(|(_, change)| change.after))
     }
 
-    /// Notes of the last planned change whether it is of build output, and adjusts its effect if it rewinds a ref.
-    fn note_last(&mut self) -> Result<()> {
+    /// Marks the last planned change if it is of build output, and adjusts its effect if it rewinds a ref.
+    fn mark_last_change(&mut self) -> Result<()> {
         let Some(path) = self.planner.effect.paths.last().map(|effect| effect.path.clone()) else {
             return Ok(());
         };

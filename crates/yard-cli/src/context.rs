@@ -10,8 +10,8 @@ use yard_dialects::AnyTool;
 use yard_disk::Resolution;
 use yard_gate::Web;
 use yard_gate::{
-    Actor, Asks, Completion, Execute, OpenWorkspace, Origin, CallerPolicy, Session, TranscriptFiles,
-    Workspace,
+    Actor, Asks, CallerPolicy, Completion, Execute, OpenWorkspace, Origin, Session,
+    TranscriptFiles, Workspace,
 };
 use yard_kernel::{AdoptReport, CommandBox, Opening, adopt};
 use yard_store::{SqliteStore, StoreError};

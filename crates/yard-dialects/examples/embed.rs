@@ -18,7 +18,7 @@ use yard_dialects::{
     CALLER_HINTS, Catalog, Context, Dialect, PathStyle, Stop, Tool, Work, envelope,
 };
 use yard_disk::Resolution;
-use yard_gate::{Actor, OpenWorkspace, CallerPolicy, Session};
+use yard_gate::{Actor, CallerPolicy, OpenWorkspace, Session};
 use yard_kernel::{Opening, Workspace};
 use yard_store::SqliteStore;
 // A clock and dice; a program of your own implements `World` over its own.

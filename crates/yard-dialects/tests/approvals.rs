@@ -17,8 +17,8 @@ use serde_json::{Map, Value, json};
 use yard_core::{ApprovalId, ContentHash, FaultCode, KeyId};
 use yard_dialects::Answer;
 use yard_gate::{
-    Actor, Approval, ApprovalFilter, ApprovalStatus, Asks, Awaited, DecisionInput, Event, CallerPolicy,
-    Scope, Session, Verdict,
+    Actor, Approval, ApprovalFilter, ApprovalStatus, Asks, Awaited, CallerPolicy, DecisionInput,
+    Event, Scope, Session, Verdict,
 };
 use yard_testkit::TestWorkspace;
 
@@ -509,7 +509,8 @@ fn c5_reading_and_editing_ask_until_there_is_a_yes_for_the_chat() {
     let patch = "--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-x\n+y\n";
     assert_eq!(call("apply_patch", json!({"patchText": patch})).status, 200);
     let chat = workspace.person().chats().make(&workspace.call_context(), "t", None).unwrap().id;
-    let other = workspace.session_of(Actor::LocalAgent, CallerPolicy::Guarded).in_chat(chat).unwrap();
+    let other =
+        workspace.session_of(Actor::LocalAgent, CallerPolicy::Guarded).in_chat(chat).unwrap();
     let args = json!({"filePath": "a.txt"});
     asked(&workspace.catalog().call("coder", "read", args, &other, &workspace.call_context()));
 }

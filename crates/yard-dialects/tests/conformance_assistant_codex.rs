@@ -13,7 +13,7 @@ use std::os::unix::fs::symlink;
 use serde_json::{Value, json};
 use yard_core::ApprovalId;
 use yard_dialects::{Answer, Catalog, Format};
-use yard_gate::{Actor, Approval, Awaited, DecisionInput, CallerPolicy, Scope};
+use yard_gate::{Actor, Approval, Awaited, CallerPolicy, DecisionInput, Scope};
 use yard_testkit::TestWorkspace;
 
 fn call(workspace: &TestWorkspace, toolset: &str, tool: &str, args: Value) -> Answer {

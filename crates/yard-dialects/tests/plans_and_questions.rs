@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use yard_core::{ChatId, FaultCode, QuestionId};
 use yard_dialects::Answer;
 use yard_gate::{
-    Actor, Awaited, Event, MessageRole, Mode, CallerPolicy, QuestionFilter, Session, TurnKind, Via,
+    Actor, Awaited, CallerPolicy, Event, MessageRole, Mode, QuestionFilter, Session, TurnKind, Via,
 };
 use yard_testkit::TestWorkspace;
 

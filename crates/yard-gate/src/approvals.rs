@@ -30,7 +30,7 @@ use self::effect::{effect_of, has_more_paths, is_connection};
 pub(crate) use self::effect::{effect_text, requested_host, state_of_start};
 use crate::policy::{APPROVED_CHANGES, ApprovedChange, EffectPart};
 use crate::rules::covered_kinds;
-use crate::{Actor, Asks, ListPage, Origin, CallerPolicy, Preset, Rule, Session, transcript};
+use crate::{Actor, Asks, CallerPolicy, ListPage, Origin, Preset, Rule, Session, transcript};
 
 /// The longest diff that a person is shown. A call with a longer one is refused; the diff is never cut.
 pub(crate) const DIFF_BYTES: usize = 32 << 20;

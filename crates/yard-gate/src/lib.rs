@@ -51,7 +51,7 @@ pub use events::MAX_EVENTS;
 pub use fetch::FetchedPage;
 pub use open::{OpenWorkspace, TerminalInfo, TerminalView, Waiter};
 pub use page::{ListPage, MAX_ROWS};
-pub use policy::{Asks, Origin, CallerPolicy, Preset, Verdict};
+pub use policy::{Asks, CallerPolicy, Origin, Preset, Verdict};
 pub use question_form::{Button, Choice, FormError, FormQuestion, QuestionForm};
 pub use questions::{AskedQuestion, GivenAnswer, Questions};
 pub(crate) use rules::Rule;

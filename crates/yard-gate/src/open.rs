@@ -15,7 +15,7 @@ pub(crate) use self::terminals::{JudgedStart, OpenTerminal, SETTLING_MILLIS, Ter
 pub use self::terminals::{TerminalInfo, TerminalView};
 pub use self::waiters::Waiter;
 use self::waiters::Waiters;
-use crate::{CallerHints, ChangeNotifier, Rule, WorkspacePolicy, Web};
+use crate::{CallerHints, ChangeNotifier, Rule, Web, WorkspacePolicy};
 
 /// How long the policy is cached. Another process may set it meanwhile.
 const VALID_MILLIS: i64 = 1_000;

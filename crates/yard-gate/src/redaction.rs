@@ -135,7 +135,11 @@ fn write_text(out: &mut String, text: &str) {
 pub(crate) fn redacted(value: &Value, secret: &[&str]) -> Value {
     let redacted = redacted_at(value, MAX_LEVELS, secret);
     let text = redacted.to_string();
-    if text.len() <= MAX_VALUE_BYTES { redacted } else { Value::String(cut(&text, MAX_VALUE_BYTES)) }
+    if text.len() <= MAX_VALUE_BYTES {
+        redacted
+    } else {
+        Value::String(cut(&text, MAX_VALUE_BYTES))
+    }
 }
 
 fn redacted_at(value: &Value, levels: usize, secret: &[&str]) -> Value {
@@ -169,7 +173,8 @@ fn redacted_members(
     };
     let mut redacted: Map<String, Value> = members.iter().take(MAX_ITEMS).map(one).collect();
     if members.len() > MAX_ITEMS {
-        redacted.insert("…".to_owned(), json!(format!("[{} more members]", members.len() - MAX_ITEMS)));
+        redacted
+            .insert("…".to_owned(), json!(format!("[{} more members]", members.len() - MAX_ITEMS)));
     }
     redacted
 }

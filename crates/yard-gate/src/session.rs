@@ -19,7 +19,7 @@ use self::roots::Roots;
 pub use self::roots::{Mount, NamedRoot, is_at_or_below};
 use crate::policy::approved_changes;
 use crate::workspace_policy::Allowed;
-use crate::{Actor, OpenWorkspace, CallerPolicy, Preset, Rule, WorkspacePolicy, Verdict};
+use crate::{Actor, CallerPolicy, OpenWorkspace, Preset, Rule, Verdict, WorkspacePolicy};
 
 /// The toolset of reads and changes of files without a tool.
 pub const FILES_TOOLSET: &str = "workspace";

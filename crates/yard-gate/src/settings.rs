@@ -5,7 +5,7 @@ use yard_core::{Call, Fault, FaultCode, Result, Timestamp};
 use yard_kernel::store_fault;
 use yard_store::{Grant, StoreError};
 
-use crate::{Preset, Rule, WorkspacePolicy, Session};
+use crate::{Preset, Rule, Session, WorkspacePolicy};
 
 /// The policy of a workspace.
 #[derive(Clone, Debug, PartialEq)]

@@ -353,7 +353,8 @@ fn no_terminal(run: RunId) -> Fault {
 }
 
 fn check_name(name: &str) -> Result<()> {
-    let is_name = !name.is_empty() && name.len() <= MAX_NAME_BYTES && !name.contains(char::is_control);
+    let is_name =
+        !name.is_empty() && name.len() <= MAX_NAME_BYTES && !name.contains(char::is_control);
     if is_name {
         return Ok(());
     }

@@ -451,7 +451,8 @@ mod tests {
         }
         assert_eq!(word(&rules, &dial(Fetch, "b.example", false), Preset::Open), "allow");
         assert_eq!(word(&rules, &dial(Fetch, "b.example", true), Preset::Strict), "ask");
-        let by_host = WorkspacePolicy::parse(&json!({"rules": [{"host": "a.example", "then": "deny"}]}));
+        let by_host =
+            WorkspacePolicy::parse(&json!({"rules": [{"host": "a.example", "then": "deny"}]}));
         let read = effect(EffectKind::Read, "/a");
         assert_eq!(word(&by_host.unwrap(), &read, Preset::Open), "allow");
     }
@@ -491,7 +492,8 @@ mod tests {
             assert!(error.contains(expected), "{error}");
         }
         let read = rules(&json!({"preset": "always", "rules": [{"path": "a", "then": "deny"}]}));
-        let again = WorkspacePolicy::parse(&serde_json::from_str(&read.to_text()).unwrap()).unwrap();
+        let again =
+            WorkspacePolicy::parse(&serde_json::from_str(&read.to_text()).unwrap()).unwrap();
         assert_eq!((again.preset, again.rules.len()), (Some(Preset::Strict), 1));
     }
 }

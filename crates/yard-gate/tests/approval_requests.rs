@@ -9,8 +9,8 @@ use std::sync::Barrier;
 use serde_json::json;
 use yard_core::FaultCode;
 use yard_gate::{
-    ApprovalStatus, ClaimTurn, Completion, DecisionContext, DecisionInput, CallerPolicy, Scope, Session,
-    denial_message, effect_lines,
+    ApprovalStatus, CallerPolicy, ClaimTurn, Completion, DecisionContext, DecisionInput, Scope,
+    Session, denial_message, effect_lines,
 };
 
 use support::{Gate, PUT, args, awaited, is_done, put, write, yes};

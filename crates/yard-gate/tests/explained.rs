@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use yard_core::op::{Edit, EditAction, Move, OnExisting, OnFolder, Remove};
 use yard_core::{Call, Fault, FaultCode};
 use yard_gate::{
-    Asks, Attempt, Completion, ExplainedEffect, Mode, Origin, CallerPolicy, Session, Verdict,
+    Asks, Attempt, CallerPolicy, Completion, ExplainedEffect, Mode, Origin, Session, Verdict,
 };
 
 use support::{Gate, path, read, write};
@@ -107,7 +107,12 @@ fn what_is_explained_is_what_happens() {
         }
         let rules = choices.policy();
         gate.set_policy(rules.clone());
-        let policies = [CallerPolicy::Open, CallerPolicy::Guarded, CallerPolicy::Strict, CallerPolicy::ReadOnly];
+        let policies = [
+            CallerPolicy::Open,
+            CallerPolicy::Guarded,
+            CallerPolicy::Strict,
+            CallerPolicy::ReadOnly,
+        ];
         let (call, policy) = (gate.call(), *choices.of(&policies));
         let mode = *choices.of(&[Mode::Build, Mode::Build, Mode::Plan]);
         let agent = session(&gate, &call, policy, mode);
@@ -115,14 +120,14 @@ fn what_is_explained_is_what_happens() {
             0 => agent.confined_to(vec![path("/sub")]),
             _ => agent,
         };
-        let asks = *choices.of(&[Asks::Never, Asks::OnceToRead, Asks::OnceToChange, Asks::ToChange]);
+        let asks =
+            *choices.of(&[Asks::Never, Asks::OnceToRead, Asks::OnceToChange, Asks::ToChange]);
         let origin = Origin { toolset: "files", tool: "tool", asks };
         let operation = choices.below(6);
         let file = *choices.of(&["/a.txt", "/sub/b.txt", "/x.lock", "/sub/new.txt"]);
         let attempt = agent.attempt(origin, &call).repeatable(json!({"case": case}));
 
-        let (explained, outcome) =
-            attempt.explain(|attempt| perform(attempt, operation, file));
+        let (explained, outcome) = attempt.explain(|attempt| perform(attempt, operation, file));
         let expected = match explained_word(&explained, &outcome) {
             // Who may only read cannot ask for more.
             word if word == "ask" && policy == CallerPolicy::ReadOnly => "deny".to_owned(),

@@ -10,7 +10,7 @@ use std::sync::Barrier;
 use serde_json::json;
 use yard_core::{FaultCode, FileKind, KeyId};
 use yard_gate::{
-    Actor, Completion, Event, MessageRole, Mode, CallerPolicy, Preset, Session, Verdict,
+    Actor, CallerPolicy, Completion, Event, MessageRole, Mode, Preset, Session, Verdict,
 };
 
 use support::{Gate, PLAIN, PUT, args, awaited, is_done, path, put, read, write};
@@ -219,7 +219,10 @@ fn what_a_rule_hides_is_not_there_for_a_command() {
     let (agent, call) = (gate.agent(CallerPolicy::Open), gate.call());
     let attempt = agent.attempt(PLAIN, &call);
     let kind = |name: &str| attempt.kind_at(&path(name)).unwrap();
-    assert_eq!((kind("/open"), kind("/open/a.txt")), (Some(FileKind::Folder), Some(FileKind::File)));
+    assert_eq!(
+        (kind("/open"), kind("/open/a.txt")),
+        (Some(FileKind::Folder), Some(FileKind::File))
+    );
     for name in ["/missing", "/secret", "/secret/deep", "/secret/deep/a.txt", "/way"] {
         assert_eq!(kind(name), None, "{name}");
     }

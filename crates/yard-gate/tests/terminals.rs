@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use yard_core::FaultCode;
 use yard_core::op::Verify;
-use yard_gate::{Command, Completion, CallerPolicy, Session, TerminalState};
+use yard_gate::{CallerPolicy, Command, Completion, Session, TerminalState};
 use yard_kernel::CommandBox;
 use yard_sandbox::{HELPER, Sandbox, SandboxConfig, inner};
 

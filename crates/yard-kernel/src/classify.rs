@@ -348,7 +348,9 @@ fn is_git_at_work(path: &WsPath, kind: EffectKind) -> bool {
     match (kind, part) {
         (_, GitFileKind::Folder) => false,
         (EffectKind::Create | EffectKind::Touch, _) => true,
-        (EffectKind::Modify, part) => !matches!(part, GitFileKind::Object | GitFileKind::PackedRefs),
+        (EffectKind::Modify, part) => {
+            !matches!(part, GitFileKind::Object | GitFileKind::PackedRefs)
+        }
         (EffectKind::Remove, part) => part == GitFileKind::InProgress,
         _ => false,
     }

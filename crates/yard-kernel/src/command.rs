@@ -30,8 +30,8 @@ use crate::run_environment::{
     Command, NewRun, RunEnvironment, StorageWarning, WriteMode, no_box, not_read_only,
 };
 use crate::run_files::{
-    ENDED, HOSTS, IN_PLACE, INTERRUPTED, TERMINAL_OUTPUT, MASKED, TERMINAL_DESCRIPTION, REPORTED, STDERR, STDOUT, WAITING,
-    ended_of, ended_text,
+    ENDED, HOSTS, IN_PLACE, INTERRUPTED, MASKED, REPORTED, STDERR, STDOUT, TERMINAL_DESCRIPTION,
+    TERMINAL_OUTPUT, WAITING, ended_of, ended_text,
 };
 use crate::workspace::Workspace;
 
@@ -79,9 +79,8 @@ impl Workspace {
         });
         let mut io = RunIo::new(&folder, boxed.keeping.stream_bytes, sockets, on_start);
         let environment = self.prepare(&folder, boxed, new, call);
-        let ended = environment.and_then(|environment| {
-            self.run_in(&environment, &folder, new.command, call, &mut io)
-        });
+        let ended = environment
+            .and_then(|environment| self.run_in(&environment, &folder, new.command, call, &mut io));
         let ran = match ended {
             Ok(end) => self
                 .finish(new.id, &folder, io, end)

@@ -17,8 +17,8 @@ use yard_search::is_unreadable;
 use yard_store::{Batch, FileIdentity, NewChange, NewStep, Placement, Prepared, Seq, StoreError};
 
 use crate::applied::advance_applied_mark;
-use crate::draft::{Draft, Expectation, ExpectedEntry, StepOrigin};
 use crate::commit_queue::{CommitOutcome, LeaderGuard, Request, RetiredFile, Signal, Waiter};
+use crate::draft::{Draft, Expectation, ExpectedEntry, StepOrigin};
 use crate::op::purge;
 use crate::projection::{Projection, Projector, retire_displaced};
 use crate::proposal::{CommitWork, Committed, Proposal};

@@ -8,8 +8,8 @@ use yard_core::Result;
 use yard_disk::{Disk, Locks, Processes};
 use yard_store::Store;
 
-use crate::flusher::Flusher;
 use crate::commit_queue::CommitQueue;
+use crate::flusher::Flusher;
 
 /// The history of one workspace, as this process writes it.
 pub(crate) struct HistoryState {

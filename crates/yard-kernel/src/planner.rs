@@ -23,7 +23,7 @@ use crate::draft::{Draft, Expectation, ExpectedEntry, PlanningGuard};
 use crate::load_limits::check_writable;
 use crate::proposal::{CommitWork, Planned, Proposal};
 use crate::staging::{ContentToStage, StagedContent};
-use crate::stored_content::{stage_stored, purged};
+use crate::stored_content::{purged, stage_stored};
 use crate::virtual_files::check_not_reserved;
 use crate::workspace::Workspace;
 use large::LargeFile;

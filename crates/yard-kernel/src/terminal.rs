@@ -24,10 +24,10 @@ use yard_sandbox::{
 use crate::build_output;
 use crate::command_box::CommandBox;
 use crate::masks::Masks;
-use crate::run_environment::{
-    Command, NewRun, RunEnvironment, WriteMode, no_box, not_read_only,
+use crate::run_environment::{Command, NewRun, RunEnvironment, WriteMode, no_box, not_read_only};
+use crate::run_files::{
+    ENDED, REPORTED, TERMINAL_DESCRIPTION, TERMINAL_OUTPUT, ended_of, ended_text,
 };
-use crate::run_files::{ENDED, TERMINAL_OUTPUT, TERMINAL_DESCRIPTION, REPORTED, ended_of, ended_text};
 use crate::workspace::Workspace;
 
 use ports::{BoxPorts, Connecting};
@@ -184,7 +184,8 @@ impl Workspace {
         let run = NewRun { id, command, write_mode, chat: Some(chat) };
         let environment = self.prepare(&folder, boxed, &run, call)?;
         folder.write_file(TERMINAL_DESCRIPTION, new.note)?;
-        let (log, path) = self.commands.outputs.begin(new.run, TERMINAL_OUTPUT, boxed.keeping.stream_bytes)?;
+        let (log, path) =
+            self.commands.outputs.begin(new.run, TERMINAL_OUTPUT, boxed.keeping.stream_bytes)?;
         if let Some(reading) = call.reading() {
             self.commands.outputs.note(new.run, &reading.note())?;
         }

@@ -230,7 +230,8 @@ impl Watching {
     }
 
     fn report(&self, changed: Vec<WsPath>, more: bool) {
-        let mut batches: Vec<Vec<WsPath>> = changed.chunks(MAX_BATCH).map(<[WsPath]>::to_vec).collect();
+        let mut batches: Vec<Vec<WsPath>> =
+            changed.chunks(MAX_BATCH).map(<[WsPath]>::to_vec).collect();
         if more && batches.is_empty() {
             batches.push(Vec::new());
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use yard_core::op::{self, Operation};
 use yard_core::{Call, Result, World};
 use yard_gate::{
-    Actor, Asks, Completion, Execute, OpenWorkspace, Origin, CallerPolicy, Session, TranscriptFiles,
+    Actor, Asks, CallerPolicy, Completion, Execute, OpenWorkspace, Origin, Session, TranscriptFiles,
 };
 use yard_kernel::{Opening, Workspace};
 use yard_store::SqliteStore;

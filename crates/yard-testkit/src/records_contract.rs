@@ -468,7 +468,10 @@ fn allowances(stores: &RecordStores, world: &FakeWorld) {
     for outdated in [None, Some("[]")] {
         assert!(matches!(set(outdated, "[]", Some(&saved)), Err(StoreError::Misfit(_))));
     }
-    assert_eq!((stores.records.policy(), rules(None)), (Ok(Some("{}".to_owned())), vec!["2".to_owned()]));
+    assert_eq!(
+        (stores.records.policy(), rules(None)),
+        (Ok(Some("{}".to_owned())), vec!["2".to_owned()])
+    );
     set(Some("{}"), "[]", Some(&saved)).unwrap();
     assert_eq!(stores.records.policy(), Ok(Some("[]".to_owned())));
     assert_eq!(rules(Some(two)), ["3", "4"]);

@@ -11,7 +11,7 @@ use yard_core::{Call, Limits, Result, World};
 use yard_dialects::{Answer, CALLER_HINTS, Catalog};
 use yard_disk::Resolution;
 use yard_gate::{
-    Actor, Asks, Completion, Execute, OpenWorkspace, Origin, CallerPolicy, Session, TranscriptFiles,
+    Actor, Asks, CallerPolicy, Completion, Execute, OpenWorkspace, Origin, Session, TranscriptFiles,
 };
 use yard_kernel::{Opening, VirtualFiles, Workspace};
 use yard_store::SqliteStore;

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use yard_core::op::{CodeAnswer, CodeMatch, CodeScope, SearchCode};
 use yard_core::{FaultCode, WsPath};
 use yard_dialects::Answer;
-use yard_gate::{Actor, Mode, CallerPolicy, Session};
+use yard_gate::{Actor, CallerPolicy, Mode, Session};
 use yard_testkit::{FakeWorld, Folders, OpenOptions, TestWorkspace};
 
 fn call_as(workspace: &TestWorkspace, session: &Session, args: Value) -> Answer {

@@ -136,7 +136,8 @@ impl Options {
         let agent = Session::new(Arc::clone(&open), Actor::LocalAgent, policy).showing_host_paths();
         let agent = if self.no_person { agent.without_person() } else { agent };
         // What the person approves is done for the agent's session, and answered in its dialect.
-        let person = Session::new(open, Actor::LocalPerson, CallerPolicy::Open).showing_host_paths();
+        let person =
+            Session::new(open, Actor::LocalPerson, CallerPolicy::Open).showing_host_paths();
         Ok(LocalRoot { agent, person })
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use yard_core::ContentHash;
-use yard_gate::{Actor, ApprovalStatus, Awaited, DecisionInput, Pending, CallerPolicy, Scope};
+use yard_gate::{Actor, ApprovalStatus, Awaited, CallerPolicy, DecisionInput, Pending, Scope};
 use yard_testkit::TestWorkspace;
 
 use crate::box_setup::{asked, decide, guarded, picture, plan, shell_as, shown, workspace};

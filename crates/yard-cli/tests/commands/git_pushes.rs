@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 use yard_dialects::Answer;
-use yard_gate::{Actor, DecisionInput, CallerPolicy, Scope};
+use yard_gate::{Actor, CallerPolicy, DecisionInput, Scope};
 use yard_testkit::TestWorkspace;
 
 use crate::box_setup::{asked, decide, shown, workspace};

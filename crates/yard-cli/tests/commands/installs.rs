@@ -13,7 +13,7 @@ use std::thread;
 use serde_json::{Value, json};
 use yard_core::op::Undo;
 use yard_dialects::Answer;
-use yard_gate::{Actor, DecisionInput, CallerPolicy, Scope, Web};
+use yard_gate::{Actor, CallerPolicy, DecisionInput, Scope, Web};
 use yard_net::Net;
 use yard_testkit::{Folders, OpenOptions, TestWorkspace};
 

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use yard_core::{ApprovalId, ChatId};
 use yard_gate::{
-    Actor, Approval, ApprovalFilter, ApprovalStatus, DecisionInput, Mode, Net, CallerPolicy, Resolve,
-    Scope, Session, Web,
+    Actor, Approval, ApprovalFilter, ApprovalStatus, CallerPolicy, DecisionInput, Mode, Net,
+    Resolve, Scope, Session, Web,
 };
 use yard_store::{SqliteStore, Store as _};
 use yard_testkit::{Folders, OpenOptions, TestWorkspace};

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use yard_core::op::Undo;
 use yard_dialects::Answer;
-use yard_gate::{Actor, Mode, CallerPolicy, Session};
+use yard_gate::{Actor, CallerPolicy, Mode, Session};
 use yard_kernel::TerminalLimits;
 use yard_testkit::{Folders, TestWorkspace};
 
@@ -424,7 +424,8 @@ fn x5_opening_asks_and_covers_what_is_typed() {
         assert!(!answer.ok && answer.body.to_string().contains("no session"), "{}", answer.body);
     }
     assert_eq!(other.terminals().list().unwrap(), []);
-    let viewer = workspace.session_of(session.actor(), CallerPolicy::ReadOnly).in_chat(chat).unwrap();
+    let viewer =
+        workspace.session_of(session.actor(), CallerPolicy::ReadOnly).in_chat(chat).unwrap();
     let answer =
         call_as(&workspace, &viewer, "write_stdin", json!({"session_id": "g", "chars": ""}));
     assert!(!answer.ok, "{}", answer.body);

@@ -6,8 +6,8 @@ use std::fs;
 use serde_json::json;
 use yard_core::{ApprovalId, FaultCode, RunId};
 use yard_gate::{
-    Actor, Approval, ApprovalStatus, Asks, Awaited, DecisionContext, DecisionInput, Pending,
-    CallerPolicy, Scope,
+    Actor, Approval, ApprovalStatus, Asks, Awaited, CallerPolicy, DecisionContext, DecisionInput,
+    Pending, Scope,
 };
 use yard_testkit::{OpenOptions, RealWorld, TestWorkspace};
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use yard_core::{ApprovalId, ContentHash};
 use yard_dialects::Answer;
-use yard_gate::{Actor, ApprovalStatus, Awaited, DecisionInput, CallerPolicy, Scope};
+use yard_gate::{Actor, ApprovalStatus, Awaited, CallerPolicy, DecisionInput, Scope};
 use yard_testkit::TestWorkspace;
 
 use super::{done, each, everything_below, has_members, refused};

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use yard_core::Limits;
 use yard_dialects::Answer;
 use yard_disk::{DiskCall, Probe};
-use yard_gate::{Actor, Mount, NamedRoot, CallerPolicy, Session};
+use yard_gate::{Actor, CallerPolicy, Mount, NamedRoot, Session};
 use yard_testkit::{Folders, OpenOptions, TestWorkspace};
 
 use super::listed::Failing;

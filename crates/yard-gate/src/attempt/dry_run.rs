@@ -6,8 +6,8 @@ use parking_lot::Mutex;
 use yard_core::{ContentHash, Effect, EffectKind, Fault, FaultCode};
 
 use super::Attempt;
-use crate::approvals::Planned;
 use crate::Verdict;
+use crate::approvals::Planned;
 
 /// The judgement of one operation of a call.
 #[derive(Clone, Debug, PartialEq)]

@@ -13,7 +13,7 @@ use yard_net::{Access, HostTraffic};
 use yard_store::TerminalState;
 
 use super::OpenWorkspace;
-use crate::{Actor, Asks, Origin, CallerPolicy};
+use crate::{Actor, Asks, CallerPolicy, Origin};
 
 /// How long a call waits until ended terminals are recorded, and how often it checks that.
 pub(crate) const SETTLING_MILLIS: u32 = 30_000;

@@ -19,8 +19,8 @@ use yard_core::op::{LineStart, OnExisting, OnMissingFolder, Read, Slice, Want, W
 use yard_core::{ApprovalId, Call, Fault, Limits, Timestamp, World, WsPath};
 use yard_disk::Resolution;
 use yard_gate::{
-    Actor, Approval, Asks, Attempt, Awaited, CallerHints, Completion, DecisionContext,
-    DecisionInput, ExecutableBy, OpenWorkspace, Origin, CallerPolicy, Scope, Session,
+    Actor, Approval, Asks, Attempt, Awaited, CallerHints, CallerPolicy, Completion,
+    DecisionContext, DecisionInput, ExecutableBy, OpenWorkspace, Origin, Scope, Session,
 };
 use yard_kernel::{CommandBox, Opening, Workspace};
 use yard_store::SqliteStore;

@@ -97,8 +97,7 @@ impl Search<'_> {
     /// skipped in all.
     fn walk(&self, send: &mut dyn FnMut((Visit, Skipped)) -> Flow) -> Result<Skipped> {
         let Find { recursive, include_ignored, after, .. } = self.find;
-        let options =
-            WalkOptions { recursive: *recursive, include_ignored: *include_ignored };
+        let options = WalkOptions { recursive: *recursive, include_ignored: *include_ignored };
         let view = self.virtuals.view();
         let disk = self.workspace.disk_of(self.base);
         let mut walk = Walk::new(disk, self.call, options).viewing(&view);

@@ -23,7 +23,7 @@ use crate::build_output::{BuildOutputs, IgnoreFiles};
 use crate::moved_refs::rewound_refs;
 use crate::op::relocate::move_entry;
 use crate::op::remove::entries_of_removed;
-use crate::planner::{Current, StagedFile, Large, Planner};
+use crate::planner::{Current, Large, Planner, StagedFile};
 use crate::proposal::{Execute, Planned};
 use crate::staging::{self, BuildOutputToStage, ContentToStage, StagedContent};
 use crate::upload::ReceivedFile;
@@ -453,7 +453,14 @@ impl<'a> Landing<'a> {
                 let kind = entry.stat.kind.known().unwrap_or(FileKind::File);
                 let mode = Some(entry.stat.mode);
                 let attributes = StagedAttributes { mode, owner: None, taking: None };
-                ContentToStage { bytes, base: None, kind, attributes, path: entry.path.clone(), layer }
+                ContentToStage {
+                    bytes,
+                    base: None,
+                    kind,
+                    attributes,
+                    path: entry.path.clone(),
+                    layer,
+                }
             }
         }
     }
@@ -469,7 +476,8 @@ impl<'a> Landing<'a> {
     fn plan_large_file(&mut self, entry: &LayerEntry) -> Result<()> {
         let (workspace, path) = (self.planner.workspace, &entry.path);
         let hash = self.hash(entry)?;
-        let attributes = StagedAttributes { mode: Some(entry.stat.mode), owner: None, taking: None };
+        let attributes =
+            StagedAttributes { mode: Some(entry.stat.mode), owner: None, taking: None };
         let staged = workspace.stage.adopt(&workspace.disk, &self.layer.disk, &attributes, path)?;
         staged.flush(path)?;
         let received = ReceivedFile { hash, size: entry.stat.size(), staged };

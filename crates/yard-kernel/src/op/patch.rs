@@ -254,7 +254,8 @@ impl<'a> PatchedTree<'a> {
         let file_type = copied.map_or(FileType::Document, |source| source.state.file_type);
         let mode = self.new_mode(change, copied);
         self.planner.create_staged(&path, file_type, false, |planner, attributes| {
-            let (base, kind, attributes) = (None, FileKind::File, StagedAttributes { mode, ..*attributes });
+            let (base, kind, attributes) =
+                (None, FileKind::File, StagedAttributes { mode, ..*attributes });
             let path = path.clone();
             let to_stage = ContentToStage { bytes, base, kind, attributes, path, layer: None };
             let stage = || to_stage.stage(planner.workspace, planner.effort);

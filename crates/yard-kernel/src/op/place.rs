@@ -89,8 +89,9 @@ fn replace(
     let mut after = current.state.clone();
     after.file_type = place.file_type.unwrap_or(after.file_type);
     after.json = false;
-    let (version, hash) = planner
-        .put_staged(&current, after, |planner, attributes| planner.stage_upload(upload, attributes, path))?;
+    let (version, hash) = planner.put_staged(&current, after, |planner, attributes| {
+        planner.stage_upload(upload, attributes, path)
+    })?;
     planner.copy_attributes(&current)?;
     let file = current.id;
     let (path, hash) = (path.clone(), Some(hash));

@@ -41,7 +41,8 @@ pub(crate) fn gone(path: &WsPath) -> Fault {
 }
 
 fn what_changed(workspace: &Workspace, current: &Current, expected: &ContentHash) -> String {
-    let history = workspace.store().file_changes(current.id, None, MAX_SEARCHED).unwrap_or_default();
+    let history =
+        workspace.store().file_changes(current.id, None, MAX_SEARCHED).unwrap_or_default();
     let content =
         |state: &Option<yard_core::FileState>| state.as_ref().and_then(|state| state.content);
     let mut named = Vec::new();

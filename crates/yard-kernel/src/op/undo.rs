@@ -20,7 +20,7 @@ use crate::draft::ExpectedEntry;
 use crate::op::history::{find_step, merge_changes};
 use crate::planner::{Current, Large, Planner, join, vacated_path};
 use crate::proposal::{Execute, Planned};
-use crate::stored_content::{stage_stored, purged};
+use crate::stored_content::{purged, stage_stored};
 use crate::workspace::Workspace;
 
 impl Execute for Undo {
@@ -174,7 +174,9 @@ impl Undoing<'_> {
         if state.kind != FileKind::Folder {
             let attributes = StagedAttributes { mode: Some(state.mode), owner: None, taking: None };
             let staged = match state.content {
-                Some(hash) => stage_stored(self.planner.workspace, &hash, state.kind, &attributes, path)?,
+                Some(hash) => {
+                    stage_stored(self.planner.workspace, &hash, state.kind, &attributes, path)?
+                }
                 None => None,
             };
             if staged.is_none() {

@@ -4,9 +4,9 @@ use yard_core::{ContentHash, FileState, Result, VersionId, WsPath};
 use yard_disk::{StagedAttributes, kept_name, not_found};
 use yard_store::Prepared;
 
-use super::{Current, StagedFile, Planner};
+use super::{Current, Planner, StagedFile};
 use crate::build_output;
-use crate::stored_content::{stage_stored, lost};
+use crate::stored_content::{lost, stage_stored};
 use crate::upload::ReceivedFile;
 
 impl Planner<'_> {

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use yard_core::{ApprovalId, ContentHash, FaultCode};
 use yard_dialects::Answer;
 use yard_gate::{
-    Actor, Approval, ApprovalStatus, Awaited, DecisionInput, Mode, CallerPolicy, Scope, Session, Verdict,
-    Web,
+    Actor, Approval, ApprovalStatus, Awaited, CallerPolicy, DecisionInput, Mode, Scope, Session,
+    Verdict, Web,
 };
 use yard_store::{SqliteStore, Store as _};
 use yard_testkit::TestWorkspace;

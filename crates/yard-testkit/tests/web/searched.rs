@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use yard_dialects::assistant::{Provider, search_provider};
-use yard_gate::{Actor, Awaited, Net, CallerPolicy, Web};
+use yard_gate::{Actor, Awaited, CallerPolicy, Net, Web};
 use yard_store::{SqliteStore, Store as _};
 use yard_testkit::TestWorkspace;
 

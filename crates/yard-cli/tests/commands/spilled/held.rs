@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use yard_gate::{Awaited, DecisionInput, CallerPolicy, Scope};
+use yard_gate::{Awaited, CallerPolicy, DecisionInput, Scope};
 use yard_testkit::TestWorkspace;
 
 use super::{FOLDER, call, files, ok, path_of, plan_keeping, read, say_lines};

@@ -16,7 +16,7 @@ use crate::policy::{Asks, EffectPart, Origin};
 /// What a rule says, from the mildest to the strictest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Then {
+pub(crate) enum Then {
     /// It may happen.
     Allow,
     /// A person is asked.
@@ -27,7 +27,7 @@ pub enum Then {
 
 impl Then {
     /// Its spelling.
-    pub fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Allow => "allow",
             Self::Ask => "ask",
@@ -72,7 +72,7 @@ struct Written {
 
 /// One rule, ready to be asked.
 #[derive(Clone, Debug)]
-pub struct Rule {
+pub(crate) struct Rule {
     written: Written,
     kinds: Vec<EffectKind>,
     paths: Vec<PathPattern>,
@@ -82,7 +82,7 @@ pub struct Rule {
 
 impl Rule {
     /// Reads a rule; the words say what is wrong with it.
-    pub fn parse(value: &Value) -> Result<Self, String> {
+    pub(crate) fn parse(value: &Value) -> Result<Self, String> {
         let written: Written = Written::deserialize(value).map_err(|error| error.to_string())?;
         Self::of(written)
     }
@@ -140,7 +140,7 @@ impl Rule {
     }
 
     /// What it says where it matches.
-    pub fn then(&self) -> Then {
+    pub(crate) fn then(&self) -> Then {
         self.written.then
     }
 
@@ -150,7 +150,7 @@ impl Rule {
     }
 
     /// The rule as JSON.
-    pub fn to_value(&self) -> Value {
+    pub(crate) fn to_value(&self) -> Value {
         serde_json::to_value(&self.written).unwrap_or_default()
     }
 
@@ -237,6 +237,11 @@ impl Rule {
         }
         let place = |path: &PathPattern| path.base.clone().unwrap_or_else(WsPath::root);
         self.paths.iter().map(place).collect()
+    }
+
+    /// Whether it is about some paths only.
+    pub(crate) fn names_paths(&self) -> bool {
+        !self.paths.is_empty()
     }
 
     /// The folders that it spells out.

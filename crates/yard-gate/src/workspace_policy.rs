@@ -12,27 +12,27 @@ const MAX_RULES: usize = 1_000;
 
 /// The policy of a workspace.
 #[derive(Clone, Debug, Default)]
-pub struct WorkspacePolicy {
+pub(crate) struct WorkspacePolicy {
     /// What holds where no rule says otherwise; else what the door says.
-    pub preset: Option<Preset>,
+    pub(crate) preset: Option<Preset>,
     /// The rules, as they were written.
-    pub rules: Vec<Rule>,
+    pub(crate) rules: Vec<Rule>,
     /// What people allowed for every chat, by approving it with a rule.
-    pub saved: Vec<Rule>,
+    pub(crate) saved: Vec<Rule>,
 }
 
 /// What a judgement rests on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Judgement {
+pub(crate) struct Judgement {
     /// What may happen.
-    pub verdict: Verdict,
+    pub(crate) verdict: Verdict,
     /// What decided, in words.
-    pub because: String,
+    pub(crate) because: String,
 }
 
 impl WorkspacePolicy {
     /// Reads `{"preset": ..., "rules": [...]}`: whole, or not at all and what is wrong.
-    pub fn parse(value: &Value) -> Result<Self, String> {
+    pub(crate) fn parse(value: &Value) -> Result<Self, String> {
         let Value::Object(members) = value else {
             return Err("expected an object with `preset` and `rules`".to_owned());
         };
@@ -140,7 +140,7 @@ impl WorkspacePolicy {
             Some(AskReason::Base(_))
         );
         let is_meant = |rule: &&Rule| {
-            let is_of_dialect = origin.asks.is_remembered() && rule.paths.is_empty();
+            let is_of_dialect = origin.asks.is_remembered() && !rule.names_paths();
             preset != Preset::Guarded || !base_asks || !is_of_dialect
         };
         let mut granted = allowed.rules.iter().chain(&self.saved).filter(is_meant);

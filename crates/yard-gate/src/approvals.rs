@@ -17,7 +17,6 @@ use yard_core::{
     ApprovalId, Call, ContentHash, Dial, Effect, EffectKind, Fault, FaultCode, PathEffect,
     ProcessId, Result, RunId, WsPath,
 };
-use yard_kernel::store_fault;
 use yard_store::{
     Approval, ApprovalFilter, ApprovalRequest, ApprovalStatus, Decision, Grant, NewDecision,
     Revision, Scope, StoreError,
@@ -127,7 +126,7 @@ pub struct Approvals<'a>(pub(crate) &'a Session);
 impl Approvals<'_> {
     /// A request.
     pub fn get(&self, id: ApprovalId) -> Result<Approval> {
-        let row = self.0.open().records.approval(id).map_err(store_fault)?;
+        let row = self.0.open().records.approval(id)?;
         let row = row.filter(|row| self.may_see(row)).ok_or_else(|| no_approval(id))?;
         Ok(self.visible(row))
     }
@@ -247,7 +246,7 @@ impl Approvals<'_> {
                     _ => decided_already(&now),
                 });
             }
-            done => done.map_err(store_fault)?,
+            done => done?,
         }
         if decision.approves && decision.scope != Scope::Once && is_for_host(&approval) {
             // The rule is the whole effect of this approval.
@@ -288,8 +287,8 @@ impl Approvals<'_> {
         answer: &Value,
     ) -> Result<()> {
         let (records, at) = (&self.0.open().records, call.world().now());
-        records.conclude(id, status, &answer.to_string(), at).map_err(store_fault)?;
-        let row = records.approval(id).map_err(store_fault)?;
+        records.conclude(id, status, &answer.to_string(), at)?;
+        let row = records.approval(id)?;
         if let Some(run) = row.and_then(|row| row.request.run) {
             self.0.open().workspace.drop_run(run);
         }
@@ -310,7 +309,7 @@ impl Session {
 
     /// A fault if the permitted call was executed meanwhile.
     pub(crate) fn check_not_executed(&self, permit: &Permit) -> Result<()> {
-        let row = self.open().records.approval(permit.id).map_err(store_fault)?;
+        let row = self.open().records.approval(permit.id)?;
         match row {
             Some(row) if row.status == ApprovalStatus::Approved => Ok(()),
             Some(row) => Err(decided_already(&row)),

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use yard_core::op::{Land, Landed};
 use yard_core::{ChatId, Effect, EffectKind, Fault, FaultCode, Result, RunId, WsPath};
 use yard_disk::CapturedOutput;
-use yard_kernel::{Command, FinishedRun, NewRun, WriteMode, store_fault};
+use yard_kernel::{Command, FinishedRun, NewRun, WriteMode};
 use yard_sandbox::{CommandLimits, Level};
 use yard_store::{Mode, StoreError};
 
@@ -217,7 +217,7 @@ impl Attempt<'_> {
         let Some(approval) = self.permitted_start() else { return Ok(()) };
         match self.open().records.start(approval, run) {
             Err(StoreError::Misfit(_)) => Err(started_before(approval)),
-            done => done.map_err(store_fault),
+            done => done.map_err(Fault::from),
         }
     }
 

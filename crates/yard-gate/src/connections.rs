@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use yard_core::{
     ApprovalId, Call, ChatId, Dial, Effect, EffectKind, Fault, FaultCode, Remedy, Result, RunId,
 };
-use yard_kernel::{Command, store_fault};
+use yard_kernel::Command;
 use yard_net::{ConnectionPolicy, ConnectionVerdict, HostTraffic, ProxyConfig, Target};
 use yard_sandbox::Level;
 use yard_store::{Approval, ApprovalFilter, ApprovalRequest, ApprovalStatus, StoreError};
@@ -259,7 +259,7 @@ impl Connections {
     ) -> Result<ConnectionVerdict> {
         let (place, key, changes_seen) =
             (target.place(), self.key(target), self.change_count.count());
-        let row = self.session.open().records.approval(id).map_err(store_fault)?;
+        let row = self.session.open().records.approval(id)?;
         match row.as_ref().map(|row| row.status) {
             Some(ApprovalStatus::Pending) => {
                 let checked_at = self.call.world().elapsed();
@@ -339,7 +339,7 @@ impl Connections {
             return Ok(());
         }
         let records = &self.session.open().records;
-        records.reword(id, &with_tries(reason, *count)).map_err(store_fault)
+        records.reword(id, &with_tries(reason, *count)).map_err(Fault::from)
     }
 
     fn request(&self, target: &Target, effect: &Effect, reason: &str) -> ApprovalRequest {
@@ -386,7 +386,7 @@ impl Connections {
             asked_by: Some(self.session.actor().name()),
             chat: Some(self.chat),
         };
-        self.session.open().records.approvals(&filter, None, MAX_COMPARED).map_err(store_fault)
+        self.session.open().records.approvals(&filter, None, MAX_COMPARED).map_err(Fault::from)
     }
 
     /// Uses up an approval of this host that was given after the command that asked was over, if there is one.
@@ -411,7 +411,7 @@ impl Connections {
         // A request that was started and that no living process claimed is shown as lost. The claim of a process
         // that ended before it started anything is taken over.
         let own = open.workspace.process(&self.call)?;
-        let row = records.approval(id).map_err(store_fault)?;
+        let row = records.approval(id)?;
         let claimant = row.and_then(|row| row.claimed_by);
         if claimant.is_some_and(|other| other != own && open.workspace.is_alive(other)) {
             return Ok(false);
@@ -420,11 +420,9 @@ impl Connections {
         let started = claimed.and_then(|()| records.start(id, RunId::new(world)));
         match started {
             Err(StoreError::Misfit(_)) => return Ok(false),
-            done => done.map_err(store_fault)?,
+            done => done?,
         }
-        records
-            .conclude(id, ApprovalStatus::Executed, &host_allowed_answer(), world.now())
-            .map_err(store_fault)?;
+        records.conclude(id, ApprovalStatus::Executed, &host_allowed_answer(), world.now())?;
         self.session.open().changes.notify();
         Ok(true)
     }

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use yard_core::op::Operation;
 use yard_core::{Dial, Effect, EffectKind, Fault, FaultCode, Result, RunId};
-use yard_kernel::store_fault;
 use yard_net::{Follow, Method, Page, PageFormat, Target, WebRequest, WebResponse};
 use yard_store::{Mode, StoreError};
 
@@ -177,7 +176,7 @@ impl Attempt<'_> {
         let Some(approval) = self.permitted_start() else { return Ok(()) };
         match self.open().records.start(approval, RunId::new(self.call().world())) {
             Err(StoreError::Misfit(_)) => Err(started_before(approval)),
-            done => done.map_err(store_fault),
+            done => done.map_err(Fault::from),
         }
     }
 }

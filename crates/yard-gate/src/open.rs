@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use yard_core::{ApprovalId, Call, Result, Timestamp};
-use yard_kernel::{Watch, Workspace, store_fault};
+use yard_kernel::{Watch, Workspace};
 use yard_store::{ApprovalFilter, ApprovalStatus, WorkspaceRecords};
 
 pub(crate) use self::terminals::{JudgedStart, OpenTerminal, SETTLING_MILLIS, TerminalTable};
@@ -124,9 +124,9 @@ impl OpenWorkspace {
 
     /// The policy as it is now.
     pub(crate) fn read_rules(&self) -> Result<WorkspacePolicy> {
-        let stored = self.records.policy().map_err(store_fault)?;
+        let stored = self.records.policy()?;
         let mut rules = WorkspacePolicy::parse_stored(stored.as_deref())?;
-        for saved in self.records.grants(None).map_err(store_fault)? {
+        for saved in self.records.grants(None)? {
             // A grant that cannot be parsed allows nothing, which is the safe side.
             let value = serde_json::from_str(&saved.rule).unwrap_or_default();
             rules.saved.extend(Rule::parse(&value));

@@ -4,7 +4,6 @@ use serde_json::{Map, Value};
 use yard_core::{
     Call, ChatId, ContentHash, Fault, FaultCode, QuestionId, Result, Timestamp, WsPath,
 };
-use yard_kernel::store_fault;
 use yard_store::{NewQuestion, Question as Row, QuestionAnswer, QuestionFilter, StoreError, Via};
 
 use crate::{Attempt, ListPage, QuestionForm, Session, transcript};
@@ -71,7 +70,7 @@ pub struct Questions<'a>(pub(crate) &'a Session);
 impl Questions<'_> {
     /// A question.
     pub fn get(&self, id: QuestionId) -> Result<AskedQuestion> {
-        let row = self.0.open().records.question(id).map_err(store_fault)?;
+        let row = self.0.open().records.question(id)?;
         let row = row.filter(|row| self.may_see(row)).ok_or_else(|| no_question(id))?;
         AskedQuestion::of(row)
     }
@@ -121,7 +120,7 @@ impl Questions<'_> {
         let given = QuestionAnswer { answers: answers.to_string(), by, via, at: audit.at };
         match session.open().records.answer(id, &given, &turn, &audit) {
             Err(StoreError::Misfit(_)) => return Err(answered_already(id, None)),
-            done => done.map_err(store_fault)?,
+            done => done?,
         }
         session.open().changes.notify();
         self.get(id)
@@ -171,7 +170,7 @@ impl Attempt<'_> {
             form: form.to_json(),
             plans,
         };
-        self.open().records.ask(&asked, &self.with_about(turn), &audit).map_err(store_fault)?;
+        self.open().records.ask(&asked, &self.with_about(turn), &audit)?;
         self.open().changes.notify();
         session.questions().get(id)
     }

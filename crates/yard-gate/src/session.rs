@@ -10,7 +10,7 @@ use std::sync::Arc;
 use yard_core::{
     Call, ChatId, Effect, EffectKind, Fault, FaultCode, Limits, PathEffect, Result, WsPath,
 };
-use yard_kernel::{Leftover, Upload, store_fault};
+use yard_kernel::{Leftover, Upload};
 use yard_store::{AuditEntry, Chat, Mode};
 
 pub use self::chats::{Chats, ConnectionChat, MESSAGE_BYTES, MessageRole};
@@ -264,7 +264,7 @@ impl Session {
             None if self.chat.of_connection.is_some() => return Ok(None),
             None => records.default_chat(&self.actor().name()),
         };
-        chat.map_err(store_fault)
+        chat.map_err(Fault::from)
     }
 
     /// The mode of this session's chat.
@@ -309,7 +309,7 @@ impl Session {
     /// The grants of people for this session's chat.
     pub(crate) fn allowed_in_chat(&self) -> Result<Allowed> {
         let Some(chat) = self.current_chat()? else { return Ok(Allowed::default()) };
-        let grants = self.open.records.grants(Some(chat.id)).map_err(store_fault)?;
+        let grants = self.open.records.grants(Some(chat.id))?;
         let mut allowed = Allowed::default();
         for grant in grants.iter().filter(|grant| grant.chat.is_some()) {
             // A grant that cannot be parsed allows nothing, which is the safe side.

@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value};
 use yard_core::{Call, Fault, FaultCode, Result, Timestamp};
-use yard_kernel::store_fault;
 use yard_store::{Grant, StoreError};
 
 use crate::{Preset, Rule, Session, WorkspacePolicy};
@@ -35,7 +34,7 @@ impl Session {
     /// The policy of the workspace.
     pub fn settings(&self) -> Result<PolicySettings> {
         let rules = self.open().read_rules()?;
-        let saved = self.open().records.grants(None).map_err(store_fault)?;
+        let saved = self.open().records.grants(None)?;
         Ok(PolicySettings {
             preset: rules.preset,
             effective: self.preset_of(&rules),
@@ -81,7 +80,7 @@ impl Session {
         parsed: &WorkspacePolicy,
     ) -> Result<bool> {
         let records = &self.open().records;
-        let before = records.policy().map_err(store_fault)?;
+        let before = records.policy()?;
         let mut rules = WorkspacePolicy::parse_stored(before.as_deref())?;
         if wanted.contains_key("preset") {
             rules.preset = parsed.preset;
@@ -101,7 +100,7 @@ impl Session {
             wanted.contains_key("saved").then(|| parsed.saved.iter().map(grant).collect());
         match records.set_policy(before.as_deref(), &text, saved.as_deref(), &audit) {
             Err(StoreError::Misfit(_)) => Ok(false),
-            done => done.map(|()| true).map_err(store_fault),
+            done => done.map(|()| true).map_err(Fault::from),
         }
     }
 }

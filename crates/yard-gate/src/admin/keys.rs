@@ -1,7 +1,6 @@
 //! Agents' keys: each opens one workspace for one agent, and can be bound to one chat.
 
-use yard_core::{ChatId, KeyId, Role};
-use yard_kernel::store_fault;
+use yard_core::{ChatId, Fault, KeyId, Role};
 use yard_store::StoreError;
 use yard_store::registry::KeyRow;
 
@@ -51,7 +50,7 @@ impl Server {
             return Err(Refusal::denied("an agent's key cannot make keys; a person can"));
         };
         if let Some(chat) = new.chat
-            && self.open(entered.workspace)?.records.chat(chat).map_err(store_fault)?.is_none()
+            && self.open(entered.workspace)?.records.chat(chat).map_err(Fault::from)?.is_none()
         {
             return Err(Refusal::field("chat_id", "this workspace has no such chat"));
         }

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 use yard_core::{ApprovalId, ChatId, Effect, Fault, FaultCode, Result};
-use yard_kernel::{Proposal, store_fault};
+use yard_kernel::Proposal;
 use yard_store::{
     ApprovalFilter, ApprovalRequest, ApprovalStatus, NewApproval, StepSideEffect, StoreError,
 };
@@ -130,7 +130,7 @@ impl Attempt<'_> {
             return Ok(Pending::on(id));
         }
         let records = &self.open().records;
-        let waiting = records.approvals(&waiting, None, MAX_WAITING).map_err(store_fault)?;
+        let waiting = records.approvals(&waiting, None, MAX_WAITING)?;
         if let Some(same) = waiting.iter().find(|row| row.request == request) {
             return Ok(Pending::on(same.id));
         }
@@ -162,7 +162,7 @@ impl Attempt<'_> {
         ));
         let asked_in = Some(self.open().workspace.process(call)?);
         let asked = NewApproval { id, chat, asked_by: actor, at: audit.at, asked_in, request };
-        self.open().records.request(&asked, &turn, &audit).map_err(store_fault)?;
+        self.open().records.request(&asked, &turn, &audit)?;
         self.open().changes.notify();
         Ok(id)
     }
@@ -222,7 +222,7 @@ impl Attempt<'_> {
                 Err(decided_already(&self.session.approvals().get(permit.id)?))
             }
             done => {
-                done.map_err(store_fault)?;
+                done?;
                 self.open().changes.notify();
                 Ok(Pending::on(permit.id))
             }

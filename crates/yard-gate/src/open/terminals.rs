@@ -8,7 +8,7 @@ use parking_lot::{Condvar, Mutex};
 use serde_json::Value;
 use yard_core::op::Landed;
 use yard_core::{Call, ChatId, Effect, Fault, FaultCode, Result, RunId, Timestamp, WsPath};
-use yard_kernel::{Terminal, TerminalUpdate, UpdateReason, WriteMode, store_fault};
+use yard_kernel::{Terminal, TerminalUpdate, UpdateReason, WriteMode};
 use yard_net::{Access, HostTraffic};
 use yard_store::TerminalState;
 
@@ -268,7 +268,7 @@ impl OpenWorkspace {
             };
             let published = info_of_note(&one.note, one.run, state, None).map(|listed| {
                 let TerminalInfo { chat, name, state, .. } = listed;
-                self.records.terminal_is(one.at, chat, one.run, &name, state).map_err(store_fault)
+                self.records.terminal_is(one.at, chat, one.run, &name, state)
             });
             if published.is_none_or(|published| published.is_ok()) {
                 // Published twice is better than never.

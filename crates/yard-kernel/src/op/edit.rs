@@ -14,10 +14,6 @@ use yard_disk::{EntryKind, ResolvedPath, is_folder, not_found, special};
 impl Execute for Edit {
     const IS_EDIT: bool = true;
 
-    fn named_paths(&self) -> Vec<WsPath> {
-        vec![self.path.clone()]
-    }
-
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Edited>> {
         let (path, seen) = match workspace.locate_to_change(&self.path, true)? {
             ResolvedPath::Present { path, stat } => {

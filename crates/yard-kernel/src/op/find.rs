@@ -23,10 +23,6 @@ const VISITS: usize = 64;
 const MAX_PATTERN_BYTES: usize = 64 << 10;
 
 impl Execute for Find {
-    fn named_paths(&self) -> Vec<WsPath> {
-        vec![self.path.clone()]
-    }
-
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Found>> {
         let (base, virtuals) = folder_at(workspace, &self.path)?;
         let virtuals = match &self.by {

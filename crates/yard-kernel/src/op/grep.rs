@@ -27,10 +27,6 @@ use search::{FileMatches, Searcher};
 const FILES: usize = 32;
 
 impl Execute for Grep {
-    fn named_paths(&self) -> Vec<WsPath> {
-        vec![self.path.clone()]
-    }
-
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<GrepAnswer>> {
         let regex = regex::compile(&self.pattern, self.flavor, self.case_sensitive)?;
         let ReadTarget { path, is_folder, virtuals } = read_target(workspace, &self.path)?;

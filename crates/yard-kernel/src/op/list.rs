@@ -16,10 +16,6 @@ use crate::virtual_files::VirtualEntries;
 use crate::workspace::Workspace;
 
 impl Execute for List {
-    fn named_paths(&self) -> Vec<WsPath> {
-        vec![self.path.clone()]
-    }
-
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Listing>> {
         let (path, virtuals) = match self.depth {
             Depth::Own | Depth::Levels(0 | 1) => own_folder_at(workspace, &self.path)?,

@@ -11,10 +11,6 @@ use crate::upload::ReceivedFile;
 use crate::workspace::Workspace;
 
 impl Execute for Place {
-    fn named_paths(&self) -> Vec<WsPath> {
-        vec![self.path.clone()]
-    }
-
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Changed>> {
         let upload = workspace.uploads.find(self.upload)?;
         if upload.size <= workspace.limits().load_bytes {

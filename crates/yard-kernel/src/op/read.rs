@@ -21,10 +21,6 @@ use stream::Stream;
 const MAX_WHOLE_BYTES: u64 = 1 << 20;
 
 impl Execute for Read {
-    fn named_paths(&self) -> Vec<WsPath> {
-        vec![self.path.clone()]
-    }
-
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<ReadAnswer>> {
         if let Some(planned) = plan_virtual(self, workspace, &self.path, call)? {
             return Ok(planned);

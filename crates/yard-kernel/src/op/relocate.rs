@@ -14,10 +14,6 @@ use crate::virtual_files::{self, is_virtual_folder};
 use crate::workspace::Workspace;
 
 impl Execute for Move {
-    fn named_paths(&self) -> Vec<WsPath> {
-        vec![self.from.clone(), self.to.clone()]
-    }
-
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Moved>> {
         let (from, stat) = source(self, workspace)?;
         let to = target(self, workspace, &from)?;

@@ -11,10 +11,6 @@ use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;
 
 impl Execute for Remove {
-    fn named_paths(&self) -> Vec<WsPath> {
-        vec![self.path.clone()]
-    }
-
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Removed>> {
         if self.path.is_root() {
             return Err(super::mkdir::the_root());

@@ -23,10 +23,6 @@ const MAX_SHOWN_LINES: usize = 6;
 const MAX_SHOWN_CHARACTERS: usize = 200;
 
 impl Execute for SearchCode {
-    fn named_paths(&self) -> Vec<WsPath> {
-        vec![self.path.clone()]
-    }
-
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<CodeAnswer>> {
         let query = Query::parse(&self.query)?;
         let (folder, virtuals) = folder_at(workspace, &self.path)?;

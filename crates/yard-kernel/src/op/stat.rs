@@ -14,10 +14,6 @@ use crate::workspace::Workspace;
 const MAX_WHOLE_BYTES: u64 = 1 << 20;
 
 impl Execute for Stat {
-    fn named_paths(&self) -> Vec<WsPath> {
-        vec![self.path.clone()]
-    }
-
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<StatAnswer>> {
         if let Some(planned) = plan_virtual(self, workspace, &self.path, call)? {
             return Ok(planned);

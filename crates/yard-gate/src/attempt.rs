@@ -466,10 +466,7 @@ impl<'a> Attempt<'a> {
     /// Records the effect of a command that runs for a preview; a fault in a dry run.
     pub(crate) fn record_preview(&self, effect: &Effect) -> Result<()> {
         self.record_effect(effect);
-        match self.record_if_dry_run::<()>(effect, None)? {
-            true => Err(dry_run_only()),
-            false => Ok(()),
-        }
+        if self.record_if_dry_run::<()>(effect, None)? { Err(dry_run_only()) } else { Ok(()) }
     }
 
     /// In a dry run records the judgement of an effect. Whether this is a dry run.

@@ -190,10 +190,7 @@ impl Connections {
 
     /// The key of a host's state.
     fn key(&self, target: &Target) -> String {
-        match self.is_covered_by_install(target) {
-            true => INSTALL.to_owned(),
-            false => target.place(),
-        }
+        if self.is_covered_by_install(target) { INSTALL.to_owned() } else { target.place() }
     }
 
     fn judge_or_deny(&self, target: &Target, check: Check) -> ConnectionVerdict {

@@ -152,10 +152,7 @@ impl Attempt<'_> {
     /// Stores a question to a person; durable when it returns.
     pub fn ask_question(&self, form: QuestionForm) -> Result<AskedQuestion> {
         self.check_record_write("ask")?;
-        let plans = match form.can_approve() {
-            true => self.unjudged_reads().plans()?,
-            false => Vec::new(),
-        };
+        let plans = if form.can_approve() { self.unjudged_reads().plans()? } else { Vec::new() };
         let (session, origin) = (self.session(), self.origin());
         let chat = session.needed_chat(self.call())?;
         let id = QuestionId::new(self.call().world());

@@ -250,10 +250,7 @@ impl<'a> EffectClassifier<'a> {
             return Ok(false);
         };
         let is_newest = before.content == Some(theirs);
-        let stored = match is_newest {
-            true => None,
-            false => self.workspace.store().content(&theirs)?,
-        };
+        let stored = if is_newest { None } else { self.workspace.store().content(&theirs)? };
         let theirs = match (is_newest, &stored) {
             (true, _) => &old,
             (false, Some(stored)) => stored,

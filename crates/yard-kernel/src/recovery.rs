@@ -57,10 +57,7 @@ pub(crate) fn recover(workspace: &Workspace, call: &Call) -> Result<Seq> {
 }
 
 fn boot_of(applied: Mark, call: &Call) -> Boot {
-    match applied.boot == call.world().boot_id() {
-        true => Boot::Same,
-        false => Boot::Another,
-    }
+    if applied.boot == call.world().boot_id() { Boot::Same } else { Boot::Another }
 }
 
 /// What recovery restored, and what it did not restore because another program may have removed it.

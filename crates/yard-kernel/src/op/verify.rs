@@ -208,9 +208,10 @@ impl Check<'_> {
             }
             None => false,
         };
-        match synced {
-            true => self.answer.synced += 1,
-            false => self.answer.unsynced.push(path),
+        if synced {
+            self.answer.synced += 1
+        } else {
+            self.answer.unsynced.push(path)
         }
         Ok(())
     }

@@ -26,9 +26,7 @@ use crate::build_output;
 use crate::command_box::TerminalLimits;
 use crate::moved_refs::{self, MovedRef, record_rewound_refs};
 use crate::ports;
-use crate::run_environment::{
-    Command, NewRun, RunEnvironment, StorageWarning, WriteMode, no_box, not_read_only,
-};
+use crate::run_environment::{Command, NewRun, RunEnvironment, StorageWarning, WriteMode, no_box};
 use crate::run_files::{
     ENDED, HOSTS, IN_PLACE, INTERRUPTED, MASKED, REPORTED, STDERR, STDOUT, TERMINAL_DESCRIPTION,
     TERMINAL_OUTPUT, WAITING, ended_of, ended_text,
@@ -66,10 +64,7 @@ impl Workspace {
         call: &Call,
         on_start: &mut dyn FnMut() -> Result<()>,
     ) -> Result<FinishedRun> {
-        let boxed = self.commands.boxed.as_ref().ok_or_else(no_box)?;
-        if new.write_mode == WriteMode::ReadOnly && boxed.sandbox().level() == Level::Unconfined {
-            return Err(not_read_only());
-        }
+        let boxed = self.box_for(new.write_mode)?;
         build_output::trim(self)?;
         let folder = self.commands.runs.begin(new.id, &self.disk)?;
         let sockets = (boxed.sandbox().level() == Level::Full).then(|| {

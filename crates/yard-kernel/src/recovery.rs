@@ -27,7 +27,7 @@ use crate::stored_content::stage_stored;
 use crate::workspace::Workspace;
 use recorded::{Boot, Newest, RecordedFiles, is_folder_as_before};
 use unmoved::{MovedFile, UnmovedEntry, rebased};
-use yard_disk::{EntryStat, Staged, StagedAttributes, read_all};
+use yard_disk::{EntryStat, Staged, StagedAttributes, hash_all};
 
 /// Most paths that a report names; the others are counted.
 const MAX_NAMED_PATHS: usize = 20;
@@ -137,20 +137,17 @@ impl<'a> Recovery<'a> {
             Boot::Same => applied.seq,
             Boot::Another => store.projected()?.seq,
         };
-        let (steps, recorded) = (Vec::new(), RecordedFiles::default());
-        let (initial, temporary, moved, unmoved) = Default::default();
-        let applied = applied.seq;
         let mut recovery = Self {
             workspace,
             call,
             boot,
-            applied,
-            steps,
-            recorded,
-            initial,
-            temporary,
-            moved,
-            unmoved,
+            applied: applied.seq,
+            steps: Vec::new(),
+            recorded: RecordedFiles::default(),
+            initial: RefCell::default(),
+            temporary: RefCell::default(),
+            moved: RefCell::default(),
+            unmoved: RefCell::default(),
         };
         let count = usize::try_from(head.saturating_sub(from)).unwrap_or(usize::MAX);
         for row in store.steps(None, None, count)?.into_iter().rev() {
@@ -653,11 +650,8 @@ impl<'a> Recovery<'a> {
                 disk.read_link(path).map(|target| Some(ContentHash::of(&target)))
             }
             Some(FileKind::File) => {
-                let (mut file, stat) = disk.open_file(path)?;
-                if stat.size() > self.workspace.limits().load_bytes {
-                    return yard_disk::hash_all(&mut file, path, self.call).map(Some);
-                }
-                read_all(&mut file, stat.size(), path).map(|bytes| Some(ContentHash::of(&bytes)))
+                let (mut file, _) = disk.open_file(path)?;
+                hash_all(&mut file, path, self.call).map(Some)
             }
             _ => Ok(None),
         }

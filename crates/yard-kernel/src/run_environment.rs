@@ -112,6 +112,15 @@ impl Workspace {
         }
     }
 
+    /// The box for a command that writes there. A fault if there is none, or if nothing would keep it from writing.
+    pub(crate) fn box_for(&self, write_mode: WriteMode) -> Result<&CommandBox> {
+        let boxed = self.commands.boxed.as_ref().ok_or_else(no_box)?;
+        if write_mode == WriteMode::ReadOnly && boxed.sandbox().level() == Level::Unconfined {
+            return Err(not_read_only());
+        }
+        Ok(boxed)
+    }
+
     /// Prepares the folder of a run for a command.
     pub(crate) fn prepare(
         &self,
@@ -284,7 +293,7 @@ fn not_masked(withheld: &WsPath) -> Fault {
 }
 
 /// The fault if nothing would prevent a command from writing.
-pub(crate) fn not_read_only() -> Fault {
+fn not_read_only() -> Fault {
     let message = "this chat is in plan mode, and nothing here would keep a command from writing: \
                    the operator lets commands run unconfined. Look with the file tools";
     Fault::new(FaultCode::Unavailable, message)

@@ -18,13 +18,13 @@ use yard_core::{Call, ChatId, Fault, FaultCode, Result, RunId, Timestamp, WsPath
 use yard_disk::{Caches, CapturedOutput, Excerpt, OutputFile, OutputWriter, RunFolder};
 use yard_net::{HostTraffic, Proxy};
 use yard_sandbox::{
-    CommandEnd, CommandLimits, Deadline, ForegroundState, LONGEST_LINE, Level, Pty, Sandbox, Size,
+    CommandEnd, CommandLimits, Deadline, ForegroundState, LONGEST_LINE, Pty, Sandbox, Size,
 };
 
 use crate::build_output;
 use crate::command_box::CommandBox;
 use crate::masks::Masks;
-use crate::run_environment::{Command, NewRun, RunEnvironment, WriteMode, no_box, not_read_only};
+use crate::run_environment::{Command, NewRun, RunEnvironment, WriteMode};
 use crate::run_files::{
     ENDED, REPORTED, TERMINAL_DESCRIPTION, TERMINAL_OUTPUT, ended_of, ended_text,
 };
@@ -158,10 +158,7 @@ impl Workspace {
         call: &Call,
         on_start: &mut dyn FnMut() -> Result<()>,
     ) -> Result<Arc<Terminal>> {
-        let boxed = self.commands.boxed.as_ref().ok_or_else(no_box)?;
-        if new.write_mode == WriteMode::ReadOnly && boxed.sandbox().level() == Level::Unconfined {
-            return Err(not_read_only());
-        }
+        let boxed = self.box_for(new.write_mode)?;
         build_output::trim(self)?;
         let folder = self.commands.runs.begin(new.run, &self.disk)?;
         let opened = self.open_terminal_in(new, folder, boxed, call, on_start);

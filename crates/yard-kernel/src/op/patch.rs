@@ -307,10 +307,8 @@ struct LoadedFile {
 impl LoadedFile {
     /// Reads the file at a path of a patch, if there is one.
     fn read(workspace: &Workspace, text: &str) -> Result<Option<Self>> {
-        let (path, seen) = match workspace.locate_to_change(&parsed(text)?, true)? {
-            ResolvedPath::Missing { .. } | ResolvedPath::Blocked { .. } => return Ok(None),
-            ResolvedPath::Present { path, stat } => (path, stat),
-        };
+        let located = workspace.locate_to_change(&parsed(text)?, true)?;
+        let Some((path, seen)) = located.present() else { return Ok(None) };
         let (mut file, stat) = workspace.disk.open_seen(&path, &seen)?;
         check_loadable(stat.size(), workspace.limits(), &path)?;
         let bytes = read_all(&mut file, stat.size(), &path)?;

@@ -3,7 +3,7 @@
 use yard_core::hash::ContentHasher;
 use yard_core::op::{Stat, StatAnswer};
 use yard_core::{Call, ContentHash, Effect, EffectKind, FileKind, Result, WsPath, lines, text};
-use yard_disk::{EntryKind, ResolvedPath, each_piece, not_found, read_all};
+use yard_disk::{EntryKind, each_piece, not_found, read_all};
 
 use crate::command_output;
 use crate::proposal::{Execute, Planned};
@@ -24,12 +24,7 @@ impl Execute for Stat {
         {
             return Ok(planned);
         }
-        let (path, stat) = match spot {
-            ResolvedPath::Present { path, stat } => (path, stat),
-            ResolvedPath::Missing { .. } | ResolvedPath::Blocked { .. } => {
-                return Err(not_found(&self.path));
-            }
-        };
+        let (path, stat) = spot.present().ok_or_else(|| not_found(&self.path))?;
         let (hash, line_count) = content(self, workspace, &path, &stat, call)?;
         let state = workspace.sync_state(&path, &stat, hash, call)?;
         let created = state.node.as_ref().map(|node| node.created_at);

@@ -358,43 +358,33 @@ fn grant_of(
             )),
         };
     }
+    if decision.scope == Scope::Once {
+        return Ok(grant_for_paths(approval, decision, &effect));
+    }
+    let is_for_chat = decision.scope == Scope::Chat;
     let whole = format!("{toolset}.{tool}");
     let hosts = || effect.dials.iter().map(|dial| globset::escape(&dial.host)).collect();
     let starts = effect.paths.iter().all(|one| one.kind == EffectKind::Run);
-    let (chat, rule) = match decision.scope {
-        Scope::Chat if is_connection(&effect) => {
-            (Some(approval.chat), Rule::allowing_commands(hosts()))
-        }
-        Scope::Rule if is_connection(&effect) => (None, Rule::allowing_commands(hosts())),
-        Scope::Chat if effect.paths.is_empty() && !effect.dials.is_empty() => {
-            (Some(approval.chat), Rule::allowing_hosts(&kinds, &whole, hosts()))
-        }
-        Scope::Rule if effect.paths.is_empty() && !effect.dials.is_empty() => {
-            (None, Rule::allowing_hosts(&kinds, &whole, hosts()))
-        }
-        Scope::Once => return Ok(grant_for_paths(approval, decision, &effect)),
-        Scope::Chat | Scope::Rule
-            if effect.paths.iter().any(|one| asks.always_asks_for(EffectPart::Path(one))) =>
-        {
-            let message = format!(
-                "{toolset}.{tool} {}: leave the scope out, a yes is for this call",
-                asks.about()
-            );
-            return Err(Fault::new(FaultCode::BadArgument, message));
-        }
-        // The rule covers a start in any folder.
-        Scope::Rule if asks == Asks::ToStart && starts => {
-            (None, Rule::allowing(&kinds, &whole, None))
-        }
-        Scope::Rule => {
-            let paths = exact_paths(approval, &effect, writing_rule)?;
-            (None, Rule::allowing(&kinds, &whole, Some(paths)))
-        }
-        Scope::Chat if asks.is_remembered() => {
-            (Some(approval.chat), Rule::allowing(&kinds, &format!("{toolset}.*"), None))
-        }
-        Scope::Chat => (Some(approval.chat), Rule::allowing(&kinds, &whole, None)),
+    let rule = if is_connection(&effect) {
+        Rule::allowing_commands(hosts())
+    } else if effect.paths.is_empty() && !effect.dials.is_empty() {
+        Rule::allowing_hosts(&kinds, &whole, hosts())
+    } else if effect.paths.iter().any(|one| asks.always_asks_for(EffectPart::Path(one))) {
+        let message = format!(
+            "{toolset}.{tool} {}: leave the scope out, a yes is for this call",
+            asks.about()
+        );
+        return Err(Fault::new(FaultCode::BadArgument, message));
+    } else if is_for_chat && asks.is_remembered() {
+        Rule::allowing(&kinds, &format!("{toolset}.*"), None)
+    } else if is_for_chat || (asks == Asks::ToStart && starts) {
+        // A rule about a start covers a start in any folder.
+        Rule::allowing(&kinds, &whole, None)
+    } else {
+        let paths = exact_paths(approval, &effect, writing_rule)?;
+        Rule::allowing(&kinds, &whole, Some(paths))
     };
+    let chat = is_for_chat.then_some(approval.chat);
     Rule::parse(&rule).map_err(|error| Fault::new(FaultCode::BadArgument, error))?;
     let (by, at) = (decision.by.clone(), decision.at);
     Ok(Some(Grant { chat, rule: rule.to_string(), by, at }))
@@ -427,9 +417,9 @@ fn grant_for_paths(approval: &Approval, decision: &Decision, effect: &Effect) ->
 /// The paths of a request as globs that match nothing else.
 fn exact_paths(approval: &Approval, effect: &Effect, writing_rule: &str) -> Result<Vec<String>> {
     let has_more = has_more_paths(&approval.request);
-    let paths = effect.paths.iter().map(|one| one.path.to_string());
+    let mut paths = effect.paths.iter().map(|one| one.path.to_string());
     // A path with a backslash cannot be escaped in a glob, and the root would cover everything.
-    let has_unfit_path = { paths }.any(|path| path.contains('\\') || path == "/");
+    let has_unfit_path = paths.any(|path| path.contains('\\') || path == "/");
     if has_more || has_unfit_path || effect.paths.is_empty() || effect.paths.len() > MAX_RULE_PATHS
     {
         let message = format!(

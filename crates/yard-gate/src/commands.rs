@@ -214,6 +214,11 @@ impl Attempt<'_> {
     /// Writes the audit row of a start and uses up its approval, before the command starts.
     pub(crate) fn start(&self, effect: &Effect, run: RunId) -> Result<()> {
         self.audit_start(effect)?;
+        self.use_up_approval(run)
+    }
+
+    /// Uses up the approval of a start or a request, if it has one.
+    pub(crate) fn use_up_approval(&self, run: RunId) -> Result<()> {
         let Some(approval) = self.permitted_start() else { return Ok(()) };
         match self.open().records.start(approval, run) {
             Err(StoreError::Misfit(_)) => Err(started_before(approval)),

@@ -171,8 +171,8 @@ pub(crate) fn may_see(reading: &dyn ReadAccess, turn: &Turn) -> bool {
             && about.get("paths").is_none()
             && reading.may_see(&about.to_string());
     };
-    let named = paths.iter().map(|path| WsPath::parse_shown(path.as_str().unwrap_or_default()));
-    let all_readable = { named }.all(|path| path.is_ok_and(|path| reading.may_read(&path)));
+    let mut named = paths.iter().map(|path| WsPath::parse_shown(path.as_str().unwrap_or_default()));
+    let all_readable = named.all(|path| path.is_ok_and(|path| reading.may_read(&path)));
     all_readable && (about["wide"] == json!(false) || reading.may_see(&about.to_string()))
 }
 

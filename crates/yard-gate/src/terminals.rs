@@ -261,9 +261,7 @@ impl Terminals<'_> {
     pub fn stop_chat(&self, call: &Call) -> Result<usize> {
         self.session.check_record_write(call, "stop terminals")?;
         let Some(chat) = self.session.current_chat()? else { return Ok(0) };
-        let actor = self.session.actor();
-        let may_end = |one: &OpenTerminal| actor.is_person() || one.actor == actor;
-        Ok(self.session.open().stop_terminals(|one| one.chat == chat.id && may_end(one)))
+        Ok(self.session.open().stop_terminals(|one| one.chat == chat.id && self.may_use(one)))
     }
 
     /// The terminals of all chats. An agent sees its own.
@@ -287,39 +285,28 @@ impl Terminals<'_> {
     /// Ends a terminal by its run.
     pub fn stop_run(&self, call: &Call, run: RunId) -> Result<()> {
         self.session.check_record_write(call, "stop terminal")?;
-        let actor = self.session.actor();
-        let may_end = |one: &&Arc<OpenTerminal>| actor.is_person() || one.actor == actor;
-        let terminal = self
-            .session
-            .open()
-            .terminals
-            .lock()
-            .all
-            .iter()
-            .filter(may_end)
-            .find(|one| one.terminal.run() == run && one.terminal.is_running())
-            .cloned();
-        let one = terminal.ok_or_else(|| no_terminal(run))?;
+        let is_it = |one: &OpenTerminal| one.terminal.run() == run && one.terminal.is_running();
+        let one = self.find(is_it).ok_or_else(|| no_terminal(run))?;
         one.terminal.stop();
         one.wait_settled(SETTLING_MILLIS);
         Ok(())
     }
 
     fn own(&self, name: &str) -> Result<Arc<OpenTerminal>> {
-        let (chat, actor) =
-            (self.session.current_chat()?.map(|chat| chat.id), self.session.actor());
-        let is_own = |one: &&Arc<OpenTerminal>| one.actor == actor || actor.is_person();
-        let terminal = self
-            .session
-            .open()
-            .terminals
-            .lock()
-            .all
-            .iter()
-            .filter(is_own)
-            .find(|one| Some(one.chat) == chat && one.name == name)
-            .cloned();
+        let chat = self.session.current_chat()?.map(|chat| chat.id);
+        let terminal = self.find(|one| Some(one.chat) == chat && one.name == name);
         terminal.ok_or_else(|| self.no_running_terminal(name))
+    }
+
+    /// A terminal of this process, if the session's actor opened it or is a person.
+    fn find(&self, is_it: impl Fn(&OpenTerminal) -> bool) -> Option<Arc<OpenTerminal>> {
+        let running = self.session.open().terminals.lock();
+        running.all.iter().find(|one| self.may_use(one) && is_it(one)).cloned()
+    }
+
+    fn may_use(&self, one: &OpenTerminal) -> bool {
+        let actor = self.session.actor();
+        actor.is_person() || one.actor == actor
     }
 
     /// The fault if this chat has no running terminal with a name.

@@ -181,9 +181,9 @@ fn admit(
 
 /// Whether the draft relies on a path that another draft of the batch changes.
 fn collides(draft: &Draft, touched: &HashSet<WsPath>) -> bool {
-    let relied =
-        draft.expectations.iter().map(|expectation| &expectation.path).chain(draft.touched());
-    !touched.is_empty() && { relied }.any(|path| touched.contains(path))
+    let expected = draft.expectations.iter().map(|expectation| &expectation.path);
+    let mut relied_on = expected.chain(draft.touched());
+    !touched.is_empty() && relied_on.any(|path| touched.contains(path))
 }
 
 /// Whether the disk is still as the draft expects.

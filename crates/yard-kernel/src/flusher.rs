@@ -166,15 +166,19 @@ fn touched(store: &dyn Store, after: Seq, until: Seq) -> Result<Option<Touched>>
 }
 
 impl Touched {
+    fn paths(&self) -> impl Iterator<Item = &WsPath> {
+        self.entries.iter().chain(&self.folders)
+    }
+
     /// Flushes each entry, and returns whether all of them existed. A missing one may have been moved by a step that is
     /// being projected, so that it is not certain that it is flushed.
     fn flush(&self, disk: &Disk) -> bool {
-        { self.entries.iter().chain(&self.folders) }.all(|path| disk.flush_entry(path).is_ok())
+        self.paths().all(|path| disk.flush_entry(path).is_ok())
     }
 
     /// Whether one of the entries is at a path or below it.
     fn is_below(&self, path: &WsPath) -> bool {
-        { self.entries.iter().chain(&self.folders) }.any(|one| one.is_within(path))
+        self.paths().any(|one| one.is_within(path))
     }
 
     /// Whether no later step moved one of the entries away. Otherwise a different file may have been flushed.

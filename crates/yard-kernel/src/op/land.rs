@@ -352,7 +352,8 @@ impl<'a> Landing<'a> {
             // All of them together may not fit into memory, and their bytes are not needed for a merge.
             currents.push(current.transpose()?.map(Current::without_bytes));
         }
-        let files: Vec<_> = { entries.iter().zip(&currents) }
+        let pairs = entries.iter().zip(&currents);
+        let files: Vec<_> = pairs
             .map(|(entry, current)| {
                 let usual =
                     StagedAttributes { mode: Some(entry.stat.mode), owner: None, taking: None };

@@ -283,7 +283,8 @@ impl Undoing<'_> {
 
     /// Expects that folders which this undo removes have no other entries than those that it removes too.
     fn expect_emptied(&mut self) -> Result<()> {
-        let folders: Vec<WsPath> = { self.planner.draft.changes.iter() }
+        let changes = self.planner.draft.changes.iter();
+        let folders: Vec<WsPath> = changes
             .filter(|change| change.after.is_none())
             .filter(|change| {
                 change.before.as_ref().is_some_and(|state| state.kind == FileKind::Folder)
@@ -484,7 +485,7 @@ impl Undoing<'_> {
     /// The fault that names a conflict, and the later step that caused it.
     fn conflict(&self, change: &Change, path: &WsPath, why: &str) -> Fault {
         let later = self.planner.store().file_changes(change.file, None, 64).unwrap_or_default();
-        let later = { later.iter() }.rfind(|(step, _)| step.seq > self.step.seq);
+        let later = later.iter().rfind(|(step, _)| step.seq > self.step.seq);
         let by = later.map_or_else(String::new, |(step, _)| {
             format!(" (step {}, {} by {} at {})", step.id, step.verb, step.author.word(), step.at)
         });

@@ -1,9 +1,22 @@
 //! Plans, commits, projects and recovers changes: the only code that changes a workspace.
 //!
-//! Every operation has one file in `op/` with its `plan`, which finds out what the operation would change without changing
-//! it. [`Workspace::commit`] checks that the workspace is still as planned, and makes the change durable. Files are opened by
-//! `yard-disk`, processes started by `yard-sandbox`, and hosts dialled by `yard-net`. Nothing here knows callers and
-//! policies.
+//! The way of a change, in the order in which to read it:
+//!
+//! 1. [`Workspace`] (`workspace.rs`) is one folder with its store; `opening.rs` says what it is opened with.
+//! 2. Every operation has one file in `op/` with its `plan` ([`Execute`], `proposal.rs`), which finds out what the operation
+//!    would change without changing it. Most plans are made with the `Planner`, which fills a `Draft` (`draft.rs`): the
+//!    changes, the staged files, and what has to be on disk still.
+//! 3. [`Workspace::commit`] (`commit.rs`) checks that the workspace is still as planned, and records the step in the store,
+//!    together with the other drafts that wait in the `CommitQueue`. From then on the change has happened.
+//! 4. The `Projector` (`projection.rs`) puts the recorded step on disk. `applied.rs` and `flusher.rs` note how far the disk
+//!    is, and `recovery.rs` finishes after a crash what was recorded and not on disk.
+//!
+//! Commands and terminals run in a box on a layer over the workspace or in place (`command.rs`, `terminal.rs`); `op/land.rs`
+//! and `op/import.rs` make steps of what they wrote. `classify.rs` and `preview.rs` describe a proposal for rules and for
+//! people.
+//!
+//! Files are opened by `yard-disk`, processes started by `yard-sandbox`, and hosts dialled by `yard-net`. Nothing here knows
+//! callers and policies.
 
 mod applied;
 mod box_sockets;

@@ -40,7 +40,7 @@ impl Choices {
                 json!({"effect": self.of(&kinds), "path": self.of(&paths), "then": then})
             })
             .collect();
-        let preset = self.of(&[json!(null), json!("open"), json!("guarded"), json!("strict")]);
+        let preset = *self.of(&[None, Some("open"), Some("guarded"), Some("strict")]);
         json!({"preset": preset, "rules": rules})
     }
 }

@@ -77,15 +77,7 @@ impl BoxedWorkspace {
 
 fn command(script: &str) -> Command {
     let argv = ["sh", "-c", script].map(OsString::from).to_vec();
-    let wall = Duration::from_secs(300);
-    Command {
-        argv,
-        env: Vec::new(),
-        scripts: Vec::new(),
-        folder: WsPath::root(),
-        wall,
-        reach: None,
-    }
+    Command::new(argv, WsPath::root(), Duration::from_secs(300))
 }
 
 fn bare(script: &str, folder: &Path) {

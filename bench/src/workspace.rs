@@ -12,8 +12,8 @@ use yard_core::{Call, Limits, WsPath};
 use yard_dialects::{CALLER_HINTS, Catalog};
 use yard_disk::Resolution;
 use yard_gate::{
-    Actor, Asks, CommandBox, Completion, Execute, Finished, OpenWorkspace, Origin, Policy, Session,
-    TranscriptFiles,
+    Actor, Asks, CallerPolicy, CommandBox, Completion, Execute, Finished, OpenWorkspace, Origin,
+    Session, TranscriptFiles,
 };
 use yard_kernel::{Opening, Workspace};
 use yard_store::sqlite::Options;
@@ -111,7 +111,7 @@ impl Bench {
         });
         let open =
             OpenWorkspace::new(Arc::new(workspace.expect("a workspace")), store, CALLER_HINTS);
-        Self { session: Session::new(open, Actor::LocalAgent, Policy::Open), world }
+        Self { session: Session::new(open, Actor::LocalAgent, CallerPolicy::Open), world }
     }
 
     /// Calls a tool, as an agent does; its answer.

@@ -10,8 +10,8 @@ use yard_dialects::AnyTool;
 use yard_disk::Resolution;
 use yard_gate::Web;
 use yard_gate::{
-    Actor, Asks, Completion, Execute, OpenWorkspace, Origin, Policy, Session, TranscriptFiles,
-    Workspace,
+    Actor, Asks, CallerPolicy, Completion, Execute, OpenWorkspace, Origin, Session,
+    TranscriptFiles, Workspace,
 };
 use yard_kernel::{AdoptReport, CommandBox, Opening, adopt};
 use yard_store::{SqliteStore, StoreError};
@@ -73,7 +73,7 @@ impl CommandContext {
     pub(crate) fn open(&self, actor: Actor) -> Result<LocalSession, Failure> {
         let links = location::link_and_target(self.root()?).into_iter().collect();
         let (open, root) = self.workspace(self.root()?)?;
-        let session = Session::new(open, actor, Policy::Open).given_as(links);
+        let session = Session::new(open, actor, CallerPolicy::Open).given_as(links);
         Ok(LocalSession { session, root, world: Arc::clone(&self.world) })
     }
 

@@ -18,7 +18,7 @@ pub enum GitFileKind {
     /// The objects of commits, which never change once they are written.
     Object,
     /// Many refs in one file: a change may lose any of them.
-    Refs,
+    PackedRefs,
     /// The state of an operation in progress, which git removes at its end.
     InProgress,
     /// A file that git writes whenever it runs.
@@ -101,7 +101,7 @@ pub fn part_in(inside: &[Name]) -> GitFileKind {
         _ if inside.iter().any(|name| EXECUTED.contains(name)) => GitFileKind::Executed,
         _ if last.ends_with(b".lock") => GitFileKind::InProgress,
         b"refs" => GitFileKind::Ref,
-        b"packed-refs" => GitFileKind::Refs,
+        b"packed-refs" => GitFileKind::PackedRefs,
         name if IN_PROGRESS.contains(&name) => GitFileKind::InProgress,
         name if BOOKKEEPING.contains(&name) => GitFileKind::Bookkeeping,
         name if name.ends_with(b"_HEAD") || name.ends_with(b"_MSG") => GitFileKind::Bookkeeping,
@@ -125,7 +125,7 @@ impl GitFileKind {
             Self::Ref => matches!(kind, Remove | MoveFrom),
             // Objects never change: a commit that loses one is lost.
             Self::Object => matches!(kind, Modify | Remove | Purge | MoveFrom),
-            Self::Refs | Self::InProgress | Self::Bookkeeping => false,
+            Self::PackedRefs | Self::InProgress | Self::Bookkeeping => false,
         }
     }
 }
@@ -300,7 +300,7 @@ mod tests {
             ("/.git/refs/heads/main", GitFileKind::Ref),
             ("/.git/refs/heads/main.lock", GitFileKind::InProgress),
             ("/.git/objects/ab/config", GitFileKind::Object),
-            ("/.git/packed-refs", GitFileKind::Refs),
+            ("/.git/packed-refs", GitFileKind::PackedRefs),
             ("/.git/index", GitFileKind::Bookkeeping),
             ("/.git/ORIG_HEAD", GitFileKind::Bookkeeping),
             ("/.git/MERGE_HEAD", GitFileKind::InProgress),

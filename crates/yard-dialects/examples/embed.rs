@@ -18,7 +18,7 @@ use yard_dialects::{
     CALLER_HINTS, Catalog, Context, Dialect, PathStyle, Stop, Tool, Work, envelope,
 };
 use yard_disk::Resolution;
-use yard_gate::{Actor, OpenWorkspace, Policy, Session};
+use yard_gate::{Actor, CallerPolicy, OpenWorkspace, Session};
 use yard_kernel::{Opening, Workspace};
 use yard_store::SqliteStore;
 // A clock and dice; a program of your own implements `World` over its own.
@@ -83,7 +83,7 @@ fn open(root: &Path, state: &Path, world: Arc<dyn World>) -> Result<Session, Box
         boxed: None,
     })?;
     let open = OpenWorkspace::new(Arc::new(workspace), store, CALLER_HINTS);
-    Ok(Session::new(open, Actor::LocalAgent, Policy::Open))
+    Ok(Session::new(open, Actor::LocalAgent, CallerPolicy::Open))
 }
 
 /// Writes a file by a tool of Toolyard's, then reads it by our own; the answer of that.

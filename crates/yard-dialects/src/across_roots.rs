@@ -68,7 +68,7 @@ fn roots_at(context: &Context<'_>, text: &str) -> Option<Vec<RootSession>> {
     context.roots_at(text)?;
     let mut roots: Vec<RootSession> = context
         .session()
-        .in_every_root()
+        .sessions_in_all_roots()
         .into_iter()
         .filter_map(|session| {
             let name = session.mount()?.name.clone();
@@ -105,7 +105,7 @@ pub(crate) fn root_of(context: &Context<'_>, path: &WsPath) -> (Session, WsPath)
     };
     let rest: Vec<Name> = names.collect();
     let rest = WsPath::from_bytes(&rest.iter().map(Name::as_bytes).collect::<Vec<_>>().join(&b'/'));
-    match (context.session().in_every_root().into_iter().find(is_named), rest) {
+    match (context.session().sessions_in_all_roots().into_iter().find(is_named), rest) {
         (Some(session), Ok(rest)) => (session, rest),
         _ => here(),
     }

@@ -37,13 +37,13 @@ pub(crate) fn in_shell(text: &str, folder: WsPath, wall: Duration) -> Command {
     let choose =
         "if command -v bash >/dev/null 2>&1; then exec bash -c \"$1\"; fi; exec sh -c \"$1\"";
     let argv = ["sh", "-c", choose, "sh", text].map(OsString::from).to_vec();
-    Command { argv, env: Vec::new(), scripts: Vec::new(), folder, wall, reach: None }
+    Command { shell_line: Some(text.to_owned()), ..Command::new(argv, folder, wall) }
 }
 
 /// The kind of the file at a path that a caller names for a command to work on; none if nothing is there. No link
 /// leads a command out of the workspace (R3).
 pub(crate) fn kind_at(context: &Context<'_>, path: &WsPath) -> Result<Option<FileKind>, Stop> {
-    let kind = context.session().kind_at(path);
+    let kind = context.attempt.kind_at(path);
     Ok(kind.map_err(|fault| context.fault_for_caller(fault, std::slice::from_ref(path)))?)
 }
 

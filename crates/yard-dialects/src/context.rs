@@ -107,7 +107,7 @@ impl Context<'_> {
         }
         let read = self.path_style().read_exactly(text, self.session().host_root());
         let path = self.path_in_root(text, read, WsPath::parse_shown, subject).ok()?;
-        self.session().is_there(&path).then_some(path)
+        self.attempt.is_there(&path).then_some(path)
     }
 
     /// A path of a patch, in which white space is part of a name.

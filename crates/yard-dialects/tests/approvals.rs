@@ -17,8 +17,8 @@ use serde_json::{Map, Value, json};
 use yard_core::{ApprovalId, ContentHash, FaultCode, KeyId};
 use yard_dialects::Answer;
 use yard_gate::{
-    Actor, Approval, ApprovalFilter, ApprovalStatus, Asks, Awaited, DecisionInput, Event, Policy,
-    Scope, Session, Verdict,
+    Actor, Approval, ApprovalFilter, ApprovalStatus, Asks, Awaited, CallerPolicy, DecisionInput,
+    Event, Scope, Session, Verdict,
 };
 use yard_testkit::TestWorkspace;
 
@@ -232,7 +232,7 @@ fn other_arguments_are_planned_anew_and_a_deny_still_denies() {
 fn strict_asks_before_it_reads_and_a_fault_quotes_nothing_that_may_not_be_read() {
     let workspace = TestWorkspace::new();
     workspace.put("/a", "the secret line\n");
-    let agent = workspace.session_of(Actor::LocalAgent, Policy::Strict);
+    let agent = workspace.session_of(Actor::LocalAgent, CallerPolicy::Strict);
     let called = call(&workspace, &agent, "read", json!({"path": "/a"}));
     let id = asked(&called);
     assert!(!called.body.to_string().contains("secret"));
@@ -254,7 +254,7 @@ fn r16_an_agent_sees_its_own_requests_and_decides_none() {
     workspace.put("/a", "one\n");
     under(&workspace, ASK_TO_MODIFY);
     let (agent, key) = (workspace.session(), KeyId::from_bytes([9; 16]));
-    let other = workspace.session_of(Actor::Key(key), Policy::Guarded);
+    let other = workspace.session_of(Actor::Key(key), CallerPolicy::Guarded);
     let id = asked(&call(&workspace, &agent, "write", overwrite("/a", "2\n")));
     assert_eq!(agent.approvals().get(id).unwrap().id, id);
     assert_eq!(other.approvals().get(id).unwrap_err().code(), FaultCode::NotFound);
@@ -267,7 +267,7 @@ fn r16_an_agent_sees_its_own_requests_and_decides_none() {
     assert_eq!(tried.unwrap_err().code(), FaultCode::Denied);
     let widened = agent.change_settings(&workspace.call_context(), &map(r#"{"rules": []}"#));
     assert_eq!(widened.unwrap_err().code(), FaultCode::Denied);
-    let reader = workspace.session_of(Actor::LocalPerson, Policy::ReadOnly);
+    let reader = workspace.session_of(Actor::LocalPerson, CallerPolicy::ReadOnly);
     let tried =
         workspace.catalog().decide(id, &yes(Scope::Once), &reader, &workspace.call_context());
     assert_eq!(tried.unwrap_err().code(), FaultCode::Denied);
@@ -392,7 +392,7 @@ fn an_agent_sees_no_diff_and_a_viewer_asks_for_nothing() {
         workspace.person().approvals().get(id).unwrap().request.diff.contains("-what stands there")
     );
     under(&workspace, r#"{"preset": "strict"}"#);
-    let viewer = workspace.session_of(Actor::LocalAgent, Policy::ReadOnly);
+    let viewer = workspace.session_of(Actor::LocalAgent, CallerPolicy::ReadOnly);
     let refused = call(&workspace, &viewer, "read", json!({"path": "/a"}));
     assert_eq!((refused.status, &refused.body["code"]), (403, &json!("FORBIDDEN")));
 }
@@ -402,7 +402,7 @@ fn each_thing_that_is_read_is_shown_and_what_was_changed_asks_no_more() {
     let workspace = TestWorkspace::new();
     workspace.put("/a", "aaa\n");
     workspace.put("/b", "bbb\n");
-    let strict = workspace.session_of(Actor::LocalAgent, Policy::Strict);
+    let strict = workspace.session_of(Actor::LocalAgent, CallerPolicy::Strict);
     let id = asked(&call(&workspace, &strict, "cat", json!({"paths": ["/a", "/b"]})));
     let again = decide(&workspace, id, &yes(Scope::Once)).unwrap();
     assert_eq!(again.status, ApprovalStatus::Pending, "the second file was not shown yet");
@@ -446,7 +446,7 @@ fn w16_a_rule_on_reading_is_no_bar_to_plans_and_explaining_asks_nobody() {
 
 /// A call under the policy of a server.
 fn guarded(workspace: &TestWorkspace, toolset: &str, tool: &str, args: Value) -> Answer {
-    let agent = workspace.session_of(Actor::LocalAgent, Policy::Guarded);
+    let agent = workspace.session_of(Actor::LocalAgent, CallerPolicy::Guarded);
     workspace.catalog().call(toolset, tool, args, &agent, &workspace.call_context())
 }
 
@@ -473,7 +473,7 @@ fn a1_the_assistant_asks_before_it_overwrites_and_deletes() {
     let id = asked(&called);
     let no = DecisionInput { approves: false, ..yes(Scope::Once) };
     decide(&workspace, id, &no).unwrap();
-    let agent = workspace.session_of(Actor::LocalAgent, Policy::Guarded);
+    let agent = workspace.session_of(Actor::LocalAgent, CallerPolicy::Guarded);
     let answer = workspace.catalog().resume(
         "assistant",
         "delete_file",
@@ -509,7 +509,8 @@ fn c5_reading_and_editing_ask_until_there_is_a_yes_for_the_chat() {
     let patch = "--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-x\n+y\n";
     assert_eq!(call("apply_patch", json!({"patchText": patch})).status, 200);
     let chat = workspace.person().chats().make(&workspace.call_context(), "t", None).unwrap().id;
-    let other = workspace.session_of(Actor::LocalAgent, Policy::Guarded).in_chat(chat).unwrap();
+    let other =
+        workspace.session_of(Actor::LocalAgent, CallerPolicy::Guarded).in_chat(chat).unwrap();
     let args = json!({"filePath": "a.txt"});
     asked(&workspace.catalog().call("coder", "read", args, &other, &workspace.call_context()));
 }

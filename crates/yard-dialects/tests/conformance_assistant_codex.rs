@@ -13,7 +13,7 @@ use std::os::unix::fs::symlink;
 use serde_json::{Value, json};
 use yard_core::ApprovalId;
 use yard_dialects::{Answer, Catalog, Format};
-use yard_gate::{Actor, Approval, Awaited, DecisionInput, Policy, Scope};
+use yard_gate::{Actor, Approval, Awaited, CallerPolicy, DecisionInput, Scope};
 use yard_testkit::TestWorkspace;
 
 fn call(workspace: &TestWorkspace, toolset: &str, tool: &str, args: Value) -> Answer {
@@ -69,7 +69,7 @@ fn bare(schema: &Value) -> Value {
 }
 
 fn guarded(workspace: &TestWorkspace, toolset: &str, tool: &str, args: Value) -> Answer {
-    let agent = workspace.session_of(Actor::LocalAgent, Policy::Guarded);
+    let agent = workspace.session_of(Actor::LocalAgent, CallerPolicy::Guarded);
     workspace.catalog().call(toolset, tool, args, &agent, &workspace.call_context())
 }
 
@@ -277,7 +277,7 @@ fn a1_an_approval_pauses_shows_and_resumes_with_what_the_person_sent() {
     assert_eq!(workspace.bytes("/a.txt"), b"mine\n");
     let called = guarded(&workspace, "assistant", "delete_file", json!({"path": "a.txt"}));
     decide(&workspace, asked(&called), false, None);
-    let agent = workspace.session_of(Actor::LocalAgent, Policy::Guarded);
+    let agent = workspace.session_of(Actor::LocalAgent, CallerPolicy::Guarded);
     let pending = called.pending.unwrap();
     let (catalog, context) = (workspace.catalog(), workspace.call_context());
     let answer = catalog.resume("assistant", "delete_file", &pending, &agent, &context);
@@ -614,7 +614,7 @@ fn codex_patches_nothing_where_the_policy_says_no() {
         ("apply_patch_freeform", json!({"patch": envelope})),
     ];
     let rules = json!({"rules": [{"effect": "modify", "then": "deny"}]});
-    let viewer = workspace.session_of(Actor::LocalAgent, Policy::ReadOnly);
+    let viewer = workspace.session_of(Actor::LocalAgent, CallerPolicy::ReadOnly);
     for (tool, args) in &calls {
         let answer = workspace.catalog().call(
             "codex",

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use yard_core::{ChatId, FaultCode, QuestionId};
 use yard_dialects::Answer;
 use yard_gate::{
-    Actor, Awaited, Event, MessageRole, Mode, Policy, QuestionFilter, Session, TurnKind, Via,
+    Actor, Awaited, CallerPolicy, Event, MessageRole, Mode, QuestionFilter, Session, TurnKind, Via,
 };
 use yard_testkit::TestWorkspace;
 
@@ -165,7 +165,7 @@ fn w15_only_a_person_answers_and_a_reader_does_nothing() {
         answered.map(|_| ()).map_err(|fault| fault.code())
     };
     assert_eq!(by(&workspace.session()), Err(FaultCode::Denied));
-    let reader = workspace.session_of(Actor::LocalPerson, Policy::ReadOnly);
+    let reader = workspace.session_of(Actor::LocalPerson, CallerPolicy::ReadOnly);
     assert_eq!(by(&reader), Err(FaultCode::Denied));
     let call = workspace.call_context();
     let denied = [
@@ -176,7 +176,7 @@ fn w15_only_a_person_answers_and_a_reader_does_nothing() {
     for fault in denied.map(Result::unwrap_err) {
         assert_eq!(fault.code(), FaultCode::Denied);
     }
-    let agent = workspace.session_of(Actor::LocalAgent, Policy::ReadOnly);
+    let agent = workspace.session_of(Actor::LocalAgent, CallerPolicy::ReadOnly);
     let asked =
         workspace.catalog().call("workspace", "ask_user", accept_or_reject(), &agent, &call);
     assert_eq!(asked.status, 403);
@@ -188,7 +188,7 @@ fn r16_an_agent_reads_its_own_questions_only() {
     let workspace = TestWorkspace::new();
     let id = ask(&workspace, &workspace.session());
     let key = yard_core::KeyId::new(workspace.call_context().world());
-    let other = workspace.session_of(Actor::Key(key), Policy::Open);
+    let other = workspace.session_of(Actor::Key(key), CallerPolicy::Open);
     assert_eq!(other.questions().get(id).unwrap_err().code(), FaultCode::NotFound);
     let list = |session: &Session| {
         let page = session.questions().list(QuestionFilter::default(), None, 9).unwrap();

@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 
 use crate::support::{each, fails, invalid, is_hash, is_time, is_uuid_v7, lines, ok, on_disk};
 use serde_json::{Value, json};
-use yard_gate::{Actor, Policy};
+use yard_gate::{Actor, CallerPolicy};
 use yard_store::{SqliteStore, Store as _};
 use yard_testkit::TestWorkspace;
 
@@ -523,7 +523,7 @@ fn w1_envelopes() {
 fn w1_policy_and_time_have_their_codes() {
     let workspace = TestWorkspace::new();
     let args = json!({"path": "/a", "content": "x"});
-    let reader = workspace.session_of(Actor::LocalAgent, Policy::ReadOnly);
+    let reader = workspace.session_of(Actor::LocalAgent, CallerPolicy::ReadOnly);
     let denied = workspace.catalog().call(
         "workspace",
         "write",

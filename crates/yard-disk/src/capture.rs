@@ -46,12 +46,12 @@ impl CapturedOutput {
         }
         let in_file = whole.as_ref().map_or(0, |whole| whole.bytes);
         let lengths = format!("{total} {} {in_file}\n", head.len());
-        folder.keep(stream, &[lengths.as_bytes(), head, tail].concat())
+        folder.write_file(stream, &[lengths.as_bytes(), head, tail].concat())
     }
 
     /// Reads it from the folder of its run.
     pub fn kept(folder: &RunFolder, stream: &str, run: RunId, store: &OutputStore) -> Result<Self> {
-        let Some(bytes) = folder.kept(stream)? else { return Ok(Self::default()) };
+        let Some(bytes) = folder.read_file(stream)? else { return Ok(Self::default()) };
         let (mut output, in_file) = parse(&bytes)
             .ok_or_else(|| Fault::new(FaultCode::Io, "what the command said cannot be read"))?;
         if in_file > 0 {

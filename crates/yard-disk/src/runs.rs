@@ -135,14 +135,14 @@ impl RunFolder {
     pub fn scratch(&self, files: &[(String, Vec<u8>)]) -> Result<PathBuf> {
         rustix::fs::mkdirat(&self.folder, SCRATCH, Mode::RWXU).map_err(unusable)?;
         for (name, bytes) in files {
-            self.keep(&format!("{SCRATCH}/{name}"), bytes)?;
+            self.write_file(&format!("{SCRATCH}/{name}"), bytes)?;
         }
         Ok(self.path.join(SCRATCH))
     }
 
     /// Records that the run begins now, after step `head`.
     pub fn begins_after(&self, head: Seq) -> Result<()> {
-        self.keep(BEGAN, head.to_string().as_bytes())
+        self.write_file(BEGAN, head.to_string().as_bytes())
     }
 
     /// When the run began, by the clock of the file system, and the step before it.
@@ -158,7 +158,7 @@ impl RunFolder {
             Ok(()) | Err(Errno::NOENT) => {}
             Err(errno) => return Err(unusable(errno)),
         }
-        self.keep(LANDS_AS, step.to_string().as_bytes())
+        self.write_file(LANDS_AS, step.to_string().as_bytes())
     }
 
     /// The step that was recorded last by [`RunFolder::lands_as`].
@@ -168,7 +168,7 @@ impl RunFolder {
 
     /// The parsed contents of a small file beside the layer, if it exists and parses.
     fn parsed<T: FromStr>(&self, name: &str) -> Result<Option<T>> {
-        let text = self.kept(name)?.and_then(|text| String::from_utf8(text).ok());
+        let text = self.read_file(name)?.and_then(|text| String::from_utf8(text).ok());
         Ok(text.and_then(|text| text.parse().ok()))
     }
 
@@ -203,12 +203,12 @@ impl RunFolder {
     }
 
     /// Writes a small file beside the layer.
-    pub fn keep(&self, name: &str, bytes: &[u8]) -> Result<()> {
+    pub fn write_file(&self, name: &str, bytes: &[u8]) -> Result<()> {
         self.create(name)?.write_all(bytes).map_err(|error| unusable_io(&error))
     }
 
     /// Reads a small file beside the layer, if it exists.
-    pub fn kept(&self, name: &str) -> Result<Option<Vec<u8>>> {
+    pub fn read_file(&self, name: &str) -> Result<Option<Vec<u8>>> {
         let Some(mut file) = self.open(name)? else { return Ok(None) };
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(|error| unusable_io(&error))?;

@@ -17,7 +17,6 @@ use yard_core::{
     ApprovalId, Call, ContentHash, Dial, Effect, EffectKind, Fault, FaultCode, PathEffect,
     ProcessId, Result, RunId, Timestamp, WsPath,
 };
-use yard_kernel::store_fault;
 use yard_store::{
     Approval, ApprovalFilter, ApprovalRequest, ApprovalStatus, Decision, Grant, NewDecision,
     Revision, Scope, StoreError,
@@ -30,7 +29,7 @@ use self::effect::{effect_of, has_more_paths, is_connection};
 pub(crate) use self::effect::{effect_text, requested_host, state_of_start};
 use crate::policy::{APPROVED_CHANGES, ApprovedChange, EffectPart};
 use crate::rules::covered_kinds;
-use crate::{Actor, Asks, ListPage, Origin, Policy, Preset, Rule, Session, transcript};
+use crate::{Actor, Asks, CallerPolicy, ListPage, Origin, Preset, Rule, Session, transcript};
 
 /// The longest diff that a person is shown. A call with a longer one is refused; the diff is never cut.
 pub(crate) const DIFF_BYTES: usize = 32 << 20;
@@ -127,7 +126,7 @@ pub struct Approvals<'a>(pub(crate) &'a Session);
 impl Approvals<'_> {
     /// A request.
     pub fn get(&self, id: ApprovalId) -> Result<Approval> {
-        let row = self.0.open().records.approval(id).map_err(store_fault)?;
+        let row = self.0.open().records.approval(id)?;
         let row = row.filter(|row| self.may_see(row)).ok_or_else(|| no_approval(id))?;
         Ok(self.visible(row))
     }
@@ -164,7 +163,7 @@ impl Approvals<'_> {
 
     /// The ids and times of the requests that wait for a person, oldest first. Only for a person's session.
     pub(crate) fn pending(&self, limit: usize) -> Result<Vec<(ApprovalId, Timestamp)>> {
-        self.0.open().records.pending_approvals(limit).map_err(store_fault)
+        Ok(self.0.open().records.pending_approvals(limit)?)
     }
 
     /// A fault if this session may not decide. An agent never may.
@@ -252,7 +251,7 @@ impl Approvals<'_> {
                     _ => decided_already(&now),
                 });
             }
-            done => done.map_err(store_fault)?,
+            done => done?,
         }
         if decision.approves && decision.scope != Scope::Once && is_for_host(&approval) {
             // The rule is the whole effect of this approval.
@@ -293,8 +292,8 @@ impl Approvals<'_> {
         answer: &Value,
     ) -> Result<()> {
         let (records, at) = (&self.0.open().records, call.world().now());
-        records.conclude(id, status, &answer.to_string(), at).map_err(store_fault)?;
-        let row = records.approval(id).map_err(store_fault)?;
+        records.conclude(id, status, &answer.to_string(), at)?;
+        let row = records.approval(id)?;
         if let Some(run) = row.and_then(|row| row.request.run) {
             self.0.open().workspace.drop_run(run);
         }
@@ -315,7 +314,7 @@ impl Session {
 
     /// A fault if the permitted call was executed meanwhile.
     pub(crate) fn check_not_executed(&self, permit: &Permit) -> Result<()> {
-        let row = self.open().records.approval(permit.id).map_err(store_fault)?;
+        let row = self.open().records.approval(permit.id)?;
         match row {
             Some(row) if row.status == ApprovalStatus::Approved => Ok(()),
             Some(row) => Err(decided_already(&row)),
@@ -364,43 +363,33 @@ fn grant_of(
             )),
         };
     }
+    if decision.scope == Scope::Once {
+        return Ok(grant_for_paths(approval, decision, &effect));
+    }
+    let is_for_chat = decision.scope == Scope::Chat;
     let whole = format!("{toolset}.{tool}");
     let hosts = || effect.dials.iter().map(|dial| globset::escape(&dial.host)).collect();
     let starts = effect.paths.iter().all(|one| one.kind == EffectKind::Run);
-    let (chat, rule) = match decision.scope {
-        Scope::Chat if is_connection(&effect) => {
-            (Some(approval.chat), Rule::allowing_commands(hosts()))
-        }
-        Scope::Rule if is_connection(&effect) => (None, Rule::allowing_commands(hosts())),
-        Scope::Chat if effect.paths.is_empty() && !effect.dials.is_empty() => {
-            (Some(approval.chat), Rule::allowing_hosts(&kinds, &whole, hosts()))
-        }
-        Scope::Rule if effect.paths.is_empty() && !effect.dials.is_empty() => {
-            (None, Rule::allowing_hosts(&kinds, &whole, hosts()))
-        }
-        Scope::Once => return Ok(grant_for_paths(approval, decision, &effect)),
-        Scope::Chat | Scope::Rule
-            if effect.paths.iter().any(|one| asks.always_asks_for(EffectPart::Path(one))) =>
-        {
-            let message = format!(
-                "{toolset}.{tool} {}: leave the scope out, a yes is for this call",
-                asks.about()
-            );
-            return Err(Fault::new(FaultCode::BadArgument, message));
-        }
-        // The rule covers a start in any folder.
-        Scope::Rule if asks == Asks::ToStart && starts => {
-            (None, Rule::allowing(&kinds, &whole, None))
-        }
-        Scope::Rule => {
-            let paths = exact_paths(approval, &effect, writing_rule)?;
-            (None, Rule::allowing(&kinds, &whole, Some(paths)))
-        }
-        Scope::Chat if asks.is_remembered() => {
-            (Some(approval.chat), Rule::allowing(&kinds, &format!("{toolset}.*"), None))
-        }
-        Scope::Chat => (Some(approval.chat), Rule::allowing(&kinds, &whole, None)),
+    let rule = if is_connection(&effect) {
+        Rule::allowing_commands(hosts())
+    } else if effect.paths.is_empty() && !effect.dials.is_empty() {
+        Rule::allowing_hosts(&kinds, &whole, hosts())
+    } else if effect.paths.iter().any(|one| asks.always_asks_for(EffectPart::Path(one))) {
+        let message = format!(
+            "{toolset}.{tool} {}: leave the scope out, a yes is for this call",
+            asks.about()
+        );
+        return Err(Fault::new(FaultCode::BadArgument, message));
+    } else if is_for_chat && asks.is_remembered() {
+        Rule::allowing(&kinds, &format!("{toolset}.*"), None)
+    } else if is_for_chat || (asks == Asks::ToStart && starts) {
+        // A rule about a start covers a start in any folder.
+        Rule::allowing(&kinds, &whole, None)
+    } else {
+        let paths = exact_paths(approval, &effect, writing_rule)?;
+        Rule::allowing(&kinds, &whole, Some(paths))
     };
+    let chat = is_for_chat.then_some(approval.chat);
     Rule::parse(&rule).map_err(|error| Fault::new(FaultCode::BadArgument, error))?;
     let (by, at) = (decision.by.clone(), decision.at);
     Ok(Some(Grant { chat, rule: rule.to_string(), by, at }))
@@ -433,9 +422,9 @@ fn grant_for_paths(approval: &Approval, decision: &Decision, effect: &Effect) ->
 /// The paths of a request as globs that match nothing else.
 fn exact_paths(approval: &Approval, effect: &Effect, writing_rule: &str) -> Result<Vec<String>> {
     let has_more = has_more_paths(&approval.request);
-    let paths = effect.paths.iter().map(|one| one.path.to_string());
+    let mut paths = effect.paths.iter().map(|one| one.path.to_string());
     // A path with a backslash cannot be escaped in a glob, and the root would cover everything.
-    let has_unfit_path = { paths }.any(|path| path.contains('\\') || path == "/");
+    let has_unfit_path = paths.any(|path| path.contains('\\') || path == "/");
     if has_more || has_unfit_path || effect.paths.is_empty() || effect.paths.len() > MAX_RULE_PATHS
     {
         let message = format!(
@@ -452,11 +441,11 @@ fn exact_paths(approval: &Approval, effect: &Effect, writing_rule: &str) -> Resu
 }
 
 /// The policy of the door through which the request was made.
-fn policy_of(request: &ApprovalRequest) -> Policy {
+fn policy_of(request: &ApprovalRequest) -> CallerPolicy {
     match Preset::from_word(&request.preset) {
-        Some(Preset::Open) => Policy::Open,
-        Some(Preset::Guarded) => Policy::Guarded,
-        Some(Preset::Strict) | None => Policy::Strict,
+        Some(Preset::Open) => CallerPolicy::Open,
+        Some(Preset::Guarded) => CallerPolicy::Guarded,
+        Some(Preset::Strict) | None => CallerPolicy::Strict,
     }
 }
 

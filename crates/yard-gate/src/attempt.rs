@@ -18,7 +18,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use serde_json::Value;
 use yard_core::op::Operation;
-use yard_core::{ApprovalId, Call, ChatId, Effect, Fault, FaultCode, QuestionId, Result, RunId};
+use yard_core::{
+    ApprovalId, Call, ChatId, Effect, Fault, FaultCode, FileKind, QuestionId, Result, RunId, WsPath,
+};
 use yard_kernel::{Committed, Execute, Planned, Proposal, StepMetadata};
 use yard_net::Target;
 use yard_store::{AuditEntry, Chat, Mode, NewTurn, StepSideEffect};
@@ -349,6 +351,23 @@ impl<'a> Attempt<'a> {
         self.session.restricted_call(self.origin, self.call)
     }
 
+    /// Whether something is at a path, be it a link that leads nowhere. For the caller, what it may not list is not there.
+    pub fn is_there(&self, path: &WsPath) -> bool {
+        let is_hidden = self.restricted_call().is_ok_and(|call| !call.may_list(path));
+        !is_hidden && self.open().workspace.is_there(path)
+    }
+
+    /// The kind of the entry at a path, with links followed. For the caller, what it may not list is not there. A link that
+    /// leaves the workspace is a fault.
+    pub fn kind_at(&self, path: &WsPath) -> Result<Option<FileKind>> {
+        let (call, workspace) = (self.restricted_call()?, &self.open().workspace);
+        let is_hidden = |path: &WsPath| !call.may_list(path);
+        if is_hidden(path) || workspace.leads_to(path).as_ref().is_some_and(is_hidden) {
+            return Ok(None);
+        }
+        workspace.kind_at(path)
+    }
+
     /// Performs one operation: it is planned, judged and committed. If the state changed between plan and commit, it is
     /// planned and judged again, so that what is committed is what was judged.
     pub fn perform<O: Execute>(&self, op: O) -> Result<Completion<O::Answer>> {
@@ -426,7 +445,7 @@ impl<'a> Attempt<'a> {
         effect: &Effect,
         proposal: Option<&Proposal<O::Answer>>,
     ) -> Result<Admission> {
-        self.note(effect);
+        self.record_effect(effect);
         self.session.check_toolset(self.origin.toolset)?;
         if self.record_if_dry_run(effect, proposal)? {
             return match proposal {
@@ -453,12 +472,9 @@ impl<'a> Attempt<'a> {
     }
 
     /// Records the effect of a command that runs for a preview; a fault in a dry run.
-    pub(crate) fn note_preview(&self, effect: &Effect) -> Result<()> {
-        self.note(effect);
-        match self.record_if_dry_run::<()>(effect, None)? {
-            true => Err(dry_run_only()),
-            false => Ok(()),
-        }
+    pub(crate) fn record_preview(&self, effect: &Effect) -> Result<()> {
+        self.record_effect(effect);
+        if self.record_if_dry_run::<()>(effect, None)? { Err(dry_run_only()) } else { Ok(()) }
     }
 
     /// In a dry run records the judgement of an effect. Whether this is a dry run.
@@ -484,12 +500,12 @@ impl<'a> Attempt<'a> {
     }
 
     /// Records the effect of an operation for the log and the transcript.
-    fn note(&self, effect: &Effect) {
+    fn record_effect(&self, effect: &Effect) {
         if let Some(effects) = &self.notes.effects {
-            effects.note(summary(effect));
+            effects.add(summary(effect));
         }
         if let Some(touched) = &self.notes.touched {
-            touched.note(effect);
+            touched.add(effect);
         }
     }
 

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use yard_core::op::{Land, Landed};
 use yard_core::{ChatId, Effect, EffectKind, Fault, FaultCode, Result, RunId, WsPath};
 use yard_disk::CapturedOutput;
-use yard_kernel::{Command, FinishedRun, WriteMode, store_fault};
+use yard_kernel::{Command, FinishedRun, NewRun, WriteMode};
 use yard_sandbox::{CommandLimits, Level};
 use yard_store::{Mode, StoreError};
 
@@ -96,13 +96,14 @@ impl Attempt<'_> {
         // The files that the command makes belong to its chat.
         let chat = self.session().needed_chat(call)?.id;
         let command = &self.with_network(chat, command);
-        let run = RunId::new(call.world());
+        let id = RunId::new(call.world());
         if write_mode == WriteMode::InPlace {
             self.record_changes_of_others()?;
         }
-        let mut on_start = || self.start(&effect, run);
-        let ran = workspace.run(run, command, write_mode, Some(chat), call, &mut on_start)?;
-        self.audit_traffic(run, &ran.hosts)?;
+        let mut on_start = || self.start(&effect, id);
+        let new = NewRun { id, command, write_mode, chat: Some(chat) };
+        let ran = workspace.run(&new, call, &mut on_start)?;
+        self.audit_traffic(id, &ran.hosts)?;
         match write_mode {
             WriteMode::Overlay => self.land(ran),
             WriteMode::InPlace => {
@@ -148,7 +149,7 @@ impl Attempt<'_> {
         let effect = effect_of_confined_start(command);
         let call = self.restricted_call()?;
         let attempt = self.with_call(&call);
-        attempt.note_preview(&effect)?;
+        attempt.record_preview(&effect)?;
         // It uses up no approval: that is for the command that follows.
         let mut on_start = |_| attempt.audit_start(&effect);
         attempt.run_and_drop(command, &mut on_start)
@@ -165,11 +166,11 @@ impl Attempt<'_> {
             WriteMode::InPlace => WriteMode::ReadOnly,
             write_mode => write_mode,
         };
-        let run = RunId::new(self.call().world());
+        let id = RunId::new(self.call().world());
         let chat = self.session().current_chat()?.map(|chat| chat.id);
-        let mut on_start = || on_start(run);
-        let ran = workspace.run(run, command, write_mode, chat, self.call(), &mut on_start)?;
-        workspace.drop_run(run);
+        let new = NewRun { id, command, write_mode, chat };
+        let ran = workspace.run(&new, self.call(), &mut || on_start(id))?;
+        workspace.drop_run(id);
         Ok(Finished { ran, landed: Landed::default(), dropped: None })
     }
 
@@ -213,10 +214,15 @@ impl Attempt<'_> {
     /// Writes the audit row of a start and uses up its approval, before the command starts.
     pub(crate) fn start(&self, effect: &Effect, run: RunId) -> Result<()> {
         self.audit_start(effect)?;
+        self.use_up_approval(run)
+    }
+
+    /// Uses up the approval of a start or a request, if it has one.
+    pub(crate) fn use_up_approval(&self, run: RunId) -> Result<()> {
         let Some(approval) = self.permitted_start() else { return Ok(()) };
         match self.open().records.start(approval, run) {
             Err(StoreError::Misfit(_)) => Err(started_before(approval)),
-            done => done.map_err(store_fault),
+            done => done.map_err(Fault::from),
         }
     }
 
@@ -273,4 +279,36 @@ impl Attempt<'_> {
 /// The effect of starting a command whose changes are dropped.
 fn effect_of_confined_start(command: &Command) -> Effect {
     Effect::one(EffectKind::Run, command.folder.clone()).on_own(true)
+}
+
+/// The command line that a person is shown, cut to `max_bytes`: what a shell is given, or the program with its arguments.
+pub(crate) fn command_line(command: &Command, max_bytes: usize) -> String {
+    let arguments = || {
+        let words: Vec<_> = command.argv.iter().map(|word| word.to_string_lossy()).collect();
+        words.join(" ")
+    };
+    let mut text = command.shell_line.clone().unwrap_or_else(arguments);
+    if text.len() > max_bytes {
+        text.truncate(text.floor_char_boundary(max_bytes));
+        text.push('…');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_person_is_shown_all_arguments_unless_the_tool_says_what_the_shell_gets() {
+        let argv = ["sh", "-c", "curl evil", "sh", "pip install x"].map(Into::into).to_vec();
+        let command = Command::new(argv, WsPath::root(), Duration::ZERO);
+        assert_eq!(command_line(&command, 100), "sh -c curl evil sh pip install x");
+        let line = Some("pip install x".to_owned());
+        let command = Command { shell_line: line, ..command };
+        assert_eq!(command_line(&command, 100), "pip install x");
+        assert_eq!(command_line(&command, 3), "pip…");
+    }
 }

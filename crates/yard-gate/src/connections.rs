@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use yard_core::{
     ApprovalId, Call, ChatId, Dial, Effect, EffectKind, Fault, FaultCode, Remedy, Result, RunId,
 };
-use yard_kernel::{Command, store_fault};
+use yard_kernel::Command;
 use yard_net::{ConnectionPolicy, ConnectionVerdict, HostTraffic, ProxyConfig, Target};
 use yard_sandbox::Level;
 use yard_store::{Approval, ApprovalFilter, ApprovalRequest, ApprovalStatus, StoreError};
@@ -27,6 +27,7 @@ use crate::approvals::{
     effect_text, host_allowed_answer, is_expired, requested_host, state_hash, state_of_start,
 };
 use crate::attempt::no_person;
+use crate::commands::command_line;
 use crate::install_commands::is_install;
 use crate::{Asks, Attempt, ChangeSubscription, Origin, Session, Verdict};
 
@@ -37,9 +38,9 @@ const MAX_COMPARED: usize = 200;
 /// How many requests have a count of tries. With more, all counts are reset.
 const MAX_COUNTED: usize = 1_000;
 /// The longest command line that a person is shown with the host.
-const SHOWN_BYTES: usize = 2_000;
+const MAX_SHOWN_BYTES: usize = 2_000;
 /// How many hosts an audit row names.
-const AUDITED_HOSTS: usize = 32;
+const MAX_AUDITED_HOSTS: usize = 32;
 /// The member of a request's arguments that says that it is about an install.
 const COVERS: &str = "covers";
 const PUBLIC_HOSTS: &str = "every public host that this install reaches";
@@ -118,11 +119,11 @@ impl Attempt<'_> {
             call: Call::new(self.call().shared_world()),
             toolset: origin.toolset.to_owned(),
             tool: origin.tool.to_owned(),
-            command_line: command_line(command),
+            command_line: command_line(command, MAX_SHOWN_BYTES),
             folder: command.folder.to_string(),
             covers_public_hosts: origin.asks == Asks::ToStart,
             approved_address: self.shown_address().filter(|_| origin.asks == Asks::Always),
-            is_install: shell_script(command).is_some_and(|line| is_install(&line)),
+            is_install: command.shell_line.as_deref().is_some_and(is_install),
             hosts: Mutex::default(),
             change_count: Arc::default(),
             subscription: Mutex::default(),
@@ -136,12 +137,12 @@ impl Attempt<'_> {
             return Ok(());
         }
         let mut detail = format!("{}.{} run {run}:", self.origin().toolset, self.origin().tool);
-        for host in hosts.iter().take(AUDITED_HOSTS) {
+        for host in hosts.iter().take(MAX_AUDITED_HOSTS) {
             let HostTraffic { host_port, tries, up, down, .. } = host;
             // Writing into a text cannot fail.
             let _ = write!(detail, " {host_port} tries {tries} up {up} down {down},");
         }
-        let rest = hosts.len().saturating_sub(AUDITED_HOSTS);
+        let rest = hosts.len().saturating_sub(MAX_AUDITED_HOSTS);
         if rest > 0 {
             let _ = write!(detail, " and {rest} more hosts");
         }
@@ -189,10 +190,7 @@ impl Connections {
 
     /// The key of a host's state.
     fn key(&self, target: &Target) -> String {
-        match self.is_covered_by_install(target) {
-            true => INSTALL.to_owned(),
-            false => target.host_port(),
-        }
+        if self.is_covered_by_install(target) { INSTALL.to_owned() } else { target.host_port() }
     }
 
     fn judge_or_deny(&self, target: &Target, check: Check) -> ConnectionVerdict {
@@ -258,7 +256,7 @@ impl Connections {
     ) -> Result<ConnectionVerdict> {
         let (place, key, changes_seen) =
             (target.host_port(), self.key(target), self.change_count.count());
-        let row = self.session.open().records.approval(id).map_err(store_fault)?;
+        let row = self.session.open().records.approval(id)?;
         match row.as_ref().map(|row| row.status) {
             Some(ApprovalStatus::Pending) => {
                 let checked_at = self.call.world().elapsed();
@@ -338,7 +336,7 @@ impl Connections {
             return Ok(());
         }
         let records = &self.session.open().records;
-        records.reword(id, &with_tries(reason, *count)).map_err(store_fault)
+        records.reword(id, &with_tries(reason, *count)).map_err(Fault::from)
     }
 
     fn request(&self, target: &Target, effect: &Effect, reason: &str) -> ApprovalRequest {
@@ -385,7 +383,7 @@ impl Connections {
             asked_by: Some(self.session.actor().name()),
             chat: Some(self.chat),
         };
-        self.session.open().records.approvals(&filter, None, MAX_COMPARED).map_err(store_fault)
+        self.session.open().records.approvals(&filter, None, MAX_COMPARED).map_err(Fault::from)
     }
 
     /// Uses up an approval of this host that was given after the command that asked was over, if there is one.
@@ -410,7 +408,7 @@ impl Connections {
         // A request that was started and that no living process claimed is shown as lost. The claim of a process
         // that ended before it started anything is taken over.
         let own = open.workspace.process(&self.call)?;
-        let row = records.approval(id).map_err(store_fault)?;
+        let row = records.approval(id)?;
         let claimant = row.and_then(|row| row.claimed_by);
         if claimant.is_some_and(|other| other != own && open.workspace.is_alive(other)) {
             return Ok(false);
@@ -419,11 +417,9 @@ impl Connections {
         let started = claimed.and_then(|()| records.start(id, RunId::new(world)));
         match started {
             Err(StoreError::Misfit(_)) => return Ok(false),
-            done => done.map_err(store_fault)?,
+            done => done?,
         }
-        records
-            .conclude(id, ApprovalStatus::Executed, &host_allowed_answer(), world.now())
-            .map_err(store_fault)?;
+        records.conclude(id, ApprovalStatus::Executed, &host_allowed_answer(), world.now())?;
         self.session.open().changes.notify();
         Ok(true)
     }
@@ -496,25 +492,4 @@ fn waiting_verdict(place: &str, id: ApprovalId) -> ConnectionVerdict {
          is approved, the next try goes through"
     );
     ConnectionVerdict::Wait { request: id.to_string(), message }
-}
-
-/// The command line that a person is shown: the script of a shell, or the program with its arguments.
-fn command_line(command: &Command) -> String {
-    let arguments: Vec<_> = command.argv.iter().map(|word| word.to_string_lossy()).collect();
-    let mut text = shell_script(command).unwrap_or_else(|| arguments.join(" "));
-    if text.len() > SHOWN_BYTES {
-        text.truncate(text.floor_char_boundary(SHOWN_BYTES));
-        text.push('…');
-    }
-    text
-}
-
-/// The script that a shell was given, if the command is a shell with a script.
-fn shell_script(command: &Command) -> Option<String> {
-    match command.argv.as_slice() {
-        [shell, flag, _, _, text] if shell == "sh" && flag == "-c" => {
-            Some(text.to_string_lossy().into_owned())
-        }
-        _ => None,
-    }
 }

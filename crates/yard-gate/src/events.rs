@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use yard_core::{Call, ReadAccess as _, Result, World};
-use yard_kernel::{ExternalChanges, store_fault};
+use yard_kernel::ExternalChanges;
 use yard_store::{EVENT_PATHS, Event, EventRow};
 
 use crate::session::ANY_TOOL;
@@ -17,7 +17,7 @@ impl Session {
     /// Events after number `after`, oldest first, at most [`MAX_EVENTS`], without paths that the caller may not list.
     pub fn events(&self, call: &Call, after: u64, limit: usize) -> Result<Vec<EventRow>> {
         let rows = self.open().records.events(after, limit.clamp(1, MAX_EVENTS));
-        let mut rows = rows.map_err(store_fault)?;
+        let mut rows = rows?;
         let Some(restrictions) = self.read_restrictions(ANY_TOOL, call)? else { return Ok(rows) };
         for row in &mut rows {
             match &mut row.what {
@@ -35,7 +35,7 @@ impl Session {
 
     /// The number of the newest event; 0 before the first.
     pub fn last_event(&self) -> Result<u64> {
-        self.open().records.last_event().map_err(store_fault)
+        Ok(self.open().records.last_event()?)
     }
 
     /// Calls `listener` after each change until the subscription is dropped.

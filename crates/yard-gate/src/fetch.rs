@@ -9,11 +9,10 @@ use std::time::Duration;
 
 use yard_core::op::Operation;
 use yard_core::{Dial, Effect, EffectKind, Fault, FaultCode, Result, RunId};
-use yard_kernel::store_fault;
 use yard_net::{Follow, Method, Page, PageFormat, Target, WebRequest, WebResponse};
-use yard_store::{Mode, StoreError};
+use yard_store::Mode;
 
-use crate::approvals::{outcome_unknown, started_before};
+use crate::approvals::outcome_unknown;
 use crate::attempt::Admission;
 use crate::{Attempt, Completion, SearchHit, SearchProvider, Session, Verdict};
 
@@ -143,7 +142,7 @@ impl Attempt<'_> {
             return Ok(Completion::Pending(pending));
         }
         self.check_not_dry_run()?;
-        self.use_up()?;
+        self.use_up_approval(RunId::new(self.call().world()))?;
         self.audit_request(&effect, "")?;
         let first = request.target.clone();
         let mut current = effect;
@@ -170,14 +169,5 @@ impl Attempt<'_> {
         let mut entry = self.audit_entry::<WebAccess>(effect);
         entry.action.insert_str(0, prefix);
         self.open().workspace.record_audit(&entry)
-    }
-
-    /// Uses up the approval of the request, if it has one.
-    fn use_up(&self) -> Result<()> {
-        let Some(approval) = self.permitted_start() else { return Ok(()) };
-        match self.open().records.start(approval, RunId::new(self.call().world())) {
-            Err(StoreError::Misfit(_)) => Err(started_before(approval)),
-            done => done.map_err(store_fault),
-        }
     }
 }

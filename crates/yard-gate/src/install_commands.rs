@@ -82,10 +82,7 @@ pub(crate) fn is_install(line: &str) -> bool {
     };
     let programs = INSTALLS.iter().filter(|(program, _)| *program == name);
     programs.flat_map(|(_, subcommands)| subcommands.iter()).any(|subcommand| {
-        match subcommand.is_empty() {
-            true => arguments.is_empty(),
-            false => arguments.starts_with(subcommand),
-        }
+        if subcommand.is_empty() { arguments.is_empty() } else { arguments.starts_with(subcommand) }
     })
 }
 

@@ -3,7 +3,6 @@
 use serde_json::{Map, Value};
 use yard_core::op::{Changed, Write};
 use yard_core::{ChatId, ContentHash, Fault, FaultCode, QuestionId, Result, WsPath};
-use yard_kernel::store_fault;
 use yard_store::{Mode, QuestionFilter, StepSideEffect, Via};
 
 use crate::questions::AskedQuestion;
@@ -48,7 +47,7 @@ impl Attempt<'_> {
             return Ok(Err(not_asked(path, hints)));
         };
         let filter = QuestionFilter { chat: Some(chat.id), ..QuestionFilter::default() };
-        let rows = self.open().records.questions(&filter, None, MAX_ROWS).map_err(store_fault)?;
+        let rows = self.open().records.questions(&filter, None, MAX_ROWS)?;
         let mut about = Vec::new();
         for row in rows.into_iter().filter(|row| row.plans.iter().any(|(plan, _)| plan == path)) {
             about.push(AskedQuestion::of(row)?);

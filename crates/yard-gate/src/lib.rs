@@ -35,6 +35,7 @@ mod settings;
 mod terminals;
 mod transcript;
 mod web;
+mod workspace_policy;
 
 pub use actor::Actor;
 pub use approvals::{
@@ -50,10 +51,10 @@ pub use events::MAX_EVENTS;
 pub use fetch::FetchedPage;
 pub use open::{OpenWorkspace, TerminalInfo, TerminalView, Waiter};
 pub use page::{ListPage, MAX_ROWS};
-pub use policy::{Asks, Origin, Policy, Preset, Verdict};
+pub use policy::{Asks, CallerPolicy, Origin, Preset, Verdict};
 pub use question_form::{Button, Choice, FormError, FormQuestion, QuestionForm};
 pub use questions::{AskedQuestion, GivenAnswer, Questions};
-pub use rules::{Judgement, Rule, Rules, Then};
+pub(crate) use rules::Rule;
 pub use session::{
     Chats, ConnectionChat, FILES_TOOLSET, MESSAGE_BYTES, MessageRole, Mount, NamedRoot, Session,
     is_at_or_below,
@@ -62,6 +63,7 @@ pub use settings::{PolicySettings, SavedRule};
 pub use terminals::Terminals;
 pub use transcript::TranscriptFiles;
 pub use web::{SearchHit, SearchProvider, Web};
+pub(crate) use workspace_policy::{Judgement, WorkspacePolicy};
 pub use yard_disk::CapturedOutput;
 pub use yard_kernel::{
     Command, CommandBox, Execute, FinishedRun, Leftover, Screen, StorageWarning, TerminalUpdate,

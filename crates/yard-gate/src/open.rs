@@ -7,15 +7,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use yard_core::{ApprovalId, Call, Fault, FaultCode, Result, Timestamp};
-use yard_kernel::{Watch, Workspace, store_fault};
+use yard_core::{ApprovalId, Call, Result, Timestamp};
+use yard_kernel::{Watch, Workspace};
 use yard_store::{ApprovalFilter, ApprovalStatus, WorkspaceRecords};
 
 pub(crate) use self::terminals::{JudgedStart, OpenTerminal, SETTLING_MILLIS, TerminalTable};
 pub use self::terminals::{TerminalInfo, TerminalView};
 pub use self::waiters::Waiter;
 use self::waiters::Waiters;
-use crate::{CallerHints, ChangeNotifier, Rule, Rules, Web};
+use crate::{CallerHints, ChangeNotifier, Rule, Web, WorkspacePolicy};
 
 /// How long the policy is cached. Another process may set it meanwhile.
 const VALID_MILLIS: i64 = 1_000;
@@ -41,10 +41,13 @@ pub struct OpenWorkspace {
     /// How often commands tried to reach the host of a request. Held while a command looks for a request about its host,
     /// so that two commands make one request.
     pub(crate) host_tries: Mutex<HashMap<ApprovalId, u64>>,
+    /// Held while a call looks for a request that equals its own and makes one if there is none, so that two equal calls make
+    /// one request.
+    pub(crate) requesting: Mutex<()>,
     /// The calls that wait for requests.
     pub(crate) waiters: Arc<Waiters>,
     /// The policy as it was last read, and when.
-    rules: Mutex<Option<(Timestamp, Arc<Rules>)>>,
+    rules: Mutex<Option<(Timestamp, Arc<WorkspacePolicy>)>>,
 }
 
 impl OpenWorkspace {
@@ -74,6 +77,7 @@ impl OpenWorkspace {
             terminals: Mutex::default(),
             recording: Mutex::default(),
             host_tries: Mutex::default(),
+            requesting: Mutex::default(),
             waiters: Arc::default(),
             rules: Mutex::default(),
         };
@@ -98,7 +102,7 @@ impl OpenWorkspace {
     }
 
     /// The policy. A change by this process holds at once, one by another process within a second.
-    pub(crate) fn rules(&self, call: &Call) -> Result<Arc<Rules>> {
+    pub(crate) fn rules(&self, call: &Call) -> Result<Arc<WorkspacePolicy>> {
         let now = call.world().now();
         let mut cached = self.rules.lock();
         if let Some((since, rules)) = &*cached {
@@ -119,19 +123,10 @@ impl OpenWorkspace {
     }
 
     /// The policy as it is now.
-    pub(crate) fn read_rules(&self) -> Result<Rules> {
-        let damaged = |error: String| {
-            let message = format!("the policy that the store holds cannot be read: {error}");
-            Fault::new(FaultCode::Io, message)
-        };
-        let mut rules = match self.records.policy().map_err(store_fault)? {
-            Some(text) => {
-                let value = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()));
-                Rules::parse(&value?).map_err(damaged)?
-            }
-            None => Rules::default(),
-        };
-        for saved in self.records.grants(None).map_err(store_fault)? {
+    pub(crate) fn read_rules(&self) -> Result<WorkspacePolicy> {
+        let stored = self.records.policy()?;
+        let mut rules = WorkspacePolicy::parse_stored(stored.as_deref())?;
+        for saved in self.records.grants(None)? {
             // A grant that cannot be parsed allows nothing, which is the safe side.
             let value = serde_json::from_str(&saved.rule).unwrap_or_default();
             rules.saved.extend(Rule::parse(&value));

@@ -1,7 +1,6 @@
 //! A page of a listing: its rows, and whether more remain.
 
 use yard_core::Result;
-use yard_kernel::store_fault;
 
 /// The largest page.
 pub const MAX_ROWS: usize = 200;
@@ -22,7 +21,7 @@ impl<T> ListPage<T> {
         read: impl FnOnce(usize) -> yard_store::Result<Vec<T>>,
     ) -> Result<Self> {
         let limit = limit.clamp(1, MAX_ROWS);
-        let mut rows = read(limit + 1).map_err(store_fault)?;
+        let mut rows = read(limit + 1)?;
         let truncated = rows.len() > limit;
         rows.truncate(limit);
         Ok(Self { rows, truncated })

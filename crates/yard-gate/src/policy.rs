@@ -257,7 +257,7 @@ impl ApprovedChanges {
 
 /// The policy of a caller by its door and role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Policy {
+pub enum CallerPolicy {
     /// Everything inside the workspace is allowed, unless the policy of the workspace says otherwise.
     Open,
     /// The preset `guarded` holds, unless the policy of the workspace says otherwise.
@@ -268,7 +268,7 @@ pub enum Policy {
     ReadOnly,
 }
 
-impl Policy {
+impl CallerPolicy {
     /// The preset if the policy of the workspace names none.
     pub(crate) fn preset(self) -> Preset {
         match self {

@@ -14,14 +14,14 @@ const MAX_QUESTIONS: usize = 4;
 /// How many buttons a question may have.
 const MAX_BUTTONS: usize = 20;
 /// The longest name, in characters.
-const NAME_CHARS: usize = 64;
+const MAX_NAME_CHARS: usize = 64;
 /// The largest form, and the largest answers to one, in bytes of JSON.
-const FORM_BYTES: usize = 64 << 10;
+const MAX_FORM_BYTES: usize = 64 << 10;
 /// How many characters of a button a message quotes.
-const QUOTED_CHARS: usize = 100;
+const MAX_QUOTED_CHARS: usize = 100;
 /// The limit on backtracking when one pattern of a schema is matched: far more than patterns of people need, and reached
 /// within milliseconds.
-const BACKTRACKS: usize = 10_000;
+const MAX_BACKTRACKS: usize = 10_000;
 /// The answers that approve and reject a plan (W16).
 const ACCEPT: &str = "Accept";
 const REJECT: &str = "Reject";
@@ -89,7 +89,7 @@ impl FormError {
 
 /// The first characters of a text that a message quotes.
 fn beginning(text: &str) -> &str {
-    text.char_indices().nth(QUOTED_CHARS).map_or(text, |(end, _)| &text[..end])
+    text.char_indices().nth(MAX_QUOTED_CHARS).map_or(text, |(end, _)| &text[..end])
 }
 
 impl QuestionForm {
@@ -117,10 +117,10 @@ impl QuestionForm {
         }
         let form = Self(items);
         match form.to_json().len() {
-            0..=FORM_BYTES => Ok(form),
+            0..=MAX_FORM_BYTES => Ok(form),
             bytes => Err(FormError::new(
                 "questions",
-                format!("has {bytes} bytes; at most {FORM_BYTES} are asked at once"),
+                format!("has {bytes} bytes; at most {MAX_FORM_BYTES} are asked at once"),
             )),
         }
     }
@@ -173,8 +173,8 @@ impl QuestionForm {
                 Err(why) => wrong.push(format!("{}: {why}", item.name)),
             }
         }
-        if Value::Object(accepted.clone()).to_string().len() > FORM_BYTES {
-            wrong.push(format!("the answers have more than {FORM_BYTES} bytes; shorten them"));
+        if Value::Object(accepted.clone()).to_string().len() > MAX_FORM_BYTES {
+            wrong.push(format!("the answers have more than {MAX_FORM_BYTES} bytes; shorten them"));
         }
         match wrong.is_empty() {
             true => Ok(accepted),
@@ -193,8 +193,8 @@ type FieldError = (&'static str, String);
 impl FormQuestion {
     fn check(&mut self) -> std::result::Result<(), FieldError> {
         self.name = self.name.trim().to_owned();
-        if self.name.is_empty() || self.name.chars().count() > NAME_CHARS {
-            return Err(("name", format!("expected 1 to {NAME_CHARS} characters")));
+        if self.name.is_empty() || self.name.chars().count() > MAX_NAME_CHARS {
+            return Err(("name", format!("expected 1 to {MAX_NAME_CHARS} characters")));
         }
         if self.question.trim().is_empty() {
             return Err(("question", "expected the words of the question".to_owned()));
@@ -361,7 +361,7 @@ fn answer_of_button<'a>(validator: &Validator, button: &'a Button) -> Option<&'a
 
 /// The validator of a schema. A model wrote the schema: its patterns may look around, but backtracking is limited.
 fn validator(schema: &Value) -> std::result::Result<Validator, String> {
-    let patterns = PatternOptions::fancy_regex().backtrack_limit(BACKTRACKS);
+    let patterns = PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS);
     let options = jsonschema::options().with_pattern_options(patterns);
     options.build(schema).map_err(|error| error.to_string())
 }

@@ -1,10 +1,9 @@
-//! Questions to people (W15): agents ask them, only persons answer them, and they are stored for good.
+//! Questions to people (W15): agents ask them, only people answer them, and they are stored for good.
 
 use serde_json::{Map, Value};
 use yard_core::{
     Call, ChatId, ContentHash, Fault, FaultCode, QuestionId, Result, Timestamp, WsPath,
 };
-use yard_kernel::store_fault;
 use yard_store::{NewQuestion, Question as Row, QuestionAnswer, QuestionFilter, StoreError, Via};
 
 use crate::{Attempt, ListPage, QuestionForm, Session, transcript};
@@ -71,7 +70,7 @@ pub struct Questions<'a>(pub(crate) &'a Session);
 impl Questions<'_> {
     /// A question.
     pub fn get(&self, id: QuestionId) -> Result<AskedQuestion> {
-        let row = self.0.open().records.question(id).map_err(store_fault)?;
+        let row = self.0.open().records.question(id)?;
         let row = row.filter(|row| self.may_see(row)).ok_or_else(|| no_question(id))?;
         AskedQuestion::of(row)
     }
@@ -96,7 +95,7 @@ impl Questions<'_> {
 
     /// The ids and times of the questions that wait for an answer, oldest first. Only for a person's session.
     pub(crate) fn pending(&self, limit: usize) -> Result<Vec<(QuestionId, Timestamp)>> {
-        self.0.open().records.pending_questions(limit).map_err(store_fault)
+        Ok(self.0.open().records.pending_questions(limit)?)
     }
 
     /// Answers a question, as a person. A second answer is a conflict.
@@ -126,7 +125,7 @@ impl Questions<'_> {
         let given = QuestionAnswer { answers: answers.to_string(), by, via, at: audit.at };
         match session.open().records.answer(id, &given, &turn, &audit) {
             Err(StoreError::Misfit(_)) => return Err(answered_already(id, None)),
-            done => done.map_err(store_fault)?,
+            done => done?,
         }
         session.open().changes.notify();
         self.get(id)
@@ -158,10 +157,7 @@ impl Attempt<'_> {
     /// Stores a question to a person; durable when it returns.
     pub fn ask_question(&self, form: QuestionForm) -> Result<AskedQuestion> {
         self.check_record_write("ask")?;
-        let plans = match form.can_approve() {
-            true => self.unjudged_reads().plans()?,
-            false => Vec::new(),
-        };
+        let plans = if form.can_approve() { self.unjudged_reads().plans()? } else { Vec::new() };
         let (session, origin) = (self.session(), self.origin());
         let chat = session.needed_chat(self.call())?;
         let id = QuestionId::new(self.call().world());
@@ -176,7 +172,7 @@ impl Attempt<'_> {
             form: form.to_json(),
             plans,
         };
-        self.open().records.ask(&asked, &self.with_about(turn), &audit).map_err(store_fault)?;
+        self.open().records.ask(&asked, &self.with_about(turn), &audit)?;
         self.open().changes.notify();
         session.questions().get(id)
     }

@@ -11,26 +11,26 @@ use yard_core::{Effect, EffectKind, ReadAccess, WsPath};
 use yard_store::{NewTurn, Turn, TurnKind};
 
 use crate::rules::Then;
-use crate::{Origin, Rule, Rules};
+use crate::{Origin, Rule, WorkspacePolicy};
 
 /// How many paths a turn of a transcript names. A turn about more paths is hidden from every caller with restrictions.
-const NAMED_PATHS: usize = 64;
+const MAX_NAMED_PATHS: usize = 64;
 /// The member of a turn's data with the paths that it is about.
 const ABOUT: &str = "about";
 
-/// What one caller may not read, by the rules and by the grants of persons.
+/// What one caller may not read, by the rules and by the grants of people.
 pub(crate) struct ReadRestrictions {
     /// Rules that deny reading, or ask before it.
     read: Vec<Rule>,
     /// Rules that deny listing, or ask before it.
     list: Vec<Rule>,
-    /// Reads that persons allowed, which override rules that ask.
+    /// Reads that people allowed, which override rules that ask.
     allowed: Vec<Rule>,
 }
 
 impl ReadRestrictions {
     /// The restrictions of a tool; `None` if it has none.
-    pub(crate) fn from_rules(rules: &Rules, origin: Origin<'_>) -> Option<Self> {
+    pub(crate) fn from_rules(rules: &WorkspacePolicy, origin: Origin<'_>) -> Option<Self> {
         let against = |kind: EffectKind| -> Vec<Rule> {
             let rules = rules.rules.iter().filter(|rule| rule.then() != Then::Allow);
             rules.filter(|rule| rule.is_about_kind(kind, origin)).cloned().collect()
@@ -42,7 +42,7 @@ impl ReadRestrictions {
         Some(Self { read, list, allowed: Vec::new() })
     }
 
-    /// The same with the reads that persons allowed.
+    /// The same with the reads that people allowed.
     pub(crate) fn with_grants(self, granted: impl Iterator<Item = Rule>) -> Self {
         Self { allowed: granted.filter(|rule| rule.then() == Then::Allow).collect(), ..self }
     }
@@ -131,14 +131,14 @@ struct Paths {
 }
 
 impl TouchedPaths {
-    pub(crate) fn note(&self, effect: &Effect) {
+    pub(crate) fn add(&self, effect: &Effect) {
         let mut paths = self.0.lock();
         for one in &effect.paths {
             // Command output and transcripts may quote everything that their caller could read.
             let may_quote =
                 one.path.is_command_output() || one.path.relative().starts_with(b"chats/");
             paths.is_wide |= one.with_contents || may_quote || one.kind == EffectKind::Run;
-            if one.kind != EffectKind::List && paths.named.len() <= NAMED_PATHS {
+            if one.kind != EffectKind::List && paths.named.len() <= MAX_NAMED_PATHS {
                 paths.named.insert(one.path.clone());
             }
         }
@@ -148,7 +148,7 @@ impl TouchedPaths {
     pub(crate) fn describe(&self, about: &mut Value) {
         let paths = self.0.lock();
         about["wide"] = json!(paths.is_wide);
-        about["paths"] = match paths.named.len() > NAMED_PATHS {
+        about["paths"] = match paths.named.len() > MAX_NAMED_PATHS {
             true => Value::Null,
             false => paths.named.iter().map(ToString::to_string).collect(),
         };
@@ -159,7 +159,7 @@ impl TouchedPaths {
 /// more, everything that the turn's own caller could read.
 pub(crate) fn may_see(reading: &dyn ReadAccess, turn: &Turn) -> bool {
     match turn.kind {
-        // Decisions and messages of persons are for all readers of the chat.
+        // Decisions and messages of people are for all readers of the chat.
         TurnKind::Mode | TurnKind::Answer | TurnKind::Decision => return true,
         TurnKind::Message if crate::Actor::is_person_name(&turn.actor) => return true,
         _ => {}
@@ -171,8 +171,8 @@ pub(crate) fn may_see(reading: &dyn ReadAccess, turn: &Turn) -> bool {
             && about.get("paths").is_none()
             && reading.may_see(&about.to_string());
     };
-    let named = paths.iter().map(|path| WsPath::parse_shown(path.as_str().unwrap_or_default()));
-    let all_readable = { named }.all(|path| path.is_ok_and(|path| reading.may_read(&path)));
+    let mut named = paths.iter().map(|path| WsPath::parse_shown(path.as_str().unwrap_or_default()));
+    let all_readable = named.all(|path| path.is_ok_and(|path| reading.may_read(&path)));
     all_readable && (about["wide"] == json!(false) || reading.may_see(&about.to_string()))
 }
 

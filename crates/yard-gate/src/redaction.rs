@@ -6,13 +6,13 @@ use serde_json::{Map, Value, json};
 use crate::caller_hints::LoggedMembers;
 
 /// The longest text in a transcript, in bytes.
-const TEXT_BYTES: usize = 2 << 10;
+const MAX_TEXT_BYTES: usize = 2 << 10;
 /// How many items of a list, or members of an object, a transcript has.
-const ITEMS: usize = 50;
+const MAX_ITEMS: usize = 50;
 /// How many levels of nesting a transcript has.
-const LEVELS: usize = 12;
+const MAX_LEVELS: usize = 12;
 /// The largest value in a transcript, in bytes of JSON.
-const VALUE_BYTES: usize = 16 << 10;
+const MAX_VALUE_BYTES: usize = 16 << 10;
 
 /// The text in the place of a secret.
 const REDACTED: &str = "[redacted]";
@@ -33,17 +33,17 @@ const SECRET_WORDS: [&str; 12] = [
 ];
 
 /// The longest text that a log shows, in bytes.
-const SHOWN_BYTES: usize = 256;
+const MAX_SHOWN_BYTES: usize = 256;
 /// How many items of a list a log shows.
-const SHOWN_ITEMS: usize = 8;
+const MAX_SHOWN_ITEMS: usize = 8;
 /// The longest outline, in bytes.
-const OUTLINE_BYTES: usize = 4 << 10;
+const MAX_OUTLINE_BYTES: usize = 4 << 10;
 
 /// The outline of the arguments or the answer of a call, for a log: JSON, bounded, without contents.
 pub(crate) fn outline(value: &Value, members: &LoggedMembers) -> String {
     let mut text = String::with_capacity(128);
     Outline { members }.write_opened(&mut text, value);
-    if text.len() <= OUTLINE_BYTES { text } else { cut(&text, OUTLINE_BYTES) }
+    if text.len() <= MAX_OUTLINE_BYTES { text } else { cut(&text, MAX_OUTLINE_BYTES) }
 }
 
 /// Writes outlines. Dialects and doors name the members whose values it shows.
@@ -56,7 +56,7 @@ impl Outline<'_> {
         match value {
             Value::Object(members) => {
                 let mut before = '{';
-                for (name, value) in members.iter().take(ITEMS) {
+                for (name, value) in members.iter().take(MAX_ITEMS) {
                     out.push(before);
                     self.write_outlined(out, name, value);
                     before = ',';
@@ -93,8 +93,8 @@ fn write_plain(out: &mut String, value: &Value) {
             Value::String(_) => write_plain(out, item),
             other => write_measured(out, other),
         }),
-        Value::String(text) if text.len() <= SHOWN_BYTES => write_text(out, text),
-        Value::String(text) => write_text(out, &cut(text, SHOWN_BYTES)),
+        Value::String(text) if text.len() <= MAX_SHOWN_BYTES => write_text(out, text),
+        Value::String(text) => write_text(out, &cut(text, MAX_SHOWN_BYTES)),
         Value::Number(number) if number.as_str().len() <= 20 => out.push_str(number.as_str()),
         other => write_measured(out, other),
     }
@@ -102,13 +102,13 @@ fn write_plain(out: &mut String, value: &Value) {
 
 fn write_first(out: &mut String, items: &[Value], write: impl Fn(&mut String, &Value)) {
     let mut before = '[';
-    for item in items.iter().take(SHOWN_ITEMS) {
+    for item in items.iter().take(MAX_SHOWN_ITEMS) {
         out.push(before);
         write(out, item);
         before = ',';
     }
-    if items.len() > SHOWN_ITEMS {
-        out.push_str(&format!(",\"[{} more items]\"", items.len() - SHOWN_ITEMS));
+    if items.len() > MAX_SHOWN_ITEMS {
+        out.push_str(&format!(",\"[{} more items]\"", items.len() - MAX_SHOWN_ITEMS));
     }
     out.push_str(if before == '[' { "[]" } else { "]" });
 }
@@ -133,14 +133,18 @@ fn write_text(out: &mut String, text: &str) {
 
 /// The value for a transcript.
 pub(crate) fn redacted(value: &Value, secret: &[&str]) -> Value {
-    let redacted = redacted_at(value, LEVELS, secret);
+    let redacted = redacted_at(value, MAX_LEVELS, secret);
     let text = redacted.to_string();
-    if text.len() <= VALUE_BYTES { redacted } else { Value::String(cut(&text, VALUE_BYTES)) }
+    if text.len() <= MAX_VALUE_BYTES {
+        redacted
+    } else {
+        Value::String(cut(&text, MAX_VALUE_BYTES))
+    }
 }
 
 fn redacted_at(value: &Value, levels: usize, secret: &[&str]) -> Value {
     match value {
-        Value::String(text) => Value::String(cut(text, TEXT_BYTES)),
+        Value::String(text) => Value::String(cut(text, MAX_TEXT_BYTES)),
         Value::Array(_) | Value::Object(_) if levels == 0 => json!("[nested too deep to be kept]"),
         Value::Array(items) => Value::Array(redacted_items(items, levels - 1, secret)),
         Value::Object(members) => Value::Object(redacted_members(members, levels - 1, secret)),
@@ -150,9 +154,9 @@ fn redacted_at(value: &Value, levels: usize, secret: &[&str]) -> Value {
 
 fn redacted_items(items: &[Value], levels: usize, secret: &[&str]) -> Vec<Value> {
     let mut redacted: Vec<Value> =
-        items.iter().take(ITEMS).map(|item| redacted_at(item, levels, secret)).collect();
-    if items.len() > ITEMS {
-        redacted.push(Value::String(format!("[{} more items]", items.len() - ITEMS)));
+        items.iter().take(MAX_ITEMS).map(|item| redacted_at(item, levels, secret)).collect();
+    if items.len() > MAX_ITEMS {
+        redacted.push(Value::String(format!("[{} more items]", items.len() - MAX_ITEMS)));
     }
     redacted
 }
@@ -165,11 +169,12 @@ fn redacted_members(
     let one = |(key, value): (&String, &Value)| {
         let is_left_out = is_secret(key, secret) && !value.is_null();
         let value = if is_left_out { json!(REDACTED) } else { redacted_at(value, levels, secret) };
-        (cut(key, TEXT_BYTES), value)
+        (cut(key, MAX_TEXT_BYTES), value)
     };
-    let mut redacted: Map<String, Value> = members.iter().take(ITEMS).map(one).collect();
-    if members.len() > ITEMS {
-        redacted.insert("…".to_owned(), json!(format!("[{} more members]", members.len() - ITEMS)));
+    let mut redacted: Map<String, Value> = members.iter().take(MAX_ITEMS).map(one).collect();
+    if members.len() > MAX_ITEMS {
+        redacted
+            .insert("…".to_owned(), json!(format!("[{} more members]", members.len() - MAX_ITEMS)));
     }
     redacted
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use yard_core::{
     Call, ChatId, Effect, EffectKind, Fault, FaultCode, Limits, PathEffect, Result, WsPath,
 };
-use yard_kernel::{Leftover, Upload, store_fault};
+use yard_kernel::{Leftover, Upload};
 use yard_store::{AuditEntry, Chat, Mode};
 
 pub use self::chats::{Chats, ConnectionChat, MESSAGE_BYTES, MessageRole};
@@ -18,8 +18,8 @@ pub(crate) use self::reading::ANY_TOOL;
 use self::roots::Roots;
 pub use self::roots::{Mount, NamedRoot, is_at_or_below};
 use crate::policy::approved_changes;
-use crate::rules::Allowed;
-use crate::{Actor, OpenWorkspace, Policy, Preset, Rule, Rules, Verdict};
+use crate::workspace_policy::Allowed;
+use crate::{Actor, CallerPolicy, OpenWorkspace, Preset, Rule, Verdict, WorkspacePolicy};
 
 /// The toolset of reads and changes of files without a tool.
 pub const FILES_TOOLSET: &str = "workspace";
@@ -40,7 +40,7 @@ pub struct Session {
 #[derive(Clone)]
 struct Caller {
     actor: Actor,
-    policy: Policy,
+    policy: CallerPolicy,
     /// The toolsets that it may use, if not all of them.
     toolsets: Option<Arc<[String]>>,
     /// The only folders that it may read and change, if it is confined to some.
@@ -73,7 +73,7 @@ struct SessionChat {
 
 impl Session {
     /// A session of `actor` under `policy`, in the actor's default chat (R14).
-    pub fn new(open: Arc<OpenWorkspace>, actor: Actor, policy: Policy) -> Self {
+    pub fn new(open: Arc<OpenWorkspace>, actor: Actor, policy: CallerPolicy) -> Self {
         let client = Client::default();
         let caller = Caller { actor, policy, toolsets: None, folders: None, client };
         Self { open, caller, chat: SessionChat::default(), roots: Roots::default() }
@@ -178,7 +178,7 @@ impl Session {
     pub(crate) fn on_behalf_of(
         &self,
         actor: Actor,
-        policy: Policy,
+        policy: CallerPolicy,
         chat: ChatId,
         root: Option<&str>,
     ) -> Self {
@@ -191,7 +191,7 @@ impl Session {
     }
 
     /// A new session of another actor in a chat of this workspace, without the client properties of this one.
-    pub(crate) fn new_session_of(&self, actor: Actor, policy: Policy, chat: ChatId) -> Self {
+    pub(crate) fn new_session_of(&self, actor: Actor, policy: CallerPolicy, chat: ChatId) -> Self {
         Self::new(Arc::clone(&self.open), actor, policy).with_chat(chat)
     }
 
@@ -241,7 +241,7 @@ impl Session {
     }
 
     /// The policy of the caller's door and role.
-    pub(crate) fn policy(&self) -> Policy {
+    pub(crate) fn policy(&self) -> CallerPolicy {
         self.caller.policy
     }
 
@@ -264,7 +264,7 @@ impl Session {
             None if self.chat.of_connection.is_some() => return Ok(None),
             None => records.default_chat(&self.actor().name()),
         };
-        chat.map_err(store_fault)
+        chat.map_err(Fault::from)
     }
 
     /// The mode of this session's chat.
@@ -302,14 +302,14 @@ impl Session {
     }
 
     /// The preset that the workspace's policy names, or else the one of this caller's door.
-    pub(crate) fn preset_of(&self, rules: &Rules) -> Preset {
+    pub(crate) fn preset_of(&self, rules: &WorkspacePolicy) -> Preset {
         rules.preset.unwrap_or_else(|| self.policy().preset())
     }
 
-    /// The grants of persons for this session's chat.
+    /// The grants of people for this session's chat.
     pub(crate) fn allowed_in_chat(&self) -> Result<Allowed> {
         let Some(chat) = self.current_chat()? else { return Ok(Allowed::default()) };
-        let grants = self.open.records.grants(Some(chat.id)).map_err(store_fault)?;
+        let grants = self.open.records.grants(Some(chat.id))?;
         let mut allowed = Allowed::default();
         for grant in grants.iter().filter(|grant| grant.chat.is_some()) {
             // A grant that cannot be parsed allows nothing, which is the safe side.

@@ -2,10 +2,9 @@
 
 use serde_json::{Map, Value};
 use yard_core::{Call, Fault, FaultCode, Result, Timestamp};
-use yard_kernel::store_fault;
-use yard_store::Grant;
+use yard_store::{Grant, StoreError};
 
-use crate::{Preset, Rules, Session};
+use crate::{Preset, Rule, Session, WorkspacePolicy};
 
 /// The policy of a workspace.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,7 +15,7 @@ pub struct PolicySettings {
     pub effective: Preset,
     /// The rules.
     pub rules: Vec<Value>,
-    /// The rules that persons saved with an approval, for every chat.
+    /// The rules that people saved with an approval, for every chat.
     pub saved: Vec<SavedRule>,
 }
 
@@ -35,11 +34,11 @@ impl Session {
     /// The policy of the workspace.
     pub fn settings(&self) -> Result<PolicySettings> {
         let rules = self.open().read_rules()?;
-        let saved = self.open().records.grants(None).map_err(store_fault)?;
+        let saved = self.open().records.grants(None)?;
         Ok(PolicySettings {
             preset: rules.preset,
             effective: self.preset_of(&rules),
-            rules: rules.rules.iter().map(crate::Rule::to_value).collect(),
+            rules: rules.rules.iter().map(Rule::to_value).collect(),
             saved: saved.into_iter().map(saved_rule).collect(),
         })
     }
@@ -61,17 +60,37 @@ impl Session {
             let message = format!("{error}. Nothing was changed");
             Fault::new(FaultCode::BadArgument, message)
         };
-        let parsed = Rules::parse(&Value::Object(wanted.clone())).map_err(refused)?;
-        let mut rules = self.open().read_rules()?;
+        let parsed = WorkspacePolicy::parse(&Value::Object(wanted.clone())).map_err(refused)?;
+        while !self.try_change_settings(call, wanted, &parsed)? {
+            // Another call set the policy meanwhile: this change is made to that policy.
+            call.check()?;
+        }
+        self.open().forget_rules();
+        self.open().changes.notify();
+        self.rejudge_terminals(call);
+        self.settings()
+    }
+
+    /// Sets what `wanted` names to what `parsed` has of it. Whether no other call set the policy meanwhile; else nothing was
+    /// set.
+    fn try_change_settings(
+        &self,
+        call: &Call,
+        wanted: &Map<String, Value>,
+        parsed: &WorkspacePolicy,
+    ) -> Result<bool> {
+        let records = &self.open().records;
+        let before = records.policy()?;
+        let mut rules = WorkspacePolicy::parse_stored(before.as_deref())?;
         if wanted.contains_key("preset") {
             rules.preset = parsed.preset;
         }
         if wanted.contains_key("rules") {
-            rules.rules = parsed.rules;
+            rules.rules.clone_from(&parsed.rules);
         }
         let text = rules.to_text();
         let audit = self.audit_entry(call, "set policy", text.clone());
-        let grant = |rule: &crate::Rule| Grant {
+        let grant = |rule: &Rule| Grant {
             chat: None,
             rule: rule.to_value().to_string(),
             by: audit.actor.clone(),
@@ -79,12 +98,10 @@ impl Session {
         };
         let saved: Option<Vec<Grant>> =
             wanted.contains_key("saved").then(|| parsed.saved.iter().map(grant).collect());
-        let records = &self.open().records;
-        records.set_policy(&text, saved.as_deref(), &audit).map_err(store_fault)?;
-        self.open().forget_rules();
-        self.open().changes.notify();
-        self.rejudge_terminals(call);
-        self.settings()
+        match records.set_policy(before.as_deref(), &text, saved.as_deref(), &audit) {
+            Err(StoreError::Misfit(_)) => Ok(false),
+            done => done.map(|()| true).map_err(Fault::from),
+        }
     }
 }
 

@@ -22,14 +22,14 @@ use yard_store::{Mode, TerminalState};
 
 use self::follower::Follower;
 use crate::attempt::Admission;
-use crate::commands::effect_of_start;
+use crate::commands::{command_line, effect_of_start};
 use crate::open::{JudgedStart, OpenTerminal, SETTLING_MILLIS, TerminalTable};
 use crate::{Actor, Attempt, Completion, Session, TerminalInfo, TerminalView, Verdict};
 
 /// The longest name.
-const NAME_BYTES: usize = 100;
+const MAX_NAME_BYTES: usize = 100;
 /// The longest command that a listing shows.
-const SHOWN_BYTES: usize = 400;
+const MAX_SHOWN_BYTES: usize = 400;
 
 /// The terminals of a session's chat.
 pub struct Terminals<'a> {
@@ -105,9 +105,11 @@ impl Attempt<'_> {
         let mut running = open.terminals.lock();
         running.reserved.retain(|(chat, name)| (*chat, name.as_str()) != (new.chat, new.name));
         let one = started?;
+        let follower = Follower::new(session.with_chat(new.chat), Arc::clone(&one), self);
         if let Err(fault) = self.check_still_allowed(&running, new) {
             drop(running);
-            one.terminal.stop();
+            // It may have changed something already.
+            follower.stop_and_record();
             return Err(fault);
         }
         running.add(Arc::clone(&one));
@@ -115,11 +117,11 @@ impl Attempt<'_> {
         // If the policy was set meanwhile, this terminal was not yet among those that were judged again.
         session.rejudge_terminal(&one, self.call());
         one.publish(open, one.opened_at, TerminalState::Running);
-        let follower = Follower::new(session.with_chat(new.chat), Arc::clone(&one), self);
+        let follower = Arc::new(follower);
+        let in_thread = Arc::clone(&follower);
         let thread = thread::Builder::new().name("terminal-steps".to_owned());
-        if thread.spawn(move || follower.follow()).is_err() {
-            one.terminal.stop();
-            one.mark_settled();
+        if thread.spawn(move || in_thread.follow()).is_err() {
+            follower.stop_and_record();
             return Err(Fault::new(FaultCode::Unavailable, "no thread is left for a terminal"));
         }
         Ok(one)
@@ -130,7 +132,7 @@ impl Attempt<'_> {
         let (session, call, origin) = (self.session(), self.call(), self.origin());
         let command = &self.with_network(chat, command);
         let run = RunId::new(call.world());
-        let (line, folder) = (command_line(command), command.folder.clone());
+        let (line, folder) = (command_line(command, MAX_SHOWN_BYTES), command.folder.clone());
         let actor = session.actor();
         let note = json!({
             "chat": chat.to_string(), "name": name, "by": actor.name(), "command": line,
@@ -259,9 +261,7 @@ impl Terminals<'_> {
     pub fn stop_chat(&self, call: &Call) -> Result<usize> {
         self.session.check_record_write(call, "stop terminals")?;
         let Some(chat) = self.session.current_chat()? else { return Ok(0) };
-        let actor = self.session.actor();
-        let may_end = |one: &OpenTerminal| actor.is_person() || one.actor == actor;
-        Ok(self.session.open().stop_terminals(|one| one.chat == chat.id && may_end(one)))
+        Ok(self.session.open().stop_terminals(|one| one.chat == chat.id && self.may_use(one)))
     }
 
     /// The terminals of all chats. An agent sees its own.
@@ -285,39 +285,28 @@ impl Terminals<'_> {
     /// Ends a terminal by its run.
     pub fn stop_run(&self, call: &Call, run: RunId) -> Result<()> {
         self.session.check_record_write(call, "stop terminal")?;
-        let actor = self.session.actor();
-        let may_end = |one: &&Arc<OpenTerminal>| actor.is_person() || one.actor == actor;
-        let terminal = self
-            .session
-            .open()
-            .terminals
-            .lock()
-            .all
-            .iter()
-            .filter(may_end)
-            .find(|one| one.terminal.run() == run && one.terminal.is_running())
-            .cloned();
-        let one = terminal.ok_or_else(|| no_terminal(run))?;
+        let is_it = |one: &OpenTerminal| one.terminal.run() == run && one.terminal.is_running();
+        let one = self.find(is_it).ok_or_else(|| no_terminal(run))?;
         one.terminal.stop();
         one.wait_settled(SETTLING_MILLIS);
         Ok(())
     }
 
     fn own(&self, name: &str) -> Result<Arc<OpenTerminal>> {
-        let (chat, actor) =
-            (self.session.current_chat()?.map(|chat| chat.id), self.session.actor());
-        let is_own = |one: &&Arc<OpenTerminal>| one.actor == actor || actor.is_person();
-        let terminal = self
-            .session
-            .open()
-            .terminals
-            .lock()
-            .all
-            .iter()
-            .filter(is_own)
-            .find(|one| Some(one.chat) == chat && one.name == name)
-            .cloned();
+        let chat = self.session.current_chat()?.map(|chat| chat.id);
+        let terminal = self.find(|one| Some(one.chat) == chat && one.name == name);
         terminal.ok_or_else(|| self.no_running_terminal(name))
+    }
+
+    /// A terminal of this process, if the session's actor opened it or is a person.
+    fn find(&self, is_it: impl Fn(&OpenTerminal) -> bool) -> Option<Arc<OpenTerminal>> {
+        let running = self.session.open().terminals.lock();
+        running.all.iter().find(|one| self.may_use(one) && is_it(one)).cloned()
+    }
+
+    fn may_use(&self, one: &OpenTerminal) -> bool {
+        let actor = self.session.actor();
+        actor.is_person() || one.actor == actor
     }
 
     /// The fault if this chat has no running terminal with a name.
@@ -351,21 +340,11 @@ fn no_terminal(run: RunId) -> Fault {
 }
 
 fn check_name(name: &str) -> Result<()> {
-    let is_name = !name.is_empty() && name.len() <= NAME_BYTES && !name.contains(char::is_control);
+    let is_name =
+        !name.is_empty() && name.len() <= MAX_NAME_BYTES && !name.contains(char::is_control);
     if is_name {
         return Ok(());
     }
-    let message = format!("expected a session's name of 1 to {NAME_BYTES} visible characters");
+    let message = format!("expected a session's name of 1 to {MAX_NAME_BYTES} visible characters");
     Err(Fault::new(FaultCode::BadArgument, message))
-}
-
-/// The command line that a listing shows.
-fn command_line(command: &Command) -> String {
-    let text = command.argv.last().map(|word| word.to_string_lossy().into_owned());
-    let mut text = text.unwrap_or_default();
-    if text.len() > SHOWN_BYTES {
-        text.truncate(text.floor_char_boundary(SHOWN_BYTES));
-        text.push('…');
-    }
-    text
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use yard_core::{ApprovalId, Call, ChatId, FileId, Name, ReadAccess, Result, Timestamp};
-use yard_kernel::{VirtualFile, VirtualFiles, store_fault};
+use yard_kernel::{VirtualFile, VirtualFiles};
 use yard_store::{
     Approval, ApprovalRequest, Chat, Decision, Mode, NewTurn, Turn, TurnKind, Via, WorkspaceRecords,
 };
@@ -140,12 +140,12 @@ impl TranscriptFiles {
     /// The transcript of a chat, without the turns that a caller may not read.
     fn text_for(&self, chat: ChatId, reading: &dyn ReadAccess) -> Result<Option<String>> {
         // Read before the turns: none of its turns is missing there.
-        let whole = self.records.transcript(chat).map_err(store_fault)?;
+        let whole = self.records.transcript(chat)?;
         let Some(mut text) = whole else { return Ok(None) };
         let mut turns = Vec::new();
         loop {
             let after = turns.last().map_or(0, |turn: &Turn| turn.number);
-            let page = self.records.turns(chat, None, after, PAGE).map_err(store_fault)?;
+            let page = self.records.turns(chat, None, after, PAGE)?;
             let is_last = page.len() < PAGE;
             turns.extend(page);
             if is_last {
@@ -168,7 +168,7 @@ impl VirtualFiles for TranscriptFiles {
         let mut files: Vec<VirtualFile> = Vec::new();
         let mut before = None;
         loop {
-            let page = self.records.chats(before, PAGE).map_err(store_fault)?;
+            let page = self.records.chats(before, PAGE)?;
             before = page.last().map(|chat| chat.id);
             let last = page.len() < PAGE;
             files.extend(page.into_iter().map(file));
@@ -179,19 +179,19 @@ impl VirtualFiles for TranscriptFiles {
     }
 
     fn newest(&self) -> Result<Option<VirtualFile>> {
-        Ok(self.records.chats(None, 1).map_err(store_fault)?.into_iter().map(file).next())
+        Ok(self.records.chats(None, 1)?.into_iter().map(file).next())
     }
 
     fn find(&self, name: &Name) -> Result<Option<VirtualFile>> {
-        Ok(self.records.chat_named(name).map_err(store_fault)?.map(file))
+        Ok(self.records.chat_named(name)?.map(file))
     }
 
     fn text(&self, name: &Name, call: &Call) -> Result<Option<Vec<u8>>> {
-        let Some(chat) = self.records.chat_named(name).map_err(store_fault)? else {
+        let Some(chat) = self.records.chat_named(name)? else {
             return Ok(None);
         };
         let text = match call.reading() {
-            None => self.records.transcript(chat.id).map_err(store_fault)?,
+            None => self.records.transcript(chat.id)?,
             Some(reading) => self.text_for(chat.id, reading)?,
         };
         Ok(text.map(String::into_bytes))

@@ -10,6 +10,9 @@ use yard_net::{Net, Target, WebRequest, WebResponse};
 
 use crate::rules::host_matcher;
 
+/// How long a connection of a command is usually held while a person is asked: within what most clients wait.
+const CONNECTION_HOLD: Duration = Duration::from_secs(12);
+
 /// One result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchHit {
@@ -46,18 +49,8 @@ pub struct Web {
     for_commands: Vec<String>,
     /// Whether commands can reach no host at all.
     is_closed_to_commands: bool,
-    /// How long a connection of a command is held while a person is asked.
-    connection_hold: HoldTime,
-}
-
-/// How long a connection of a command is held while a person is asked: within what most clients wait.
-#[derive(Clone, Copy, Debug)]
-struct HoldTime(Duration);
-
-impl Default for HoldTime {
-    fn default() -> Self {
-        Self(Duration::from_secs(12))
-    }
+    /// How long a connection of a command is held while a person is asked, if not for the usual time.
+    connection_hold: Option<Duration>,
 }
 
 impl Web {
@@ -117,7 +110,7 @@ impl Web {
     /// The same access, with another time for which connections of commands are held.
     #[must_use]
     pub fn holding_for(self, time: Duration) -> Self {
-        Self { connection_hold: HoldTime(time), ..self }
+        Self { connection_hold: Some(time), ..self }
     }
 
     /// The package index that the operator set for `manager`.
@@ -126,7 +119,7 @@ impl Web {
     }
 
     pub(crate) fn connection_hold(&self) -> Duration {
-        self.connection_hold.0
+        self.connection_hold.unwrap_or(CONNECTION_HOLD)
     }
 
     /// The network of commands; `None` if they can reach no host.

@@ -4,11 +4,13 @@
 
 mod support;
 
+use std::sync::Barrier;
+
 use serde_json::json;
 use yard_core::FaultCode;
 use yard_gate::{
-    ApprovalStatus, ClaimTurn, Completion, DecisionContext, DecisionInput, Policy, Scope, Session,
-    denial_message, effect_lines,
+    ApprovalStatus, CallerPolicy, ClaimTurn, Completion, DecisionContext, DecisionInput, Scope,
+    Session, denial_message, effect_lines,
 };
 
 use support::{Gate, PUT, args, awaited, is_done, put, write, yes};
@@ -19,7 +21,7 @@ fn gate() -> (Gate, Session) {
     for name in ["a.txt", "b.txt"] {
         gate.put(name, "theirs\n");
     }
-    let agent = gate.agent(Policy::Guarded);
+    let agent = gate.agent(CallerPolicy::Guarded);
     (gate, agent)
 }
 
@@ -36,6 +38,23 @@ fn a_request_shows_the_change_and_nothing_happens_before_the_yes() {
     assert!(agent.approvals().get(id).unwrap().request.diff.is_empty());
     // The same call waits for the same request.
     assert_eq!(awaited(put(&agent, &gate.call(), &args("/a.txt", "mine\n"))), id);
+}
+
+#[test]
+fn equal_calls_at_once_make_one_request() {
+    let (gate, agent) = gate();
+    for round in 0..20 {
+        let (both_begin, args) = (Barrier::new(2), args("/a.txt", &format!("{round}\n")));
+        let ask = || {
+            both_begin.wait();
+            awaited(put(&agent, &gate.call(), &args))
+        };
+        let (one, other) = std::thread::scope(|scope| {
+            let (one, other) = (scope.spawn(ask), scope.spawn(ask));
+            (one.join().unwrap(), other.join().unwrap())
+        });
+        assert_eq!(one, other, "round {round}");
+    }
 }
 
 #[test]
@@ -163,7 +182,7 @@ fn an_agent_decides_nothing_and_sees_its_own_requests_alone() {
     let decided = agent.approvals().decide(&gate.call(), id, &yes(&row, Scope::Once), &deciding);
     assert_eq!(decided.unwrap_err().code(), FaultCode::Denied);
     let key = yard_core::KeyId::from_bytes([7; 16]);
-    let other = gate.session(yard_gate::Actor::Key(key), Policy::Guarded);
+    let other = gate.session(yard_gate::Actor::Key(key), CallerPolicy::Guarded);
     assert_eq!(other.approvals().get(id).unwrap_err().code(), FaultCode::NotFound);
     assert_eq!(gate.request(id).status, ApprovalStatus::Pending);
 }

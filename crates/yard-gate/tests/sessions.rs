@@ -5,9 +5,13 @@
 
 mod support;
 
+use std::sync::Barrier;
+
 use serde_json::json;
-use yard_core::{FaultCode, KeyId};
-use yard_gate::{Actor, Completion, Event, MessageRole, Mode, Policy, Session, Verdict};
+use yard_core::{FaultCode, FileKind, KeyId};
+use yard_gate::{
+    Actor, CallerPolicy, Completion, Event, MessageRole, Mode, Preset, Session, Verdict,
+};
 
 use support::{Gate, PLAIN, PUT, args, awaited, is_done, path, put, read, write};
 
@@ -26,10 +30,10 @@ fn presets_decide_what_asks_where_no_rule_does() {
         let new = outcome(&gate, &agent, &format!("/{policy:?}.txt"));
         (new, outcome(&gate, &agent, "/theirs.txt"))
     };
-    assert_eq!(new_and_theirs(Policy::Strict), (Ok(false), Ok(false)));
-    assert_eq!(new_and_theirs(Policy::Guarded), (Ok(true), Ok(false)));
+    assert_eq!(new_and_theirs(CallerPolicy::Strict), (Ok(false), Ok(false)));
+    assert_eq!(new_and_theirs(CallerPolicy::Guarded), (Ok(true), Ok(false)));
     assert_eq!(gate.text("theirs.txt").unwrap(), "theirs");
-    assert_eq!(new_and_theirs(Policy::Open), (Ok(true), Ok(true)));
+    assert_eq!(new_and_theirs(CallerPolicy::Open), (Ok(true), Ok(true)));
     assert_eq!(gate.text("theirs.txt").unwrap(), "mine");
 }
 
@@ -42,8 +46,8 @@ fn a_strict_session_asks_before_it_reads_and_an_open_one_does_not() {
         let agent = gate.agent(policy);
         agent.attempt(PLAIN, &call).repeatable(json!({})).perform(read("/a.txt"))
     };
-    awaited(reads(Policy::Strict));
-    assert!(is_done(&reads(Policy::Guarded)) && is_done(&reads(Policy::Open)));
+    awaited(reads(CallerPolicy::Strict));
+    assert!(is_done(&reads(CallerPolicy::Guarded)) && is_done(&reads(CallerPolicy::Open)));
 }
 
 #[test]
@@ -54,7 +58,7 @@ fn rules_come_before_presets_and_the_strictest_counts() {
         {"effect": "change", "path": "*.lock", "then": "ask"},
         {"effect": "any", "path": "**/*", "then": "allow"},
     ]}));
-    let (open, strict) = (gate.agent(Policy::Open), gate.agent(Policy::Strict));
+    let (open, strict) = (gate.agent(CallerPolicy::Open), gate.agent(CallerPolicy::Strict));
     assert_eq!(outcome(&gate, &open, "/secret/a"), Err(FaultCode::Denied));
     assert_eq!(outcome(&gate, &open, "/x.lock"), Ok(false));
     assert_eq!(outcome(&gate, &strict, "/b.txt"), Ok(true));
@@ -67,7 +71,7 @@ fn rules_come_before_presets_and_the_strictest_counts() {
 fn a_role_that_reads_changes_nothing_and_cannot_ask_for_more() {
     let gate = Gate::new();
     gate.put("a.txt", "text");
-    let viewer = gate.agent(Policy::ReadOnly);
+    let viewer = gate.agent(CallerPolicy::ReadOnly);
     let call = gate.call();
     assert!(is_done(&viewer.perform(PLAIN, &call, read("/a.txt"))));
     assert_eq!(outcome(&gate, &viewer, "/new.txt"), Err(FaultCode::Denied));
@@ -82,13 +86,13 @@ fn a_key_uses_its_own_toolsets_alone() {
     let gate = Gate::new();
     gate.put("a.txt", "text");
     let call = gate.call();
-    let reader = gate.agent(Policy::Open).with_toolsets(&["reader".to_owned()]);
+    let reader = gate.agent(CallerPolicy::Open).with_toolsets(&["reader".to_owned()]);
     assert_eq!(outcome(&gate, &reader, "/new.txt"), Err(FaultCode::Denied));
     let fault = reader.perform(PUT, &call, read("/a.txt")).unwrap_err();
     assert!(fault.message().contains("toolset reader and no other"), "{fault}");
     // What comes through a door without a tool counts as the toolset of files.
     assert!(reader.check_toolset("http").is_err());
-    let files = gate.agent(Policy::Open).with_toolsets(&["files".to_owned()]);
+    let files = gate.agent(CallerPolicy::Open).with_toolsets(&["files".to_owned()]);
     assert_eq!(outcome(&gate, &files, "/new.txt"), Ok(true));
 }
 
@@ -97,7 +101,7 @@ fn a_session_that_keeps_to_folders_touches_nothing_else() {
     let gate = Gate::new();
     gate.put("inside/a.txt", "text");
     gate.put("outside.txt", "text");
-    let agent = gate.agent(Policy::Open).confined_to(vec![path("/inside")]);
+    let agent = gate.agent(CallerPolicy::Open).confined_to(vec![path("/inside")]);
     let call = gate.call();
     assert!(is_done(&agent.perform(PLAIN, &call, read("/inside/a.txt"))));
     assert!(agent.perform(PLAIN, &call, read("/outside.txt")).is_err());
@@ -110,7 +114,7 @@ fn in_plan_mode_plans_alone_change_and_only_a_person_opens_build_mode() {
     let gate = Gate::new();
     let (person, call) = (gate.person(), gate.call());
     let chat = person.chats().make(&call, "planned", Some(Mode::Plan)).unwrap();
-    let agent = gate.agent(Policy::Open).in_chat(chat.id).unwrap();
+    let agent = gate.agent(CallerPolicy::Open).in_chat(chat.id).unwrap();
     assert_eq!(outcome(&gate, &agent, "/a.txt"), Err(FaultCode::Denied));
     assert_eq!(outcome(&gate, &agent, "/a.plan"), Ok(true));
     assert!(agent.chats().set_mode(&call, chat.id, Mode::Build).is_err());
@@ -122,7 +126,7 @@ fn in_plan_mode_plans_alone_change_and_only_a_person_opens_build_mode() {
 fn events_name_no_path_that_a_rule_hides() {
     let gate = Gate::new();
     gate.set_policy(json!({"rules": [{"effect": "list", "path": "secret/**", "then": "deny"}]}));
-    let (agent, call) = (gate.agent(Policy::Open), gate.call());
+    let (agent, call) = (gate.agent(CallerPolicy::Open), gate.call());
     assert_eq!(outcome(&gate, &agent, "/secret/a.txt"), Ok(true));
     assert_eq!(outcome(&gate, &agent, "/b.txt"), Ok(true));
     let events = agent.events(&call, 0, 99).unwrap();
@@ -136,11 +140,32 @@ fn events_name_no_path_that_a_rule_hides() {
 }
 
 #[test]
+fn two_people_who_set_the_policy_at_once_lose_nothing() {
+    let gate = Gate::new();
+    for round in 0..50 {
+        let preset = ["open", "guarded"][round % 2];
+        let path = format!("{round}/**");
+        let both_begin = Barrier::new(2);
+        let set = |policy| {
+            both_begin.wait();
+            gate.set_policy(policy);
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| set(json!({"preset": preset})));
+            scope.spawn(|| set(json!({"rules": [{"path": path, "then": "deny"}]})));
+        });
+        let settings = gate.person().settings().unwrap();
+        assert_eq!(settings.preset.map(Preset::word), Some(preset), "round {round}");
+        assert_eq!(settings.rules, [json!({"path": path, "then": "deny"})]);
+    }
+}
+
+#[test]
 fn an_agent_does_not_speak_for_the_person() {
     let gate = Gate::new();
     let (person, call) = (gate.person(), gate.call());
     let chat = person.chats().make(&call, "talk", None).unwrap().id;
-    let agent = gate.agent(Policy::Open);
+    let agent = gate.agent(CallerPolicy::Open);
     assert!(agent.chats().post(&call, chat, MessageRole::User, "I agree").is_err());
     agent.chats().post(&call, chat, MessageRole::Assistant, "Done").unwrap();
     assert!(agent.chats().rename(&call, chat, "mine").is_err());
@@ -151,13 +176,13 @@ fn an_agent_does_not_speak_for_the_person() {
 fn without_a_person_what_would_ask_is_refused_at_once() {
     let gate = Gate::new();
     gate.put("theirs.txt", "theirs");
-    let agent = gate.agent(Policy::Guarded).without_person();
+    let agent = gate.agent(CallerPolicy::Guarded).without_person();
     assert_eq!(outcome(&gate, &agent, "/theirs.txt"), Err(FaultCode::Denied));
     assert_eq!(outcome(&gate, &agent, "/new.txt"), Ok(true));
     // What no tool makes cannot be made again later: a person does it at once, an agent does not.
     let call = gate.call();
     let by = |actor| {
-        let session = gate.session(actor, Policy::Strict);
+        let session = gate.session(actor, CallerPolicy::Strict);
         session.perform(PLAIN, &call, write("/b.txt", "x")).map(drop)
     };
     assert_eq!(by(Actor::LocalAgent).unwrap_err().code(), FaultCode::Denied);
@@ -168,7 +193,7 @@ fn without_a_person_what_would_ask_is_refused_at_once() {
 fn an_explained_attempt_says_what_would_decide_and_does_nothing() {
     let gate = Gate::new();
     gate.put("theirs.txt", "theirs");
-    let (agent, call) = (gate.agent(Policy::Guarded), gate.call());
+    let (agent, call) = (gate.agent(CallerPolicy::Guarded), gate.call());
     let attempt = agent.attempt(PUT, &call).repeatable(json!({}));
     let (explained, outcome) = attempt.explain(|attempt| {
         let asked = attempt.perform(write("/theirs.txt", "mine"));
@@ -181,14 +206,27 @@ fn an_explained_attempt_says_what_would_decide_and_does_nothing() {
 }
 
 fn command() -> yard_gate::Command {
-    yard_gate::Command {
-        argv: vec!["sh".into()],
-        env: Vec::new(),
-        scripts: Vec::new(),
-        folder: path("/"),
-        wall: std::time::Duration::from_secs(1),
-        reach: None,
+    yard_gate::Command::new(vec!["sh".into()], path("/"), std::time::Duration::from_secs(1))
+}
+
+#[test]
+fn what_a_rule_hides_is_not_there_for_a_command() {
+    let gate = Gate::new();
+    gate.put("secret/deep/a.txt", "text");
+    gate.put("open/a.txt", "text");
+    gate.link("way", "secret/deep");
+    gate.set_policy(json!({"rules": [{"effect": "list", "path": "secret", "then": "deny"}]}));
+    let (agent, call) = (gate.agent(CallerPolicy::Open), gate.call());
+    let attempt = agent.attempt(PLAIN, &call);
+    let kind = |name: &str| attempt.kind_at(&path(name)).unwrap();
+    assert_eq!(
+        (kind("/open"), kind("/open/a.txt")),
+        (Some(FileKind::Folder), Some(FileKind::File))
+    );
+    for name in ["/missing", "/secret", "/secret/deep", "/secret/deep/a.txt", "/way"] {
+        assert_eq!(kind(name), None, "{name}");
     }
+    assert!(attempt.is_there(&path("/open")) && !attempt.is_there(&path("/secret")));
 }
 
 #[test]
@@ -197,7 +235,7 @@ fn an_agent_works_in_its_own_chats_and_in_those_of_people() {
     let call = gate.call();
     let key = |number| Actor::Key(KeyId::from_bytes([number; 16]));
     let (one, other) =
-        (gate.session(key(1), Policy::Guarded), gate.session(key(2), Policy::Guarded));
+        (gate.session(key(1), CallerPolicy::Guarded), gate.session(key(2), CallerPolicy::Guarded));
     let own = one.chats().make(&call, "of one", None).unwrap().id;
     let shared = gate.person().chats().make(&call, "of a person", None).unwrap().id;
     assert!(one.in_chat(own).is_ok() && one.in_chat(shared).is_ok());

@@ -16,17 +16,19 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use yard_core::FaultCode;
-use yard_gate::{Command, Completion, Policy, Session, TerminalState};
+use yard_core::op::Verify;
+use yard_gate::{CallerPolicy, Command, Completion, Session, TerminalState};
 use yard_kernel::CommandBox;
 use yard_sandbox::{HELPER, Sandbox, SandboxConfig, run_helper};
 
 use support::{Gate, PLAIN, path};
 
-const TESTS: [(&str, fn()); 4] = [
+const TESTS: [(&str, fn()); 5] = [
     ("what_is_typed_reaches_the_program", what_is_typed_reaches_the_program),
     ("a_terminal_that_new_rules_forbid_is_ended", a_terminal_that_new_rules_forbid_is_ended),
     ("a_terminal_is_its_openers_and_ends_with_its_chat", a_terminal_is_its_openers),
     ("an_explained_attempt_types_nothing", an_explained_attempt_types_nothing),
+    ("a_refused_terminal_leaves_no_change_unrecorded", a_refused_terminal_leaves_no_change),
 ];
 
 /// Runs the tests as the test runners of Rust expect it, or the helper of a box.
@@ -62,14 +64,7 @@ fn gate() -> Gate {
 }
 
 fn shell() -> Command {
-    Command {
-        argv: vec!["sh".into()],
-        env: Vec::new(),
-        scripts: Vec::new(),
-        folder: path("/"),
-        wall: Duration::from_secs(60),
-        reach: None,
-    }
+    Command::new(vec!["sh".into()], path("/"), Duration::from_secs(60))
 }
 
 fn open(gate: &Gate, session: &Session, name: &str) {
@@ -94,7 +89,7 @@ fn output_with(gate: &Gate, session: &Session, line: &str, wanted: &str) -> Stri
 
 fn what_is_typed_reaches_the_program() {
     let gate = gate();
-    let agent = gate.agent(Policy::Open);
+    let agent = gate.agent(CallerPolicy::Open);
     open(&gate, &agent, "t");
     let output = output_with(&gate, &agent, "echo $((6 * 7)) > made.txt; cat made.txt\n", "42");
     assert!(output.contains("42"), "{output:?}");
@@ -107,7 +102,7 @@ fn what_is_typed_reaches_the_program() {
 
 fn a_terminal_that_new_rules_forbid_is_ended() {
     let gate = gate();
-    let agent = gate.agent(Policy::Open);
+    let agent = gate.agent(CallerPolicy::Open);
     open(&gate, &agent, "t");
     gate.set_policy(json!({"rules": [{"effect": "read", "path": "a/**", "then": "allow"}]}));
     assert!(output_with(&gate, &agent, "echo on\n", "on").contains("on"));
@@ -130,14 +125,14 @@ fn a_terminal_is_its_openers() {
     let gate = gate();
     let (person, call) = (gate.person(), gate.call());
     let chat = person.chats().make(&call, "work", None).unwrap().id;
-    let agent = gate.agent(Policy::Open).in_chat(chat).unwrap();
+    let agent = gate.agent(CallerPolicy::Open).in_chat(chat).unwrap();
     open(&gate, &agent, "t");
     let key = yard_core::KeyId::from_bytes([7; 16]);
-    let other = gate.session(yard_gate::Actor::Key(key), Policy::Open).in_chat(chat).unwrap();
+    let other = gate.session(yard_gate::Actor::Key(key), CallerPolicy::Open).in_chat(chat).unwrap();
     assert!(other.attempt(PLAIN, &call).send_input("t", "ls\n", Duration::ZERO).is_err());
     assert!(other.terminals().list_all().unwrap().is_empty());
     assert_eq!(person.terminals().list_all().unwrap().len(), 1);
-    let viewer = gate.agent(Policy::ReadOnly).in_chat(chat).unwrap();
+    let viewer = gate.agent(CallerPolicy::ReadOnly).in_chat(chat).unwrap();
     assert!(viewer.attempt(PLAIN, &call).stop_terminal("t").is_err());
     person.chats().remove(&call, chat).unwrap();
     let states = person.terminals().list_all().unwrap();
@@ -146,7 +141,7 @@ fn a_terminal_is_its_openers() {
 
 fn an_explained_attempt_types_nothing() {
     let gate = gate();
-    let agent = gate.agent(Policy::Open);
+    let agent = gate.agent(CallerPolicy::Open);
     open(&gate, &agent, "t");
     let call = gate.call();
     let attempt = agent.attempt(PLAIN, &call);
@@ -156,4 +151,21 @@ fn an_explained_attempt_types_nothing() {
     assert_eq!(typed.unwrap_err().code(), FaultCode::Unavailable);
     assert!(output_with(&gate, &agent, "echo after\n", "after").contains("after"));
     assert_eq!(gate.text("typed.txt"), None);
+}
+
+/// It is refused right after its program was started.
+fn a_refused_terminal_leaves_no_change() {
+    let gate = gate();
+    let (agent, call) = (gate.agent(CallerPolicy::Open), gate.call());
+    gate.person().stop_all_terminals();
+    for number in 0..10 {
+        let line = format!("echo text > {number}.txt");
+        let argv = ["sh", "-c", &line].map(Into::into).to_vec();
+        let command = Command::new(argv, path("/"), Duration::from_secs(60));
+        let opened = agent.attempt(PLAIN, &call).open_terminal("t", &command, Duration::ZERO);
+        assert_eq!(opened.unwrap_err().code(), FaultCode::Denied);
+    }
+    let found = agent.perform(PLAIN, &call, Verify).unwrap();
+    let Completion::Done(found) = found else { panic!("{found:?}") };
+    assert!(found.unsynced.is_empty(), "{found:?}");
 }

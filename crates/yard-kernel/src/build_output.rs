@@ -60,7 +60,8 @@ pub(crate) fn trim(workspace: &Workspace) -> Result<()> {
         return Ok(());
     }
     let room = workspace.keeping().builds_bytes;
-    let mut kept: Vec<(RunId, String, u64)> = { workspace.stage.kept_names().into_iter() }
+    let names = workspace.stage.kept_names().into_iter();
+    let mut kept: Vec<(RunId, String, u64)> = names
         .filter_map(|name| {
             let run = kept_name::run_in(&name)?;
             workspace.stage.kept_alone(&name).map(|size| (run, name, size))

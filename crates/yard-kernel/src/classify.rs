@@ -28,7 +28,7 @@ use crate::proposal::{CommitWork, Proposal};
 use crate::workspace::Workspace;
 
 /// Most entries of a moved folder that are checked for changes by others. A folder with more counts as not own.
-const MOST_MOVED: usize = 1_000;
+const MAX_MOVED: usize = 1_000;
 impl Workspace {
     /// Adds to the effects of a proposal what only the kernel can find out. `is_edit` says that the operation names the parts
     /// of a file that it changes.
@@ -203,7 +203,7 @@ impl<'a> EffectClassifier<'a> {
                 let EntryKind::Known(kind) = stat.kind else { return Ok(false) };
                 let is_recorded = kind == node.last.kind
                     && (kind != FileKind::File || stat.size() == node.last.size);
-                if seen > MOST_MOVED || !is_recorded || !self.is_own_file(node.id)? {
+                if seen > MAX_MOVED || !is_recorded || !self.is_own_file(node.id)? {
                     return Ok(false);
                 }
                 if kind == FileKind::File && !self.has_content(&path, node.last.content)? {
@@ -250,10 +250,7 @@ impl<'a> EffectClassifier<'a> {
             return Ok(false);
         };
         let is_newest = before.content == Some(theirs);
-        let stored = match is_newest {
-            true => None,
-            false => self.workspace.store().content(&theirs)?,
-        };
+        let stored = if is_newest { None } else { self.workspace.store().content(&theirs)? };
         let theirs = match (is_newest, &stored) {
             (true, _) => &old,
             (false, Some(stored)) => stored,
@@ -306,7 +303,7 @@ impl<'a> EffectClassifier<'a> {
         if kind != EffectKind::Modify || !is_config || change.from != change.to {
             return false;
         }
-        let most = bare_repository::LARGEST_CONFIG;
+        let most = bare_repository::MAX_CONFIG_BYTES;
         let before = preview::before(self.workspace, self.draft, change, most);
         let after = preview::after(self.workspace, self.draft, change, most);
         before.zip(after).is_some_and(|(before, after)| git::only_adds_upstream(&before, &after))
@@ -316,7 +313,7 @@ impl<'a> EffectClassifier<'a> {
     fn is_initial(&self, kind: EffectKind, inside: &[yard_core::Name], change: &NewChange) -> bool {
         let is_new_file = kind == EffectKind::Create
             && change.after.as_ref().is_some_and(|after| after.kind == FileKind::File);
-        let most = bare_repository::LARGEST_CONFIG;
+        let most = bare_repository::MAX_CONFIG_BYTES;
         let content = || preview::after(self.workspace, self.draft, change, most);
         is_new_file && content().is_some_and(|content| git::is_initial(inside, &content))
     }
@@ -348,7 +345,9 @@ fn is_git_at_work(path: &WsPath, kind: EffectKind) -> bool {
     match (kind, part) {
         (_, GitFileKind::Folder) => false,
         (EffectKind::Create | EffectKind::Touch, _) => true,
-        (EffectKind::Modify, part) => !matches!(part, GitFileKind::Object | GitFileKind::Refs),
+        (EffectKind::Modify, part) => {
+            !matches!(part, GitFileKind::Object | GitFileKind::PackedRefs)
+        }
         (EffectKind::Remove, part) => part == GitFileKind::InProgress,
         _ => false,
     }

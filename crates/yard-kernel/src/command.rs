@@ -12,7 +12,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use yard_core::{Call, ChatId, Fault, FaultCode, Remedy, Result, RunId, WsPath};
+use yard_core::{Call, Fault, FaultCode, Remedy, Result, RunId, WsPath};
 use yard_disk::{Capture, CapturedOutput, RetentionLimits, RunFolder};
 use yard_net::{HostTraffic, Proxy};
 use yard_sandbox::{
@@ -24,14 +24,12 @@ use yard_store::AuditEntry;
 use crate::box_sockets::BoxSockets;
 use crate::build_output;
 use crate::command_box::TerminalLimits;
-use crate::moved_refs::{self, MovedRef, note_rewound_refs};
+use crate::moved_refs::{self, MovedRef, record_rewound_refs};
 use crate::ports;
-use crate::run_environment::{
-    Command, RunEnvironment, StorageWarning, WriteMode, no_box, not_read_only,
-};
+use crate::run_environment::{Command, NewRun, RunEnvironment, StorageWarning, WriteMode, no_box};
 use crate::run_files::{
-    ENDED, HOSTS, IN_PLACE, INTERRUPTED, LOG, MASKED, NOTE, REPORTED, STDERR, STDOUT, WAITING,
-    ended_of, ended_text,
+    ENDED, HOSTS, IN_PLACE, INTERRUPTED, MASKED, REPORTED, STDERR, STDOUT, TERMINAL_DESCRIPTION,
+    TERMINAL_OUTPUT, WAITING, ended_of, ended_text,
 };
 use crate::workspace::Workspace;
 
@@ -58,44 +56,37 @@ pub struct FinishedRun {
 }
 
 impl Workspace {
-    /// Runs a command to its end. It has the home of a chat, or without one a home that is removed after the run.
-    /// `on_start` is called while the box is being made, and the command starts only if that succeeds. It writes what must
+    /// Runs a command to its end. `on_start` is called while the box is being made, and the command starts only if that succeeds. It writes what must
     /// be durable before the command starts.
     pub fn run(
         &self,
-        run: RunId,
-        command: &Command,
-        write_mode: WriteMode,
-        chat: Option<ChatId>,
+        new: &NewRun<'_>,
         call: &Call,
         on_start: &mut dyn FnMut() -> Result<()>,
     ) -> Result<FinishedRun> {
-        let boxed = self.commands.boxed.as_ref().ok_or_else(no_box)?;
-        if write_mode == WriteMode::ReadOnly && boxed.sandbox().level() == Level::Unconfined {
-            return Err(not_read_only());
-        }
+        let boxed = self.box_for(new.write_mode)?;
         build_output::trim(self)?;
-        let folder = self.commands.runs.begin(run, &self.disk)?;
+        let folder = self.commands.runs.begin(new.id, &self.disk)?;
         let sockets = (boxed.sandbox().level() == Level::Full).then(|| {
-            let terminals =
-                chat.map(|chat| ports::of_chat(&self.commands.port_sockets, chat).ports);
-            BoxSockets::new(Proxy::new(command.reach.clone(), call), terminals.unwrap_or_default())
+            let ports = |chat| ports::of_chat(&self.commands.port_sockets, chat).ports;
+            let proxy = Proxy::new(new.command.reach.clone(), call);
+            BoxSockets::new(proxy, new.chat.map(ports).unwrap_or_default())
         });
         let mut io = RunIo::new(&folder, boxed.keeping.stream_bytes, sockets, on_start);
-        let environment = self.prepare(&folder, boxed, command, write_mode, chat, call);
-        let ran = match environment
-            .and_then(|environment| self.run_in(&environment, &folder, command, call, &mut io))
-        {
+        let environment = self.prepare(&folder, boxed, new, call);
+        let ended = environment
+            .and_then(|environment| self.run_in(&environment, &folder, new.command, call, &mut io));
+        let ran = match ended {
             Ok(end) => self
-                .finish(run, &folder, io, end)
-                .and_then(|ran| self.note_reading(&ran, call).map(|()| ran)),
+                .finish(new.id, &folder, io, end)
+                .and_then(|ran| self.record_reading(&ran, call).map(|()| ran)),
             Err(fault) => {
                 io.sockets.iter().for_each(|sockets| drop(sockets.end()));
                 Err(io.refused.unwrap_or(fault))
             }
         };
-        self.commands.outputs.sweep(&boxed.keeping, call.world().now(), Some(run));
-        ran.inspect_err(|_| self.commands.runs.remove(run))
+        self.commands.outputs.sweep(&boxed.keeping, call.world().now(), Some(new.id));
+        ran.inspect_err(|_| self.commands.runs.remove(new.id))
     }
 
     fn run_in(
@@ -128,7 +119,7 @@ impl Workspace {
                     is_fast_forward(sandbox, order, moved, &git_call)
                 })
             };
-            note_rewound_refs(self, folder, &after, check)?;
+            record_rewound_refs(self, folder, &after, check)?;
         }
         let mut storage_warnings: Vec<StorageWarning> =
             environment.store_caches(&self.commands.package_caches).into_iter().collect();
@@ -152,8 +143,8 @@ impl Workspace {
         Ok(is_full)
     }
 
-    /// Notes what the caller of a command could read, if its complete output is stored.
-    fn note_reading(&self, ran: &FinishedRun, call: &Call) -> Result<()> {
+    /// Records what the caller of a command could read, if its complete output is stored.
+    fn record_reading(&self, ran: &FinishedRun, call: &Call) -> Result<()> {
         let is_kept = ran.stdout.whole.is_some() || ran.stderr.whole.is_some();
         match call.reading() {
             Some(reading) if is_kept => self.commands.outputs.note(ran.run, &reading.note()),
@@ -174,16 +165,16 @@ impl Workspace {
         let hosts = sockets.map(|sockets| sockets.end()).unwrap_or_default();
         if !hosts.is_empty() {
             let lines: String = hosts.iter().map(HostTraffic::to_line).collect();
-            folder.keep(HOSTS, lines.as_bytes())?;
+            folder.write_file(HOSTS, lines.as_bytes())?;
         }
         let (stdout, stderr) =
             (out.finish(run, &self.commands.outputs), err.finish(run, &self.commands.outputs));
         stdout.keep(folder, STDOUT)?;
         stderr.keep(folder, STDERR)?;
         if masked > 0 {
-            folder.keep(MASKED, masked.to_string().as_bytes())?;
+            folder.write_file(MASKED, masked.to_string().as_bytes())?;
         }
-        folder.keep(ENDED, ended_text(&ended).as_bytes())?;
+        folder.write_file(ENDED, ended_text(&ended).as_bytes())?;
         Ok(FinishedRun { run, ended, stdout, stderr, hosts, masked, storage_warnings })
     }
 
@@ -205,20 +196,20 @@ impl Workspace {
     /// A finished run whose changes wait for a decision.
     pub fn finished_run(&self, run: RunId) -> Result<FinishedRun> {
         let folder = self.commands.runs.find(run)?.ok_or_else(|| interrupted(run))?;
-        let ended = folder.kept(ENDED)?.and_then(|text| ended_of(&text));
+        let ended = folder.read_file(ENDED)?.and_then(|text| ended_of(&text));
         let ended = ended.ok_or_else(|| interrupted(run))?;
         let output = |stream| CapturedOutput::kept(&folder, stream, run, &self.commands.outputs);
         let (stdout, stderr) = (output(STDOUT)?, output(STDERR)?);
-        let masked = folder.kept(MASKED)?.and_then(|text| String::from_utf8(text).ok());
+        let masked = folder.read_file(MASKED)?.and_then(|text| String::from_utf8(text).ok());
         let masked = masked.and_then(|text| text.parse().ok()).unwrap_or(0);
-        let hosts = folder.kept(HOSTS)?.and_then(|text| String::from_utf8(text).ok());
+        let hosts = folder.read_file(HOSTS)?.and_then(|text| String::from_utf8(text).ok());
         let hosts = hosts.unwrap_or_default().lines().filter_map(HostTraffic::from_line).collect();
         Ok(FinishedRun { run, ended, stdout, stderr, hosts, masked, storage_warnings: Vec::new() })
     }
 
     /// The paths of the stored output of a run, one for each stream.
     pub fn kept_output(&self, run: RunId) -> Vec<WsPath> {
-        [STDOUT, STDERR, LOG]
+        [STDOUT, STDERR, TERMINAL_OUTPUT]
             .iter()
             .filter_map(|stream| self.commands.outputs.find(run, stream))
             .collect()
@@ -227,8 +218,8 @@ impl Workspace {
     /// Retains a run, with what it changed, until a person has decided about it.
     pub fn keep_run(&self, run: RunId) -> Result<()> {
         let folder = self.commands.runs.find(run)?.ok_or_else(|| interrupted(run))?;
-        if folder.kept(WAITING)?.is_none() {
-            folder.keep(WAITING, b"")?;
+        if folder.read_file(WAITING)?.is_none() {
+            folder.write_file(WAITING, b"")?;
         }
         folder.flush()
     }
@@ -242,7 +233,7 @@ impl Workspace {
     pub(crate) fn drop_waiting_runs(&self) -> Result<()> {
         for run in self.commands.runs.all()? {
             let folder = self.commands.runs.find(run)?;
-            if folder.map(|folder| folder.kept(WAITING)).transpose()?.flatten().is_some() {
+            if folder.map(|folder| folder.read_file(WAITING)).transpose()?.flatten().is_some() {
                 self.commands.runs.remove(run);
             }
         }
@@ -266,11 +257,11 @@ impl Workspace {
     pub(crate) fn sweep_runs(&self, call: &Call) -> Result<()> {
         for run in self.commands.runs.all()? {
             let Some(folder) = self.commands.runs.find(run)? else { continue };
-            if folder.kept(WAITING)?.is_some() {
+            if folder.read_file(WAITING)?.is_some() {
                 continue;
             }
-            let is_terminal = folder.kept(NOTE)?.is_some();
-            if is_terminal && folder.kept(REPORTED)?.is_some() {
+            let is_terminal = folder.read_file(TERMINAL_DESCRIPTION)?.is_some();
+            if is_terminal && folder.read_file(REPORTED)?.is_some() {
                 continue;
             }
             // The run landed, and only its folder is left.
@@ -279,15 +270,15 @@ impl Workspace {
                 self.commands.runs.remove(run);
                 continue;
             }
-            let outcome = match folder.kept(IN_PLACE)? {
+            let outcome = match folder.read_file(IN_PLACE)? {
                 None => "nothing of what it changed was kept",
                 Some(_) => "what it had changed by then is on disk, and in no step of its own",
             };
             let (now, detail) = (call.world().now(), format!("run {run}: {outcome}"));
             self.record_audit(&AuditEntry::by_toolyard(now, "interrupted", detail))?;
             match is_terminal {
-                true if folder.kept(ENDED)?.is_some() => {}
-                true => folder.keep(ENDED, INTERRUPTED)?,
+                true if folder.read_file(ENDED)?.is_some() => {}
+                true => folder.write_file(ENDED, INTERRUPTED)?,
                 false => self.commands.runs.remove(run),
             }
         }

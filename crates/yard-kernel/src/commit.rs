@@ -17,10 +17,10 @@ use yard_search::is_unreadable;
 use yard_store::{Batch, FileIdentity, NewChange, NewStep, Placement, Prepared, Seq, StoreError};
 
 use crate::applied::advance_applied_mark;
+use crate::commit_queue::{CommitOutcome, LeaderGuard, Request, RetiredFile, Signal, Waiter};
 use crate::draft::{Draft, Expectation, ExpectedEntry, StepOrigin};
-use crate::journal::{CommitOutcome, LeaderGuard, Request, RetiredFile, Signal, Waiter};
 use crate::op::purge;
-use crate::projection::{Projection, project, retire};
+use crate::projection::{Projection, Projector, retire_displaced};
 use crate::proposal::{CommitWork, Committed, Proposal};
 use crate::recovery;
 use crate::step_metadata::{StepMetadata, external_step};
@@ -57,21 +57,26 @@ fn submit(
     metadata: StepMetadata,
     call: &Call,
 ) -> Result<CommitOutcome> {
-    let (journal, waiter) = (&workspace.history.journal, Arc::new(Waiter::default()));
+    if let Some(run) = &draft.landing {
+        run.lands_as(draft.id)?;
+    }
+    let (queue, waiter) = (&workspace.history.queue, Arc::new(Waiter::default()));
     let request = Request { draft, metadata, call: call.clone(), waiter: Arc::clone(&waiter) };
     let mut signal =
-        if journal.enqueue(request) { Signal::Lead } else { journal.wait(&waiter, call)? };
+        if queue.enqueue(request) { Signal::Lead } else { queue.wait(&waiter, call)? };
     loop {
         match signal {
             Signal::Finished(result, retired) => {
-                retired.into_iter().for_each(|retired| retire(workspace, retired));
+                for RetiredFile { displaced, content } in &retired {
+                    retire_displaced(workspace, displaced, *content);
+                }
                 return result;
             }
             Signal::Lead => {
                 lead(workspace, &waiter, call)?;
-                signal = match waiter.take() {
+                signal = match waiter.take_signal() {
                     Some(finished) => {
-                        journal.hand_over();
+                        queue.hand_over();
                         finished
                     }
                     None => Signal::Lead,
@@ -84,21 +89,21 @@ fn submit(
 /// Commits one batch. The leader waits for the lock under its own call. If that call ends, or the workspace cannot be
 /// used, only the leader fails: the other drafts are still in the queue.
 fn lead(workspace: &Workspace, waiter: &Arc<Waiter>, call: &Call) -> Result<()> {
-    let journal = &workspace.history.journal;
-    let mut guard = LeaderGuard { journal, own: waiter, batch: Vec::new(), is_done: false };
-    journal.wait_for_planners();
+    let queue = &workspace.history.queue;
+    let mut guard = LeaderGuard { queue, own: waiter, batch: Vec::new(), is_done: false };
+    queue.wait_for_planners();
     let locked = workspace.history.locks.acquire(call);
     let recovered = |lock| Ok((lock, recovery::recover(workspace, call)?));
     let (lock, head) = match locked.and_then(recovered) {
         Ok(ready) => ready,
         Err(fault) => {
             guard.is_done = true;
-            journal.withdraw(waiter);
-            journal.hand_over();
+            queue.withdraw(waiter);
+            queue.hand_over();
             return Err(fault);
         }
     };
-    let batch = journal.next_batch();
+    let batch = queue.next_batch();
     guard.batch = batch.iter().map(|request| Arc::clone(&request.waiter)).collect();
     // A batch that is recorded must also reach the disk, even if one of its calls is cancelled meanwhile.
     commit_batch(workspace, lock, head, batch, &call.without_limits());
@@ -176,9 +181,9 @@ fn admit(
 
 /// Whether the draft relies on a path that another draft of the batch changes.
 fn collides(draft: &Draft, touched: &HashSet<WsPath>) -> bool {
-    let relied =
-        draft.expectations.iter().map(|expectation| &expectation.path).chain(draft.touched());
-    !touched.is_empty() && { relied }.any(|path| touched.contains(path))
+    let expected = draft.expectations.iter().map(|expectation| &expectation.path);
+    let mut relied_on = expected.chain(draft.touched());
+    !touched.is_empty() && relied_on.any(|path| touched.contains(path))
 }
 
 /// Whether the disk is still as the draft expects.
@@ -235,9 +240,10 @@ fn commit_admitted(
         if matches!(recorded, Ok(CommitOutcome::Stale)) || recorded.as_ref().is_err_and(is_full) {
             draft.stored_files.iter_mut().for_each(NewlyKept::goes);
         }
+        let projector = Projector { workspace, metadata: &metadata, call };
         let mut retired = Vec::new();
         let result = match recorded {
-            Ok(CommitOutcome::Done) => match project(workspace, draft, &metadata, call) {
+            Ok(CommitOutcome::Done) => match projector.project(draft) {
                 Projection::Done(displaced) => {
                     any_projected = true;
                     retired = displaced;

@@ -6,9 +6,9 @@ use parking_lot::Mutex;
 use yard_core::{ContentHash, FastMap};
 
 /// Larger contents are not cached.
-pub(crate) const LARGEST: usize = 64 << 10;
+pub(crate) const MAX_CONTENT_BYTES: usize = 64 << 10;
 /// The cache is emptied before it would hold more bytes than this.
-const MOST_BYTES: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 
 /// The newest contents that this process wrote. The next plan compares a file with the cached content instead of hashing
 /// it, which speeds up a series of edits.
@@ -35,10 +35,10 @@ impl WrittenContents {
     /// Adds a content that was just written.
     pub(crate) fn insert(&self, hash: ContentHash, bytes: Vec<u8>) {
         let mut contents = self.0.lock();
-        if bytes.len() > LARGEST || contents.by_hash.contains_key(&hash) {
+        if bytes.len() > MAX_CONTENT_BYTES || contents.by_hash.contains_key(&hash) {
             return;
         }
-        if contents.bytes + bytes.len() > MOST_BYTES {
+        if contents.bytes + bytes.len() > MAX_BYTES {
             *contents = Contents::default();
         }
         contents.bytes += bytes.len();
@@ -88,11 +88,11 @@ mod tests {
     fn memory_is_bounded() {
         let cache = WrittenContents::default();
         for number in 0..200u32 {
-            let bytes = vec![number as u8; LARGEST];
+            let bytes = vec![number as u8; MAX_CONTENT_BYTES];
             cache.insert(ContentHash::of(&bytes), bytes);
-            assert!(cache.0.lock().bytes <= MOST_BYTES);
+            assert!(cache.0.lock().bytes <= MAX_BYTES);
         }
-        cache.insert(ContentHash::of(b"x"), vec![0; LARGEST + 1]);
+        cache.insert(ContentHash::of(b"x"), vec![0; MAX_CONTENT_BYTES + 1]);
         assert!(!cache.0.lock().by_hash.contains_key(&ContentHash::of(b"x")));
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use yard_core::{Call, ContentHash, FileId, FileKind, Result, Signature, StepId, WsPath};
-use yard_disk::{Disk, EntryStat, NewlyKept, Staged};
+use yard_disk::{Disk, EntryStat, NewlyKept, RunFolder, Staged};
 use yard_store::{NewChange, Prepared};
 
 use crate::moved_tree::MovedTree;
@@ -84,6 +84,8 @@ pub(crate) struct Draft {
     pub(crate) observed: Vec<(FileId, ContentHash, EntryStat)>,
     /// The refs that a command moved so that commits were left behind. `None` if the draft is not a command's.
     pub(crate) rewound_refs: Option<HashSet<WsPath>>,
+    /// The folder of the run whose changes it lands. It gets the id of the step right before the step is recorded.
+    pub(crate) landing: Option<RunFolder>,
     /// It touches whole trees, and so must be alone in its batch.
     pub(crate) exclusive: bool,
     /// The entries of the folders that it moves. Read when a person is to approve the draft.
@@ -109,6 +111,7 @@ impl Draft {
             expectations: Vec::new(),
             observed: Vec::new(),
             rewound_refs: None,
+            landing: None,
             exclusive: false,
             moved_trees: OnceLock::new(),
             _active: active,

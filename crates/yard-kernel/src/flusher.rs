@@ -17,8 +17,8 @@ use yard_store::{Mark, Seq, Store};
 /// How long after a step the disk is flushed.
 const DELAY: Duration = Duration::from_millis(1_000);
 /// More steps or files than these are flushed by a flush of the whole file system.
-const MOST_STEPS: Seq = 64;
-const MOST_FILES: usize = 128;
+const MAX_STEPS: Seq = 64;
+const MAX_FILES: usize = 128;
 
 /// Flushes one workspace's disk, on a thread that lives as long as there is something to flush.
 pub(crate) struct Flusher {
@@ -141,7 +141,7 @@ struct Touched {
 
 /// The entries that the steps touched; `None` if they are too many to be flushed one by one.
 fn touched(store: &dyn Store, after: Seq, until: Seq) -> Result<Option<Touched>> {
-    if until - after > MOST_STEPS {
+    if until - after > MAX_STEPS {
         return Ok(None);
     }
     let mut touched = Touched::default();
@@ -158,7 +158,7 @@ fn touched(store: &dyn Store, after: Seq, until: Seq) -> Result<Option<Touched>>
             }
             touched.entries.extend(change.to);
         }
-        if touched.entries.len() > MOST_FILES {
+        if touched.entries.len() > MAX_FILES {
             return Ok(None);
         }
     }
@@ -166,15 +166,19 @@ fn touched(store: &dyn Store, after: Seq, until: Seq) -> Result<Option<Touched>>
 }
 
 impl Touched {
+    fn paths(&self) -> impl Iterator<Item = &WsPath> {
+        self.entries.iter().chain(&self.folders)
+    }
+
     /// Flushes each entry, and returns whether all of them existed. A missing one may have been moved by a step that is
     /// being projected, so that it is not certain that it is flushed.
     fn flush(&self, disk: &Disk) -> bool {
-        { self.entries.iter().chain(&self.folders) }.all(|path| disk.flush_entry(path).is_ok())
+        self.paths().all(|path| disk.flush_entry(path).is_ok())
     }
 
     /// Whether one of the entries is at a path or below it.
     fn is_below(&self, path: &WsPath) -> bool {
-        { self.entries.iter().chain(&self.folders) }.any(|one| one.is_within(path))
+        self.paths().any(|one| one.is_within(path))
     }
 
     /// Whether no later step moved one of the entries away. Otherwise a different file may have been flushed.

@@ -10,7 +10,7 @@ use yard_store::{OthersChange, Seq};
 type Key = (FileId, Option<String>);
 
 /// Most entries of the cache.
-const MOST_CACHED: usize = 4_096;
+const MAX_CACHED: usize = 4_096;
 
 /// Up to which step a file was checked, and the newest foreign change of it that was found.
 pub(crate) type LastForeignChange = (Seq, Option<OthersChange>);
@@ -26,7 +26,7 @@ impl ForeignChangeCache {
 
     pub(crate) fn insert(&self, key: Key, last: LastForeignChange) {
         let mut cache = self.0.lock();
-        if cache.len() >= MOST_CACHED {
+        if cache.len() >= MAX_CACHED {
             cache.clear();
         }
         cache.insert(key, last);

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use yard_core::{Signature, WsPath};
 
 /// Most repositories in the cache.
-const MOST_CACHED: usize = 64;
+const MAX_CACHED: usize = 64;
 
 /// The files that configurations refer to, valid as long as the files of the configuration are unchanged.
 #[derive(Debug, Default)]
@@ -42,7 +42,7 @@ impl GitConfigCache {
         targets: Arc<ConfigTargets>,
     ) {
         let mut cache = self.0.lock();
-        if cache.len() >= MOST_CACHED {
+        if cache.len() >= MAX_CACHED {
             cache.clear();
         }
         cache.insert(repository, (seen, targets));

@@ -7,7 +7,7 @@ use yard_core::{Call, RunId, WsPath};
 use yard_sandbox::Exit;
 
 use crate::moved_refs::GIT_VARIABLES;
-use crate::run_environment::{Command, WriteMode};
+use crate::run_environment::{Command, NewRun, WriteMode};
 use crate::workspace::Workspace;
 
 /// How long git may take.
@@ -23,11 +23,11 @@ impl Workspace {
     ) -> Option<Vec<u8>> {
         let argv = std::iter::once(OsString::from("git")).chain(arguments).collect();
         let env = GIT_VARIABLES.map(|(name, value)| (name.into(), value.into())).to_vec();
-        let (scripts, folder) = (Vec::new(), folder.clone());
-        let command = Command { argv, env, scripts, folder, wall: WALL, reach: None };
-        let run = RunId::new(call.world());
-        let ran = self.run(run, &command, WriteMode::ReadOnly, None, call, &mut || Ok(())).ok()?;
-        self.drop_run(run);
+        let command = Command { env, ..Command::new(argv, folder.clone(), WALL) };
+        let id = RunId::new(call.world());
+        let new = NewRun { id, command: &command, write_mode: WriteMode::ReadOnly, chat: None };
+        let ran = self.run(&new, call, &mut || Ok(())).ok()?;
+        self.drop_run(id);
         let is_whole = ran.ended.exit == Exit::Code(0) && ran.stdout.left_out() == 0;
         is_whole.then(|| [ran.stdout.head, ran.stdout.tail].concat())
     }

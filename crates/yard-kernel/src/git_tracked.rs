@@ -9,14 +9,14 @@ use crate::masks::Masks;
 use crate::workspace::Workspace;
 
 /// Most files that are checked with git: each is an argument.
-const MOST_ASKED: usize = 500;
+const MAX_ASKED: usize = 500;
 
 impl Workspace {
     /// The files that the caller may not read and that the repository at the root tracks. Empty if there is no repository,
     /// or no box in which git can run.
     pub fn withheld_and_tracked(&self, call: &Call) -> Result<Vec<WsPath>> {
         let masks = Masks::find(self, call)?;
-        let withheld: Vec<&WsPath> = masks.single_files().take(MOST_ASKED).collect();
+        let withheld: Vec<&WsPath> = masks.single_files().take(MAX_ASKED).collect();
         let Ok(git) = WsPath::root().join_bytes(b".git") else { return Ok(Vec::new()) };
         if withheld.is_empty() || self.disk.stat(&git)?.is_none() {
             return Ok(Vec::new());

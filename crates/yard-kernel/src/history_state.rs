@@ -8,13 +8,13 @@ use yard_core::Result;
 use yard_disk::{Disk, Locks, Processes};
 use yard_store::Store;
 
+use crate::commit_queue::CommitQueue;
 use crate::flusher::Flusher;
-use crate::journal::Journal;
 
 /// The history of one workspace, as this process writes it.
 pub(crate) struct HistoryState {
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) journal: Journal,
+    pub(crate) queue: CommitQueue,
     pub(crate) locks: Locks,
     pub(crate) processes: Processes,
     pub(crate) flusher: Flusher,
@@ -24,7 +24,7 @@ impl HistoryState {
     /// Opens the locks of a state folder; nothing is read or written before they are taken.
     pub(crate) fn open(state_dir: &Path, disk: &Arc<Disk>, store: Arc<dyn Store>) -> Result<Self> {
         Ok(Self {
-            journal: Journal::default(),
+            queue: CommitQueue::default(),
             locks: Locks::open(state_dir)?,
             processes: Processes::new(state_dir),
             flusher: Flusher::new(Arc::clone(disk), Arc::clone(&store)),

@@ -10,7 +10,7 @@ use yard_disk::kept_name;
 use yard_store::Retention;
 use yard_store::{AuditEntry, Change, FileIdentity, Seq};
 
-use crate::projection::{SavedContent, record_concurrent_save, retire_displaced};
+use crate::projection::{Projector, SavedContent, retire_displaced};
 use crate::step_metadata::StepMetadata;
 use crate::workspace::Workspace;
 
@@ -137,7 +137,8 @@ pub(crate) fn record_save(
         to: node.state.as_ref().map(|_| path),
         version: None,
     };
-    record_concurrent_save(workspace, &change, &saved, displaced, &recovering(call), call)
+    let projector = Projector { workspace, metadata: &recovering(call), call };
+    projector.record_concurrent_save(&change, &saved, displaced)
 }
 
 /// The author under which a change of another program is recorded.

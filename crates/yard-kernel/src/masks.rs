@@ -14,9 +14,9 @@ use yard_search::is_unreadable;
 use crate::workspace::Workspace;
 
 /// Most files that are masked one by one: each is a mount.
-const MOST_FILES: usize = 10_000;
+const MAX_FILES: usize = 10_000;
 /// Most entries whose names are shown in folders that are masked as a whole.
-const MOST_NAMES: usize = 200_000;
+const MAX_NAMES: usize = 200_000;
 
 /// The files and folders that a box has to mask.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -127,7 +127,7 @@ impl MaskFinder<'_> {
         }
         self.masks.masks.insert(entry.path.clone(), MaskKind::File);
         self.masks.single += 1;
-        if self.masks.single > MOST_FILES { Err(too_many(&entry.path)) } else { Ok(()) }
+        if self.masks.single > MAX_FILES { Err(too_many(&entry.path)) } else { Ok(()) }
     }
 
     fn folder(&mut self, folder: &NamedEntry) -> Result<()> {
@@ -152,7 +152,7 @@ impl MaskFinder<'_> {
             let is_folder = kind == EntryKind::Known(FileKind::Folder);
             let inside = if is_folder { MaskKind::FolderInside } else { MaskKind::FileInside };
             self.masks.masks.insert(entry.path.clone(), inside);
-            if self.masks.masks.len() > MOST_NAMES {
+            if self.masks.masks.len() > MAX_NAMES {
                 return Err(too_many(&folder.path));
             }
             if is_folder {

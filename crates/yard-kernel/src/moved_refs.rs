@@ -164,7 +164,7 @@ fn is_hash(text: &str) -> bool {
 /// Whether a change of a file of git by a tool, which git did not check, could lose commits: it changes a ref or overwrites a
 /// log.
 pub(crate) fn may_lose(workspace: &Workspace, path: &WsPath, kind: EffectKind) -> bool {
-    let is_ref = matches!(git::part(path), Some(GitFileKind::Ref | GitFileKind::Refs));
+    let is_ref = matches!(git::part(path), Some(GitFileKind::Ref | GitFileKind::PackedRefs));
     match kind {
         EffectKind::Create | EffectKind::MoveTo => {
             is_ref
@@ -178,7 +178,7 @@ pub(crate) fn may_lose(workspace: &Workspace, path: &WsPath, kind: EffectKind) -
 }
 
 /// Stores which of the refs that a command moved left commits behind. `is_fast_forward` checks a ref with git.
-pub(crate) fn note_rewound_refs(
+pub(crate) fn record_rewound_refs(
     workspace: &Workspace,
     folder: &RunFolder,
     call: &Call,
@@ -202,12 +202,12 @@ pub(crate) fn note_rewound_refs(
         text.extend(moved.path.relative());
         text.push(0);
     }
-    folder.keep(REWOUND, &text)
+    folder.write_file(REWOUND, &text)
 }
 
 /// The refs that a command moved so that commits were left behind.
 pub(crate) fn rewound_refs(folder: &RunFolder) -> Result<HashSet<WsPath>> {
-    let text = folder.kept(REWOUND)?.unwrap_or_default();
+    let text = folder.read_file(REWOUND)?.unwrap_or_default();
     let paths = text.split(|byte| *byte == 0).filter(|path| !path.is_empty());
     Ok(paths.filter_map(|path| WsPath::from_bytes(path).ok()).collect())
 }

@@ -23,7 +23,7 @@ use crate::draft::{Draft, Expectation, ExpectedEntry, PlanningGuard};
 use crate::load_limits::check_writable;
 use crate::proposal::{CommitWork, Planned, Proposal};
 use crate::staging::{ContentToStage, StagedContent};
-use crate::stored_content::{image, purged};
+use crate::stored_content::{purged, stage_stored};
 use crate::virtual_files::check_not_reserved;
 use crate::workspace::Workspace;
 use large::LargeFile;
@@ -33,9 +33,9 @@ use yard_disk::{
 };
 
 /// Most contents that a draft retains for the cache of written contents.
-const MOST_WRITTEN: usize = 512;
+const MAX_WRITTEN: usize = 512;
 /// Most contents that a draft retains to compare them with displaced files; further files are hashed instead.
-const MOST_DISPLACING: usize = 1_024;
+const MAX_DISPLACING: usize = 1_024;
 
 /// A file, folder or link in its current state, on which store and disk agree.
 #[derive(Clone, Debug)]
@@ -97,10 +97,16 @@ pub(crate) struct NewContent<'a> {
 }
 
 /// A staged file, with its content.
-pub(crate) struct Image {
+pub(crate) struct StagedFile {
     pub(crate) hash: ContentHash,
     pub(crate) size: u64,
     pub(crate) staged: Staged,
+}
+
+/// How far a plan was at one time.
+pub(crate) struct PlanMark {
+    changes: usize,
+    effects: usize,
 }
 
 /// Writes a [`Draft`].
@@ -127,7 +133,7 @@ pub(crate) struct Planner<'a> {
 
 impl<'a> Planner<'a> {
     pub(crate) fn new(workspace: &'a Workspace, call: &'a Call) -> Self {
-        let active = PlanningGuard::enter(workspace.history.journal.active());
+        let active = PlanningGuard::enter(workspace.history.queue.active());
         let draft = Draft::new(StepId::new(call.world()), active);
         Self {
             workspace,
@@ -378,29 +384,29 @@ impl<'a> Planner<'a> {
         new: &NewContent<'_>,
     ) -> Result<(FileId, Option<VersionId>, ContentHash)> {
         check_writable(new.bytes.len() as u64, self.workspace.limits(), path)?;
-        self.create_image(path, new.file_type, new.json, |planner, shape| {
+        self.create_staged(path, new.file_type, new.json, |planner, attributes| {
             let (bytes, kind) = (new.bytes, FileKind::File);
-            let (shape, path) = (*shape, path.clone());
-            let content = ContentToStage { bytes, base: None, kind, shape, path, layer: None };
+            let (attributes, path) = (*attributes, path.clone());
+            let content = ContentToStage { bytes, base: None, kind, attributes, path, layer: None };
             let staged = content.stage(planner.workspace, planner.effort)?;
             Ok(planner.add_content(staged))
         })
     }
 
-    /// Plans a new file with the image that `stage` makes.
-    pub(crate) fn create_image(
+    /// Plans a new file with the staged file that `stage` makes.
+    pub(crate) fn create_staged(
         &mut self,
         path: &WsPath,
         file_type: FileType,
         json: bool,
-        stage: impl FnOnce(&mut Self, &StagedAttributes) -> Result<Image>,
+        stage: impl FnOnce(&mut Self, &StagedAttributes) -> Result<StagedFile>,
     ) -> Result<(FileId, Option<VersionId>, ContentHash)> {
         let above = path.parent().ok_or_else(|| not_found(path))?;
         let name = path.name().ok_or_else(|| not_found(path))?;
         let parent = self.make_folders(&above)?;
         self.expect_free(parent, path)?;
         self.check_writable_above(path)?;
-        let Image { hash, size, staged } =
+        let StagedFile { hash, size, staged } =
             stage(self, &StagedAttributes { mode: None, owner: None, taking: None })?;
         let after = FileState {
             parent,
@@ -459,7 +465,7 @@ impl<'a> Planner<'a> {
     ) -> Result<(Option<VersionId>, ContentHash)> {
         let content = self.content_for(current, bytes, &after);
         let staged = content.stage(self.workspace, self.effort)?;
-        let put = self.put_staged(current, after, staged)?;
+        let put = self.put_content(current, after, staged)?;
         self.copy_attributes(current)?;
         Ok(put)
     }
@@ -473,37 +479,37 @@ impl<'a> Planner<'a> {
     ) -> ContentToStage<'b> {
         let base = current.state.content.filter(|_| !current.bytes.is_empty());
         let base = base.map(|hash| Base { hash, bytes: &current.bytes });
-        let (kind, shape) = (after.kind, self.shape(current, after));
-        ContentToStage { bytes, base, kind, shape, path: current.path.clone(), layer: None }
+        let (kind, attributes) = (after.kind, self.attributes_for(current, after));
+        ContentToStage { bytes, base, kind, attributes, path: current.path.clone(), layer: None }
     }
 
-    pub(crate) fn shape(&self, current: &Current, after: &FileState) -> StagedAttributes {
+    pub(crate) fn attributes_for(&self, current: &Current, after: &FileState) -> StagedAttributes {
         let taking = Some(Replaces { file: current.id, step: self.draft.id });
         StagedAttributes { mode: Some(after.mode), owner: Some(current.stat.owner), taking }
     }
 
     /// Plans another state for an existing file or link, with a staged content.
-    pub(crate) fn put_staged(
+    pub(crate) fn put_content(
         &mut self,
         current: &Current,
         after: FileState,
         staged: StagedContent,
     ) -> Result<(Option<VersionId>, ContentHash)> {
-        self.put_image(current, after, |planner, _| Ok(planner.add_content(staged)))
+        self.put_staged(current, after, |planner, _| Ok(planner.add_content(staged)))
     }
 
-    /// Plans another state for an existing file or link, with the image that `stage` makes.
-    pub(crate) fn put_image(
+    /// Plans another state for an existing file or link, with the staged file that `stage` makes.
+    pub(crate) fn put_staged(
         &mut self,
         current: &Current,
         mut after: FileState,
-        stage: impl FnOnce(&mut Self, &StagedAttributes) -> Result<Image>,
+        stage: impl FnOnce(&mut Self, &StagedAttributes) -> Result<StagedFile>,
     ) -> Result<(Option<VersionId>, ContentHash)> {
         self.check_writable_above(&current.path)?;
-        let shape = self.shape(current, &after);
-        let Image { hash, size, staged } = stage(self, &shape)?;
+        let attributes = self.attributes_for(current, &after);
+        let StagedFile { hash, size, staged } = stage(self, &attributes)?;
         (after.content, after.size) = (Some(hash), size);
-        let has_room = self.draft.displacing.len() < MOST_DISPLACING;
+        let has_room = self.draft.displacing.len() < MAX_DISPLACING;
         if has_room && current.bytes.len() as u64 == current.stat.size() {
             self.draft.displacing.insert(current.id, Arc::clone(&current.bytes));
         }
@@ -541,8 +547,8 @@ impl<'a> Planner<'a> {
             }
         }
         if let Some(hash) = state.content {
-            let shape = StagedAttributes { mode: Some(state.mode), owner: None, taking: None };
-            let staged = image(self.workspace, &hash, state.kind, &shape, path)?;
+            let attributes = StagedAttributes { mode: Some(state.mode), owner: None, taking: None };
+            let staged = stage_stored(self.workspace, &hash, state.kind, &attributes, path)?;
             let staged = staged.ok_or_else(|| not_restorable(self.workspace, &hash, path))?;
             self.draft.staged.insert(file, staged);
         } else if state.kind != FileKind::Folder {
@@ -563,15 +569,15 @@ impl<'a> Planner<'a> {
     }
 
     /// Adds a staged content to the draft.
-    pub(crate) fn add_content(&mut self, content: StagedContent) -> Image {
+    pub(crate) fn add_content(&mut self, content: StagedContent) -> StagedFile {
         let StagedContent { hash, size, prepared, staged, stored_file, written } = content;
         self.draft.contents.extend(prepared);
         self.draft.stored_files.extend(stored_file);
         // The cache would drop more contents than these before the next plan.
-        if self.draft.written.len() < MOST_WRITTEN {
+        if self.draft.written.len() < MAX_WRITTEN {
             self.draft.written.extend(written.map(|bytes| (hash, bytes)));
         }
-        Image { hash, size, staged }
+        StagedFile { hash, size, staged }
     }
 
     /// Plans that an entry's times are set to now.
@@ -617,6 +623,28 @@ impl<'a> Planner<'a> {
         self.effect.push(EffectKind::Remove, current.path.clone(), current.state.file_type);
     }
 
+    /// How far the plan is, so that what is planned after this can be taken back.
+    pub(crate) fn mark(&self) -> PlanMark {
+        PlanMark { changes: self.draft.changes.len(), effects: self.effect.paths.len() }
+    }
+
+    /// Takes back the changes that were planned since a mark. What was adopted stays, because it is on disk. Returns the
+    /// changes.
+    pub(crate) fn take_back(&mut self, mark: PlanMark) -> Vec<NewChange> {
+        self.effect.paths.truncate(mark.effects);
+        let taken_back = self.draft.changes.split_off(mark.changes);
+        for change in &taken_back {
+            self.draft.staged.remove(&change.file);
+            self.draft.displacing.remove(&change.file);
+            self.moved.remove(&change.file);
+            self.revived.remove(&change.file);
+            if let Some(path) = vacated_path(change) {
+                self.vacated.remove(path);
+            }
+        }
+        taken_back
+    }
+
     /// Adds a change. Returns the version, if the change makes one.
     pub(crate) fn push_change(
         &mut self,
@@ -643,6 +671,11 @@ impl Observed {
     fn folder(stat: EntryStat) -> Self {
         Self { kind: FileKind::Folder, stat, content: None, bytes: Vec::new(), is_large: false }
     }
+}
+
+/// The path that a change vacates, if it removes or moves its entry.
+pub(crate) fn vacated_path(change: &NewChange) -> Option<&WsPath> {
+    change.from.as_ref().filter(|from| change.to.as_ref() != Some(from))
 }
 
 /// Whether a change makes a version: a content is new, restored, or written again. A move and a touch make none.

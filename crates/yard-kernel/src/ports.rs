@@ -24,9 +24,9 @@ const LIST_TIME: Duration = Duration::from_secs(2);
 /// The request for the list.
 const LIST: [u8; 2] = [0, 0];
 /// The longest list, with what the terminal is.
-const LIST_BYTES: u64 = 64 << 10;
+const MAX_LIST_BYTES: u64 = 64 << 10;
 /// Ports of one terminal that are listed.
-pub(crate) const MOST_PORTS: usize = 32;
+pub(crate) const MAX_PORTS: usize = 32;
 
 /// A port that a program in a terminal listens on.
 #[derive(Clone, Debug)]
@@ -114,7 +114,7 @@ fn request_list(sockets: &Sockets, name: &str) -> io::Result<(Vec<u16>, Vec<u8>)
     let mut stream = sockets.connect(name, LIST_TIME)?;
     stream.write_all(&LIST)?;
     let mut list = Vec::new();
-    stream.take(LIST_BYTES).read_to_end(&mut list)?;
+    stream.take(MAX_LIST_BYTES).read_to_end(&mut list)?;
     let invalid = || io::Error::from(io::ErrorKind::InvalidData);
     let end = list.iter().position(|byte| *byte == b'\n').ok_or_else(invalid)?;
     let ports = std::str::from_utf8(&list[..end]).map_err(|_| invalid())?;
@@ -148,7 +148,7 @@ pub(crate) fn answer(mut stream: UnixStream, source: &dyn PortSource) -> io::Res
         let connection = source.connect(u16::from_be_bytes(request))?;
         return send_file(&stream, connection.as_fd());
     }
-    let ports: Vec<String> = source.ports().iter().take(MOST_PORTS).map(u16::to_string).collect();
+    let ports: Vec<String> = source.ports().iter().take(MAX_PORTS).map(u16::to_string).collect();
     stream.write_all(ports.join(" ").as_bytes())?;
     stream.write_all(b"\n")?;
     stream.write_all(source.note())?;

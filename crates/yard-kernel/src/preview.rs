@@ -14,9 +14,9 @@ use crate::proposal::{CommitWork, Proposal};
 use crate::workspace::Workspace;
 
 /// A content above this size is not shown.
-const LARGEST_SHOWN: u64 = 4 << 20;
+const MAX_SHOWN_BYTES: u64 = 4 << 20;
 /// Most refs that a summary names.
-const REFS_NAMED: usize = 8;
+const MAX_NAMED_REFS: usize = 8;
 
 impl<A> Proposal<A> {
     /// The hash of everything that it would change, before and after, and of every entry of the folders that it would move.
@@ -95,7 +95,7 @@ fn is_internal_to_git(change: &NewChange) -> bool {
         Some(
             GitFileKind::Ref
                 | GitFileKind::Object
-                | GitFileKind::Refs
+                | GitFileKind::PackedRefs
                 | GitFileKind::InProgress
                 | GitFileKind::Bookkeeping
         )
@@ -112,8 +112,8 @@ fn git_summary(changes: &[&NewChange]) -> String {
     let refs =
         changes.iter().filter(|change| !is_folder(change)).filter_map(|change| place(change));
     let mut names: Vec<String> = refs.filter(is_ref).map(ref_name).collect();
-    let more = names.len().saturating_sub(REFS_NAMED);
-    names.truncate(REFS_NAMED);
+    let more = names.len().saturating_sub(MAX_NAMED_REFS);
+    names.truncate(MAX_NAMED_REFS);
     if more > 0 {
         names.push(format!("{more} more"));
     }
@@ -168,8 +168,8 @@ fn one(
     }
     let (from, to) = (diff_label("a", change.from.as_ref()), diff_label("b", change.to.as_ref()));
     let diff = match (
-        before(workspace, draft, change, LARGEST_SHOWN),
-        after(workspace, draft, change, LARGEST_SHOWN),
+        before(workspace, draft, change, MAX_SHOWN_BYTES),
+        after(workspace, draft, change, MAX_SHOWN_BYTES),
     ) {
         (Some(old), Some(new)) => {
             diff::unified([&from, &to], [&old, &new], left, Bounds::NONE).unwrap_or_default()

@@ -10,10 +10,9 @@ use yard_core::{
 use yard_disk::{Displaced, RACY_NANOS, kept_name, looks_like};
 use yard_store::{AuditEntry, Batch, Effort, NewChange, NewStep, Prepared};
 
+use crate::commit_queue::RetiredFile;
 use crate::draft::Draft;
-use crate::journal::RetiredFile;
-use crate::step_metadata::StepMetadata;
-use crate::step_metadata::external_step;
+use crate::step_metadata::{StepMetadata, external_step};
 use crate::workspace::Workspace;
 
 /// The result of putting a recorded step on disk.
@@ -40,6 +39,18 @@ enum DiskChange {
     RemovedFolder(WsPath, u32),
     FolderMode(WsPath, u32),
     Touched,
+}
+
+impl DiskChange {
+    /// The path of the file that it displaced, and the file.
+    fn displaced(&self) -> Option<(&WsPath, &Displaced)> {
+        match self {
+            Self::Replaced(path, displaced, _) | Self::Displaced(path, displaced) => {
+                Some((path, displaced))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// The content of a displaced file, ready for the store.
@@ -81,62 +92,219 @@ impl SavedContent {
     }
 }
 
-/// A file that another program saved between the plan and the projection of a change.
-struct ConcurrentSave {
-    change: NewChange,
-    saved: SavedContent,
-}
-
 fn is_large(workspace: &Workspace, displaced: &Displaced) -> bool {
     displaced.stat.is(FileKind::File) && displaced.stat.size() > workspace.limits().load_bytes
 }
 
-/// Puts a recorded draft on disk.
-pub(crate) fn project(
-    workspace: &Workspace,
-    mut draft: Draft,
-    metadata: &StepMetadata,
-    call: &Call,
-) -> Projection {
-    let expected = draft.signatures();
-    let mut done: Vec<(NewChange, DiskChange)> = Vec::new();
-    let mut concurrent_saves = Vec::new();
-    for change in std::mem::take(&mut draft.changes) {
-        match apply(workspace, &mut draft, &change) {
-            Ok(applied) => {
-                match concurrent_save(workspace, &draft, &expected, &change, &applied, call) {
-                    Ok(save) => concurrent_saves.extend(save.map(|save| (done.len(), save))),
-                    Err(fault) => return Projection::Unfinished(fault),
-                }
-                done.push((change, applied));
+/// Puts the steps of one caller on disk.
+#[derive(Clone, Copy)]
+pub(crate) struct Projector<'a> {
+    pub(crate) workspace: &'a Workspace,
+    /// The author and the chat of the caller's step, which steps that the kernel adds get as well.
+    pub(crate) metadata: &'a StepMetadata,
+    pub(crate) call: &'a Call,
+}
+
+impl Projector<'_> {
+    /// Puts a recorded draft on disk.
+    pub(crate) fn project(self, mut draft: Draft) -> Projection {
+        let workspace = self.workspace;
+        let expected = draft.signatures();
+        let mut done: Vec<(NewChange, DiskChange)> = Vec::new();
+        let mut concurrent_saves: Vec<(usize, SavedContent)> = Vec::new();
+        for change in std::mem::take(&mut draft.changes) {
+            let applied = match apply(workspace, &mut draft, &change) {
+                Ok(applied) => applied,
+                Err(fault) => return self.roll_back(&draft, done, &change, fault),
+            };
+            match self.concurrent_save(&draft, &expected, &change, &applied) {
+                Ok(saved) => concurrent_saves.extend(saved.map(|saved| (done.len(), saved))),
+                Err(fault) => return Projection::Unfinished(fault),
             }
-            Err(fault) => {
-                return roll_back(workspace, &draft, done, &change, fault, metadata, call);
+            done.push((change, applied));
+        }
+        for (at, saved) in &concurrent_saves {
+            let (change, applied) = &done[*at];
+            let Some((_, displaced)) = applied.displaced() else { continue };
+            if let Err(fault) = self.record_concurrent_save(change, saved, displaced) {
+                return Projection::Unfinished(fault);
             }
         }
+        for (file, content, stat) in &draft.observed {
+            workspace.remember_signature(*file, *content, stat, self.call);
+            workspace.caches.signatures.note_recorded(*file, *content, stat.signature);
+        }
+        for (hash, bytes) in std::mem::take(&mut draft.written) {
+            workspace.caches.written_contents.insert(hash, bytes);
+        }
+        let recorded: HashSet<usize> = concurrent_saves.into_iter().map(|(at, _)| at).collect();
+        let done = done.into_iter().enumerate().filter(|(at, _)| !recorded.contains(at));
+        Projection::Done(
+            done.filter_map(|(_, (change, applied))| retired(&change, applied)).collect(),
+        )
     }
-    for (at, ConcurrentSave { change, saved }) in &concurrent_saves {
-        let (_, DiskChange::Replaced(_, displaced, _) | DiskChange::Displaced(_, displaced)) =
-            &done[*at]
-        else {
-            continue;
+
+    /// The content of the displaced file, if another program saved it after the plan.
+    fn concurrent_save(
+        self,
+        draft: &Draft,
+        expected: &HashMap<WsPath, Signature>,
+        change: &NewChange,
+        applied: &DiskChange,
+    ) -> Result<Option<SavedContent>> {
+        let Self { workspace, call, .. } = self;
+        let Some((path, displaced)) = applied.displaced() else { return Ok(None) };
+        let content = change.before.as_ref().and_then(|before| before.content);
+        let found = &displaced.stat.signature;
+        let is_old = call.world().now().as_millis() * 1_000_000 - found.mtime > RACY_NANOS;
+        let seen = expected.get(path);
+        let looks_same = seen.is_some_and(|seen| looks_like(seen, found));
+        // The plan hashed a large file, which takes longer than a tick of the file system's clock.
+        if looks_same && (is_old || is_large(workspace, displaced)) {
+            return Ok(None);
+        }
+        let unchanged = match draft.displacing.get(&change.file) {
+            Some(bytes) if bytes.len() as u64 == displaced.stat.size() => {
+                workspace.stage.displaced_bytes(displaced, path)? == **bytes
+            }
+            Some(_) => false,
+            None => Some(workspace.stage.displaced_hash(displaced, call)?) == content,
         };
-        if let Err(fault) =
-            record_concurrent_save(workspace, change, saved, displaced, metadata, call)
-        {
-            return Projection::Unfinished(fault);
+        if unchanged {
+            return Ok(None);
+        }
+        SavedContent::read(workspace, displaced, path, call).map(Some)
+    }
+
+    /// Records two steps: what the other program saved, and that the file then has the step's state again.
+    pub(crate) fn record_concurrent_save(
+        self,
+        change: &NewChange,
+        saved_content: &SavedContent,
+        displaced: &Displaced,
+    ) -> Result<()> {
+        let Self { workspace, metadata, call } = self;
+        let store = workspace.store();
+        let Some(template) = change.after.as_ref().or(change.before.as_ref()) else {
+            return Ok(());
+        };
+        let SavedContent { hash, size, mode, .. } = *saved_content;
+        let content = Some(hash);
+        let saved = FileState { content, size, mode, ..template.clone() };
+        let path = change.to.clone().or_else(|| change.from.clone());
+        let living = change.after.as_ref().map(|_| path.clone()).unwrap_or_default();
+        let restored_content = change.after.as_ref().and_then(|after| after.content);
+        let theirs = NewChange {
+            file: change.file,
+            before: change.after.clone(),
+            after: Some(saved.clone()),
+            from: living.clone(),
+            to: path.clone(),
+            version: Some(VersionId::new(call.world())),
+        };
+        let ours = NewChange {
+            file: change.file,
+            before: Some(saved),
+            after: change.after.clone(),
+            from: path,
+            to: living,
+            version: restored_content.map(|_| VersionId::new(call.world())),
+        };
+        let steps = [
+            external_step(StepId::new(call.world()), vec![theirs], metadata),
+            self.kernel_step(vec![ours], "reassert", None),
+        ];
+        let head = store.head()?;
+        let contents = std::slice::from_ref(&saved_content.prepared);
+        store.append(head, Batch { steps: &steps, contents })?;
+        retire_displaced(workspace, displaced, content);
+        Ok(())
+    }
+
+    /// A step that the kernel adds by itself, with the author and chat of the caller's step.
+    fn kernel_step(self, changes: Vec<NewChange>, verb: &str, undoes: Option<StepId>) -> NewStep {
+        let audit = AuditEntry { action: verb.to_owned(), ..self.metadata.audit.clone() };
+        let metadata = StepMetadata { audit, side_effects: Vec::new(), ..self.metadata.clone() };
+        NewStep { undoes, ..metadata.step(StepId::new(self.call.world()), changes) }
+    }
+
+    /// Reverses the part of a step that is on disk, and records a compensating step.
+    fn roll_back(
+        self,
+        draft: &Draft,
+        done: Vec<(NewChange, DiskChange)>,
+        failed: &NewChange,
+        fault: Fault,
+    ) -> Projection {
+        let mut changes: Vec<NewChange> = done.iter().map(|(change, _)| change.clone()).collect();
+        for (change, applied) in done.into_iter().rev() {
+            if self.reverse(&change, applied).is_err() {
+                return Projection::Unfinished(fault);
+            }
+        }
+        changes.push(failed.clone());
+        match self.record_compensation(draft, changes) {
+            Ok(()) => Projection::RolledBack(fault),
+            Err(_) => Projection::Unfinished(fault),
         }
     }
-    for (file, content, stat) in &draft.observed {
-        workspace.remember_signature(*file, *content, stat, call);
-        workspace.caches.signatures.note_recorded(*file, *content, stat.signature);
+
+    /// Reverses one change of the disk. A file that another program saved in its place meanwhile stays there.
+    fn reverse(self, change: &NewChange, applied: DiskChange) -> Result<()> {
+        let (disk, stage) = (&self.workspace.disk, &self.workspace.stage);
+        match applied {
+            DiskChange::Placed(path, inode) => {
+                let removed = stage.displace(disk, &path, change.file)?;
+                if removed.stat.signature.inode == inode {
+                    stage.discard(&removed);
+                } else if !stage.put_back(disk, &removed, &path)? {
+                    self.store_displaced(&removed, &path)?;
+                }
+                Ok(())
+            }
+            DiskChange::Replaced(path, displaced, inode) => {
+                match stage.swap_back(disk, &displaced, &path, inode)? {
+                    true => Ok(()),
+                    false => self.store_displaced(&displaced, &path),
+                }
+            }
+            DiskChange::Displaced(path, displaced) => {
+                match stage.put_back(disk, &displaced, &path)? {
+                    true => Ok(()),
+                    false => self.store_displaced(&displaced, &path),
+                }
+            }
+            DiskChange::Renamed { from, to } => disk.rename(&to, &from),
+            DiskChange::MadeFolder(path) => disk.remove_folder(&path),
+            DiskChange::RemovedFolder(path, mode) => make_folder(self.workspace, &path, mode),
+            DiskChange::FolderMode(path, mode) => disk.set_folder_mode(&path, mode),
+            DiskChange::Touched => Ok(()),
+        }
     }
-    for (hash, bytes) in std::mem::take(&mut draft.written) {
-        workspace.caches.written_contents.insert(hash, bytes);
+
+    /// Stores the bytes of a displaced file whose path is occupied by now, if the store does not have them.
+    fn store_displaced(self, displaced: &Displaced, path: &WsPath) -> Result<()> {
+        let workspace = self.workspace;
+        let saved = SavedContent::read(workspace, displaced, path, self.call)?;
+        match workspace.store().locate(&saved.hash)? {
+            Some(_) => retire_displaced(workspace, displaced, Some(saved.hash)),
+            None => saved.store_only(workspace, displaced)?,
+        }
+        Ok(())
     }
-    let recorded: HashSet<usize> = concurrent_saves.into_iter().map(|(at, _)| at).collect();
-    let done = done.into_iter().enumerate().filter(|(at, _)| !recorded.contains(at));
-    Projection::Done(done.filter_map(|(_, (change, applied))| retired(&change, applied)).collect())
+
+    fn record_compensation(self, draft: &Draft, changes: Vec<NewChange>) -> Result<()> {
+        let store = self.workspace.store();
+        let all = match store.step(draft.id)? {
+            Some(row) => store.changes(row.seq)?,
+            None => changes,
+        };
+        let reversed = all.into_iter().rev().map(|change| reversed(change, self.call)).collect();
+        let step = self.kernel_step(reversed, "compensate", Some(draft.id));
+        let head = store.head()?;
+        store.append(head, Batch { steps: &[step], contents: &[] })?;
+        Ok(())
+    }
 }
 
 /// Makes a folder with exactly that mode, regardless of the process's umask.
@@ -216,200 +384,6 @@ fn place(
     })
 }
 
-/// The displaced file, if another program saved it after the plan.
-fn concurrent_save(
-    workspace: &Workspace,
-    draft: &Draft,
-    expected: &HashMap<WsPath, Signature>,
-    change: &NewChange,
-    applied: &DiskChange,
-    call: &Call,
-) -> Result<Option<ConcurrentSave>> {
-    let (path, displaced) = match applied {
-        DiskChange::Replaced(path, displaced, _) | DiskChange::Displaced(path, displaced) => {
-            (path, displaced)
-        }
-        _ => return Ok(None),
-    };
-    let content = change.before.as_ref().and_then(|before| before.content);
-    let is_old =
-        call.world().now().as_millis() * 1_000_000 - displaced.stat.signature.mtime > RACY_NANOS;
-    let looks_same =
-        { expected.get(path) }.is_some_and(|seen| looks_like(seen, &displaced.stat.signature));
-    // The plan hashed a large file, which takes longer than a tick of the file system's clock.
-    if looks_same && (is_old || is_large(workspace, displaced)) {
-        return Ok(None);
-    }
-    let unchanged = match draft.displacing.get(&change.file) {
-        Some(bytes) if bytes.len() as u64 == displaced.stat.size() => {
-            workspace.stage.displaced_bytes(displaced, path)? == **bytes
-        }
-        Some(_) => false,
-        None => Some(workspace.stage.displaced_hash(displaced, call)?) == content,
-    };
-    if unchanged {
-        return Ok(None);
-    }
-    let saved = SavedContent::read(workspace, displaced, path, call)?;
-    Ok(Some(ConcurrentSave { change: change.clone(), saved }))
-}
-
-/// Records two steps: what the other program saved, and that the file then has the step's state again.
-pub(crate) fn record_concurrent_save(
-    workspace: &Workspace,
-    change: &NewChange,
-    saved_content: &SavedContent,
-    displaced: &Displaced,
-    metadata: &StepMetadata,
-    call: &Call,
-) -> Result<()> {
-    let store = workspace.store();
-    let Some(template) = change.after.as_ref().or(change.before.as_ref()) else { return Ok(()) };
-    let SavedContent { hash, size, mode, .. } = *saved_content;
-    let content = Some(hash);
-    let saved = FileState { content, size, mode, ..template.clone() };
-    let path = change.to.clone().or_else(|| change.from.clone());
-    let living = change.after.as_ref().map(|_| path.clone()).unwrap_or_default();
-    let theirs = NewChange {
-        file: change.file,
-        before: change.after.clone(),
-        after: Some(saved.clone()),
-        from: living.clone(),
-        to: path.clone(),
-        version: Some(VersionId::new(call.world())),
-    };
-    let ours = NewChange {
-        file: change.file,
-        before: Some(saved),
-        after: change.after.clone(),
-        from: path,
-        to: living,
-        version: change
-            .after
-            .as_ref()
-            .and_then(|after| after.content)
-            .map(|_| VersionId::new(call.world())),
-    };
-    let steps = [
-        external_step(StepId::new(call.world()), vec![theirs], metadata),
-        kernel_step(metadata, vec![ours], "reassert", None, call),
-    ];
-    let head = store.head()?;
-    let contents = std::slice::from_ref(&saved_content.prepared);
-    store.append(head, Batch { steps: &steps, contents })?;
-    retire_displaced(workspace, displaced, content);
-    Ok(())
-}
-
-/// A step that the kernel adds by itself, with the author and chat of the caller's step.
-fn kernel_step(
-    metadata: &StepMetadata,
-    changes: Vec<NewChange>,
-    verb: &str,
-    undoes: Option<StepId>,
-    call: &Call,
-) -> NewStep {
-    let audit = AuditEntry { action: verb.to_owned(), ..metadata.audit.clone() };
-    let metadata = StepMetadata { audit, side_effects: Vec::new(), ..metadata.clone() };
-    NewStep { undoes, ..metadata.step(StepId::new(call.world()), changes) }
-}
-
-/// Reverses the part of a step that is on disk, and records a compensating step.
-fn roll_back(
-    workspace: &Workspace,
-    draft: &Draft,
-    done: Vec<(NewChange, DiskChange)>,
-    failed: &NewChange,
-    fault: Fault,
-    metadata: &StepMetadata,
-    call: &Call,
-) -> Projection {
-    let mut changes: Vec<NewChange> = done.iter().map(|(change, _)| change.clone()).collect();
-    for (change, applied) in done.into_iter().rev() {
-        if reverse(workspace, &change, applied, call).is_err() {
-            return Projection::Unfinished(fault);
-        }
-    }
-    changes.push(failed.clone());
-    match record_compensation(workspace, draft, changes, metadata, call) {
-        Ok(()) => Projection::RolledBack(fault),
-        Err(_) => Projection::Unfinished(fault),
-    }
-}
-
-/// Reverses one change of the disk. A file that another program saved in its place meanwhile stays there.
-fn reverse(
-    workspace: &Workspace,
-    change: &NewChange,
-    applied: DiskChange,
-    call: &Call,
-) -> Result<()> {
-    let (disk, stage) = (&workspace.disk, &workspace.stage);
-    match applied {
-        DiskChange::Placed(path, inode) => {
-            let removed = stage.displace(disk, &path, change.file)?;
-            if removed.stat.signature.inode == inode {
-                stage.discard(&removed);
-            } else if !stage.put_back(disk, &removed, &path)? {
-                store_displaced(workspace, &removed, &path, call)?;
-            }
-            Ok(())
-        }
-        DiskChange::Replaced(path, displaced, inode) => {
-            if !stage.swap_back(disk, &displaced, &path, inode)? {
-                store_displaced(workspace, &displaced, &path, call)?;
-            }
-            Ok(())
-        }
-        DiskChange::Displaced(path, displaced) => {
-            if !stage.put_back(disk, &displaced, &path)? {
-                store_displaced(workspace, &displaced, &path, call)?;
-            }
-            Ok(())
-        }
-        DiskChange::Renamed { from, to } => disk.rename(&to, &from),
-        DiskChange::MadeFolder(path) => disk.remove_folder(&path),
-        DiskChange::RemovedFolder(path, mode) => make_folder(workspace, &path, mode),
-        DiskChange::FolderMode(path, mode) => disk.set_folder_mode(&path, mode),
-        DiskChange::Touched => Ok(()),
-    }
-}
-
-/// Stores the bytes of a displaced file whose path is occupied by now, if the store does not have them.
-fn store_displaced(
-    workspace: &Workspace,
-    displaced: &Displaced,
-    path: &WsPath,
-    call: &Call,
-) -> Result<()> {
-    let saved = SavedContent::read(workspace, displaced, path, call)?;
-    match workspace.store().locate(&saved.hash)? {
-        Some(_) => retire_displaced(workspace, displaced, Some(saved.hash)),
-        None => saved.store_only(workspace, displaced)?,
-    }
-    Ok(())
-}
-
-fn record_compensation(
-    workspace: &Workspace,
-    draft: &Draft,
-    changes: Vec<NewChange>,
-    metadata: &StepMetadata,
-    call: &Call,
-) -> Result<()> {
-    let store = workspace.store();
-    let row = store.step(draft.id)?;
-    let all = match row {
-        Some(row) => store.changes(row.seq)?,
-        None => changes,
-    };
-    let reversed = all.into_iter().rev().map(|change| reversed(change, call)).collect();
-    let step = kernel_step(metadata, reversed, "compensate", Some(draft.id), call);
-    let head = store.head()?;
-    store.append(head, Batch { steps: &[step], contents: &[] })?;
-    Ok(())
-}
-
 fn reversed(change: NewChange, call: &Call) -> NewChange {
     let brings = change.before.as_ref().is_some_and(|before| {
         before.content.is_some()
@@ -435,11 +409,6 @@ fn retired(change: &NewChange, applied: DiskChange) -> Option<RetiredFile> {
 }
 
 /// Removes a displaced file whose step is complete, or keeps it if the file itself is the version. Needs no lock.
-pub(crate) fn retire(workspace: &Workspace, retired: RetiredFile) {
-    retire_displaced(workspace, &retired.displaced, retired.content);
-}
-
-/// Removes a displaced file, or keeps it if the file itself is the version.
 pub(crate) fn retire_displaced(
     workspace: &Workspace,
     displaced: &Displaced,

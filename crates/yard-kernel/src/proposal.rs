@@ -17,7 +17,7 @@ pub trait Execute: Operation {
 
     /// The paths in the arguments of the operation, with their links not resolved.
     fn named_paths(&self) -> Vec<WsPath> {
-        Vec::new()
+        self.paths()
     }
 
     /// The files whose contents decide the result of the plan, or may be quoted in a fault. A caller that may not read

@@ -23,14 +23,14 @@ use yard_store::{AuditEntry, Change, FileIdentity, Mark, Node, Placement, Seq, S
 use crate::applied::{advance_applied_mark, flush_to};
 use crate::leftovers;
 use crate::projection::{is_half_made, make_folder, retire_displaced};
-use crate::stored_content::image;
+use crate::stored_content::stage_stored;
 use crate::workspace::Workspace;
 use recorded::{Boot, Newest, RecordedFiles, is_folder_as_before};
 use unmoved::{MovedFile, UnmovedEntry, rebased};
-use yard_disk::{EntryStat, Staged, StagedAttributes, read_all};
+use yard_disk::{EntryStat, Staged, StagedAttributes, hash_all};
 
 /// Most paths that a report names; the others are counted.
-const NAMED_PATHS: usize = 20;
+const MAX_NAMED_PATHS: usize = 20;
 
 /// How long a step may take to empty a folder before it removes the folder.
 const STEP_MILLIS: i64 = 2_000;
@@ -57,10 +57,7 @@ pub(crate) fn recover(workspace: &Workspace, call: &Call) -> Result<Seq> {
 }
 
 fn boot_of(applied: Mark, call: &Call) -> Boot {
-    match applied.boot == call.world().boot_id() {
-        true => Boot::Same,
-        false => Boot::Another,
-    }
+    if applied.boot == call.world().boot_id() { Boot::Same } else { Boot::Another }
 }
 
 /// What recovery restored, and what it did not restore because another program may have removed it.
@@ -79,8 +76,8 @@ impl Report {
         }
         if !self.not_restored.is_empty() {
             let named: Vec<String> =
-                self.not_restored.iter().take(NAMED_PATHS).map(ToString::to_string).collect();
-            let more = match self.not_restored.len().saturating_sub(NAMED_PATHS) {
+                self.not_restored.iter().take(MAX_NAMED_PATHS).map(ToString::to_string).collect();
+            let more = match self.not_restored.len().saturating_sub(MAX_NAMED_PATHS) {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
@@ -140,20 +137,17 @@ impl<'a> Recovery<'a> {
             Boot::Same => applied.seq,
             Boot::Another => store.projected()?.seq,
         };
-        let (steps, recorded) = (Vec::new(), RecordedFiles::default());
-        let (initial, temporary, moved, unmoved) = Default::default();
-        let applied = applied.seq;
         let mut recovery = Self {
             workspace,
             call,
             boot,
-            applied,
-            steps,
-            recorded,
-            initial,
-            temporary,
-            moved,
-            unmoved,
+            applied: applied.seq,
+            steps: Vec::new(),
+            recorded: RecordedFiles::default(),
+            initial: RefCell::default(),
+            temporary: RefCell::default(),
+            moved: RefCell::default(),
+            unmoved: RefCell::default(),
         };
         let count = usize::try_from(head.saturating_sub(from)).unwrap_or(usize::MAX);
         for row in store.steps(None, None, count)?.into_iter().rev() {
@@ -606,8 +600,8 @@ impl<'a> Recovery<'a> {
     ) -> Result<Repair> {
         let Some(hash) = state.content else { return Ok(Repair::Done) };
         let owner = replaces.map(|stat| stat.owner);
-        let shape = StagedAttributes { mode: Some(state.mode), owner, taking: None };
-        let staged = image(self.workspace, &hash, state.kind, &shape, path)?;
+        let attributes = StagedAttributes { mode: Some(state.mode), owner, taking: None };
+        let staged = stage_stored(self.workspace, &hash, state.kind, &attributes, path)?;
         let Some(staged) = staged else { return Ok(Repair::Impossible) };
         let replaces = replaces.and_then(|stat| stat.identity);
         let path = path.clone();
@@ -656,11 +650,8 @@ impl<'a> Recovery<'a> {
                 disk.read_link(path).map(|target| Some(ContentHash::of(&target)))
             }
             Some(FileKind::File) => {
-                let (mut file, stat) = disk.open_file(path)?;
-                if stat.size() > self.workspace.limits().load_bytes {
-                    return yard_disk::hash_all(&mut file, path, self.call).map(Some);
-                }
-                read_all(&mut file, stat.size(), path).map(|bytes| Some(ContentHash::of(&bytes)))
+                let (mut file, _) = disk.open_file(path)?;
+                hash_all(&mut file, path, self.call).map(Some)
             }
             _ => Ok(None),
         }

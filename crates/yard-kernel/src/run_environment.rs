@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use yard_core::path::RESERVED_NAME;
-use yard_core::{Call, ChatId, Fault, FaultCode, Remedy, Result, WsPath};
+use yard_core::{Call, ChatId, Fault, FaultCode, Remedy, Result, RunId, WsPath};
 use yard_disk::{CacheAddition, CacheUpdate, Home, PackageCaches, RunFolder};
 use yard_net::{PROXY_PORT, ProxyConfig};
 use yard_sandbox::{
@@ -54,6 +54,8 @@ pub enum WriteMode {
 pub struct Command {
     /// The program and its arguments.
     pub argv: Vec<OsString>,
+    /// The line that it gives to a shell, if it does that: a person is shown this line in place of the arguments.
+    pub shell_line: Option<String>,
     /// Variables of its environment, beside the few that every command has.
     pub env: Vec<(OsString, OsString)>,
     /// Files that it can read as `/run/toolyard/<name>`.
@@ -64,6 +66,27 @@ pub struct Command {
     pub wall: Duration,
     /// Decides which hosts it may reach; none if this is not set.
     pub reach: Option<ProxyConfig>,
+}
+
+impl Command {
+    /// A program with its arguments, and nothing else.
+    pub fn new(argv: Vec<OsString>, folder: WsPath, wall: Duration) -> Self {
+        let (env, scripts) = (Vec::new(), Vec::new());
+        Self { argv, shell_line: None, env, scripts, folder, wall, reach: None }
+    }
+}
+
+/// A run of a command.
+#[derive(Clone, Copy)]
+pub struct NewRun<'a> {
+    /// Its id.
+    pub id: RunId,
+    /// What runs, and for how long at most.
+    pub command: &'a Command,
+    /// Where its writes go.
+    pub write_mode: WriteMode,
+    /// The chat whose home it has. Without one it has a home that is removed after the run.
+    pub chat: Option<ChatId>,
 }
 
 /// Why something that a command stored outside of the workspace will not be there for the next command.
@@ -92,16 +115,24 @@ impl Workspace {
         }
     }
 
+    /// The box for a command that writes there. A fault if there is none, or if nothing would keep it from writing.
+    pub(crate) fn box_for(&self, write_mode: WriteMode) -> Result<&CommandBox> {
+        let boxed = self.commands.boxed.as_ref().ok_or_else(no_box)?;
+        if write_mode == WriteMode::ReadOnly && boxed.sandbox().level() == Level::Unconfined {
+            return Err(not_read_only());
+        }
+        Ok(boxed)
+    }
+
     /// Prepares the folder of a run for a command.
     pub(crate) fn prepare(
         &self,
         folder: &RunFolder,
         boxed: &CommandBox,
-        command: &Command,
-        write_mode: WriteMode,
-        chat: Option<ChatId>,
+        new: &NewRun<'_>,
         call: &Call,
     ) -> Result<RunEnvironment> {
+        let NewRun { command, write_mode, chat, .. } = *new;
         folder.begins_after(self.store().head()?)?;
         self.check_root()?;
         let root = PathBuf::from(OsString::from_vec(self.host_root().to_vec()));
@@ -121,7 +152,7 @@ impl Workspace {
         };
         let hidden = HIDDEN_NAMES.iter().filter(|name| is_hidden(name)).map(|name| root.join(name));
         if write_mode == WriteMode::InPlace {
-            folder.keep(IN_PLACE, b"")?;
+            folder.write_file(IN_PLACE, b"")?;
         }
         Ok(RunEnvironment {
             masks,
@@ -287,7 +318,7 @@ fn not_masked(withheld: &WsPath) -> Fault {
 }
 
 /// The fault if nothing would prevent a command from writing.
-pub(crate) fn not_read_only() -> Fault {
+fn not_read_only() -> Fault {
     let message = "this chat is in plan mode, and nothing here would keep a command from writing: \
                    the operator lets commands run unconfined. Look with the file tools";
     Fault::new(FaultCode::Unavailable, message)

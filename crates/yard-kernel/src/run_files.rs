@@ -10,7 +10,7 @@ use yard_sandbox::{CommandEnd, Exit, StopReason};
 pub(crate) const STDOUT: &str = "stdout";
 pub(crate) const STDERR: &str = "stderr";
 /// Name of the output stream of a terminal.
-pub(crate) const LOG: &str = "terminal";
+pub(crate) const TERMINAL_OUTPUT: &str = "terminal";
 /// Holds how a run ended.
 pub(crate) const ENDED: &str = "ended";
 /// The content of [`ENDED`] for a terminal that a crash interrupted.
@@ -24,7 +24,7 @@ pub(crate) const WAITING: &str = "waiting";
 /// Exists if a run writes to the workspace itself.
 pub(crate) const IN_PLACE: &str = "in-place";
 /// Holds the description of a terminal; only terminals have it.
-pub(crate) const NOTE: &str = "terminal";
+pub(crate) const TERMINAL_DESCRIPTION: &str = "terminal";
 /// Exists once the end of a terminal was reported to a client.
 pub(crate) const REPORTED: &str = "told";
 

@@ -10,10 +10,10 @@ use yard_core::{ContentHash, FileId, Signature};
 use yard_store::{SeenContent, Store};
 
 /// How many signatures are remembered in memory before they are handed to the store.
-const REMEMBERED: usize = 4_096;
+const MAX_REMEMBERED: usize = 4_096;
 
 /// How many signatures of files that were just recorded are remembered.
-const RECORDED: usize = 65_536;
+const MAX_RECORDED: usize = 65_536;
 
 /// The signatures that one process knows of a workspace.
 pub(crate) struct Signatures {
@@ -32,7 +32,7 @@ impl Signatures {
     pub(crate) fn remember(&self, seen: SeenContent) {
         let mut all = self.seen.lock();
         all.insert(seen.file, seen);
-        if all.len() < REMEMBERED {
+        if all.len() < MAX_REMEMBERED {
             return;
         }
         let full = std::mem::take(&mut *all);
@@ -46,7 +46,7 @@ impl Signatures {
     /// file that changed again within the same tick of the clock.
     pub(crate) fn note_recorded(&self, file: FileId, content: ContentHash, signature: Signature) {
         let mut all = self.recorded.lock();
-        if all.len() >= RECORDED {
+        if all.len() >= MAX_RECORDED {
             all.clear();
         }
         all.insert(file, (content, signature));

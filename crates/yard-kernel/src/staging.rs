@@ -16,7 +16,7 @@ pub(crate) struct ContentToStage<'a> {
     /// The version before it, against which the store may compress it.
     pub(crate) base: Option<Base<'a>>,
     pub(crate) kind: FileKind,
-    pub(crate) shape: StagedAttributes,
+    pub(crate) attributes: StagedAttributes,
     pub(crate) path: WsPath,
     /// The layer that already has it as a file at that path.
     pub(crate) layer: Option<&'a Disk>,
@@ -25,7 +25,7 @@ pub(crate) struct ContentToStage<'a> {
 /// A file of a layer that is build output.
 pub(crate) struct BuildOutputToStage<'a> {
     pub(crate) layer: &'a Disk,
-    pub(crate) shape: StagedAttributes,
+    pub(crate) attributes: StagedAttributes,
     pub(crate) path: WsPath,
     pub(crate) run: RunId,
 }
@@ -45,16 +45,16 @@ pub(crate) struct StagedContent {
 
 impl ContentToStage<'_> {
     pub(crate) fn stage(&self, workspace: &Workspace, effort: Effort) -> Result<StagedContent> {
-        let Self { bytes, base, kind, shape, path, layer } = self;
+        let Self { bytes, base, kind, attributes, path, layer } = self;
         let hash = ContentHash::of(bytes);
         let prepared = workspace.store().prepare(hash, bytes, *base, effort)?;
         let (disk, stage) = (&workspace.disk, &workspace.stage);
         let staged = match (kind, layer) {
             (FileKind::Link, _) => stage.link(disk, bytes, path)?,
-            (_, Some(layer)) => stage.adopt(disk, layer, shape, path)?,
-            (_, None) => stage.file(disk, bytes, shape, path)?,
+            (_, Some(layer)) => stage.adopt(disk, layer, attributes, path)?,
+            (_, None) => stage.file(disk, bytes, attributes, path)?,
         };
-        let written = (bytes.len() <= content_cache::LARGEST).then(|| bytes.to_vec());
+        let written = (bytes.len() <= content_cache::MAX_CONTENT_BYTES).then(|| bytes.to_vec());
         let (size, prepared) = (bytes.len() as u64, Some(prepared));
         Ok(StagedContent { hash, size, prepared, staged, stored_file: None, written })
     }
@@ -65,10 +65,10 @@ impl BuildOutputToStage<'_> {
     /// compressed. A program that writes into the file in the workspace changes the kept one too, which then counts as
     /// lost.
     fn stage(&self, workspace: &Workspace, call: &Call) -> Result<StagedContent> {
-        let Self { layer, shape, path, run } = self;
+        let Self { layer, attributes, path, run } = self;
         let (mut file, stat) = layer.open_listed(path)?;
         let hash = hash_all(&mut file, path, call)?;
-        let staged = workspace.stage.adopt(&workspace.disk, layer, shape, path)?;
+        let staged = workspace.stage.adopt(&workspace.disk, layer, attributes, path)?;
         let located = workspace.store().locate(&hash)?;
         let (name, prepared) = match located {
             None => {

@@ -7,22 +7,22 @@ use yard_store::{KeptFile, Retention};
 use crate::workspace::Workspace;
 
 /// Stages a stored content as a file or link. `None` if the store does not have it.
-pub(crate) fn image(
+pub(crate) fn stage_stored(
     workspace: &Workspace,
     hash: &ContentHash,
     kind: FileKind,
-    shape: &StagedAttributes,
+    attributes: &StagedAttributes,
     path: &WsPath,
 ) -> Result<Option<Staged>> {
     let (disk, stage) = (&workspace.disk, &workspace.stage);
     match workspace.store().content(hash)? {
         Some(bytes) if kind == FileKind::Link => stage.link(disk, &bytes, path).map(Some),
-        Some(bytes) => stage.file(disk, &bytes, shape, path).map(Some),
+        Some(bytes) => stage.file(disk, &bytes, attributes, path).map(Some),
         None => {
             let located = workspace.store().locate(hash)?;
             match located.and_then(|located| located.kept) {
                 Some(kept) if !is_whole(workspace, &kept, hash) => Ok(None),
-                Some(kept) => stage.copy_of_kept(disk, &kept.name, shape, path).map(Some),
+                Some(kept) => stage.copy_of_kept(disk, &kept.name, attributes, path).map(Some),
                 None => Ok(None),
             }
         }

@@ -18,14 +18,16 @@ use yard_core::{Call, ChatId, Fault, FaultCode, Result, RunId, Timestamp, WsPath
 use yard_disk::{CapturedOutput, Excerpt, OutputFile, OutputWriter, PackageCaches, RunFolder};
 use yard_net::{HostTraffic, Proxy};
 use yard_sandbox::{
-    CommandEnd, CommandLimits, Deadline, ForegroundState, LONGEST_LINE, Level, Pty, Sandbox, Size,
+    CommandEnd, CommandLimits, Deadline, ForegroundState, LONGEST_LINE, Pty, Sandbox, Size,
 };
 
 use crate::build_output;
 use crate::command_box::CommandBox;
 use crate::masks::Masks;
-use crate::run_environment::{Command, RunEnvironment, WriteMode, no_box, not_read_only};
-use crate::run_files::{ENDED, LOG, NOTE, REPORTED, ended_of, ended_text};
+use crate::run_environment::{Command, NewRun, RunEnvironment, WriteMode};
+use crate::run_files::{
+    ENDED, REPORTED, TERMINAL_DESCRIPTION, TERMINAL_OUTPUT, ended_of, ended_text,
+};
 use crate::workspace::Workspace;
 
 use ports::{BoxPorts, Connecting};
@@ -39,8 +41,8 @@ const QUIET: Duration = Duration::from_millis(400);
 /// that for the rest of an escape sequence, and before they end.
 const BRIEFLY: Duration = Duration::from_millis(1_500);
 /// The pause between two checks of what a program does: the first one, and the longest.
-const SHORTEST_LOOK: Duration = Duration::from_millis(1);
-const LONGEST_LOOK: Duration = Duration::from_millis(20);
+const MIN_LOOK: Duration = Duration::from_millis(1);
+const MAX_LOOK: Duration = Duration::from_millis(20);
 /// How long typing waits for the program to read input.
 const INPUT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Time between SIGTERM and SIGKILL. It is short because interactive shells ignore SIGTERM.
@@ -53,7 +55,7 @@ const LINE_ENDS: [char; 5] = ['\n', '\r', '\u{3}', '\u{4}', '\u{15}'];
 const READ_BYTES: usize = 64 << 10;
 const BROKE_DOWN: &str = "the box of this terminal broke down";
 /// Finished terminals whose folders are retained.
-const REMEMBERED: usize = 64;
+const MAX_REMEMBERED: usize = 64;
 
 /// A program on a terminal.
 pub struct Terminal {
@@ -156,17 +158,14 @@ impl Workspace {
         call: &Call,
         on_start: &mut dyn FnMut() -> Result<()>,
     ) -> Result<Arc<Terminal>> {
-        let boxed = self.commands.boxed.as_ref().ok_or_else(no_box)?;
-        if new.write_mode == WriteMode::ReadOnly && boxed.sandbox().level() == Level::Unconfined {
-            return Err(not_read_only());
-        }
+        let boxed = self.box_for(new.write_mode)?;
         build_output::trim(self)?;
         let folder = self.commands.runs.begin(new.run, &self.disk)?;
         let opened = self.open_terminal_in(new, folder, boxed, call, on_start);
         self.commands.outputs.sweep(&boxed.keeping, call.world().now(), Some(new.run));
         opened.inspect_err(|_| {
             self.commands.runs.remove(new.run);
-            self.commands.outputs.take_back(new.run, LOG);
+            self.commands.outputs.take_back(new.run, TERMINAL_OUTPUT);
         })
     }
 
@@ -178,10 +177,12 @@ impl Workspace {
         call: &Call,
         on_start: &mut dyn FnMut() -> Result<()>,
     ) -> Result<Arc<Terminal>> {
-        let environment =
-            self.prepare(&folder, boxed, new.command, new.write_mode, Some(new.chat), call)?;
-        folder.keep(NOTE, new.note)?;
-        let (log, path) = self.commands.outputs.begin(new.run, LOG, boxed.keeping.stream_bytes)?;
+        let NewTerminal { run: id, command, write_mode, chat, .. } = *new;
+        let run = NewRun { id, command, write_mode, chat: Some(chat) };
+        let environment = self.prepare(&folder, boxed, &run, call)?;
+        folder.write_file(TERMINAL_DESCRIPTION, new.note)?;
+        let (log, path) =
+            self.commands.outputs.begin(new.run, TERMINAL_OUTPUT, boxed.keeping.stream_bytes)?;
         if let Some(reading) = call.reading() {
             self.commands.outputs.note(new.run, &reading.note())?;
         }
@@ -226,9 +227,9 @@ impl Workspace {
         let mut finished = Vec::new();
         for run in self.commands.runs.all()? {
             let Some(folder) = self.commands.runs.find(run)? else { continue };
-            let (note, end) = (folder.kept(NOTE)?, folder.kept(ENDED)?);
+            let (note, end) = (folder.read_file(TERMINAL_DESCRIPTION)?, folder.read_file(ENDED)?);
             if let (Some(note), Some(end)) = (note, end) {
-                let is_reported = folder.kept(REPORTED)?.is_some();
+                let is_reported = folder.read_file(REPORTED)?.is_some();
                 let at = folder.written_at(ENDED)?.unwrap_or(Timestamp::from_millis(0));
                 finished.push(FinishedTerminal { run, note, end: ended_of(&end), at, is_reported });
             }
@@ -239,7 +240,7 @@ impl Workspace {
     /// Records that the end of a terminal was reported to a client.
     pub fn mark_terminal_reported(&self, run: RunId) -> Result<()> {
         match self.commands.runs.find(run)? {
-            Some(folder) => folder.keep(REPORTED, b""),
+            Some(folder) => folder.write_file(REPORTED, b""),
             None => Ok(()),
         }
     }
@@ -247,7 +248,7 @@ impl Workspace {
     /// Removes the folders of the oldest finished terminals.
     pub fn forget_old_terminals(&self) -> Result<()> {
         let finished = self.finished_terminals()?;
-        let old = finished.len().saturating_sub(REMEMBERED);
+        let old = finished.len().saturating_sub(MAX_REMEMBERED);
         finished.iter().take(old).for_each(|terminal| self.commands.runs.remove(terminal.run));
         Ok(())
     }
@@ -398,7 +399,7 @@ impl Terminal {
         while self.is_running() && !waits() && !patience.left().is_zero() {
             call.check()?;
             let has_not_ended = |state: &mut State| state.end.is_none();
-            self.changed.wait_while_for(&mut self.state.lock(), has_not_ended, LONGEST_LOOK);
+            self.changed.wait_while_for(&mut self.state.lock(), has_not_ended, MAX_LOOK);
         }
         if !self.pty.takes_lines() {
             return Ok(());
@@ -416,7 +417,7 @@ impl Terminal {
     pub fn wait_for_update(&self, time: Duration, call: &Call) -> Result<TerminalUpdate> {
         let patience = Deadline::of(time);
         let (mut quiet, mut port_check) = (Deadline::of(QUIET), Deadline::of(QUIET));
-        let (mut pause, mut last_activity) = (SHORTEST_LOOK, self.activity());
+        let (mut pause, mut last_activity) = (MIN_LOOK, self.activity());
         let mut polling: Option<Deadline> = None;
         loop {
             call.check()?;
@@ -436,7 +437,7 @@ impl Terminal {
                 continue;
             }
             if state.activity != last_activity {
-                (last_activity, pause) = (state.activity, SHORTEST_LOOK);
+                (last_activity, pause) = (state.activity, MIN_LOOK);
                 (quiet, port_check) = (Deadline::of(QUIET), Deadline::of(QUIET));
             } else {
                 // The reading thread needs this lock: no output can arrive between this check and the update.
@@ -451,7 +452,7 @@ impl Terminal {
                         return self.update(state, UpdateReason::Input);
                     }
                     ForegroundState::No | ForegroundState::Unseen | ForegroundState::Briefly => {
-                        pause = (pause * 2).min(LONGEST_LOOK);
+                        pause = (pause * 2).min(MAX_LOOK);
                     }
                 }
             }
@@ -538,7 +539,7 @@ impl Terminal {
         };
         let text = end.as_ref().map_or_else(|_| "code 126 - 0".to_owned(), ended_text);
         // If this file cannot be written, the terminal counts as interrupted, which is the safe side.
-        let _ = folder.keep(ENDED, text.as_bytes());
+        let _ = folder.write_file(ENDED, text.as_bytes());
         self.set_end(end);
     }
 

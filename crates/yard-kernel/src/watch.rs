@@ -30,15 +30,15 @@ use tree::WatchedTree;
 /// Paths are checked after this time without a hint.
 const QUIET: Duration = Duration::from_millis(100);
 /// If hints arrive without a pause, paths are checked after this number of milliseconds.
-const LONGEST_GATHERING: i64 = 1_000;
+const MAX_GATHERING_MILLIS: i64 = 1_000;
 /// Most paths of one report.
-const BATCH: usize = 256;
+const MAX_BATCH: usize = 256;
 /// Most paths that wait to be checked. If there are more, the next report sets `more`.
-const WAITING: usize = 8_192;
+const MAX_WAITING: usize = 8_192;
 /// Most hints in the queue to the watching thread.
-const HINTS: usize = 16_384;
+const MAX_HINTS: usize = 16_384;
 /// How often a path is checked again while a step is about to change it.
-const MOST_CHECKS: u8 = 20;
+const MAX_CHECKS: u8 = 20;
 
 /// Is called with changes by other programs.
 pub type ChangeListener = Arc<dyn Fn(ExternalChanges) + Send + Sync>;
@@ -67,7 +67,7 @@ impl Workspace {
         world: Arc<dyn World>,
         listener: ChangeListener,
     ) -> Result<Watch> {
-        let (wake, hints) = sync_channel(HINTS);
+        let (wake, hints) = sync_channel(MAX_HINTS);
         let lost = Arc::new(AtomicBool::new(false));
         let events = EventQueue::new(self.host_root(), wake.clone(), Arc::clone(&lost));
         let call = Call::new(world);
@@ -155,7 +155,7 @@ impl Watching {
             let hint = self.hints.recv().ok()?;
             self.add_hint(hint);
         }
-        let until = self.call.world().now().as_millis() + LONGEST_GATHERING;
+        let until = self.call.world().now().as_millis() + MAX_GATHERING_MILLIS;
         loop {
             self.call.check().ok()?;
             match self.hints.recv_timeout(QUIET) {
@@ -185,7 +185,7 @@ impl Watching {
     }
 
     fn add_path(&mut self, path: WsPath, event: PathEvent) {
-        if self.waiting.len() < WAITING {
+        if self.waiting.len() < MAX_WAITING {
             self.waiting.entry(path).or_insert(WaitingPath { event, checks: 0 });
         } else if !self.waiting.contains_key(&path) {
             self.lost.store(true, Ordering::Relaxed);
@@ -197,7 +197,7 @@ impl Watching {
     fn watch_below(&mut self, workspace: &Workspace, folder: &WsPath) -> Vec<WsPath> {
         let mut found = Vec::new();
         let added = self.tree.add_all(workspace, folder, &self.call, &mut |path| {
-            if found.len() <= WAITING {
+            if found.len() <= MAX_WAITING {
                 found.push(path);
             }
         });
@@ -220,7 +220,7 @@ impl Watching {
             waiting.checks += 1;
             match self.own_steps.origin_of(workspace, &path, &waiting.event, &self.call) {
                 Origin::Step => {}
-                Origin::Pending if waiting.checks < MOST_CHECKS => {
+                Origin::Pending if waiting.checks < MAX_CHECKS => {
                     self.waiting.insert(path, waiting);
                 }
                 Origin::External | Origin::Pending => changed.push(path),
@@ -230,7 +230,8 @@ impl Watching {
     }
 
     fn report(&self, changed: Vec<WsPath>, more: bool) {
-        let mut batches: Vec<Vec<WsPath>> = changed.chunks(BATCH).map(<[WsPath]>::to_vec).collect();
+        let mut batches: Vec<Vec<WsPath>> =
+            changed.chunks(MAX_BATCH).map(<[WsPath]>::to_vec).collect();
         if more && batches.is_empty() {
             batches.push(Vec::new());
         }

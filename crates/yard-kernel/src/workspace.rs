@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use yard_code::CodeIndex;
 use yard_core::{Call, Fault, FaultCode, FileKind, Limits, ProcessId, Remedy, Result, WsPath};
-use yard_disk::{Disk, ResolvedPath, Stage};
+use yard_disk::{Disk, Stage};
 use yard_sandbox::CommandLimits;
 use yard_store::{AuditEntry, Store};
 
@@ -93,10 +93,7 @@ impl Workspace {
 
     /// The path that a path leads to when its links are followed, if anything is there.
     pub fn leads_to(&self, path: &WsPath) -> Option<WsPath> {
-        match self.disk.locate(path, true) {
-            Ok(ResolvedPath::Present { path, .. }) => Some(path),
-            _ => None,
-        }
+        self.disk.locate(path, true).ok()?.present().map(|(path, _)| path)
     }
 
     /// A fault if the root was moved or replaced.
@@ -106,16 +103,14 @@ impl Workspace {
 
     /// Whether something is at a path, be it a link that leads nowhere.
     pub fn is_there(&self, path: &WsPath) -> bool {
-        self.disk.locate(path, false).is_ok_and(|spot| matches!(spot, ResolvedPath::Present { .. }))
+        self.disk.locate(path, false).is_ok_and(|spot| spot.present().is_some())
     }
 
     /// The kind of the entry at a path, with links followed. A special file counts as a file. A link that leaves the
     /// workspace is a fault.
     pub fn kind_at(&self, path: &WsPath) -> Result<Option<FileKind>> {
-        Ok(match self.disk.locate(path, true)? {
-            ResolvedPath::Present { stat, .. } => Some(stat.kind.known().unwrap_or(FileKind::File)),
-            ResolvedPath::Missing { .. } | ResolvedPath::Blocked { .. } => None,
-        })
+        let present = self.disk.locate(path, true)?.present();
+        Ok(present.map(|(_, stat)| stat.kind.known().unwrap_or(FileKind::File)))
     }
 
     /// Adds a row to the audit chain for an event that is no step, such as a denial or the start of a command.

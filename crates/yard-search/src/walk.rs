@@ -32,6 +32,8 @@ pub struct Visit {
     pub path: WsPath,
     /// Its kind.
     pub kind: EntryKind,
+    /// How many entries ignore files excluded before this one.
+    pub ignored: u64,
 }
 
 /// Changes what a walk sees in a folder. It gets the folder's own entries, or `None` if those cannot be listed, and returns
@@ -96,7 +98,7 @@ impl<'a> Walk<'a> {
             } else if entry.descend {
                 let below = self.open(path, ignores)?;
                 open.extend(below);
-            } else if visit(Visit { path, kind })?.is_break() {
+            } else if visit(Visit { path, kind, ignored: self.ignored })?.is_break() {
                 break;
             }
         }

@@ -257,6 +257,12 @@ pub trait ApprovalStore: Send + Sync {
     /// The policy as it was last set, as JSON.
     fn policy(&self) -> Result<Option<String>>;
 
-    /// Sets the policy; with `saved`, also replaces the permissions for every chat.
-    fn set_policy(&self, text: &str, saved: Option<&[Grant]>, audit: &AuditEntry) -> Result<()>;
+    /// Sets the policy, which must still be `before`; with `saved`, also replaces the permissions for every chat.
+    fn set_policy(
+        &self,
+        before: Option<&str>,
+        text: &str,
+        saved: Option<&[Grant]>,
+        audit: &AuditEntry,
+    ) -> Result<()>;
 }

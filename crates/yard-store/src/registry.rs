@@ -109,10 +109,10 @@ pub struct KeyRow {
 }
 
 /// The result of changing a member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemberChange {
-    /// The member was changed.
-    Done,
+    /// The member was changed, and these keys that the member had made were revoked.
+    Done(Vec<KeyId>),
     /// The person is no member.
     NoMember,
     /// The workspace would have been left without an owner; nothing happened.
@@ -251,7 +251,7 @@ pub trait Registry: Send + Sync {
         audit: &AuditEntry,
     ) -> Result<MemberChange>;
 
-    /// Adds an agent's key; an error if its workspace was deleted.
+    /// Adds an agent's key; an error if its workspace was deleted, or its maker is no owner of it any more.
     fn add_key(&self, key: &KeyRow, secret: &SecretHash, audit: &AuditEntry) -> Result<()>;
 
     /// The keys of a workspace that was not deleted, without those that were revoked, by id, after

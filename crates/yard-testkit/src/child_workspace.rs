@@ -6,7 +6,7 @@ use std::sync::Arc;
 use yard_core::op::{self, Operation};
 use yard_core::{Call, Result, World};
 use yard_gate::{
-    Actor, Asks, Completion, Execute, OpenWorkspace, Origin, Policy, Session, TranscriptFiles,
+    Actor, Asks, CallerPolicy, Completion, Execute, OpenWorkspace, Origin, Session, TranscriptFiles,
 };
 use yard_kernel::{Opening, Workspace};
 use yard_store::SqliteStore;
@@ -46,7 +46,7 @@ impl ChildWorkspace {
 
     /// Performs an operation through the gate.
     pub fn perform<O: Execute>(&self, op: O) -> Result<<O as Operation>::Answer> {
-        let session = Session::new(Arc::clone(&self.open), Actor::LocalAgent, Policy::Open);
+        let session = Session::new(Arc::clone(&self.open), Actor::LocalAgent, CallerPolicy::Open);
         let call = Call::new(Arc::clone(&self.world)).within_millis(120_000);
         let origin = Origin { toolset: "test", tool: O::VERB, asks: Asks::Never };
         match session.perform(origin, &call, op)? {

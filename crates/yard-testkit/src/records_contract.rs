@@ -464,10 +464,21 @@ fn allowances(stores: &RecordStores, world: &FakeWorld) {
     assert_eq!(rules(Some(one)), ["1", "2"]);
     assert_eq!(rules(None), ["2"]);
     assert_eq!(stores.records.policy(), Ok(None));
-    stores.records.set_policy("{}", None, &audit(world, "policy")).unwrap();
+    let set = |before, text, saved: Option<&[Grant]>| {
+        stores.records.set_policy(before, text, saved, &audit(world, "policy"))
+    };
+    set(None, "{}", None).unwrap();
     assert_eq!(rules(None), ["2"]);
     let saved = [allowed(None, "4")];
-    stores.records.set_policy("[]", Some(&saved), &audit(world, "policy")).unwrap();
+    // Who knows an older policy changes nothing.
+    for outdated in [None, Some("[]")] {
+        assert!(matches!(set(outdated, "[]", Some(&saved)), Err(StoreError::Misfit(_))));
+    }
+    assert_eq!(
+        (stores.records.policy(), rules(None)),
+        (Ok(Some("{}".to_owned())), vec!["2".to_owned()])
+    );
+    set(Some("{}"), "[]", Some(&saved)).unwrap();
     assert_eq!(stores.records.policy(), Ok(Some("[]".to_owned())));
     assert_eq!(rules(Some(two)), ["3", "4"]);
 }

@@ -396,9 +396,9 @@ fn members(registry: &dyn Registry, world: &FakeWorld) {
     assert_eq!((bobs.email.as_str(), bobs.role, bobs.since), ("b@x", Role::Viewer, adding.at));
     let change =
         |role| registry.change_member(workspace.id, bob.id, role, &audit(world, "change")).unwrap();
-    assert_eq!(change(Some(Role::Member)), MemberChange::Done);
+    assert_eq!(change(Some(Role::Member)), MemberChange::Done(Vec::new()));
     assert_eq!(registry.role_of(workspace.id, bob.id).unwrap(), Some(Role::Member));
-    assert_eq!(change(None), MemberChange::Done);
+    assert_eq!(change(None), MemberChange::Done(Vec::new()));
     assert_eq!(registry.role_of(workspace.id, bob.id).unwrap(), None);
     assert_eq!(change(None), MemberChange::NoMember);
     assert_eq!(change(Some(Role::Owner)), MemberChange::NoMember);
@@ -432,9 +432,9 @@ fn last_owner(registry: &dyn Registry, world: &FakeWorld) {
         assert_eq!(change(&ada, role), MemberChange::LastOwner);
         assert_eq!(registry.role_of(workspace.id, ada.id).unwrap(), Some(Role::Owner));
     }
-    assert_eq!(change(&ada, Some(Role::Owner)), MemberChange::Done);
-    assert_eq!(change(&bob, Some(Role::Owner)), MemberChange::Done);
-    assert_eq!(change(&ada, None), MemberChange::Done);
+    assert_eq!(change(&ada, Some(Role::Owner)), MemberChange::Done(Vec::new()));
+    assert_eq!(change(&bob, Some(Role::Owner)), MemberChange::Done(Vec::new()));
+    assert_eq!(change(&ada, None), MemberChange::Done(Vec::new()));
     assert_eq!(change(&bob, None), MemberChange::LastOwner);
 }
 
@@ -494,18 +494,18 @@ fn keys_of_former_owners(registry: &dyn Registry, world: &FakeWorld) {
     let is_good = |byte| registry.key_by_secret(&secret(byte)).unwrap().is_some();
     let change = |role| {
         let entry = audit(world, "change role");
-        assert_eq!(
-            registry.change_member(workspace.id, bob.id, role, &entry),
-            Ok(MemberChange::Done)
-        );
+        match registry.change_member(workspace.id, bob.id, role, &entry).unwrap() {
+            MemberChange::Done(revoked) => revoked,
+            other => panic!("{other:?}"),
+        }
     };
     add_key(registry, world, &workspace, &ada, 1);
-    add_key(registry, world, &workspace, &bob, 2);
+    let bobs = add_key(registry, world, &workspace, &bob, 2);
     add_key(registry, world, &other, &bob, 3);
-    change(Some(Role::Owner));
+    assert!(change(Some(Role::Owner)).is_empty());
     assert!(is_good(2), "nothing changed");
     let rows = registry.audit(0, 99).unwrap().len();
-    change(Some(Role::Member));
+    assert_eq!(change(Some(Role::Member)), [bobs.id]);
     assert!(is_good(1) && !is_good(2) && is_good(3), "only the former owner's, only there");
     let written = registry.audit(rows as u64, 9).unwrap();
     let words: Vec<&str> = written.iter().map(|row| row.entry.action.as_str()).collect();
@@ -513,8 +513,12 @@ fn keys_of_former_owners(registry: &dyn Registry, world: &FakeWorld) {
     change(Some(Role::Owner));
     assert!(!is_good(2), "what was revoked stays so");
     add_key(registry, world, &workspace, &bob, 4);
-    change(None);
+    assert_eq!(change(None).len(), 1);
     assert!(!is_good(4) && is_good(1));
+    // Who was an owner when the request came in makes no key after the removal.
+    let late = key_row(world, &workspace, &bob);
+    assert!(registry.add_key(&late, &secret(5), &audit(world, "add key")).is_err());
+    assert!(!is_good(5));
 }
 
 fn forgotten_answers(registry: &dyn Registry, world: &FakeWorld) {

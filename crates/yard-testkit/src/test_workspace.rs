@@ -11,7 +11,7 @@ use yard_core::{Call, Limits, Result, World};
 use yard_dialects::{Answer, CALLER_HINTS, Catalog};
 use yard_disk::Resolution;
 use yard_gate::{
-    Actor, Asks, Completion, Execute, OpenWorkspace, Origin, Policy, Session, TranscriptFiles,
+    Actor, Asks, CallerPolicy, Completion, Execute, OpenWorkspace, Origin, Session, TranscriptFiles,
 };
 use yard_kernel::{Opening, VirtualFiles, Workspace};
 use yard_store::SqliteStore;
@@ -165,17 +165,17 @@ impl TestWorkspace {
 
     /// A session of the local agent under the open policy.
     pub fn session(&self) -> Session {
-        self.session_of(Actor::LocalAgent, Policy::Open)
+        self.session_of(Actor::LocalAgent, CallerPolicy::Open)
     }
 
     /// A session of an actor.
-    pub fn session_of(&self, actor: Actor, policy: Policy) -> Session {
+    pub fn session_of(&self, actor: Actor, policy: CallerPolicy) -> Session {
         Session::new(Arc::clone(&self.open), actor, policy)
     }
 
     /// A session of the local person.
     pub fn person(&self) -> Session {
-        self.session_of(Actor::LocalPerson, Policy::Open)
+        self.session_of(Actor::LocalPerson, CallerPolicy::Open)
     }
 
     /// The context of one call.

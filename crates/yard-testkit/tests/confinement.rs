@@ -655,7 +655,7 @@ fn r3_the_staging_folder_inside_the_root_is_invisible() {
         let session = yard_gate::Session::new(
             Arc::clone(workspace),
             yard_gate::Actor::LocalAgent,
-            yard_gate::Policy::Open,
+            yard_gate::CallerPolicy::Open,
         );
         let context = yard_core::Call::new(Arc::new(RealWorld)).within_millis(60_000);
         catalog.call("workspace", tool, args, &session, &context)

@@ -152,3 +152,22 @@ fn what_another_process_wrote_is_read() {
         assert_eq!(read(&workspace, "/a.txt")["synced"], true);
     }
 }
+
+/// How far the walk is ahead of a cut is a matter of timing, and no answer says it.
+#[test]
+fn r8_a_cut_answer_counts_what_was_skipped_before_the_cut() {
+    let workspace = TestWorkspace::new();
+    workspace.put("/.gitignore", "*.log\n");
+    for number in 0..3_000 {
+        workspace.put(&format!("/f{number:04}.txt"), "word\n");
+        workspace.put(&format!("/f{number:04}.txt.log"), "word\n");
+    }
+    for _ in 0..10 {
+        let found = workspace.call("find", json!({"path": "/", "name": "*.txt", "limit": 5}));
+        assert_eq!(found.body["result"]["ignored"], 5, "{}", found.body);
+        let matched = workspace.call("grep", json!({"path": "/", "pattern": "word", "limit": 5}));
+        assert_eq!(matched.body["result"]["ignored"], 5, "{}", matched.body);
+    }
+    let all = workspace.call("grep", json!({"path": "/", "pattern": "nothing"}));
+    assert_eq!(all.body["result"]["ignored"], 3_000, "{}", all.body);
+}

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use yard_core::op::{CodeAnswer, CodeMatch, CodeScope, SearchCode};
 use yard_core::{FaultCode, WsPath};
 use yard_dialects::Answer;
-use yard_gate::{Actor, Mode, Policy, Session};
+use yard_gate::{Actor, CallerPolicy, Mode, Session};
 use yard_testkit::{FakeWorld, Folders, OpenOptions, TestWorkspace};
 
 fn call_as(workspace: &TestWorkspace, session: &Session, args: Value) -> Answer {
@@ -361,7 +361,7 @@ fn a6_a_wrong_call_says_what_to_send() {
 fn a6_who_may_only_look_may_search() {
     let workspace = TestWorkspace::new();
     workspace.put("/a.rs", "fn needle() {}\n");
-    let viewer = workspace.session_of(Actor::LocalAgent, Policy::ReadOnly);
+    let viewer = workspace.session_of(Actor::LocalAgent, CallerPolicy::ReadOnly);
     assert!(call_as(&workspace, &viewer, json!({"query": "needle"})).ok);
     let agent = workspace.session();
     let chat = agent.chats().make(&workspace.call_context(), "plan", Some(Mode::Plan)).unwrap();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use yard_core::{Call, FaultCode};
 use yard_dialects::Catalog;
-use yard_gate::{Actor, Policy, Preset, Session};
+use yard_gate::{Actor, CallerPolicy, Preset, Session};
 use yard_server::mcp::{LocalCallers, LocalRoot, McpServer, serve_stdio};
 
 use super::clients;
@@ -100,7 +100,7 @@ impl Options {
         &self,
         context: &CommandContext,
         roots: &[PathBuf],
-        policy: Policy,
+        policy: CallerPolicy,
     ) -> Result<(McpServer, LocalCallers), Failure> {
         let links: Vec<_> =
             roots.iter().filter_map(|root| location::link_and_target(root)).collect();
@@ -130,13 +130,14 @@ impl Options {
         &self,
         context: &CommandContext,
         root: &Path,
-        policy: Policy,
+        policy: CallerPolicy,
     ) -> Result<LocalRoot, Failure> {
         let (open, _) = context.workspace(root)?;
         let agent = Session::new(Arc::clone(&open), Actor::LocalAgent, policy).showing_host_paths();
         let agent = if self.no_person { agent.without_person() } else { agent };
         // What the person approves is done for the agent's session, and answered in its dialect.
-        let person = Session::new(open, Actor::LocalPerson, Policy::Open).showing_host_paths();
+        let person =
+            Session::new(open, Actor::LocalPerson, CallerPolicy::Open).showing_host_paths();
         Ok(LocalRoot { agent, person })
     }
 
@@ -190,17 +191,17 @@ impl Options {
             .with_hint(format!("choose one of {}", Catalog::toolset_names().join(", ")))
     }
 
-    fn policy(&self) -> Result<Policy, Failure> {
+    fn policy(&self) -> Result<CallerPolicy, Failure> {
         let preset = Preset::from_word(&self.policy).ok_or_else(|| {
             let message = format!("there is no policy {:?}", self.policy);
             Failure::misuse(FaultCode::BadArgument, message)
                 .with_hint("choose one of open, guarded, strict")
         })?;
         Ok(match preset {
-            _ if self.read_only => Policy::ReadOnly,
-            Preset::Open => Policy::Open,
-            Preset::Guarded => Policy::Guarded,
-            Preset::Strict => Policy::Strict,
+            _ if self.read_only => CallerPolicy::ReadOnly,
+            Preset::Open => CallerPolicy::Open,
+            Preset::Guarded => CallerPolicy::Guarded,
+            Preset::Strict => CallerPolicy::Strict,
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use yard_core::ContentHash;
-use yard_gate::{Actor, ApprovalStatus, Awaited, DecisionInput, Pending, Policy, Scope};
+use yard_gate::{Actor, ApprovalStatus, Awaited, CallerPolicy, DecisionInput, Pending, Scope};
 use yard_testkit::TestWorkspace;
 
 use crate::box_setup::{asked, decide, guarded, picture, plan, shell_as, shown, workspace};
@@ -61,7 +61,7 @@ fn a_landing_that_waits_survives_the_program() {
 #[test]
 fn a_file_that_changed_since_is_asked_about_again_or_is_a_conflict() {
     let workspace = workspace();
-    let other = workspace.session_of(Actor::LocalPerson, Policy::Open);
+    let other = workspace.session_of(Actor::LocalPerson, CallerPolicy::Open);
     let args = json!({"path": "/a.txt", "content": "1\n2\n3\n4\n5\n6\n7\n8\n9\n"});
     workspace.catalog().call("workspace", "write", args, &other, &workspace.call_context());
     let session = guarded(&workspace);
@@ -80,7 +80,7 @@ fn a_file_that_changed_since_is_asked_about_again_or_is_a_conflict() {
 #[test]
 fn under_strict_a_start_asks_and_its_effect_asks_again() {
     let workspace = workspace();
-    let session = workspace.session_of(Actor::LocalAgent, Policy::Strict);
+    let session = workspace.session_of(Actor::LocalAgent, CallerPolicy::Strict);
     let id = asked(&shell_as(&workspace, &session, "echo once >> log; cat log"));
     assert_eq!(layers(&workspace), 0, "nothing ran yet");
     let started = decide(&workspace, id, true);
@@ -177,7 +177,7 @@ fn b7_a_landing_that_conflicts_by_now_is_not_reported_as_executed() {
     let workspace = workspace();
     workspace.put("/a.txt", "one\n");
     let id = asked(&shell_as(&workspace, &guarded(&workspace), "echo said; echo two > a.txt"));
-    let other = workspace.session_of(Actor::LocalPerson, Policy::Open);
+    let other = workspace.session_of(Actor::LocalPerson, CallerPolicy::Open);
     let args = json!({"path": "/a.txt", "content": "mine\n", "overwrite": true});
     workspace.catalog().call("workspace", "write", args, &other, &workspace.call_context());
     let done = decide(&workspace, id, true);

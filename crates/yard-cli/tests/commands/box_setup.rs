@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use yard_core::op::{History, HistoryOf};
 use yard_core::{ApprovalId, Author, ContentHash, StepId};
 use yard_dialects::Answer;
-use yard_gate::{Actor, Awaited, DecisionInput, Policy, Scope, Session};
+use yard_gate::{Actor, Awaited, CallerPolicy, DecisionInput, Scope, Session};
 use yard_kernel::CommandBox;
 use yard_sandbox::{Sandbox, SandboxConfig};
 use yard_testkit::{Folders, OpenOptions, TestWorkspace};
@@ -35,7 +35,7 @@ pub(crate) fn workspace() -> TestWorkspace {
 }
 
 pub(crate) fn guarded(workspace: &TestWorkspace) -> Session {
-    workspace.session_of(Actor::LocalAgent, Policy::Guarded)
+    workspace.session_of(Actor::LocalAgent, CallerPolicy::Guarded)
 }
 
 /// A command of `codex`, as that session's agent runs it.

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use yard_gate::{Actor, Policy, Session};
+use yard_gate::{Actor, CallerPolicy, Session};
 use yard_testkit::TestWorkspace;
 
 use crate::box_setup::{guarded, workspace};
@@ -127,7 +127,7 @@ fn x6_nothing_runs_where_the_policy_says_no() {
     let workspace = workspace();
     workspace.put("a.txt", "one\n");
     codex(&workspace, "exec_command", json!({"session_id": "open", "cmd": "cat"}));
-    let viewer = workspace.session_of(Actor::LocalAgent, Policy::ReadOnly);
+    let viewer = workspace.session_of(Actor::LocalAgent, CallerPolicy::ReadOnly);
     let calls = [
         ("shell", json!({"command": "echo two > a.txt"})),
         ("exec_command", json!({"session_id": "s", "cmd": "echo two > a.txt"})),

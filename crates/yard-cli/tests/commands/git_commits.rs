@@ -176,7 +176,8 @@ fn a6_an_approved_commit_answers_with_its_hash() {
     let workspace = workspace();
     one_commit(&workspace);
     workspace.put("a", "two\n");
-    let strict = workspace.session_of(yard_gate::Actor::LocalAgent, yard_gate::Policy::Strict);
+    let strict =
+        workspace.session_of(yard_gate::Actor::LocalAgent, yard_gate::CallerPolicy::Strict);
     let args = json!({"message": "two", "all": true});
     let first = workspace.catalog().call(
         "assistant",

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use serde_json::{Value, json};
 use yard_core::op::{History, HistoryOf};
-use yard_gate::{Actor, Policy};
+use yard_gate::{Actor, CallerPolicy};
 use yard_testkit::TestWorkspace;
 
 use crate::box_setup::{picture, workspace};
@@ -332,8 +332,8 @@ fn a6_looking_asks_nobody_under_guarded_and_everybody_under_strict() {
             &workspace.call_context(),
         )
     };
-    assert!(as_agent(Policy::Guarded).ok);
-    let asked = as_agent(Policy::Strict);
+    assert!(as_agent(CallerPolicy::Guarded).ok);
+    let asked = as_agent(CallerPolicy::Strict);
     let approval = crate::box_setup::decide(&workspace, crate::box_setup::asked(&asked), true);
     let result = approval.answer.unwrap_or_default();
     assert!(result.contains("\"branch\":\"main\""), "{result}");

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 use yard_dialects::Answer;
-use yard_gate::{Actor, DecisionInput, Policy, Scope};
+use yard_gate::{Actor, CallerPolicy, DecisionInput, Scope};
 use yard_testkit::TestWorkspace;
 
 use crate::box_setup::{asked, decide, shown, workspace};
@@ -48,7 +48,7 @@ fn at_remote(workspace: &TestWorkspace, name: &str) -> String {
 
 #[test]
 fn a6_a_push_asks_under_every_policy_and_happens_after_a_yes() {
-    for policy in [Policy::Open, Policy::Guarded] {
+    for policy in [CallerPolicy::Open, CallerPolicy::Guarded] {
         let workspace = two();
         let session = workspace.session_of(Actor::LocalAgent, policy);
         let answer = workspace.catalog().call(

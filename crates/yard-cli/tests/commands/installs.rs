@@ -13,7 +13,7 @@ use std::thread;
 use serde_json::{Value, json};
 use yard_core::op::Undo;
 use yard_dialects::Answer;
-use yard_gate::{Actor, DecisionInput, Policy, Scope, Web};
+use yard_gate::{Actor, CallerPolicy, DecisionInput, Scope, Web};
 use yard_net::Net;
 use yard_testkit::{Folders, OpenOptions, TestWorkspace};
 
@@ -221,7 +221,7 @@ fn a6_a_yes_to_an_install_covers_its_hosts_and_by_a_rule_every_install() {
         .person()
         .change_settings(&workspace.call_context(), deny.as_object().unwrap())
         .unwrap();
-    let open = workspace.session_of(Actor::LocalAgent, Policy::Open);
+    let open = workspace.session_of(Actor::LocalAgent, CallerPolicy::Open);
     let reply = workspace.catalog().call(
         "assistant",
         "install_package",

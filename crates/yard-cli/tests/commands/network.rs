@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use yard_core::{ApprovalId, ChatId};
 use yard_gate::{
-    Actor, Approval, ApprovalFilter, ApprovalStatus, DecisionInput, Mode, Net, Policy, Resolve,
-    Scope, Session, Web,
+    Actor, Approval, ApprovalFilter, ApprovalStatus, CallerPolicy, DecisionInput, Mode, Net,
+    Resolve, Scope, Session, Web,
 };
 use yard_store::{SqliteStore, Store as _};
 use yard_testkit::{Folders, OpenOptions, TestWorkspace};
@@ -343,7 +343,7 @@ fn presets_lists_rules_modes_and_roles_decide_as_they_do_for_the_web_tools() {
     let web = way_to(&[("site.example", host.port)]).holding_for(Duration::from_millis(200));
     let workspace = workspace_with(web);
     let url = host.url("site.example");
-    let open = workspace.session_of(Actor::LocalAgent, Policy::Open);
+    let open = workspace.session_of(Actor::LocalAgent, CallerPolicy::Open);
     assert_eq!(stdout(&curl(&workspace, &open, &url)), "the page");
     let nobody = guarded(&workspace).without_person();
     assert!(message(&curl(&workspace, &nobody, &url)).contains("--no-person"));

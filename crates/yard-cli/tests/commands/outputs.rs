@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use yard_core::op::{Undo, Verify};
-use yard_gate::{Actor, Policy};
+use yard_gate::{Actor, CallerPolicy};
 use yard_testkit::{Folders, TestWorkspace};
 
 use crate::box_setup::{guarded, newest, plan, shell, shell_as};
@@ -139,7 +139,7 @@ fn what_leaves_the_folders_of_output_is_kept_like_any_file() {
 #[test]
 fn what_commands_made_and_is_ignored_never_asks() {
     let workspace = workspace_with_room(1 << 30);
-    let person = workspace.session_of(Actor::LocalPerson, Policy::Open);
+    let person = workspace.session_of(Actor::LocalPerson, CallerPolicy::Open);
     let made = shell_as(&workspace, &person, "echo x > run.log; echo x > notes.txt");
     assert!(made.ok && made.pending.is_none(), "{}", made.body);
     let agent = guarded(&workspace);

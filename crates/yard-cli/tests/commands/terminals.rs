@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use yard_core::op::Undo;
 use yard_dialects::Answer;
-use yard_gate::{Actor, Mode, Policy, Session};
+use yard_gate::{Actor, CallerPolicy, Mode, Session};
 use yard_kernel::TerminalLimits;
 use yard_testkit::{Folders, TestWorkspace};
 
@@ -373,7 +373,7 @@ fn x5_sessions_are_named_listed_and_bounded() {
         .collect();
     assert_eq!(states.iter().filter(|state| **state == "running").count(), 16, "{listed}");
     // Another chat has its own.
-    let other = workspace.session_of(Actor::LocalAgent, Policy::Open);
+    let other = workspace.session_of(Actor::LocalAgent, CallerPolicy::Open);
     let chat = other.chats().make(&workspace.call_context(), "other", None).unwrap();
     let other = other.in_chat(chat.id).unwrap();
     assert_eq!(other.terminals().list().unwrap(), []);
@@ -412,7 +412,7 @@ fn x5_opening_asks_and_covers_what_is_typed() {
     // Another agent neither works in the chat nor reaches the terminal.
     let chat = session.current_chat().unwrap().unwrap().id;
     let other =
-        workspace.session_of(Actor::Key(yard_core::KeyId::from_bytes([7; 16])), Policy::Open);
+        workspace.session_of(Actor::Key(yard_core::KeyId::from_bytes([7; 16])), CallerPolicy::Open);
     assert!(other.in_chat(chat).is_err());
     for (tool, args) in [
         ("write_stdin", json!({"session_id": "g", "chars": "x"})),
@@ -424,7 +424,8 @@ fn x5_opening_asks_and_covers_what_is_typed() {
         assert!(!answer.ok && answer.body.to_string().contains("no session"), "{}", answer.body);
     }
     assert_eq!(other.terminals().list().unwrap(), []);
-    let viewer = workspace.session_of(session.actor(), Policy::ReadOnly).in_chat(chat).unwrap();
+    let viewer =
+        workspace.session_of(session.actor(), CallerPolicy::ReadOnly).in_chat(chat).unwrap();
     let answer =
         call_as(&workspace, &viewer, "write_stdin", json!({"session_id": "g", "chars": ""}));
     assert!(!answer.ok, "{}", answer.body);

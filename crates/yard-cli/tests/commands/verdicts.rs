@@ -379,7 +379,8 @@ fn b5_a_viewer_s_push_starts_nothing_and_plan_mode_neither() {
         let verified = workspace.perform(yard_core::op::Verify).unwrap();
         verified.audit_rows
     };
-    let viewer = workspace.session_of(yard_gate::Actor::LocalAgent, yard_gate::Policy::ReadOnly);
+    let viewer =
+        workspace.session_of(yard_gate::Actor::LocalAgent, yard_gate::CallerPolicy::ReadOnly);
     let before = starts(&workspace);
     let answer = call(&workspace, &viewer, ("assistant", "git_push", push.clone()));
     assert_eq!(answer.body["result"]["error"]["code"], "PERMISSION_DENIED", "{}", answer.body);

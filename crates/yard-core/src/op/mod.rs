@@ -9,6 +9,7 @@ mod look;
 mod search;
 mod search_code;
 
+use crate::WsPath;
 pub use crate::lines::LineStart;
 pub use crate::replace::EditAction;
 pub use change::*;
@@ -25,46 +26,54 @@ pub trait Operation: Clone + std::fmt::Debug + Send {
     type Answer;
     /// Its name in audit rows and logs.
     const VERB: &'static str;
+    /// The paths among its arguments that rules are about, with their links not resolved.
+    fn paths(&self) -> Vec<WsPath> {
+        Vec::new()
+    }
 }
 
 macro_rules! operations {
-    ($($op:ty => $answer:ty, $verb:literal;)*) => {$(
+    ($($op:ty => $answer:ty, $verb:literal, [$($path:ident),*];)*) => {$(
         impl Operation for $op {
             type Answer = $answer;
             const VERB: &'static str = $verb;
+
+            fn paths(&self) -> Vec<WsPath> {
+                vec![$(self.$path.clone()),*]
+            }
         }
     )*};
 }
 
 operations! {
-    Read => ReadAnswer, "read";
-    Stat => StatAnswer, "stat";
-    List => Listing, "list";
-    Names => NamesAnswer, "names";
-    Find => Found, "find";
-    Grep => GrepAnswer, "grep";
-    SearchCode => CodeAnswer, "search-code";
-    Write => Changed, "write";
-    Touch => Changed, "touch";
-    Mkdir => Changed, "mkdir";
-    Edit => Edited, "edit";
-    ApplyPatch => Patched, "patch";
-    Move => Moved, "move";
-    Remove => Removed, "remove";
-    History => HistoryAnswer, "history";
-    Show => Shown, "show";
-    Trash => TrashAnswer, "trash";
-    Restore => Restored, "restore";
-    Undo => Undone, "undo";
-    Import => Imported, "import";
-    Verify => Verified, "verify";
-    Locate => FileLocation, "locate";
-    Fingerprint => Fingerprinted, "fingerprint";
-    Fetch => Fetched, "fetch";
-    ShowVersion => ShownVersion, "show-version";
-    FetchVersion => FetchedVersion, "fetch-version";
-    Place => Changed, "place";
-    Purge => PurgeAnswer, "purge";
-    Land => Landed, "run";
-    TakeIn => Landed, "run";
+    Read => ReadAnswer, "read", [path];
+    Stat => StatAnswer, "stat", [path];
+    List => Listing, "list", [path];
+    Names => NamesAnswer, "names", [path];
+    Find => Found, "find", [path];
+    Grep => GrepAnswer, "grep", [path];
+    SearchCode => CodeAnswer, "search-code", [path];
+    Write => Changed, "write", [path];
+    Touch => Changed, "touch", [path];
+    Mkdir => Changed, "mkdir", [path];
+    Edit => Edited, "edit", [path];
+    ApplyPatch => Patched, "patch", [];
+    Move => Moved, "move", [from, to];
+    Remove => Removed, "remove", [path];
+    History => HistoryAnswer, "history", [];
+    Show => Shown, "show", [];
+    Trash => TrashAnswer, "trash", [];
+    Restore => Restored, "restore", [];
+    Undo => Undone, "undo", [];
+    Import => Imported, "import", [];
+    Verify => Verified, "verify", [];
+    Locate => FileLocation, "locate", [];
+    Fingerprint => Fingerprinted, "fingerprint", [];
+    Fetch => Fetched, "fetch", [path];
+    ShowVersion => ShownVersion, "show-version", [];
+    FetchVersion => FetchedVersion, "fetch-version", [];
+    Place => Changed, "place", [path];
+    Purge => PurgeAnswer, "purge", [];
+    Land => Landed, "run", [];
+    TakeIn => Landed, "run", [];
 }

@@ -229,14 +229,9 @@ fn command(
     context: &Context<'_>,
 ) -> Result<Command, Stop> {
     let shell = ["sh", "-c", &installer.script, "sh"].map(OsString::from).into_iter();
-    Ok(Command {
-        argv: shell.chain(args.packages.iter().map(OsString::from)).collect(),
-        env: args.manager.env(index),
-        scripts: Vec::new(),
-        folder,
-        wall: commands::time_limit(context, "timeout", (args.timeout * 1_000.0) as u64)?,
-        reach: None,
-    })
+    let argv = shell.chain(args.packages.iter().map(OsString::from)).collect();
+    let wall = commands::time_limit(context, "timeout", (args.timeout * 1_000.0) as u64)?;
+    Ok(Command { env: args.manager.env(index), ..Command::new(argv, folder, wall) })
 }
 
 fn check_names(packages: &[String]) -> Result<(), Stop> {

@@ -107,14 +107,8 @@ fn command(args: Args, context: &Context<'_>) -> Result<Command, Stop> {
     if matches!(args.language, Language::Python) {
         import_from_workspace(&mut env);
     }
-    Ok(Command {
-        argv,
-        env,
-        scripts: vec![(name.to_owned(), args.code.into_bytes())],
-        folder: WsPath::root(),
-        wall,
-        reach: None,
-    })
+    let scripts = vec![(name.to_owned(), args.code.into_bytes())];
+    Ok(Command { env, scripts, ..Command::new(argv, WsPath::root(), wall) })
 }
 
 /// The command that starts Python: that of the workspace's environment, in which `install_package` installs, or else

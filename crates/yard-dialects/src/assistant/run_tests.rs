@@ -156,17 +156,12 @@ fn command(
     ];
     let defaults = defaults.into_iter().map(|(name, value)| commands::env_variable(name, value));
     let own = args.env.iter().map(|(name, value)| commands::env_variable(name, value));
-    Ok(Command {
-        reach: None,
-        argv,
-        env: defaults.chain(own).collect::<Result<_, _>>()?,
-        scripts: vec![
-            (script.to_owned(), RUN.as_bytes().to_vec()),
-            (python.to_owned(), RUN_PYTHON.as_bytes().to_vec()),
-        ],
-        folder: WsPath::root(),
-        wall,
-    })
+    let env = defaults.chain(own).collect::<Result<_, _>>()?;
+    let scripts = vec![
+        (script.to_owned(), RUN.as_bytes().to_vec()),
+        (python.to_owned(), RUN_PYTHON.as_bytes().to_vec()),
+    ];
+    Ok(Command { env, scripts, ..Command::new(argv, WsPath::root(), wall) })
 }
 
 /// A path relative to the root of the workspace, where the script starts.

@@ -33,7 +33,7 @@ impl Tool for ListSessions {
 
     fn run(_: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let mut sessions = Vec::new();
-        for session in context.session().in_all_roots() {
+        for session in context.session().sessions_with_chats() {
             let attempt = context.attempt.in_session(session);
             let there = context.with(&attempt);
             let listed = session.terminals().list()?;

@@ -6,8 +6,8 @@ use std::fs;
 use serde_json::json;
 use yard_core::{ApprovalId, FaultCode, RunId};
 use yard_gate::{
-    Actor, Approval, ApprovalStatus, Asks, Awaited, DecisionContext, DecisionInput, Pending,
-    Policy, Scope,
+    Actor, Approval, ApprovalStatus, Asks, Awaited, CallerPolicy, DecisionContext, DecisionInput,
+    Pending, Scope,
 };
 use yard_testkit::{OpenOptions, RealWorld, TestWorkspace};
 
@@ -145,7 +145,7 @@ fn b2_a_request_that_was_renewed_is_not_approved_with_the_old_hash() {
 #[test]
 fn b2_calls_that_would_do_the_same_and_say_something_else_have_other_hashes() {
     let workspace = TestWorkspace::new();
-    let strict = workspace.session_of(Actor::LocalAgent, Policy::Strict);
+    let strict = workspace.session_of(Actor::LocalAgent, CallerPolicy::Strict);
     workspace.put("/a.txt", "one\n");
     let state = |limit: u32| {
         let args = json!({"path": "/a.txt", "limit": limit});

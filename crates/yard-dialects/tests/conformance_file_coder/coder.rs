@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use yard_core::{ApprovalId, ContentHash};
 use yard_dialects::Answer;
-use yard_gate::{Actor, ApprovalStatus, Awaited, DecisionInput, Policy, Scope};
+use yard_gate::{Actor, ApprovalStatus, Awaited, CallerPolicy, DecisionInput, Scope};
 use yard_testkit::TestWorkspace;
 
 use super::{done, each, everything_below, has_members, refused};
@@ -20,7 +20,7 @@ fn fails(workspace: &TestWorkspace, tool: &str, args: Value, code: &str) -> Stri
 
 /// A call under the policy of a server.
 fn guarded(workspace: &TestWorkspace, tool: &str, args: Value) -> Answer {
-    let agent = workspace.session_of(Actor::LocalAgent, Policy::Guarded);
+    let agent = workspace.session_of(Actor::LocalAgent, CallerPolicy::Guarded);
     workspace.catalog().call("coder", tool, args, &agent, &workspace.call_context())
 }
 
@@ -245,7 +245,7 @@ fn c5_whatever_a_tool_asks_for_does_not_happen_after_a_no() {
         let effect: Value = serde_json::from_str(&request.effect).unwrap();
         assert!(!effect["paths"].as_array().unwrap().is_empty(), "{tool}: {effect}");
         assert_eq!(decide(&workspace, id, false), ApprovalStatus::Denied, "{tool}");
-        let agent = workspace.session_of(Actor::LocalAgent, Policy::Guarded);
+        let agent = workspace.session_of(Actor::LocalAgent, CallerPolicy::Guarded);
         let pending = called.pending.unwrap();
         let answer =
             workspace.catalog().resume("coder", tool, &pending, &agent, &workspace.call_context());

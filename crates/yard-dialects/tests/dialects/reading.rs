@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use yard_dialects::Answer;
-use yard_gate::{Actor, Policy, Session};
+use yard_gate::{Actor, CallerPolicy, Session};
 use yard_testkit::TestWorkspace;
 
 const CANARY: &str = "canary-4711";
@@ -175,7 +175,7 @@ fn a_failed_edit_quotes_nothing_that_a_person_was_not_asked_for() {
     // By a rule that asks, through every tool; under `guarded` in `coder`, which asks before it reads.
     let asks = furnished(&json!([{"effect": "read", "path": "secrets/**", "then": "ask"}]));
     let plain = furnished(&json!([]));
-    let guarded = plain.session_of(Actor::LocalAgent, Policy::Guarded);
+    let guarded = plain.session_of(Actor::LocalAgent, CallerPolicy::Guarded);
     std::os::unix::fs::symlink("secrets/k.txt", asks.root().join("link.txt")).unwrap();
     for (toolset, tool, args) in guesses(false) {
         let answer = call(&asks, &asks.session(), toolset, tool, args.clone());

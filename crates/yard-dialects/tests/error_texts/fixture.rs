@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use yard_core::Limits;
 use yard_dialects::Answer;
 use yard_disk::{DiskCall, Probe};
-use yard_gate::{Actor, Mount, NamedRoot, Policy, Session};
+use yard_gate::{Actor, CallerPolicy, Mount, NamedRoot, Session};
 use yard_testkit::{Folders, OpenOptions, TestWorkspace};
 
 use super::listed::Failing;
@@ -153,7 +153,7 @@ impl Fixture {
         match setting {
             "" | "out of time" | "cancelled" | "with history" => agent,
             "plan mode" => agent.in_chat(self.chat).unwrap(),
-            "viewer" => self.workspace.session_of(Actor::LocalAgent, Policy::ReadOnly),
+            "viewer" => self.workspace.session_of(Actor::LocalAgent, CallerPolicy::ReadOnly),
             "same machine" => agent.showing_host_paths(),
             "two roots" => {
                 let host = self.workspace.root().to_str().unwrap().as_bytes().to_vec();

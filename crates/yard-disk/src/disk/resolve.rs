@@ -38,6 +38,16 @@ pub enum ResolvedPath {
     },
 }
 
+impl ResolvedPath {
+    /// The path without links, and the metadata of the entry there; `None` if there is none.
+    pub fn present(self) -> Option<(WsPath, EntryStat)> {
+        match self {
+            Self::Present { path, stat } => Some((path, stat)),
+            Self::Missing { .. } | Self::Blocked { .. } => None,
+        }
+    }
+}
+
 impl Disk {
     /// Resolves a path. A link at its end is followed only if `follow` is set.
     pub fn locate(&self, path: &WsPath, follow: bool) -> Result<ResolvedPath> {

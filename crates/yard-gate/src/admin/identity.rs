@@ -4,7 +4,7 @@ use yard_core::{LoginId, Role, Timestamp, UserId, WorkspaceId};
 use yard_store::registry::{KeyRow, UserRow};
 
 use super::local_person::local_person;
-use crate::{Actor, Policy};
+use crate::{Actor, CallerPolicy};
 
 /// A person, as doors show one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,13 +71,13 @@ pub struct Entered {
 
 impl Entered {
     /// The policy of its operations.
-    pub(super) fn policy(&self) -> Policy {
+    pub(super) fn policy(&self) -> CallerPolicy {
         match self.role {
-            Role::Viewer => Policy::ReadOnly,
+            Role::Viewer => CallerPolicy::ReadOnly,
             // As on the command line.
-            _ if self.identity.actor() == Actor::LocalPerson => Policy::Open,
+            _ if self.identity.actor() == Actor::LocalPerson => CallerPolicy::Open,
             // R14: the policy of a server's callers.
-            Role::Member | Role::Owner => Policy::Guarded,
+            Role::Member | Role::Owner => CallerPolicy::Guarded,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Agents' keys: each opens one workspace for one agent, and can be bound to one chat.
 
-use yard_core::{ChatId, KeyId, Role};
-use yard_kernel::store_fault;
+use yard_core::{ChatId, Fault, KeyId, Role};
+use yard_store::StoreError;
 use yard_store::registry::KeyRow;
 
 use super::identity::{Entered, Identity};
@@ -50,7 +50,7 @@ impl Server {
             return Err(Refusal::denied("an agent's key cannot make keys; a person can"));
         };
         if let Some(chat) = new.chat
-            && self.open(entered.workspace)?.records.chat(chat).map_err(store_fault)?.is_none()
+            && self.open(entered.workspace)?.records.chat(chat).map_err(Fault::from)?.is_none()
         {
             return Err(Refusal::field("chat_id", "this workspace has no such chat"));
         }
@@ -67,8 +67,11 @@ impl Server {
         };
         let detail = format!("key {} ({}) to workspace {}", row.id, row.role.word(), row.workspace);
         let audit = self.audit(entered.identity.actor(), "add key", detail);
-        self.registry.add_key(&row, &secret_hash(&key), &audit)?;
-        Ok(NewSecretKey { row, key })
+        match self.registry.add_key(&row, &secret_hash(&key), &audit) {
+            // The workspace was deleted, or the person lost it, after the request came in.
+            Err(StoreError::Misfit(_)) => Err(Refusal::stranger()),
+            added => Ok(added.map(|()| NewSecretKey { row, key })?),
+        }
     }
 
     /// The keys of a workspace.

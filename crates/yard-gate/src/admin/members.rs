@@ -1,6 +1,7 @@
 //! Who belongs to a workspace. A workspace always has an owner.
 
-use yard_core::{KeyId, Role, UserId};
+use yard_core::{Role, UserId};
+use yard_store::AuditEntry;
 use yard_store::registry::{MemberChange, MemberRow, UserRow};
 
 use super::identity::Entered;
@@ -9,9 +10,6 @@ use super::refusal::Refusal;
 use super::server::Server;
 use super::workspaces::PageRequest;
 use crate::Actor;
-
-/// How many keys are read in one query.
-const KEYS_AT_ONCE: usize = 500;
 
 impl Server {
     /// Adds a person who has an account.
@@ -29,7 +27,7 @@ impl Server {
                 "nobody with this email address has an account here; ask them to register",
             )
         })?;
-        self.account_answers.give_back(&caller, now);
+        self.account_answers.uncount(&caller, now);
         let detail = format!("person {} as {} to {}", user.id, role.word(), entered.workspace);
         let audit = self.audit(entered.identity.actor(), "add member", detail);
         if !self.registry_for_change().add_member(entered.workspace, user.id, role, &audit)? {
@@ -52,16 +50,7 @@ impl Server {
     pub fn change_role(&self, entered: &Entered, user: UserId, role: Role) -> Result<(), Refusal> {
         let detail = format!("person {user} to {} in {}", role.word(), entered.workspace);
         let audit = self.audit(entered.identity.actor(), "change role", detail);
-        let keys = self.keys_made_by(entered, user)?;
-        member_result(self.registry_for_change().change_member(
-            entered.workspace,
-            user,
-            Some(role),
-            &audit,
-        )?)?;
-        if role != Role::Owner {
-            self.end_terminals_of_keys(entered, &keys);
-        }
+        self.change_member(entered, user, Some(role), &audit)?;
         if role == Role::Viewer {
             self.end_terminals_of(entered.workspace, Actor::Person(user));
         }
@@ -72,41 +61,31 @@ impl Server {
     pub fn remove_member(&self, entered: &Entered, user: UserId) -> Result<(), Refusal> {
         let detail = format!("person {user} from {}", entered.workspace);
         let audit = self.audit(entered.identity.actor(), "remove member", detail);
-        let keys = self.keys_made_by(entered, user)?;
-        member_result(self.registry_for_change().change_member(
-            entered.workspace,
-            user,
-            None,
-            &audit,
-        )?)?;
-        self.end_terminals_of_keys(entered, &keys);
+        self.change_member(entered, user, None, &audit)?;
         self.end_terminals_of(entered.workspace, Actor::Person(user));
         Ok(())
     }
 
-    fn keys_made_by(&self, entered: &Entered, user: UserId) -> Result<Vec<KeyId>, Refusal> {
-        let (mut made, mut after) = (Vec::new(), None);
-        loop {
-            let keys = self.registry.keys(entered.workspace, after, KEYS_AT_ONCE)?;
-            let Some(last) = keys.last() else { return Ok(made) };
-            after = Some(last.id);
-            made.extend(keys.iter().filter(|key| key.made_by == user).map(|key| key.id));
-        }
-    }
-
-    fn end_terminals_of_keys(&self, entered: &Entered, keys: &[KeyId]) {
-        for key in keys {
-            self.end_terminals_of(entered.workspace, Actor::Key(*key));
-        }
-    }
-}
-
-fn member_result(change: MemberChange) -> Result<(), Refusal> {
-    match change {
-        MemberChange::Done => Ok(()),
-        MemberChange::NoMember => Err(Refusal::missing("this person is no member")),
-        MemberChange::LastOwner => {
-            Err(Refusal::taken("a workspace needs an owner: make somebody else one first"))
+    /// Changes or removes a member, and ends the terminals of the keys that were revoked with that.
+    fn change_member(
+        &self,
+        entered: &Entered,
+        user: UserId,
+        role: Option<Role>,
+        audit: &AuditEntry,
+    ) -> Result<(), Refusal> {
+        let workspace = entered.workspace;
+        match self.registry_for_change().change_member(workspace, user, role, audit)? {
+            MemberChange::Done(revoked) => {
+                for key in revoked {
+                    self.end_terminals_of(workspace, Actor::Key(key));
+                }
+                Ok(())
+            }
+            MemberChange::NoMember => Err(Refusal::missing("this person is no member")),
+            MemberChange::LastOwner => {
+                Err(Refusal::taken("a workspace needs an owner: make somebody else one first"))
+            }
         }
     }
 }

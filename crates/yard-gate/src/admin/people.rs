@@ -12,8 +12,8 @@ use crate::Actor;
 
 /// Characters of a password.
 const PASSWORD: std::ops::RangeInclusive<usize> = 12..=1_024;
-const LONGEST_EMAIL: usize = 254;
-const LONGEST_NAME: usize = 200;
+const MAX_EMAIL_BYTES: usize = 254;
+const MAX_NAME_CHARS: usize = 200;
 const REFRESH_PREFIX: &str = "tyr_";
 /// The prefix of a key. It distinguishes a key from a token, and lets scanners find one that leaked.
 pub(super) const KEY_PREFIX: &str = "tyk_";
@@ -58,7 +58,7 @@ impl Server {
         check_new(new)?;
         let now = self.now();
         self.count_account_answer(address, now)?;
-        self.registrations_by_address.take(address, now).map_err(Refusal::TooMany)?;
+        self.registrations_by_address.count(address, now).map_err(Refusal::TooMany)?;
         let row = UserRow {
             id: UserId::new(self.world.as_ref()),
             email: email_key(&new.email),
@@ -72,7 +72,7 @@ impl Server {
                 "this email address has an account already; log in instead",
             ));
         }
-        self.account_answers.give_back(address, now);
+        self.account_answers.uncount(address, now);
         Ok(row.into())
     }
 
@@ -85,8 +85,8 @@ impl Server {
     ) -> Result<LoginTokens, Refusal> {
         let (mut email, now) = (email_key(email), self.now());
         // No account has a longer address, so that the rest of a longer text is not kept in the counts.
-        email.truncate(email.floor_char_boundary(LONGEST_EMAIL + 1));
-        self.logins.take(&email, address, now).map_err(Refusal::TooMany)?;
+        email.truncate(email.floor_char_boundary(MAX_EMAIL_BYTES + 1));
+        self.logins.count(&email, address, now).map_err(Refusal::TooMany)?;
         let user = self.registry.user_by_email(&email)?;
         let hash = user.as_ref().map(|user| user.password.as_str());
         let matches =
@@ -94,7 +94,7 @@ impl Server {
         let Some(user) = user.filter(|_| matches) else {
             return Err(Refusal::Unknown("the email address or the password is wrong".to_owned()));
         };
-        self.logins.give_back(&email, address, now);
+        self.logins.uncount(&email, address, now);
         let login = LoginId::new(self.world.as_ref());
         let (refresh_token, refresh) = self.new_refresh()?;
         let audit = self.audit(Actor::Person(user.id), "login", format!("login {login}"));
@@ -237,8 +237,8 @@ fn check_new(new: &NewPerson) -> Result<(), Refusal> {
     if new.confirm_password.as_ref().is_some_and(|again| *again != new.password) {
         wrong.push(("confirm_password", "is not the same as password".to_owned()));
     }
-    if new.full_name.as_ref().is_some_and(|name| name.chars().count() > LONGEST_NAME) {
-        wrong.push(("full_name", format!("expected at most {LONGEST_NAME} characters")));
+    if new.full_name.as_ref().is_some_and(|name| name.chars().count() > MAX_NAME_CHARS) {
+        wrong.push(("full_name", format!("expected at most {MAX_NAME_CHARS} characters")));
     }
     if wrong.is_empty() { Ok(()) } else { Err(Refusal::Fields(wrong)) }
 }
@@ -246,7 +246,7 @@ fn check_new(new: &NewPerson) -> Result<(), Refusal> {
 fn is_email(text: &str) -> bool {
     let plain = |character: char| !character.is_whitespace() && !character.is_control();
     let halves = text.rsplit_once('@');
-    text.len() <= LONGEST_EMAIL
+    text.len() <= MAX_EMAIL_BYTES
         && text.chars().all(plain)
         && halves.is_some_and(|(local, domain)| {
             !local.is_empty() && !local.contains('@') && !domain.is_empty()

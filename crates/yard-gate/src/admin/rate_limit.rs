@@ -6,8 +6,7 @@ use parking_lot::Mutex;
 use yard_core::Timestamp;
 
 const WINDOW_MILLIS: i64 = 60_000;
-/// How many names are remembered. Beyond that the names without an attempt in the last minute are forgotten, and if
-/// there are none, the one whose last attempt was the longest ago.
+/// With as many names, the half of them whose last attempts are the oldest is removed.
 const MAX_NAMES: usize = 10_000;
 
 /// The times of recent attempts, by name.
@@ -25,10 +24,10 @@ impl RateLimit {
 
     /// Counts an attempt of `name` before it is made, so that concurrent attempts count as well. An attempt above the
     /// limit is not counted; the error is the number of seconds to wait.
-    pub(super) fn take(&self, name: &str, now: Timestamp) -> Result<(), u32> {
+    pub(super) fn count(&self, name: &str, now: Timestamp) -> Result<(), u32> {
         let mut recent = self.recent.lock();
-        if recent.len() >= MAX_NAMES && !recent.contains_key(name) {
-            make_room(&mut recent, now);
+        if recent.len() >= MAX_NAMES {
+            remove_oldest_half(&mut recent);
         }
         let times = recent.entry(name.to_owned()).or_default();
         remove_expired(times, now);
@@ -45,7 +44,7 @@ impl RateLimit {
     }
 
     /// Takes back the attempt that was counted at `then`.
-    pub(super) fn give_back(&self, name: &str, then: Timestamp) {
+    pub(super) fn uncount(&self, name: &str, then: Timestamp) {
         let mut recent = self.recent.lock();
         let Some(times) = recent.get_mut(name) else { return };
         if let Some(at) = times.iter().position(|time| *time == then.as_millis()) {
@@ -54,16 +53,13 @@ impl RateLimit {
     }
 }
 
-fn make_room(recent: &mut HashMap<String, VecDeque<i64>>, now: Timestamp) {
-    recent.retain(|_, times| {
-        remove_expired(times, now);
-        !times.is_empty()
-    });
-    if recent.len() >= MAX_NAMES {
-        let oldest = recent.iter().min_by_key(|(_, times)| times.back().copied());
-        let oldest = oldest.map(|(name, _)| name.clone()).unwrap_or_default();
-        recent.remove(&oldest);
-    }
+/// Removes the half of the names whose last attempts are the oldest, and those that were counted at the same time.
+fn remove_oldest_half(recent: &mut HashMap<String, VecDeque<i64>>) {
+    let last = |times: &VecDeque<i64>| times.back().copied();
+    let mut lasts: Vec<Option<i64>> = recent.values().map(last).collect();
+    let middle = lasts.len() / 2;
+    let (_, newest_removed, _) = lasts.select_nth_unstable(middle);
+    recent.retain(|_, times| last(times) > *newest_removed);
 }
 
 fn remove_expired(times: &mut VecDeque<i64>, now: Timestamp) {
@@ -85,28 +81,28 @@ mod tests {
     fn the_count_is_by_name_and_within_a_minute() {
         let limit = RateLimit::per_minute(3);
         for millis in [0, 10, 20] {
-            assert_eq!(limit.take("a", at(millis)), Ok(()));
+            assert_eq!(limit.count("a", at(millis)), Ok(()));
         }
-        assert_eq!(limit.take("a", at(1_000)), Err(59));
-        assert_eq!(limit.take("b", at(1_000)), Ok(()));
-        limit.give_back("a", at(10));
-        assert_eq!(limit.take("a", at(1_000)), Ok(()));
-        assert_eq!(limit.take("a", at(1_001)), Err(59));
-        assert_eq!(limit.take("a", at(60_000)), Ok(()));
+        assert_eq!(limit.count("a", at(1_000)), Err(59));
+        assert_eq!(limit.count("b", at(1_000)), Ok(()));
+        limit.uncount("a", at(10));
+        assert_eq!(limit.count("a", at(1_000)), Ok(()));
+        assert_eq!(limit.count("a", at(1_001)), Err(59));
+        assert_eq!(limit.count("a", at(60_000)), Ok(()));
     }
 
     #[test]
-    fn no_more_names_are_remembered_than_there_is_room_for() {
+    fn memory_is_bounded_and_the_newest_counts_stay() {
         let limit = RateLimit::per_minute(1);
-        let names: Vec<String> = (0..MAX_NAMES + 10).map(|nth| nth.to_string()).collect();
-        for (millis, name) in (0..).zip(&names) {
-            assert_eq!(limit.take(name, at(millis)), Ok(()));
+        for number in 0..3 * MAX_NAMES {
+            // All of them are attempts of the last minute.
+            let millis = i64::try_from(number).unwrap();
+            assert_eq!(limit.count(&number.to_string(), at(millis)), Ok(()));
+            assert!(limit.recent.lock().len() <= MAX_NAMES);
         }
-        assert_eq!(limit.recent.lock().len(), MAX_NAMES);
-        let now = at(20_000);
-        assert!(limit.take(&names[10], now).is_err() && limit.take(&names[9], now).is_ok());
-        assert!(limit.take(&names[10], now).is_ok(), "the oldest made room for another");
-        assert_eq!(limit.take("new", at(70_011)), Ok(()));
-        assert_eq!(limit.recent.lock().len(), 3, "the others' minute is over");
+        let now = at(i64::try_from(3 * MAX_NAMES).unwrap());
+        for number in 3 * MAX_NAMES - MAX_NAMES / 2..3 * MAX_NAMES {
+            assert!(limit.count(&number.to_string(), now).is_err(), "{number} was forgotten");
+        }
     }
 }

@@ -13,7 +13,7 @@ use super::caller_cache::{CallerCache, InvalidatingRegistry};
 use super::identity::{Entered, Identity};
 use super::rate_limit::RateLimit;
 use super::refusal::Refusal;
-use super::token::{SHORTEST_SECRET, Tokens};
+use super::token::{MIN_SECRET_BYTES, Tokens};
 use crate::{Actor, OpenWorkspace, Session};
 
 /// Wrong passwords within a minute, for one account from one address.
@@ -95,7 +95,7 @@ pub(super) struct LoginLimits {
 
 impl LoginLimits {
     /// Counts an attempt before the password is checked. The error is the number of seconds to wait.
-    pub(super) fn take(
+    pub(super) fn count(
         &self,
         account: &str,
         address: &str,
@@ -103,8 +103,8 @@ impl LoginLimits {
     ) -> std::result::Result<(), u32> {
         let counted = self.each(account, address);
         for (at, (limit, name)) in counted.iter().enumerate() {
-            if let Err(seconds) = limit.take(name, now) {
-                counted[..at].iter().for_each(|(limit, name)| limit.give_back(name, now));
+            if let Err(seconds) = limit.count(name, now) {
+                counted[..at].iter().for_each(|(limit, name)| limit.uncount(name, now));
                 return Err(seconds);
             }
         }
@@ -112,9 +112,9 @@ impl LoginLimits {
     }
 
     /// Takes back the attempt that was counted at `then`, because the password was right.
-    pub(super) fn give_back(&self, account: &str, address: &str, then: Timestamp) {
+    pub(super) fn uncount(&self, account: &str, address: &str, then: Timestamp) {
         for (limit, name) in self.each(account, address) {
-            limit.give_back(&name, then);
+            limit.uncount(&name, then);
         }
     }
 
@@ -142,8 +142,8 @@ impl Server {
         world: Arc<dyn World>,
         auth: AuthConfig,
     ) -> std::result::Result<Self, Refusal> {
-        if auth.secret.len() < SHORTEST_SECRET {
-            let message = format!("must have at least {SHORTEST_SECRET} characters");
+        if auth.secret.len() < MIN_SECRET_BYTES {
+            let message = format!("must have at least {MIN_SECRET_BYTES} characters");
             return Err(Refusal::field("secret", message));
         }
         Ok(Self {
@@ -180,7 +180,7 @@ impl Server {
         who: &str,
         now: Timestamp,
     ) -> std::result::Result<(), Refusal> {
-        self.account_answers.take(who, now).map_err(Refusal::TooMany)
+        self.account_answers.count(who, now).map_err(Refusal::TooMany)
     }
 
     /// The registry, for a change that affects the identity or the rights of a caller.

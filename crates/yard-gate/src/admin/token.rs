@@ -11,7 +11,7 @@ use signature::{Signer, Verifier};
 use yard_core::{LoginId, Timestamp};
 
 /// Characters of the shortest secret that tokens may be signed with.
-pub(super) const SHORTEST_SECRET: usize = 32;
+pub(super) const MIN_SECRET_BYTES: usize = 32;
 
 /// Signs tokens and reads them back.
 pub(super) struct Tokens {

@@ -7,7 +7,7 @@ use super::identity::{Entered, Identity};
 use super::refusal::Refusal;
 use super::server::Server;
 
-const LONGEST_NAME: usize = 200;
+const MAX_NAME_CHARS: usize = 200;
 
 /// A request for one page of a list.
 #[derive(Clone, Copy, Debug)]
@@ -150,10 +150,10 @@ impl Server {
 /// A name for people: one line that is not empty.
 pub(super) fn check_name(field: &'static str, name: &str) -> Result<String, Refusal> {
     let name = name.trim();
-    let fits = (1..=LONGEST_NAME).contains(&name.chars().count());
+    let fits = (1..=MAX_NAME_CHARS).contains(&name.chars().count());
     if fits && !name.chars().any(char::is_control) {
         return Ok(name.to_owned());
     }
-    let message = format!("expected 1 to {LONGEST_NAME} characters on one line");
+    let message = format!("expected 1 to {MAX_NAME_CHARS} characters on one line");
     Err(Refusal::field(field, message))
 }

@@ -7,7 +7,6 @@
 //! executed here.
 
 use yard_core::{ApprovalId, Call, Fault, FaultCode, ProcessId, Result};
-use yard_kernel::store_fault;
 use yard_store::{Approval, ApprovalFilter, ApprovalRequest, ApprovalStatus, StoreError};
 
 use super::Approvals;
@@ -73,7 +72,7 @@ impl Approvals<'_> {
         match open.records.claim(approval.id, approval.claimed_by, Some(own)) {
             Ok(()) => Ok(ClaimTurn::Mine),
             Err(StoreError::Misfit(_)) => Ok(ClaimTurn::Others),
-            Err(error) => Err(store_fault(error)),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -84,7 +83,7 @@ impl Approvals<'_> {
         match open.records.claim(id, Some(own), None) {
             // It was started, or is not approved any more.
             Err(StoreError::Misfit(_)) => Ok(()),
-            done => done.map_err(store_fault),
+            done => done.map_err(Fault::from),
         }
     }
 
@@ -116,7 +115,7 @@ impl Approvals<'_> {
         let audit = session.audit_entry(call, "close approval", format!("{id} {}", status.word()));
         match open.records.close(id, status, &audit) {
             Err(StoreError::Misfit(_)) => return Ok(()),
-            done => done.map_err(store_fault)?,
+            done => done?,
         }
         row.request.run.into_iter().for_each(|run| open.workspace.drop_run(run));
         open.changes.notify();
@@ -144,7 +143,7 @@ impl Session {
         let filter =
             ApprovalFilter { status: Some(ApprovalStatus::Approved), ..same_asker.clone() };
         let open: &OpenWorkspace = self.open();
-        let rows = open.records.approvals(&filter, None, MAX_COMPARED).map_err(store_fault)?;
+        let rows = open.records.approvals(&filter, None, MAX_COMPARED)?;
         let is_claimable = |row: &Approval| {
             let claimed = row.claimed_by.is_some_and(|process| open.workspace.is_alive(process));
             !claimed && !row.started && !is_expired(row, call)

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 use yard_core::{ApprovalId, ChatId, Effect, Fault, FaultCode, Result};
-use yard_kernel::{Proposal, store_fault};
+use yard_kernel::Proposal;
 use yard_store::{
     ApprovalFilter, ApprovalRequest, ApprovalStatus, NewApproval, StepSideEffect, StoreError,
 };
@@ -13,7 +13,7 @@ use crate::approvals::{
     DIFF_BYTES, Permit, Planned, decided_already, effect_text, state_hash, state_of_start,
     too_long_to_show,
 };
-use crate::{Policy, transcript};
+use crate::{CallerPolicy, transcript};
 
 /// How many requests of one caller may wait at the same time, in one chat.
 const MAX_WAITING: usize = 100;
@@ -62,7 +62,7 @@ impl Attempt<'_> {
                 format!("{reason}. The call has done its change already, and asks no more");
             return Err(Fault::new(FaultCode::Denied, message));
         }
-        if self.session.policy() == Policy::ReadOnly {
+        if self.session.policy() == CallerPolicy::ReadOnly {
             let message = format!("{reason}. Who may only read does not ask for more");
             return Err(Fault::new(FaultCode::Denied, message));
         }
@@ -125,11 +125,12 @@ impl Attempt<'_> {
             asked_by: Some(session.actor().name()),
             chat: Some(chat.id),
         };
+        let _one_at_a_time = self.open().requesting.lock();
         if let Some(id) = session.equal_approved_request(self.call, &waiting, &request)? {
             return Ok(Pending::on(id));
         }
         let records = &self.open().records;
-        let waiting = records.approvals(&waiting, None, MAX_WAITING).map_err(store_fault)?;
+        let waiting = records.approvals(&waiting, None, MAX_WAITING)?;
         if let Some(same) = waiting.iter().find(|row| row.request == request) {
             return Ok(Pending::on(same.id));
         }
@@ -161,7 +162,7 @@ impl Attempt<'_> {
         ));
         let asked_in = Some(self.open().workspace.process(call)?);
         let asked = NewApproval { id, chat, asked_by: actor, at: audit.at, asked_in, request };
-        self.open().records.request(&asked, &turn, &audit).map_err(store_fault)?;
+        self.open().records.request(&asked, &turn, &audit)?;
         self.open().changes.notify();
         Ok(id)
     }
@@ -221,7 +222,7 @@ impl Attempt<'_> {
                 Err(decided_already(&self.session.approvals().get(permit.id)?))
             }
             done => {
-                done.map_err(store_fault)?;
+                done?;
                 self.open().changes.notify();
                 Ok(Pending::on(permit.id))
             }

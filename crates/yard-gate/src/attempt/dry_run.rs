@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use yard_core::{ContentHash, Effect, EffectKind, Fault, FaultCode, Result};
-use yard_store::Mode;
+use yard_core::{ContentHash, Effect, EffectKind, Fault, FaultCode};
 
 use super::Attempt;
+use crate::Verdict;
 use crate::approvals::Planned;
-use crate::{Judgement, Verdict, plan_mode};
 
 /// The judgement of one operation of a call.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,28 +94,6 @@ impl Attempt<'_> {
         let outcome = run(&attempt);
         let (explained, plans) = dry_run.take();
         (explained, plans, outcome)
-    }
-
-    /// The judgement of an effect.
-    pub(super) fn explain_effect(&self, effect: &Effect) -> Result<ExplainedEffect> {
-        let (session, toolset) = (self.session, self.origin.toolset);
-        let effect = effect.clone();
-        if let refused @ Verdict::Deny(_) = session.policy().judge_role(&effect) {
-            let because = "the caller's role may only read the workspace".to_owned();
-            return Ok(ExplainedEffect { effect, verdict: refused, because });
-        }
-        let Judgement { verdict, because } = self.judgement_with_reason(&effect)?;
-        let in_plan_mode = (effect.changes_anything() || effect.sends_anything())
-            && session.mode()? == Mode::Plan
-            && !matches!(verdict, Verdict::Deny(_));
-        let how_out = self.open().hints.leaving_plan_mode(toolset);
-        if let (true, refused @ Verdict::Deny(_)) =
-            (in_plan_mode, plan_mode::judge(how_out, &effect))
-        {
-            let because = "the chat is in plan mode".to_owned();
-            return Ok(ExplainedEffect { effect, verdict: refused, because });
-        }
-        Ok(ExplainedEffect { effect, verdict, because })
     }
 }
 

@@ -6,8 +6,8 @@ use yard_core::{ChatScope, Effect, Result};
 use yard_kernel::{Execute, Proposal};
 use yard_store::Mode;
 
-use super::{Attempt, CallChat};
-use crate::rules::Allowed;
+use super::{Attempt, CallChat, ExplainedEffect};
+use crate::workspace_policy::Allowed;
 use crate::{Asks, Judgement, Preset, Verdict, plan_mode};
 
 impl Attempt<'_> {
@@ -54,27 +54,47 @@ impl Attempt<'_> {
     }
 
     pub(super) fn judge_in(&self, chat: &CallChat, effect: &Effect) -> Result<Verdict> {
+        Ok(self.judge_by(chat, effect, Self::judgement)?.verdict)
+    }
+
+    /// The same judgement, with its reason for people.
+    pub(super) fn explain_effect(&self, effect: &Effect) -> Result<ExplainedEffect> {
+        let chat = CallChat::default();
+        let judged = self.judge_by(&chat, effect, Self::judgement_with_reason)?;
+        let Judgement { verdict, because } = judged;
+        Ok(ExplainedEffect { effect: effect.clone(), verdict, because })
+    }
+
+    fn judge_by(
+        &self,
+        chat: &CallChat,
+        effect: &Effect,
+        by_policy: impl FnOnce(&Self, &Effect) -> Result<Judgement>,
+    ) -> Result<Judgement> {
         let session = self.session;
-        let verdicts = [
-            session.policy().judge_role(effect),
-            session.judge_folders(effect),
-            self.judge_command_output(effect),
+        let before_policy = [
+            (session.policy().judge_role(effect), "the caller's role may only read the workspace"),
+            (session.judge_folders(effect), "the client offers other folders only"),
+            (
+                self.judge_command_output(effect),
+                "the command could read files that the caller may not read",
+            ),
         ];
-        for verdict in verdicts {
+        for (verdict, because) in before_policy {
             if verdict != Verdict::Allow {
-                return Ok(verdict);
+                return Ok(Judgement { verdict, because: because.to_owned() });
             }
         }
-        let verdict = self.judgement(effect)?.verdict;
-        let denied = matches!(verdict, Verdict::Deny(_));
+        let judged = by_policy(self, effect)?;
+        let denied = matches!(judged.verdict, Verdict::Deny(_));
         let acts = effect.changes_anything() || effect.sends_anything();
         if denied || !acts || chat.mode(session)? == Mode::Build {
-            return Ok(verdict);
+            return Ok(judged);
         }
         let how_out = self.open().hints.leaving_plan_mode(self.origin.toolset);
         Ok(match plan_mode::judge(how_out, effect) {
-            Verdict::Allow => verdict,
-            refused => refused,
+            Verdict::Allow => judged,
+            verdict => Judgement { verdict, because: "the chat is in plan mode".to_owned() },
         })
     }
 
@@ -89,7 +109,7 @@ impl Attempt<'_> {
     }
 
     /// As [`Attempt::judgement`], with the reason also where the effect is allowed.
-    pub(super) fn judgement_with_reason(&self, effect: &Effect) -> Result<Judgement> {
+    fn judgement_with_reason(&self, effect: &Effect) -> Result<Judgement> {
         let rules = self.open().rules(self.call)?;
         let preset = self.session.preset_of(&rules);
         let judged = rules.judge(self.origin, effect, preset, &Allowed::default());

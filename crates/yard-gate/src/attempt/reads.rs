@@ -13,7 +13,7 @@ use super::Attempt;
 /// How many plan files a question can be about.
 const MAX_PLANS: usize = 1_000;
 /// The largest project file that is read: manifests are small.
-const PROJECT_FILE_BYTES: u64 = 1 << 20;
+const MAX_PROJECT_FILE_BYTES: u64 = 1 << 20;
 
 /// Operations that never change anything.
 trait ReadsOnly: Execute {}
@@ -48,7 +48,7 @@ impl UnjudgedReads<'_> {
     pub(crate) fn text(&self, path: &WsPath) -> Result<(WsPath, String)> {
         let slice = Slice::Lines { start: LineStart::FromStart(0), limit: None };
         let (path, want) = (path.clone(), Want::default());
-        let read = Read { path, slice, want, max_bytes: PROJECT_FILE_BYTES };
+        let read = Read { path, slice, want, max_bytes: MAX_PROJECT_FILE_BYTES };
         let answer = self.answer(read)?;
         Ok((answer.path, answer.text))
     }

@@ -32,7 +32,7 @@ impl Attempt<'_> {
                 Planned::Answer { answer, .. } => return Ok(answer),
                 Planned::Change(proposal) => {
                     if let Some(effects) = &self.notes.effects {
-                        effects.note(summary(&proposal.effect));
+                        effects.add(summary(&proposal.effect));
                     }
                     let signed = self.sign::<O>(&CallChat::default(), &proposal.effect)?;
                     if let Committed::Done(answer) =

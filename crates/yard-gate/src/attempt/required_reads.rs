@@ -3,7 +3,7 @@
 use yard_core::{Effect, EffectKind, Fault, FaultCode, PathEffect, Result, WsPath};
 use yard_kernel::Execute;
 
-use super::Attempt;
+use super::{Attempt, dry_run_only};
 use crate::{Asks, Origin, Preset, Verdict};
 
 /// Files that an operation has to read and that its caller may not read without an approval.
@@ -62,7 +62,7 @@ impl Attempt<'_> {
     pub(super) fn judge_required_reads<O: Execute>(&self, op: &O) -> Result<RequiredReads> {
         let mut required = RequiredReads::default();
         let reads = op.read_paths();
-        if reads.is_empty() || self.notes.dry_run.is_some() {
+        if reads.is_empty() {
             return Ok(required);
         }
         let asks = self.origin.asks.to_read();
@@ -76,7 +76,7 @@ impl Attempt<'_> {
             for path in std::iter::once(named).chain(leads_to) {
                 let reading = Effect::one(EffectKind::Read, path.clone());
                 if let Some(touched) = &self.notes.touched {
-                    touched.note(&reading);
+                    touched.add(&reading);
                 }
                 match attempt.judge(&reading)? {
                     Verdict::Allow => {}
@@ -84,7 +84,12 @@ impl Attempt<'_> {
                         required.by_rule.extend((!self.call.may_read(&path)).then(|| path.clone()));
                         required.unread.push(path);
                     }
-                    Verdict::Deny(reason) => return attempt.deny::<O, _>(&reading, reason),
+                    Verdict::Deny(reason) => {
+                        return match attempt.record_if_dry_run::<()>(&reading, None)? {
+                            true => Err(dry_run_only()),
+                            false => attempt.deny::<O, _>(&reading, reason),
+                        };
+                    }
                 }
             }
         }

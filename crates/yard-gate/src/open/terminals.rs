@@ -8,12 +8,12 @@ use parking_lot::{Condvar, Mutex};
 use serde_json::Value;
 use yard_core::op::Landed;
 use yard_core::{Call, ChatId, Effect, Fault, FaultCode, Result, RunId, Timestamp, WsPath};
-use yard_kernel::{Terminal, TerminalUpdate, UpdateReason, WriteMode, store_fault};
+use yard_kernel::{Terminal, TerminalUpdate, UpdateReason, WriteMode};
 use yard_net::{Access, HostTraffic};
 use yard_store::TerminalState;
 
 use super::OpenWorkspace;
-use crate::{Actor, Asks, Origin, Policy};
+use crate::{Actor, Asks, CallerPolicy, Origin};
 
 /// How long a call waits until ended terminals are recorded, and how often it checks that.
 pub(crate) const SETTLING_MILLIS: u32 = 30_000;
@@ -268,7 +268,7 @@ impl OpenWorkspace {
             };
             let published = info_of_note(&one.note, one.run, state, None).map(|listed| {
                 let TerminalInfo { chat, name, state, .. } = listed;
-                self.records.terminal_is(one.at, chat, one.run, &name, state).map_err(store_fault)
+                self.records.terminal_is(one.at, chat, one.run, &name, state)
             });
             if published.is_none_or(|published| published.is_ok()) {
                 // Published twice is better than never.
@@ -335,7 +335,7 @@ impl OpenWorkspace {
 
 /// The judgement under which a terminal was opened.
 pub(crate) struct JudgedStart {
-    pub(crate) policy: Policy,
+    pub(crate) policy: CallerPolicy,
     pub(crate) toolset: String,
     pub(crate) tool: String,
     pub(crate) asks: Asks,

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::Value;
 use yard_core::{Call, ChatId, Fault, FaultCode, Result};
-use yard_kernel::store_fault;
 use yard_store::{
     ApprovalFilter, ApprovalStatus, Chat, Mode, NewChat, QuestionFilter, Turn, TurnKind,
 };
@@ -15,7 +14,7 @@ use crate::read_restrictions::visible_turn;
 use crate::{Asks, ListPage, Origin, transcript};
 
 /// The longest title, in characters.
-const TITLE_CHARS: usize = 200;
+const MAX_TITLE_CHARS: usize = 200;
 /// The longest message, in bytes.
 pub const MESSAGE_BYTES: usize = 256 << 10;
 
@@ -105,7 +104,7 @@ impl Chats<'_> {
 
     /// A chat.
     pub fn get(&self, id: ChatId) -> Result<Chat> {
-        let chat = self.0.open().records.chat(id).map_err(store_fault)?;
+        let chat = self.0.open().records.chat(id)?;
         chat.ok_or_else(|| no_chat(id))
     }
 
@@ -134,7 +133,7 @@ impl Chats<'_> {
         let name = session.actor().name();
         let turn = transcript::message(call.world().now(), name, role.word(), content);
         let turn = session.with_about(CHATS, call, turn, None);
-        let number = session.open().records.post(id, &turn).map_err(store_fault)?;
+        let number = session.open().records.post(id, &turn)?;
         session.open().changes.notify();
         Ok(number)
     }
@@ -170,7 +169,7 @@ impl Chats<'_> {
         let audit = session.audit_entry(call, "rename chat", format!("chat {id}"));
         let Chat { made_by, mode, created_at, .. } = &chat;
         let header = transcript::header(id, title, made_by, *mode, *created_at);
-        session.open().records.rename_chat(id, title, &header, &audit).map_err(store_fault)?;
+        session.open().records.rename_chat(id, title, &header, &audit)?;
         session.open().changes.notify();
         self.get(id)
     }
@@ -186,8 +185,7 @@ impl Chats<'_> {
         }
         for status in [ApprovalStatus::Pending, ApprovalStatus::Approved] {
             let filter = ApprovalFilter { status: Some(status), asked_by: None, chat: Some(id) };
-            let waiting =
-                session.open().records.approvals(&filter, None, 1).map_err(store_fault)?;
+            let waiting = session.open().records.approvals(&filter, None, 1)?;
             if let Some(request) = waiting.first() {
                 let message = format!(
                     "the request {} of this chat is {}: decide it, or wait until it is executed, before the \
@@ -199,7 +197,7 @@ impl Chats<'_> {
             }
         }
         let filter = QuestionFilter { answered: Some(false), asked_by: None, chat: Some(id) };
-        let waiting = session.open().records.questions(&filter, None, 1).map_err(store_fault)?;
+        let waiting = session.open().records.questions(&filter, None, 1)?;
         if let Some(question) = waiting.first() {
             let message = format!(
                 "the question {} of this chat waits for an answer: answer it before the chat is deleted",
@@ -209,7 +207,7 @@ impl Chats<'_> {
         }
         session.open().stop_terminals_of(id);
         let audit = session.audit_entry(call, "remove chat", format!("chat {id}"));
-        session.open().records.remove_chat(id, &audit).map_err(store_fault)?;
+        session.open().records.remove_chat(id, &audit)?;
         session.open().changes.notify();
         Ok(())
     }
@@ -231,7 +229,7 @@ impl Chats<'_> {
         let audit = session.audit_entry(call, "set mode", detail);
         let turn =
             transcript::mode(audit.at, session.actor().name(), mode, "Set by hand.", &Value::Null);
-        session.open().records.set_mode(id, mode, &turn, &audit).map_err(store_fault)?;
+        session.open().records.set_mode(id, mode, &turn, &audit)?;
         session.open().changes.notify();
         if mode == Mode::Plan {
             // Nothing could hold back what they write in place.
@@ -252,10 +250,10 @@ const PEOPLE_ONLY: &str = "only a person renames or deletes a chat";
 fn checked_title(title: &str) -> Result<&str> {
     let title = title.trim();
     match title.chars().count() {
-        1..=TITLE_CHARS => Ok(title),
+        1..=MAX_TITLE_CHARS => Ok(title),
         count => Err(Fault::new(
             FaultCode::BadArgument,
-            format!("a title has 1 to {TITLE_CHARS} characters, this one has {count}"),
+            format!("a title has 1 to {MAX_TITLE_CHARS} characters, this one has {count}"),
         )),
     }
 }
@@ -309,7 +307,7 @@ impl Session {
             at: audit.at,
             header: transcript::header(id, title, &audit.actor, mode, audit.at),
         };
-        let made = self.open().records.make_chat(&chat, &audit).map_err(store_fault)?;
+        let made = self.open().records.make_chat(&chat, &audit)?;
         self.open().changes.notify();
         Ok(made)
     }

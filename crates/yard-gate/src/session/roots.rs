@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use yard_core::{FileKind, Result, WsPath};
+use yard_core::WsPath;
 
 use super::Session;
 
@@ -46,16 +46,6 @@ impl Roots {
 }
 
 impl Session {
-    /// Whether a path exists; a dangling link does.
-    pub fn is_there(&self, path: &WsPath) -> bool {
-        self.open().workspace.is_there(path)
-    }
-
-    /// The kind of the entry at a path, with links followed. A link that leaves the workspace is a fault.
-    pub fn kind_at(&self, path: &WsPath) -> Result<Option<FileKind>> {
-        self.open().workspace.kind_at(path)
-    }
-
     /// The same session, for a caller that works in several workspaces: the real directories of all of them, and its
     /// sessions in them.
     #[must_use]
@@ -92,14 +82,14 @@ impl Session {
     }
 
     /// The caller's sessions in all workspaces in which it has a chat.
-    pub fn in_all_roots(&self) -> Vec<&Self> {
+    pub fn sessions_with_chats(&self) -> Vec<&Self> {
         let others = self.roots.sessions.as_deref().unwrap_or_default();
         let all: Vec<&Self> = others.iter().filter(|other| other.chat().is_some()).collect();
         if all.is_empty() { vec![self] } else { all }
     }
 
     /// The caller's sessions in all workspaces that it works in, to read them.
-    pub fn in_every_root(&self) -> Vec<Self> {
+    pub fn sessions_in_all_roots(&self) -> Vec<Self> {
         let others = self.roots.sessions.as_deref().unwrap_or_default();
         let is_own = |other: &Self| other.host_root() == self.host_root();
         let own = |other: &Self| {

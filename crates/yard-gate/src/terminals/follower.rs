@@ -59,6 +59,13 @@ impl Follower {
         }
     }
 
+    /// Ends the terminal, and returns once its changes are recorded.
+    pub(super) fn stop_and_record(&self) {
+        self.terminal.terminal.stop();
+        self.follow();
+    }
+
+    /// Returns when the terminal has ended and its changes are recorded.
     pub(super) fn follow(&self) {
         let _settling = SettleOnDrop(&self.terminal);
         let terminal = &self.terminal.terminal;

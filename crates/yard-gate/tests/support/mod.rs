@@ -10,6 +10,7 @@
 )]
 
 use std::hash::{BuildHasher, RandomState};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -18,8 +19,8 @@ use yard_core::op::{LineStart, OnExisting, OnMissingFolder, Read, Slice, Want, W
 use yard_core::{ApprovalId, Call, Fault, Limits, Timestamp, World, WsPath};
 use yard_disk::Resolution;
 use yard_gate::{
-    Actor, Approval, Asks, Attempt, Awaited, CallerHints, Completion, DecisionContext,
-    DecisionInput, ExecutableBy, OpenWorkspace, Origin, Policy, Scope, Session,
+    Actor, Approval, Asks, Attempt, Awaited, CallerHints, CallerPolicy, Completion,
+    DecisionContext, DecisionInput, ExecutableBy, OpenWorkspace, Origin, Scope, Session,
 };
 use yard_kernel::{CommandBox, Opening, Workspace};
 use yard_store::SqliteStore;
@@ -84,33 +85,47 @@ impl Gate {
         Self { home, open }
     }
 
-    pub(crate) fn session(&self, actor: Actor, policy: Policy) -> Session {
+    pub(crate) fn session(&self, actor: Actor, policy: CallerPolicy) -> Session {
         Session::new(Arc::clone(&self.open), actor, policy)
     }
 
     /// An agent under a policy.
-    pub(crate) fn agent(&self, policy: Policy) -> Session {
+    pub(crate) fn agent(&self, policy: CallerPolicy) -> Session {
         self.session(Actor::LocalAgent, policy)
     }
 
     pub(crate) fn person(&self) -> Session {
-        self.session(Actor::LocalPerson, Policy::Open)
+        self.session(Actor::LocalPerson, CallerPolicy::Open)
     }
 
     pub(crate) fn call(&self) -> Call {
         Call::new(Arc::new(RealWorld)).within_millis(60_000)
     }
 
+    fn root(&self) -> PathBuf {
+        self.home.path().join("root")
+    }
+
     /// Writes a file as a program beside the gate would.
     pub(crate) fn put(&self, name: &str, text: &str) {
-        let path = self.home.path().join("root").join(name);
+        let path = self.root().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     }
 
+    /// Removes a file, if it is there, as a program beside the gate would.
+    pub(crate) fn remove(&self, name: &str) {
+        let _ = std::fs::remove_file(self.root().join(name));
+    }
+
+    /// Makes a link as a program beside the gate would.
+    pub(crate) fn link(&self, name: &str, to: &str) {
+        std::os::unix::fs::symlink(to, self.root().join(name)).unwrap();
+    }
+
     /// What is in a file; `None` if there is none.
     pub(crate) fn text(&self, name: &str) -> Option<String> {
-        std::fs::read_to_string(self.home.path().join("root").join(name)).ok()
+        std::fs::read_to_string(self.root().join(name)).ok()
     }
 
     /// Sets the policy of the workspace, as a person.

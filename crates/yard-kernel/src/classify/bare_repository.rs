@@ -8,7 +8,7 @@ use yard_store::NewChange;
 use super::{EffectClassifier, names_below, small_file};
 
 /// The largest configuration that is read.
-pub(super) const LARGEST_CONFIG: u64 = 1 << 20;
+pub(super) const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
 impl EffectClassifier<'_> {
     /// Whether a change affects what git does in a folder that looks like a repository afterwards.
@@ -73,7 +73,7 @@ impl EffectClassifier<'_> {
         let join = |name: &[u8]| folder.join_bytes(name).ok();
         let config = join(b"config").filter(|path| matches!(disk.stat(path), Ok(Some(_))));
         let is_plain = config.is_none_or(|path| {
-            let content = small_file(self.workspace, &path, LARGEST_CONFIG);
+            let content = small_file(self.workspace, &path, MAX_CONFIG_BYTES);
             content.is_some_and(|content| git::is_initial_config(&content))
         });
         let has_more_config = [&b"commondir"[..], b"config.worktree"]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use yard_core::{Call, FileKind, Result, Signature, WsPath, below_root, git};
 use yard_disk::ResolvedPath;
 
-use super::bare_repository::LARGEST_CONFIG;
+use super::bare_repository::MAX_CONFIG_BYTES;
 use super::{EffectClassifier, small_file};
 use crate::git_config_cache::{ConfigSignatures, ConfigTargets};
 use crate::workspace::Workspace;
@@ -86,7 +86,7 @@ impl Workspace {
         match self.disk.stat(&path) {
             Ok(None) => true,
             Ok(Some(stat)) if stat.is(FileKind::File) => {
-                let content = small_file(self, &path, LARGEST_CONFIG);
+                let content = small_file(self, &path, MAX_CONFIG_BYTES);
                 content.is_some_and(|content| git::points_nowhere(&content))
             }
             _ => false,

@@ -9,30 +9,19 @@ use crate::planner::{Large, NewContent, Planner};
 use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;
 use yard_core::FileKind;
-use yard_disk::{EntryKind, ResolvedPath, is_folder, not_found, special};
+use yard_disk::{EntryKind, is_folder, not_found, special};
 
 impl Execute for Edit {
     const IS_EDIT: bool = true;
 
-    fn named_paths(&self) -> Vec<WsPath> {
-        vec![self.path.clone()]
-    }
-
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Edited>> {
-        let (path, seen) = match workspace.locate_to_change(&self.path, true)? {
-            ResolvedPath::Present { path, stat } => {
-                match stat.kind {
-                    EntryKind::Known(FileKind::Folder) => return Err(is_folder(&path)),
-                    EntryKind::Special(what) => return Err(special(&path, what)),
-                    EntryKind::Known(_) => {}
-                }
-                check_loadable(stat.size(), workspace.limits(), &path)?;
-                (path, stat)
-            }
-            ResolvedPath::Missing { .. } | ResolvedPath::Blocked { .. } => {
-                return Err(not_found(&self.path));
-            }
-        };
+        let located = workspace.locate_to_change(&self.path, true)?;
+        let (path, seen) = located.present().ok_or_else(|| not_found(&self.path))?;
+        match seen.kind {
+            EntryKind::Known(FileKind::Folder) => return Err(is_folder(&path)),
+            EntryKind::Special(what) => return Err(special(&path, what)),
+            EntryKind::Known(_) => check_loadable(seen.size(), workspace.limits(), &path)?,
+        }
         let mut planner = Planner::new(workspace, call);
         let current = planner.current_as(&path, &seen, Large::Keep)?;
         stale::check(workspace, &current, self.expected)?;

@@ -2,7 +2,7 @@
 //! that it never combines parts of two contents.
 
 use yard_core::op::{FETCH_BYTES, Fetch, Fetched};
-use yard_core::{Call, Effect, EffectKind, Result, WsPath};
+use yard_core::{Call, Effect, EffectKind, Result};
 use yard_disk::read_range;
 
 use crate::op::fingerprint::changed_meanwhile;
@@ -10,10 +10,6 @@ use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;
 
 impl Execute for Fetch {
-    fn named_paths(&self) -> Vec<WsPath> {
-        vec![self.path.clone()]
-    }
-
     fn plan(&self, workspace: &Workspace, _call: &Call) -> Result<Planned<Fetched>> {
         let disk = workspace.disk_of(&self.path);
         let (path, file, stat) = disk.open_wherever(&self.path)?;

@@ -3,7 +3,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use yard_core::op::{Find, FindBy, Found};
+use yard_core::op::{Entry, Find, FindBy, Found};
 use yard_core::{
     Call, Effect, EffectKind, Fault, FaultCode, FileKind, FileType, Result, Subject, WsPath,
 };
@@ -20,13 +20,9 @@ use crate::workspace::Workspace;
 /// Visits that the thread that reads their metadata gets at a time.
 const VISITS: usize = 64;
 /// Most bytes of all patterns of one search: compiling longer ones takes seconds.
-const LONGEST_PATTERNS: usize = 64 << 10;
+const MAX_PATTERN_BYTES: usize = 64 << 10;
 
 impl Execute for Find {
-    fn named_paths(&self) -> Vec<WsPath> {
-        vec![self.path.clone()]
-    }
-
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Found>> {
         let (base, virtuals) = folder_at(workspace, &self.path)?;
         let virtuals = match &self.by {
@@ -38,25 +34,29 @@ impl Execute for Find {
             FindBy::Any | FindBy::Name(_) => virtuals.without_files(&base),
         };
         let names = NamePatterns::new(&self.by, &base)?;
+        let search =
+            Search { find: self, workspace, call, base: &base, virtuals: &virtuals, names };
         let limit = self.limit.unwrap_or(workspace.limits().answer_entries);
-        let (mut entries, mut truncated) = (Vec::new(), false);
+        let (mut entries, mut skipped_before_cut) = (Vec::new(), None);
         // The store is queried in the order of the walk, so that one thread is enough for that.
-        let (ignored, withheld) = Pipeline { threads: 1, batch: VISITS }.run(
-            |send| walk(self, workspace, call, &base, &virtuals, &names, send),
+        let skipped = Pipeline { threads: 1, batch: VISITS }.run(
+            |send| search.walk(send),
             || {
-                let mut matcher = Matcher::new(self, workspace, call, &base, &virtuals);
-                move |visit| matcher.entry_of(visit)
+                let mut matcher = Matcher::new(&search);
+                move |(visit, skipped)| (matcher.entry_of(visit), skipped)
             },
-            |found| {
+            |(found, skipped)| {
                 let Some(entry) = found? else { return Ok(Flow::Continue(())) };
-                truncated = entries.len() >= limit;
-                if truncated {
+                if entries.len() >= limit {
+                    skipped_before_cut = Some(skipped);
                     return Ok(Flow::Break(()));
                 }
                 entries.push(entry);
                 Ok(Flow::Continue(()))
             },
         )?;
+        let truncated = skipped_before_cut.is_some();
+        let Skipped { ignored, withheld } = skipped_before_cut.unwrap_or(skipped);
         let effect = Effect::one(EffectKind::List, base.clone()).with_contents();
         let answer = Found { path: base, entries, truncated, ignored, withheld };
         Ok(Planned::Answer { effect, answer })
@@ -68,74 +68,85 @@ pub(crate) fn name_virtual_folder(globs: &[String]) -> bool {
     globs.iter().any(|glob| names_virtual_folder(glob))
 }
 
-/// Walks in order and hands over the entries whose names match. Returns how many entries ignore files excluded, and how
-/// many matching entries the caller may not list.
-fn walk(
-    find: &Find,
-    workspace: &Workspace,
-    call: &Call,
-    base: &WsPath,
-    virtuals: &VirtualEntries,
-    names: &NamePatterns,
-    send: &mut dyn FnMut(Visit) -> Flow,
-) -> Result<(u64, u64)> {
-    let options = WalkOptions { recursive: find.recursive, include_ignored: find.include_ignored };
-    let view = virtuals.view();
-    let mut walk = Walk::new(workspace.disk_of(base), call, options).viewing(&view);
-    let mut withheld = 0;
-    walk.run(base, &mut |visit| {
-        if find.after.as_ref().is_some_and(|after| visit.path <= *after) || !names.matches(&visit) {
-            return Ok(Flow::Continue(()));
-        }
-        if !call.may_list(&visit.path) {
-            withheld += 1;
-            return Ok(Flow::Continue(()));
-        }
-        Ok(send(visit))
-    })?;
-    Ok((walk.ignored(), withheld))
+/// How many entries a walk skipped so far. If an answer is cut, those before the cut count: how far the walk was ahead of it
+/// is a matter of timing.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Skipped {
+    /// Entries that ignore files exclude.
+    pub(crate) ignored: u64,
+    /// Matching entries that the caller may not list or read.
+    pub(crate) withheld: u64,
+}
+
+/// What is searched for, and where.
+struct Search<'a> {
+    find: &'a Find,
+    workspace: &'a Workspace,
+    call: &'a Call,
+    base: &'a WsPath,
+    virtuals: &'a VirtualEntries,
+    names: NamePatterns,
+}
+
+impl Search<'_> {
+    /// Walks in order and hands over the entries whose names match, each with what was skipped before it. Returns what was
+    /// skipped in all.
+    fn walk(&self, send: &mut dyn FnMut((Visit, Skipped)) -> Flow) -> Result<Skipped> {
+        let Find { recursive, include_ignored, after, .. } = self.find;
+        let options = WalkOptions { recursive: *recursive, include_ignored: *include_ignored };
+        let view = self.virtuals.view();
+        let disk = self.workspace.disk_of(self.base);
+        let mut walk = Walk::new(disk, self.call, options).viewing(&view);
+        let mut withheld = 0;
+        walk.run(self.base, &mut |visit| {
+            let is_before_cursor = after.as_ref().is_some_and(|after| visit.path <= *after);
+            if is_before_cursor || !self.names.matches(&visit) {
+                return Ok(Flow::Continue(()));
+            }
+            if !self.call.may_list(&visit.path) {
+                withheld += 1;
+                return Ok(Flow::Continue(()));
+            }
+            let skipped = Skipped { ignored: visit.ignored, withheld };
+            Ok(send((visit, skipped)))
+        })?;
+        Ok(Skipped { ignored: walk.ignored(), withheld })
+    }
 }
 
 /// Compares the metadata of entries whose names match.
 struct Matcher<'a> {
-    find: &'a Find,
-    workspace: &'a Workspace,
-    call: &'a Call,
+    search: &'a Search<'a>,
     lookup: NodeLookup<'a>,
     stats: Stats<'a>,
-    virtuals: &'a VirtualEntries,
 }
 
 impl<'a> Matcher<'a> {
-    fn new(
-        find: &'a Find,
-        workspace: &'a Workspace,
-        call: &'a Call,
-        base: &WsPath,
-        virtuals: &'a VirtualEntries,
-    ) -> Self {
-        let (lookup, stats) = (NodeLookup::new(workspace), workspace.disk_of(base).stats());
-        Self { find, workspace, call, lookup, stats, virtuals }
+    fn new(search: &'a Search<'a>) -> Self {
+        let stats = search.workspace.disk_of(search.base).stats();
+        Self { search, lookup: NodeLookup::new(search.workspace), stats }
     }
 
     /// The entry, if its metadata match as well.
-    fn entry_of(&mut self, visit: Visit) -> Result<Option<yard_core::op::Entry>> {
-        let is_folder = self.workspace.is_folder(&visit)?;
-        if self.find.size.is_set() && is_folder {
+    fn entry_of(&mut self, visit: Visit) -> Result<Option<Entry>> {
+        let Search { find, workspace, .. } = self.search;
+        let is_folder = workspace.is_folder(&visit)?;
+        if find.size.is_set() && is_folder {
             return Ok(None);
         }
-        if self.find.file_type.is_some_and(|wanted| (wanted == FileType::Folder) != is_folder) {
+        if find.file_type.is_some_and(|wanted| (wanted == FileType::Folder) != is_folder) {
             return Ok(None);
         }
         let found = self.entry(visit.path, is_folder)?;
-        Ok(found.filter(|entry| self.find.file_type.is_none_or(|wanted| wanted == entry.file_type)))
+        Ok(found.filter(|entry| find.file_type.is_none_or(|wanted| wanted == entry.file_type)))
     }
 
     /// The entry at a path, if it is there and has a size that matches.
-    fn entry(&mut self, path: WsPath, is_folder: bool) -> Result<Option<yard_core::op::Entry>> {
-        let in_size = |size: u64| is_folder || self.find.size.holds(size);
-        let stat = if self.virtuals.contain(&path) { None } else { self.stats.stat(&path)? };
-        if let Some(entry) = self.virtuals.entry(&path, stat.as_ref()) {
+    fn entry(&mut self, path: WsPath, is_folder: bool) -> Result<Option<Entry>> {
+        let Search { find, workspace, call, virtuals, .. } = self.search;
+        let in_size = |size: u64| is_folder || find.size.holds(size);
+        let stat = if virtuals.contain(&path) { None } else { self.stats.stat(&path)? };
+        if let Some(entry) = virtuals.entry(&path, stat.as_ref()) {
             return Ok(Some(entry).filter(|entry| in_size(entry.size.unwrap_or(0))));
         }
         let Some(stat) = stat.filter(|stat| in_size(stat.size())) else { return Ok(None) };
@@ -143,8 +154,8 @@ impl<'a> Matcher<'a> {
             return Ok(Some(command_output::entry(path, &stat)));
         }
         let node = self.lookup.take(&path)?;
-        let state = self.workspace.sync_state_of(node, &path, &stat, None, self.call)?;
-        let entry = self.workspace.entry(path, &stat, &state);
+        let state = workspace.sync_state_of(node, &path, &stat, None, call)?;
+        let entry = workspace.entry(path, &stat, &state);
         Ok(Some(if is_folder { as_folder(entry) } else { entry }))
     }
 }
@@ -346,11 +357,11 @@ fn from_root(pattern: &str, base: &WsPath) -> String {
 /// A fault if patterns are so long that compiling them would take longer than a search.
 fn check_length(patterns: &[String]) -> Result<()> {
     let length: usize = patterns.iter().map(String::len).sum();
-    if length <= LONGEST_PATTERNS {
+    if length <= MAX_PATTERN_BYTES {
         return Ok(());
     }
     let message = format!(
-        "the patterns have {length} bytes, and at most {LONGEST_PATTERNS} are taken: search with fewer or shorter ones"
+        "the patterns have {length} bytes, and at most {MAX_PATTERN_BYTES} are taken: search with fewer or shorter ones"
     );
     Err(Fault::new(FaultCode::BadPattern, message).about(Subject::Pattern))
 }

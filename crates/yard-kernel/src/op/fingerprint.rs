@@ -2,19 +2,15 @@
 
 use yard_core::op::{Fingerprint, Fingerprinted};
 use yard_core::{Call, ContentHash, Effect, EffectKind, Fault, FaultCode, Result, Subject, WsPath};
-use yard_disk::{EntryStat, ResolvedPath, hash_all, not_found};
+use yard_disk::{EntryStat, hash_all, not_found};
 
 use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;
 
 impl Execute for Fingerprint {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Fingerprinted>> {
-        let (path, stat) = match workspace.disk.locate(&self.path, true)? {
-            ResolvedPath::Present { path, stat } => (path, stat),
-            ResolvedPath::Missing { .. } | ResolvedPath::Blocked { .. } => {
-                return Err(not_found(&self.path));
-            }
-        };
+        let located = workspace.disk.locate(&self.path, true)?;
+        let (path, stat) = located.present().ok_or_else(|| not_found(&self.path))?;
         let node = workspace.store().lookup(&path)?;
         let hash = node.as_ref().and_then(|node| workspace.content_by_signature(node, &stat));
         let (hash, stat) = match hash {

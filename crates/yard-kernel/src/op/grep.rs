@@ -13,6 +13,7 @@ use yard_disk::EntryKind;
 use yard_search::parallel::{self, Pipeline};
 use yard_search::{Flow, Walk, WalkOptions, is_unsearchable, regex};
 
+use crate::op::find::Skipped;
 use crate::op::list::{ReadTarget, read_target};
 use crate::proposal::{Execute, Planned};
 use crate::virtual_files::VirtualEntries;
@@ -26,10 +27,6 @@ use search::{FileMatches, Searcher};
 const FILES: usize = 32;
 
 impl Execute for Grep {
-    fn named_paths(&self) -> Vec<WsPath> {
-        vec![self.path.clone()]
-    }
-
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<GrepAnswer>> {
         let regex = regex::compile(&self.pattern, self.flavor, self.case_sensitive)?;
         let ReadTarget { path, is_folder, virtuals } = read_target(workspace, &self.path)?;
@@ -66,49 +63,47 @@ struct Search<'a> {
     virtuals: &'a VirtualEntries,
 }
 
-/// How many entries a search skipped.
-#[derive(Default)]
-struct Skipped {
-    /// Entries that ignore files exclude.
-    ignored: u64,
-    /// Files that the caller may not read.
-    withheld: u64,
-}
-
 impl Search<'_> {
     fn collected(&self) -> Collected {
         Collected::new(self.limit, self.workspace.limits().answer_bytes)
     }
 
-    fn searcher(&self) -> Searcher<'_> {
-        Searcher::new(self.workspace, self.call, self.grep, self.regex, self.limit, self.virtuals)
-    }
-
     fn file(&self, path: &WsPath) -> Result<Collected> {
         let mut collected = self.collected();
-        let _ = collected.add(self.searcher().file(path)?);
+        let _ = collected.add(Searcher::new(self).file(path)?);
         Ok(collected)
     }
 
     fn tree(&self, folder: &WsPath) -> Result<(Collected, Skipped)> {
         let mut collected = self.collected();
         let searcher = || {
-            let mut searcher = self.searcher();
-            move |path: WsPath| match searcher.file(&path) {
-                Err(fault) if is_unsearchable(fault.code()) => Ok(FileMatches::default()),
-                searched => searched,
+            let mut searcher = Searcher::new(self);
+            move |(path, skipped): (WsPath, Skipped)| match searcher.file(&path) {
+                Err(fault) if is_unsearchable(fault.code()) => {
+                    (Ok(FileMatches::default()), skipped)
+                }
+                searched => (searched, skipped),
             }
         };
+        let mut skipped_before_cut = None;
         let skipped = Pipeline { threads: parallel::cores(), batch: FILES }.run(
             |search| self.walk(folder, search),
             searcher,
-            |matches| Ok(collected.add(matches?)),
+            |(matches, skipped)| {
+                let flow = collected.add(matches?);
+                skipped_before_cut = flow.is_break().then_some(skipped);
+                Ok(flow)
+            },
         )?;
-        Ok((collected, skipped))
+        Ok((collected, skipped_before_cut.unwrap_or(skipped)))
     }
 
-    /// Walks in order and hands out files. Returns what was skipped.
-    fn walk(&self, folder: &WsPath, search: &mut dyn FnMut(WsPath) -> Flow) -> Result<Skipped> {
+    /// Walks in order and hands out files, each with what was skipped before it. Returns what was skipped in all.
+    fn walk(
+        &self,
+        folder: &WsPath,
+        search: &mut dyn FnMut((WsPath, Skipped)) -> Flow,
+    ) -> Result<Skipped> {
         let options = WalkOptions { recursive: true, include_ignored: self.grep.include_ignored };
         let disk = self.workspace.disk_of(folder);
         let view = self.virtuals.view();
@@ -123,7 +118,7 @@ impl Search<'_> {
                 withheld += 1;
                 return Ok(Flow::Continue(()));
             }
-            Ok(search(visit.path))
+            Ok(search((visit.path, Skipped { ignored: visit.ignored, withheld })))
         })?;
         Ok(Skipped { ignored: walk.ignored(), withheld })
     }

@@ -31,7 +31,7 @@ impl Execute for Import {
             ResolvedPath::Blocked { .. } => return Err(not_found(&self.path)),
         };
         let mut importing = Importing::new(workspace, call);
-        importing.visit(&Visit { path: base.clone(), kind: stat.kind })?;
+        importing.visit(&Visit { path: base.clone(), kind: stat.kind, ignored: 0 })?;
         if stat.is(FileKind::Folder) {
             importing.visit_all(&base, self.include_ignored)?;
         }

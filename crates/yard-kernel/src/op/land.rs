@@ -23,7 +23,7 @@ use crate::build_output::{BuildOutputs, IgnoreFiles};
 use crate::moved_refs::rewound_refs;
 use crate::op::relocate::move_entry;
 use crate::op::remove::entries_of_removed;
-use crate::planner::{Current, Image, Large, Planner};
+use crate::planner::{Current, Large, Planner, StagedFile};
 use crate::proposal::{Execute, Planned};
 use crate::staging::{self, BuildOutputToStage, ContentToStage, StagedContent};
 use crate::upload::ReceivedFile;
@@ -46,7 +46,7 @@ impl Execute for Land {
             return Ok(Planned::Answer { effect: Effect::default(), answer: landed });
         }
         landed.step = Some(planner.draft.id);
-        folder.lands_as(planner.draft.id)?;
+        planner.draft.landing = Some(folder);
         planner.draft.exclusive = true;
         planner.propose::<Self>(landed)
     }
@@ -131,7 +131,7 @@ impl<'a> Landing<'a> {
                 closed.push((id, path, *mode));
             }
             self.landed.created += 1;
-            self.note_last()?;
+            self.mark_last_change()?;
         }
         let entries = self.plan_moves(contents, &mut removed)?;
         for current in removed.iter().rev() {
@@ -149,7 +149,7 @@ impl<'a> Landing<'a> {
             let after = FileState { mode, ..current.state.clone() };
             self.planner.rewrite(&current, None, after)?;
             self.landed.changed += 1;
-            self.note_last()?;
+            self.mark_last_change()?;
         }
         Ok(())
     }
@@ -255,7 +255,7 @@ impl<'a> Landing<'a> {
         self.planner.check_writable_above(&current.path)?;
         self.planner.vacate(current);
         self.landed.removed += 1;
-        self.note_last()
+        self.mark_last_change()
     }
 
     /// Plans a move for each removed file with the content of a new one. Returns the other new and changed files.
@@ -311,7 +311,7 @@ impl<'a> Landing<'a> {
             let after = FileState { mode: entry.stat.mode, ..moved.state.clone() };
             let bytes = self.read(entry)?;
             self.planner.rewrite(&moved, Some(bytes), after)?;
-            self.note_last()?;
+            self.mark_last_change()?;
         }
         Ok(())
     }
@@ -352,15 +352,16 @@ impl<'a> Landing<'a> {
             // All of them together may not fit into memory, and their bytes are not needed for a merge.
             currents.push(current.transpose()?.map(Current::without_bytes));
         }
-        let files: Vec<_> = { entries.iter().zip(&currents) }
+        let pairs = entries.iter().zip(&currents);
+        let files: Vec<_> = pairs
             .map(|(entry, current)| {
                 let usual =
                     StagedAttributes { mode: Some(entry.stat.mode), owner: None, taking: None };
-                let shape = current.as_ref().map_or(usual, |current| {
-                    self.planner.shape(current, &with_mode(current, entry.stat.mode))
+                let attributes = current.as_ref().map_or(usual, |current| {
+                    self.planner.attributes_for(current, &with_mode(current, entry.stat.mode))
                 });
                 let (layer, path) = (&self.layer.disk, entry.path.clone());
-                BuildOutputToStage { layer, shape, path, run: self.operation.run }
+                BuildOutputToStage { layer, attributes, path, run: self.operation.run }
             })
             .collect();
         let staged = staging::stage_build_outputs(workspace, &files, self.planner.call)?;
@@ -373,12 +374,12 @@ impl<'a> Landing<'a> {
                 }
                 Some(current) => {
                     let after = with_mode(current, entry.stat.mode);
-                    self.planner.put_staged(current, after, staged)?;
+                    self.planner.put_content(current, after, staged)?;
                     self.landed.changed += 1;
                 }
                 None => self.create(&entry.path, staged)?,
             }
-            self.note_last()?;
+            self.mark_last_change()?;
         }
         Ok(())
     }
@@ -429,12 +430,12 @@ impl<'a> Landing<'a> {
             match &file.current {
                 Some(current) => {
                     let after = with_mode(current, file.mode);
-                    self.planner.put_staged(current, after, staged)?;
+                    self.planner.put_content(current, after, staged)?;
                     self.landed.changed += 1;
                 }
                 None => self.create(&file.entry.path, staged)?,
             }
-            self.note_last()?;
+            self.mark_last_change()?;
         }
         Ok(())
     }
@@ -452,15 +453,22 @@ impl<'a> Landing<'a> {
             None => {
                 let kind = entry.stat.kind.known().unwrap_or(FileKind::File);
                 let mode = Some(entry.stat.mode);
-                let shape = StagedAttributes { mode, owner: None, taking: None };
-                ContentToStage { bytes, base: None, kind, shape, path: entry.path.clone(), layer }
+                let attributes = StagedAttributes { mode, owner: None, taking: None };
+                ContentToStage {
+                    bytes,
+                    base: None,
+                    kind,
+                    attributes,
+                    path: entry.path.clone(),
+                    layer,
+                }
             }
         }
     }
 
     fn create(&mut self, path: &WsPath, staged: StagedContent) -> Result<()> {
         let add = |planner: &mut Planner<'a>, _: &StagedAttributes| Ok(planner.add_content(staged));
-        self.planner.create_image(path, FileType::Document, false, add)?;
+        self.planner.create_staged(path, FileType::Document, false, add)?;
         self.landed.created += 1;
         Ok(())
     }
@@ -469,16 +477,17 @@ impl<'a> Landing<'a> {
     fn plan_large_file(&mut self, entry: &LayerEntry) -> Result<()> {
         let (workspace, path) = (self.planner.workspace, &entry.path);
         let hash = self.hash(entry)?;
-        let shape = StagedAttributes { mode: Some(entry.stat.mode), owner: None, taking: None };
-        let staged = workspace.stage.adopt(&workspace.disk, &self.layer.disk, &shape, path)?;
+        let attributes =
+            StagedAttributes { mode: Some(entry.stat.mode), owner: None, taking: None };
+        let staged = workspace.stage.adopt(&workspace.disk, &self.layer.disk, &attributes, path)?;
         staged.flush(path)?;
         let received = ReceivedFile { hash, size: entry.stat.size(), staged };
         let Some(below) = &entry.below else {
-            self.planner.create_image(path, FileType::Document, false, |planner, _| {
-                planner.stage_upload(&received, &shape, path)
+            self.planner.create_staged(path, FileType::Document, false, |planner, _| {
+                planner.stage_upload(&received, &attributes, path)
             })?;
             self.landed.created += 1;
-            return self.note_last();
+            return self.mark_last_change();
         };
         let current = self.planner.current_as(path, below, Large::Keep)?;
         self.check_untouched(&current)?;
@@ -486,11 +495,11 @@ impl<'a> Landing<'a> {
             return Ok(());
         }
         let after = with_mode(&current, entry.stat.mode);
-        self.planner.put_image(&current, after, |planner, shape| -> Result<Image> {
-            planner.stage_upload(&received, shape, path)
+        self.planner.put_staged(&current, after, |planner, attributes| -> Result<StagedFile> {
+            planner.stage_upload(&received, attributes, path)
         })?;
         self.landed.changed += 1;
-        self.note_last()
+        self.mark_last_change()
     }
 
     fn read(&self, entry: &LayerEntry) -> Result<Vec<u8>> {
@@ -598,8 +607,8 @@ impl<'a> Landing<'a> {
         Ok(self.last_change(current)?.and_then(|(_, change)| change.after))
     }
 
-    /// Notes of the last planned change whether it is of build output, and adjusts its effect if it rewinds a ref.
-    fn note_last(&mut self) -> Result<()> {
+    /// Marks the last planned change if it is of build output, and adjusts its effect if it rewinds a ref.
+    fn mark_last_change(&mut self) -> Result<()> {
         let Some(path) = self.planner.effect.paths.last().map(|effect| effect.path.clone()) else {
             return Ok(());
         };

@@ -16,10 +16,6 @@ use crate::virtual_files::VirtualEntries;
 use crate::workspace::Workspace;
 
 impl Execute for List {
-    fn named_paths(&self) -> Vec<WsPath> {
-        vec![self.path.clone()]
-    }
-
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Listing>> {
         let (path, virtuals) = match self.depth {
             Depth::Own | Depth::Levels(0 | 1) => own_folder_at(workspace, &self.path)?,
@@ -74,11 +70,8 @@ fn read_target_showing(
         });
     }
     if let Some(file) = workspace.virtual_file(path)? {
-        return Ok(ReadTarget {
-            path: path.clone(),
-            is_folder: false,
-            virtuals: VirtualEntries::single(file),
-        });
+        let virtuals = VirtualEntries::single(file);
+        return Ok(ReadTarget { path: path.clone(), is_folder: false, virtuals });
     }
     let virtuals = show(workspace, path)?;
     if virtuals.are_in(path) {
@@ -88,10 +81,7 @@ fn read_target_showing(
     if let Some(led) = workspace.virtual_target(path, &spot) {
         return read_target_showing(workspace, &led, show);
     }
-    let (found, stat) = match spot {
-        ResolvedPath::Present { path, stat } => (path, stat),
-        ResolvedPath::Missing { .. } | ResolvedPath::Blocked { .. } => return Err(not_found(path)),
-    };
+    let (found, stat) = spot.present().ok_or_else(|| not_found(path))?;
     let virtuals = if found == *path { virtuals } else { show(workspace, &found)? };
     Ok(ReadTarget { path: found, is_folder: stat.is(FileKind::Folder), virtuals })
 }
@@ -140,11 +130,9 @@ impl Workspace {
         if visit.kind != EntryKind::Known(FileKind::Link) || visit.path.is_command_output() {
             return Ok(is_folder(visit));
         }
-        match self.disk.locate(&visit.path, true) {
-            Ok(ResolvedPath::Present { stat, .. }) => Ok(stat.is(FileKind::Folder)),
-            // A link that is broken, leaves the workspace or may not be followed is listed as a file.
-            Ok(ResolvedPath::Missing { .. } | ResolvedPath::Blocked { .. }) | Err(_) => Ok(false),
-        }
+        // A link that is broken, leaves the workspace or may not be followed is listed as a file.
+        let target = self.disk.locate(&visit.path, true).ok().and_then(ResolvedPath::present);
+        Ok(target.is_some_and(|(_, stat)| stat.is(FileKind::Folder)))
     }
 }
 
@@ -203,7 +191,7 @@ pub(crate) fn own(
             Some(kind) => Some(kind),
             None => disk.stat(&below)?.map(|stat| stat.kind),
         };
-        visits.extend(kind.map(|kind| Visit { path: below, kind }));
+        visits.extend(kind.map(|kind| Visit { path: below, kind, ignored: 0 }));
     }
     Ok(visits)
 }

@@ -1,9 +1,7 @@
 //! mkdir: makes a folder and those above it. An existing folder is no error.
 
 use yard_core::op::{Changed, Mkdir};
-use yard_core::{
-    Call, Effect, EffectKind, Fault, FaultCode, FileId, FileKind, Result, Subject, WsPath,
-};
+use yard_core::{Call, Effect, EffectKind, Fault, FaultCode, FileId, FileKind, Result, Subject};
 use yard_disk::ResolvedPath;
 
 use crate::draft::StepOrigin;
@@ -12,10 +10,6 @@ use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;
 
 impl Execute for Mkdir {
-    fn named_paths(&self) -> Vec<WsPath> {
-        vec![self.path.clone()]
-    }
-
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Changed>> {
         let path = match workspace.locate_to_change(&self.path, true)? {
             ResolvedPath::Blocked { by } => return Err(not_a_folder(&by)),

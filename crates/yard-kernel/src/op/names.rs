@@ -2,17 +2,13 @@
 //! only names is fast.
 
 use yard_core::op::{Named, Names, NamesAnswer};
-use yard_core::{Call, Effect, EffectKind, Result, WsPath};
+use yard_core::{Call, Effect, EffectKind, Result};
 
 use crate::op::list::{folder_at, own, own_folder_at};
 use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;
 
 impl Execute for Names {
-    fn named_paths(&self) -> Vec<WsPath> {
-        vec![self.path.clone()]
-    }
-
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<NamesAnswer>> {
         let (path, virtuals) = match self.for_tree {
             true => folder_at(workspace, &self.path)?,

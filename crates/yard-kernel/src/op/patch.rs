@@ -137,7 +137,7 @@ impl<'a> PatchedTree<'a> {
         match (change.action, change.transfer) {
             (Action::Add, _) => {
                 let path = parsed(change.new_path.as_deref()?).ok()?;
-                let shape = StagedAttributes {
+                let attributes = StagedAttributes {
                     mode: self.new_mode(change, None),
                     owner: None,
                     taking: None,
@@ -146,7 +146,7 @@ impl<'a> PatchedTree<'a> {
                     bytes,
                     base: None,
                     kind: FileKind::File,
-                    shape,
+                    attributes,
                     path,
                     layer: None,
                 })
@@ -253,10 +253,11 @@ impl<'a> PatchedTree<'a> {
         check_loadable(bytes.len() as u64, self.planner.workspace.limits(), &path)?;
         let file_type = copied.map_or(FileType::Document, |source| source.state.file_type);
         let mode = self.new_mode(change, copied);
-        self.planner.create_image(&path, file_type, false, |planner, shape| {
-            let (base, kind, shape) = (None, FileKind::File, StagedAttributes { mode, ..*shape });
+        self.planner.create_staged(&path, file_type, false, |planner, attributes| {
+            let (base, kind, attributes) =
+                (None, FileKind::File, StagedAttributes { mode, ..*attributes });
             let path = path.clone();
-            let to_stage = ContentToStage { bytes, base, kind, shape, path, layer: None };
+            let to_stage = ContentToStage { bytes, base, kind, attributes, path, layer: None };
             let stage = || to_stage.stage(planner.workspace, planner.effort);
             let staged = content.map_or_else(stage, Ok)?;
             Ok(planner.add_content(staged))
@@ -283,7 +284,7 @@ impl<'a> PatchedTree<'a> {
         let after = patched_state(current, change);
         if let Some(content) = content {
             self.planner.check_replaceable(current)?;
-            self.planner.put_staged(current, after, content)?;
+            self.planner.put_content(current, after, content)?;
             return self.planner.copy_attributes(current);
         }
         let differs = *current.bytes != change.content;
@@ -306,10 +307,8 @@ struct LoadedFile {
 impl LoadedFile {
     /// Reads the file at a path of a patch, if there is one.
     fn read(workspace: &Workspace, text: &str) -> Result<Option<Self>> {
-        let (path, seen) = match workspace.locate_to_change(&parsed(text)?, true)? {
-            ResolvedPath::Missing { .. } | ResolvedPath::Blocked { .. } => return Ok(None),
-            ResolvedPath::Present { path, stat } => (path, stat),
-        };
+        let located = workspace.locate_to_change(&parsed(text)?, true)?;
+        let Some((path, seen)) = located.present() else { return Ok(None) };
         let (mut file, stat) = workspace.disk.open_seen(&path, &seen)?;
         check_loadable(stat.size(), workspace.limits(), &path)?;
         let bytes = read_all(&mut file, stat.size(), &path)?;

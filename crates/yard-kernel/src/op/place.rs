@@ -11,10 +11,6 @@ use crate::upload::ReceivedFile;
 use crate::workspace::Workspace;
 
 impl Execute for Place {
-    fn named_paths(&self) -> Vec<WsPath> {
-        vec![self.path.clone()]
-    }
-
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Changed>> {
         let upload = workspace.uploads.find(self.upload)?;
         if upload.size <= workspace.limits().load_bytes {
@@ -63,8 +59,8 @@ fn create(
     let mut planner = Planner::new(workspace, call);
     let file_type = place.file_type.unwrap_or(FileType::Document);
     let (file, version, hash) =
-        planner.create_image(path, file_type, false, |planner, shape| {
-            planner.stage_upload(upload, shape, path)
+        planner.create_staged(path, file_type, false, |planner, attributes| {
+            planner.stage_upload(upload, attributes, path)
         })?;
     let (path, hash) = (path.clone(), Some(hash));
     let answer = Changed { path, file, version, hash, created: true, unchanged: false };
@@ -89,8 +85,9 @@ fn replace(
     let mut after = current.state.clone();
     after.file_type = place.file_type.unwrap_or(after.file_type);
     after.json = false;
-    let (version, hash) = planner
-        .put_image(&current, after, |planner, shape| planner.stage_upload(upload, shape, path))?;
+    let (version, hash) = planner.put_staged(&current, after, |planner, attributes| {
+        planner.stage_upload(upload, attributes, path)
+    })?;
     planner.copy_attributes(&current)?;
     let file = current.id;
     let (path, hash) = (path.clone(), Some(hash));

@@ -13,7 +13,7 @@ use crate::step_metadata::StepMetadata;
 use crate::workspace::Workspace;
 
 /// Most files that the audit row of a purge names.
-const AUDITED_FILES: usize = 8;
+const MAX_AUDITED_FILES: usize = 8;
 
 impl Execute for Purge {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<PurgeAnswer>> {
@@ -104,7 +104,7 @@ pub(crate) fn commit_purge(
 
 /// The files by their ids, as far as an audit row has room for them.
 fn named(files: &[FileId]) -> String {
-    let ids: Vec<String> = files.iter().take(AUDITED_FILES).map(ToString::to_string).collect();
+    let ids: Vec<String> = files.iter().take(MAX_AUDITED_FILES).map(ToString::to_string).collect();
     match files.len() - ids.len() {
         0 => ids.join(", "),
         rest => format!("{}, and {rest} more", ids.join(", ")),

@@ -18,13 +18,9 @@ use part::Part;
 use stream::Stream;
 
 /// Files up to this size are loaded, which is faster than streaming.
-const WHOLE: u64 = 1 << 20;
+const MAX_WHOLE_BYTES: u64 = 1 << 20;
 
 impl Execute for Read {
-    fn named_paths(&self) -> Vec<WsPath> {
-        vec![self.path.clone()]
-    }
-
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<ReadAnswer>> {
         if let Some(planned) = plan_virtual(self, workspace, &self.path, call)? {
             return Ok(planned);
@@ -110,7 +106,7 @@ fn read_part(
     path: &WsPath,
     call: &Call,
 ) -> Result<Part> {
-    if stat.size() <= WHOLE {
+    if stat.size() <= MAX_WHOLE_BYTES {
         return Part::of_bytes(read, &read_all(file, stat.size(), path)?, path);
     }
     Stream { read, file, path, call }.part()

@@ -14,10 +14,6 @@ use crate::virtual_files::{self, is_virtual_folder};
 use crate::workspace::Workspace;
 
 impl Execute for Move {
-    fn named_paths(&self) -> Vec<WsPath> {
-        vec![self.from.clone(), self.to.clone()]
-    }
-
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Moved>> {
         let (from, stat) = source(self, workspace)?;
         let to = target(self, workspace, &from)?;
@@ -47,12 +43,11 @@ fn source(order: &Move, workspace: &Workspace) -> Result<(WsPath, EntryStat)> {
     if order.from.is_root() {
         return Err(super::mkdir::the_root());
     }
-    match workspace.locate_to_move_away(&order.from)? {
-        ResolvedPath::Present { path, stat } => match stat.kind {
-            EntryKind::Special(what) => Err(special(&path, what)),
-            EntryKind::Known(_) => Ok((path, stat)),
-        },
-        ResolvedPath::Missing { .. } | ResolvedPath::Blocked { .. } => Err(not_found(&order.from)),
+    let located = workspace.locate_to_move_away(&order.from)?;
+    let (path, stat) = located.present().ok_or_else(|| not_found(&order.from))?;
+    match stat.kind {
+        EntryKind::Special(what) => Err(special(&path, what)),
+        EntryKind::Known(_) => Ok((path, stat)),
     }
 }
 

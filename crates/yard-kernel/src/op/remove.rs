@@ -3,7 +3,7 @@
 
 use yard_core::op::{OnFolder, Remove, Removed};
 use yard_core::{Call, Fault, FaultCode, FileKind, Name, Result, Subject, WsPath};
-use yard_disk::{EntryKind, ResolvedPath, is_folder, not_found, special};
+use yard_disk::{EntryKind, is_folder, not_found, special};
 
 use crate::draft::ExpectedEntry;
 use crate::planner::{Current, Large, Planner, join};
@@ -11,20 +11,12 @@ use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;
 
 impl Execute for Remove {
-    fn named_paths(&self) -> Vec<WsPath> {
-        vec![self.path.clone()]
-    }
-
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Removed>> {
         if self.path.is_root() {
             return Err(super::mkdir::the_root());
         }
-        let (path, stat) = match workspace.locate_to_move_away(&self.path)? {
-            ResolvedPath::Present { path, stat } => (path, stat),
-            ResolvedPath::Missing { .. } | ResolvedPath::Blocked { .. } => {
-                return Err(not_found(&self.path));
-            }
-        };
+        let located = workspace.locate_to_move_away(&self.path)?;
+        let (path, stat) = located.present().ok_or_else(|| not_found(&self.path))?;
         if let EntryKind::Special(what) = stat.kind {
             return Err(special(&path, what));
         }

@@ -16,17 +16,13 @@ use crate::virtual_files::VirtualEntries;
 use crate::workspace::Workspace;
 
 /// How often a search is tried if files change while it runs.
-const ATTEMPTS: usize = 3;
+const MAX_ATTEMPTS: usize = 3;
 /// Lines of a definition that are shown.
-const SHOWN_LINES: usize = 6;
+const MAX_SHOWN_LINES: usize = 6;
 /// Characters of a line that are shown.
-const SHOWN_CHARACTERS: usize = 200;
+const MAX_SHOWN_CHARACTERS: usize = 200;
 
 impl Execute for SearchCode {
-    fn named_paths(&self) -> Vec<WsPath> {
-        vec![self.path.clone()]
-    }
-
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<CodeAnswer>> {
         let query = Query::parse(&self.query)?;
         let (folder, virtuals) = folder_at(workspace, &self.path)?;
@@ -35,7 +31,7 @@ impl Execute for SearchCode {
         }
         let effect = Effect::one(EffectKind::Read, folder.clone()).with_contents();
         let search = Search { operation: self, workspace, call, query, folder, virtuals };
-        for _ in 1..ATTEMPTS {
+        for _ in 1..MAX_ATTEMPTS {
             if let Some(answer) = search.answer(OnChangedFile::Retry)? {
                 return Ok(Planned::Answer { effect, answer });
             }
@@ -137,7 +133,7 @@ fn to_match(hit: &Hit, text: &str, weights: &[(String, f64)]) -> Option<CodeMatc
             (definition.line, definition.end_line, Some(defined))
         }
     };
-    let lines = ((end_line - line) as usize + 1).min(SHOWN_LINES);
+    let lines = ((end_line - line) as usize + 1).min(MAX_SHOWN_LINES);
     let from = text.lines().skip(line as usize - 1);
     let snippet: Vec<String> = from.take(lines).map(cut).collect();
     Some(CodeMatch {
@@ -151,7 +147,7 @@ fn to_match(hit: &Hit, text: &str, weights: &[(String, f64)]) -> Option<CodeMatc
 }
 
 fn cut(line: &str) -> String {
-    match line.char_indices().nth(SHOWN_CHARACTERS) {
+    match line.char_indices().nth(MAX_SHOWN_CHARACTERS) {
         Some((at, _)) => format!("{}...", &line[..at]),
         None => line.to_owned(),
     }

@@ -7,9 +7,9 @@ use crate::planner::Current;
 use crate::workspace::Workspace;
 
 /// How many changes are searched for the version that the caller knows.
-const SEARCHED: usize = 200;
+const MAX_SEARCHED: usize = 200;
 /// Most changes that the fault names.
-const NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 /// A fault if the caller expects another content than the current one.
 pub(crate) fn check(
@@ -41,7 +41,8 @@ pub(crate) fn gone(path: &WsPath) -> Fault {
 }
 
 fn what_changed(workspace: &Workspace, current: &Current, expected: &ContentHash) -> String {
-    let history = workspace.store().file_changes(current.id, None, SEARCHED).unwrap_or_default();
+    let history =
+        workspace.store().file_changes(current.id, None, MAX_SEARCHED).unwrap_or_default();
     let content =
         |state: &Option<yard_core::FileState>| state.as_ref().and_then(|state| state.content);
     let mut named = Vec::new();
@@ -59,8 +60,8 @@ fn what_changed(workspace: &Workspace, current: &Current, expected: &ContentHash
         };
         named.push(format!("{} by {by} at {} (step {})", step.verb, step.at, step.id));
     }
-    let rest = named.len().saturating_sub(NAMED);
-    named.truncate(NAMED);
+    let rest = named.len().saturating_sub(MAX_NAMED);
+    named.truncate(MAX_NAMED);
     if rest > 0 {
         named.push(format!("and {rest} earlier changes"));
     }

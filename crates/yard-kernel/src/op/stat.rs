@@ -3,7 +3,7 @@
 use yard_core::hash::ContentHasher;
 use yard_core::op::{Stat, StatAnswer};
 use yard_core::{Call, ContentHash, Effect, EffectKind, FileKind, Result, WsPath, lines, text};
-use yard_disk::{EntryKind, ResolvedPath, each_piece, not_found, read_all};
+use yard_disk::{EntryKind, each_piece, not_found, read_all};
 
 use crate::command_output;
 use crate::proposal::{Execute, Planned};
@@ -11,13 +11,9 @@ use crate::virtual_files::{file_entry, is_virtual_folder};
 use crate::workspace::Workspace;
 
 /// Larger files are streamed.
-const WHOLE: u64 = 1 << 20;
+const MAX_WHOLE_BYTES: u64 = 1 << 20;
 
 impl Execute for Stat {
-    fn named_paths(&self) -> Vec<WsPath> {
-        vec![self.path.clone()]
-    }
-
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<StatAnswer>> {
         if let Some(planned) = plan_virtual(self, workspace, &self.path, call)? {
             return Ok(planned);
@@ -28,12 +24,7 @@ impl Execute for Stat {
         {
             return Ok(planned);
         }
-        let (path, stat) = match spot {
-            ResolvedPath::Present { path, stat } => (path, stat),
-            ResolvedPath::Missing { .. } | ResolvedPath::Blocked { .. } => {
-                return Err(not_found(&self.path));
-            }
-        };
+        let (path, stat) = spot.present().ok_or_else(|| not_found(&self.path))?;
         let (hash, line_count) = content(self, workspace, &path, &stat, call)?;
         let state = workspace.sync_state(&path, &stat, hash, call)?;
         let created = state.node.as_ref().map(|node| node.created_at);
@@ -124,7 +115,7 @@ fn content(
     match stat.kind {
         EntryKind::Known(FileKind::File) if operation.want.hash || operation.want.line_count => {
             let (mut file, stat) = workspace.disk_of(path).open_file(path)?;
-            if stat.size() > WHOLE || path.is_command_output() {
+            if stat.size() > MAX_WHOLE_BYTES || path.is_command_output() {
                 return streamed(&mut file, path, call);
             }
             let bytes = read_all(&mut file, stat.size(), path)?;

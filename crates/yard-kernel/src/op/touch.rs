@@ -9,10 +9,6 @@ use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;
 
 impl Execute for Touch {
-    fn named_paths(&self) -> Vec<WsPath> {
-        vec![self.path.clone()]
-    }
-
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Changed>> {
         match workspace.locate_to_change(&self.path, true)? {
             ResolvedPath::Blocked { by } => Err(not_a_folder(&by)),

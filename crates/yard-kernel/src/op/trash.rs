@@ -20,9 +20,9 @@ impl Execute for Trash {
         let mut gone = deleted_by_others(workspace, call)?;
         gone.retain(|(_, path)| call.may_list(path));
         let count = self.limit.saturating_add(1);
-        let mut entries: Vec<Trashed> = { gone.iter().skip(self.skip).take(count) }
-            .map(|(node, path)| trashed(node, path.clone()))
-            .collect();
+        let wanted = gone.iter().skip(self.skip).take(count);
+        let mut entries: Vec<Trashed> =
+            wanted.map(|(node, path)| trashed(node, path.clone())).collect();
         let skip = self.skip.saturating_sub(gone.len());
         for node in removed(workspace, skip, count - entries.len(), call)? {
             let by = removal(workspace, &node)?;

@@ -5,7 +5,7 @@
 //! value or depends on it, the undo is refused as a whole, and the fault names the conflict. Build output never conflicts:
 //! files that changed since, or whose content is no longer stored, stay as they are.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use yard_core::op::{Undo, Undone};
 use yard_core::{
@@ -18,9 +18,9 @@ use yard_store::{Change, StepRow};
 use crate::build_output::{BuildOutputs, IgnoreFiles};
 use crate::draft::ExpectedEntry;
 use crate::op::history::{find_step, merge_changes};
-use crate::planner::{Current, Large, Planner, join};
+use crate::planner::{Current, Large, Planner, join, vacated_path};
 use crate::proposal::{Execute, Planned};
-use crate::stored_content::{image, purged};
+use crate::stored_content::{purged, stage_stored};
 use crate::workspace::Workspace;
 
 impl Execute for Undo {
@@ -35,7 +35,6 @@ impl Execute for Undo {
             step,
             paths: HashMap::new(),
             removed: HashMap::new(),
-            vacated: HashSet::new(),
             states: HashMap::new(),
             staying: Vec::new(),
             left: Vec::new(),
@@ -62,8 +61,6 @@ struct Undoing<'a> {
     paths: HashMap<FileId, WsPath>,
     /// How many entries this undo removes or moves out of each folder.
     removed: HashMap<WsPath, usize>,
-    /// Paths that this undo vacates.
-    vacated: HashSet<WsPath>,
     /// States of folders whose modes this undo sets.
     states: HashMap<FileId, FileState>,
     /// Folders that the step made and that have other entries now: they stay.
@@ -78,17 +75,27 @@ struct Undoing<'a> {
 impl Undoing<'_> {
     /// Plans the reversal of one change. If that conflicts and the change is one of build output, the file stays.
     fn revert_change(&mut self, change: &Change) -> Result<()> {
-        let planned = (self.planner.draft.changes.len(), self.planner.effect.paths.len());
+        let before = self.planner.mark();
         let Err(fault) = self.revert_one(change) else { return Ok(()) };
         let is_conflict = matches!(fault.code(), FaultCode::MergeConflict | FaultCode::NotFound);
         if !is_conflict || !self.is_build_output(change)? {
             return Err(fault);
         }
-        self.planner.draft.changes.truncate(planned.0);
-        self.planner.effect.paths.truncate(planned.1);
+        for planned in self.planner.take_back(before) {
+            self.paths.remove(&planned.file);
+            self.states.remove(&planned.file);
+            if let Some(path) = vacated_path(&planned) {
+                *self.removed_from(path) -= 1;
+            }
+        }
         self.left.extend(change.to.clone().or_else(|| change.from.clone()));
         self.first_conflict.get_or_insert(fault);
         Ok(())
+    }
+
+    /// How many entries this undo removes or moves out of the folder of a path.
+    fn removed_from(&mut self, path: &WsPath) -> &mut usize {
+        self.removed.entry(path.parent().unwrap_or_else(WsPath::root)).or_default()
     }
 
     /// Whether a change is only of build output.
@@ -145,7 +152,8 @@ impl Undoing<'_> {
             return Err(self.conflict(change, &current.path, "it was brought back since"));
         }
         let path = self.path_for(change, state)?;
-        if self.is_vacated(&path) {
+        // The step may have replaced a file by a folder, or the reverse.
+        if self.planner.is_at_vacated(&path) {
             self.revive_at_vacated(change, state, &path)?;
         } else {
             self.check_free(change, &path)?;
@@ -153,13 +161,6 @@ impl Undoing<'_> {
         }
         self.paths.insert(change.file, path);
         Ok(())
-    }
-
-    /// Whether this undo vacates a path, or a folder above it: the step replaced a file by a folder, or the reverse.
-    fn is_vacated(&self, path: &WsPath) -> bool {
-        !self.vacated.is_empty()
-            && (self.vacated.contains(path)
-                || path.ancestors().iter().any(|above| self.vacated.contains(above)))
     }
 
     /// Restores an entry at a path that this undo vacates. The entry that is there now is expected already, because it is
@@ -171,9 +172,11 @@ impl Undoing<'_> {
         path: &WsPath,
     ) -> Result<()> {
         if state.kind != FileKind::Folder {
-            let shape = StagedAttributes { mode: Some(state.mode), owner: None, taking: None };
+            let attributes = StagedAttributes { mode: Some(state.mode), owner: None, taking: None };
             let staged = match state.content {
-                Some(hash) => image(self.planner.workspace, &hash, state.kind, &shape, path)?,
+                Some(hash) => {
+                    stage_stored(self.planner.workspace, &hash, state.kind, &attributes, path)?
+                }
                 None => None,
             };
             if staged.is_none() {
@@ -243,12 +246,9 @@ impl Undoing<'_> {
         if current.stat.is(FileKind::Folder) {
             self.adopt_missing(&current)?;
         }
-        if let Some(folder) = current.path.parent() {
-            *self.removed.entry(folder).or_default() += 1;
-        }
         self.planner.check_writable_above(&current.path)?;
         self.planner.vacate(&current);
-        self.vacated.insert(current.path);
+        *self.removed_from(&current.path) += 1;
         Ok(())
     }
 
@@ -283,7 +283,8 @@ impl Undoing<'_> {
 
     /// Expects that folders which this undo removes have no other entries than those that it removes too.
     fn expect_emptied(&mut self) -> Result<()> {
-        let folders: Vec<WsPath> = { self.planner.draft.changes.iter() }
+        let changes = self.planner.draft.changes.iter();
+        let folders: Vec<WsPath> = changes
             .filter(|change| change.after.is_none())
             .filter(|change| {
                 change.before.as_ref().is_some_and(|state| state.kind == FileKind::Folder)
@@ -327,7 +328,7 @@ impl Undoing<'_> {
             return Err(self.conflict(change, &current.path, "it was moved since"));
         }
         let to = self.path_for(change, theirs)?;
-        let is_vacated = self.is_vacated(&to);
+        let is_vacated = self.planner.is_at_vacated(&to);
         if !is_vacated {
             self.check_free(change, &to)?;
         }
@@ -353,11 +354,8 @@ impl Undoing<'_> {
         let mut after = current.state.clone();
         (after.parent, after.name) = place(theirs);
         let moved = self.planner.push_move(&current, after, &to);
-        if let Some(folder) = current.path.parent() {
-            *self.removed.entry(folder).or_default() += 1;
-        }
+        *self.removed_from(&current.path) += 1;
         self.paths.insert(current.id, to);
-        self.vacated.insert(current.path);
         Ok(moved)
     }
 
@@ -487,7 +485,7 @@ impl Undoing<'_> {
     /// The fault that names a conflict, and the later step that caused it.
     fn conflict(&self, change: &Change, path: &WsPath, why: &str) -> Fault {
         let later = self.planner.store().file_changes(change.file, None, 64).unwrap_or_default();
-        let later = { later.iter() }.rfind(|(step, _)| step.seq > self.step.seq);
+        let later = later.iter().rfind(|(step, _)| step.seq > self.step.seq);
         let by = later.map_or_else(String::new, |(step, _)| {
             format!(" (step {}, {} by {} at {})", step.id, step.verb, step.author.word(), step.at)
         });

@@ -73,7 +73,7 @@ impl ChainPosition {
         }
     }
 
-    fn take(&mut self, row: &AuditRow) {
+    fn advance_to(&mut self, row: &AuditRow) {
         if row.formula == Formula::First {
             self.seal.add(row);
         }
@@ -136,7 +136,7 @@ impl Check<'_> {
                 row.number
             ));
         }
-        position.take(row);
+        position.advance_to(row);
     }
 
     fn contents(&mut self) -> Result<()> {
@@ -208,9 +208,10 @@ impl Check<'_> {
             }
             None => false,
         };
-        match synced {
-            true => self.answer.synced += 1,
-            false => self.answer.unsynced.push(path),
+        if synced {
+            self.answer.synced += 1
+        } else {
+            self.answer.unsynced.push(path)
         }
         Ok(())
     }

@@ -11,10 +11,6 @@ use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;
 
 impl Execute for Write {
-    fn named_paths(&self) -> Vec<WsPath> {
-        vec![self.path.clone()]
-    }
-
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Changed>> {
         check_writable(self.content.len() as u64, workspace.limits(), &self.path)?;
         match workspace.locate_to_change(&self.path, true)? {

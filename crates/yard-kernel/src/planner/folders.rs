@@ -122,7 +122,7 @@ impl Planner<'_> {
     }
 
     /// Whether this plan vacates a path, or a folder above it.
-    fn is_at_vacated(&self, path: &WsPath) -> bool {
+    pub(crate) fn is_at_vacated(&self, path: &WsPath) -> bool {
         !self.vacated.is_empty() && path.lineage().iter().any(|above| self.vacated.contains(above))
     }
 

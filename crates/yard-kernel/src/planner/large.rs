@@ -31,8 +31,8 @@ impl Planner<'_> {
         }
         let (disk, stage) = (&self.workspace.disk, &self.workspace.stage);
         let (source, _) = disk.open_seen(path, &observed.stat)?;
-        let shape = StagedAttributes { mode: None, owner: None, taking: None };
-        let copy = stage.copy(disk, source, &shape, path)?;
+        let attributes = StagedAttributes { mode: None, owner: None, taking: None };
+        let copy = stage.copy(disk, source, &attributes, path)?;
         copy.flush(path)?;
         let file = kept_name::of_copy(&hash, VersionId::new(self.call.world()));
         self.draft.stored_files.push(copy.keep_too(&file.name, path)?);

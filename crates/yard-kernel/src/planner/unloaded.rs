@@ -4,9 +4,9 @@ use yard_core::{ContentHash, FileState, Result, VersionId, WsPath};
 use yard_disk::{StagedAttributes, kept_name, not_found};
 use yard_store::Prepared;
 
-use super::{Current, Image, Planner};
+use super::{Current, Planner, StagedFile};
 use crate::build_output;
-use crate::stored_content::{image, lost};
+use crate::stored_content::{lost, stage_stored};
 use crate::upload::ReceivedFile;
 
 impl Planner<'_> {
@@ -14,9 +14,9 @@ impl Planner<'_> {
     pub(crate) fn stage_upload(
         &mut self,
         upload: &ReceivedFile,
-        shape: &StagedAttributes,
+        attributes: &StagedAttributes,
         path: &WsPath,
-    ) -> Result<Image> {
+    ) -> Result<StagedFile> {
         let ReceivedFile { hash, size, staged } = upload;
         let located = self.store().locate(hash)?;
         if located.as_ref().is_none_or(build_output::is_evictable) {
@@ -25,18 +25,18 @@ impl Planner<'_> {
             self.draft.contents.push(Prepared::kept(*hash, *size, file));
         }
         let (disk, stage) = (&self.workspace.disk, &self.workspace.stage);
-        let staged = stage.copy(disk, staged.open(path)?, shape, path)?;
-        Ok(Image { hash: *hash, size: *size, staged })
+        let staged = stage.copy(disk, staged.open(path)?, attributes, path)?;
+        Ok(StagedFile { hash: *hash, size: *size, staged })
     }
 
     /// Plans another state, with the same bytes, for a file that is too large to load.
     pub(crate) fn rewrite_unloaded(&mut self, current: &Current, after: FileState) -> Result<()> {
         let (workspace, path) = (self.workspace, &current.path);
-        self.put_image(current, after, |_, shape| {
+        self.put_staged(current, after, |_, attributes| {
             let (source, stat) = workspace.disk.open_seen(path, &current.stat)?;
             let hash = current.content().ok_or_else(|| not_found(path))?;
-            let staged = workspace.stage.copy(&workspace.disk, source, shape, path)?;
-            Ok(Image { hash, size: stat.size(), staged })
+            let staged = workspace.stage.copy(&workspace.disk, source, attributes, path)?;
+            Ok(StagedFile { hash, size: stat.size(), staged })
         })?;
         self.copy_attributes(current)
     }
@@ -50,10 +50,10 @@ impl Planner<'_> {
         after: FileState,
     ) -> Result<()> {
         let (workspace, kind) = (self.workspace, after.kind);
-        self.put_image(current, after, |_, shape| {
-            let staged = image(workspace, &hash, kind, shape, &current.path)?;
+        self.put_staged(current, after, |_, attributes| {
+            let staged = stage_stored(workspace, &hash, kind, attributes, &current.path)?;
             let staged = staged.ok_or_else(|| lost(workspace, &hash))?;
-            Ok(Image { hash, size, staged })
+            Ok(StagedFile { hash, size, staged })
         })?;
         self.copy_attributes(current)
     }

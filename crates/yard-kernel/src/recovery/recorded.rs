@@ -142,8 +142,8 @@ impl RecordedFiles {
 
     /// Whether an entry was made, or brought back, by one of the steps after `from` and up to `until`.
     pub(super) fn is_made_between(&self, file: FileId, from: Seq, until: Seq) -> bool {
-        let made = self.made.get(&file).into_iter().flatten();
-        { made }.any(|seq| *seq > from && *seq <= until)
+        let mut made = self.made.get(&file).into_iter().flatten();
+        made.any(|seq| *seq > from && *seq <= until)
     }
 
     /// The folder that an entry was in after the step `until`. `None` if none of the steps changed the entry.
@@ -161,8 +161,8 @@ impl RecordedFiles {
         found: &FileIdentity,
         boot: Boot,
     ) -> bool {
-        let moved = self.moved_from.get(path).into_iter().flatten();
-        { moved }.any(|(other, past)| *other != file && is_as_before(&past.identity, found, boot))
+        let mut moved = self.moved_from.get(path).into_iter().flatten();
+        moved.any(|(other, past)| *other != file && is_as_before(&past.identity, found, boot))
     }
 
     /// The files that these steps touched, each with the newest step that touched it.
@@ -177,8 +177,8 @@ impl RecordedFiles {
 
     /// Whether an entry is a file that a step removed or replaced, untouched since: the step's rename was lost.
     pub(super) fn is_displaced(&self, file: FileId, found: &FileIdentity, boot: Boot) -> bool {
-        let past = self.past.get(&file).into_iter().flatten();
-        { past }.any(|past| past.is_displaced && is_as_before(&past.identity, found, boot))
+        let mut past = self.past.get(&file).into_iter().flatten();
+        past.any(|past| past.is_displaced && is_as_before(&past.identity, found, boot))
     }
 
     /// Whether an entry is a file as it was right before one of the steps up to `until`, untouched since.
@@ -189,8 +189,8 @@ impl RecordedFiles {
         boot: Boot,
         until: Seq,
     ) -> bool {
-        let past = self.past.get(&file).into_iter().flatten();
-        { past }.any(|past| past.seq <= until && is_as_before(&past.identity, found, boot))
+        let mut past = self.past.get(&file).into_iter().flatten();
+        past.any(|past| past.seq <= until && is_as_before(&past.identity, found, boot))
     }
 
     /// Whether one of the steps moved an entry to this path or to a folder above it.
@@ -200,8 +200,8 @@ impl RecordedFiles {
 
     /// Whether a step after this one replaced or removed a file.
     pub(super) fn is_replaced_after(&self, file: FileId, seq: Seq) -> bool {
-        let past = self.past.get(&file).into_iter().flatten();
-        { past }.any(|past| past.is_displaced && past.seq > seq)
+        let mut past = self.past.get(&file).into_iter().flatten();
+        past.any(|past| past.is_displaced && past.seq > seq)
     }
 
     /// Whether an entry is a file that one of the steps up to `until` removed from this path, untouched
@@ -213,8 +213,8 @@ impl RecordedFiles {
         boot: Boot,
         until: Seq,
     ) -> bool {
-        let past = self.removed_at.get(path).into_iter().flatten();
-        { past }.any(|past| past.seq <= until && is_as_before(&past.identity, found, boot))
+        let mut past = self.removed_at.get(path).into_iter().flatten();
+        past.any(|past| past.seq <= until && is_as_before(&past.identity, found, boot))
     }
 
     /// The contents that steps up to `until` gave to the staged files with this identity. No program has written into

@@ -20,11 +20,11 @@ use yard_sandbox::{BoxNetwork, CommandListener, Level, ServedSocket};
 use super::{NewTerminal, Terminal};
 use crate::box_sockets::BoxSockets;
 use crate::command_box::CommandBox;
-use crate::ports::{self, MOST_PORTS, PortList, PortSource, TerminalPort};
+use crate::ports::{self, MAX_PORTS, PortList, PortSource, TerminalPort};
 use crate::workspace::Workspace;
 
 /// Most requests for the ports of one terminal that are answered at a time.
-const MOST_REQUESTS: usize = 64;
+const MAX_REQUESTS: usize = 64;
 /// How long to wait until the thread of the box has applied a change of the ports of other terminals.
 const CHANGE_TIME: Duration = Duration::from_secs(2);
 
@@ -155,7 +155,7 @@ impl BoxPorts {
 
     /// Whether another request can be answered now. Further connections wait until they are accepted.
     fn has_room(&self) -> bool {
-        self.0.requests.load(Ordering::Relaxed) < MOST_REQUESTS
+        self.0.requests.load(Ordering::Relaxed) < MAX_REQUESTS
     }
 
     /// Answers a request on a thread of its own.
@@ -193,7 +193,7 @@ impl PortSource for BoxPorts {
     fn ports(&self) -> Vec<u16> {
         let mut ports: Vec<u16> = self.own().iter().map(SocketAddr::port).collect();
         ports.dedup();
-        ports.truncate(MOST_PORTS);
+        ports.truncate(MAX_PORTS);
         ports
     }
 

@@ -15,7 +15,7 @@ const PAGE: usize = 100;
 /// How many of the newest steps are considered. Hints are much younger than the oldest of them.
 const RECENT: Seq = 2_000;
 /// The recorded paths of steps are dropped when there are more than this.
-const MOST_PATHS: usize = 8_192;
+const MAX_PATHS: usize = 8_192;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
@@ -148,7 +148,7 @@ impl StepFilter {
         if !std::mem::take(&mut self.is_behind) {
             return Ok(());
         }
-        if self.vacated.len() + self.move_targets.len() > MOST_PATHS {
+        if self.vacated.len() + self.move_targets.len() > MAX_PATHS {
             self.vacated.clear();
             self.move_targets.clear();
         }

@@ -9,7 +9,7 @@ use super::value::{self, get, limit, moment, number};
 use super::{SqliteStore, all, append, chat, one, run, run_or, run_returning_chat};
 use crate::{
     Approval, ApprovalFilter, ApprovalRequest, ApprovalStatus, ApprovalStore, AuditEntry, Decision,
-    Event, Grant, NewApproval, NewDecision, NewTurn, Result, Seq,
+    Event, Grant, NewApproval, NewDecision, NewTurn, Result, Seq, StoreError,
 };
 
 macro_rules! approvals {
@@ -178,8 +178,17 @@ impl ApprovalStore for SqliteStore {
         self.db.glance(policy)
     }
 
-    fn set_policy(&self, text: &str, saved: Option<&[Grant]>, audit: &AuditEntry) -> Result<()> {
+    fn set_policy(
+        &self,
+        before: Option<&str>,
+        text: &str,
+        saved: Option<&[Grant]>,
+        audit: &AuditEntry,
+    ) -> Result<()> {
         self.db.write(Flush::Now, |connection| {
+            if policy(connection)?.as_deref() != before {
+                return Err(StoreError::Misfit("the policy was set meanwhile".to_owned()));
+            }
             set_policy(connection, text)?;
             saved.map_or(Ok(()), |saved| replace_saved(connection, saved))?;
             append::note(connection, audit)

@@ -194,18 +194,18 @@ fn revoke_keys_of(
     workspace: WorkspaceId,
     user: UserId,
     audit: &AuditEntry,
-) -> Result<()> {
+) -> Result<Vec<KeyId>> {
     let sql = "UPDATE key SET revoked = 1
                WHERE workspace = ?1 AND made_by = ?2 AND revoked = 0 RETURNING id";
     let ids = [workspace.as_bytes(), user.as_bytes()];
     let revoked = all(connection, sql, ids, |row| Ok(KeyId::from_bytes(row.get(0)?)))?;
-    for key in revoked {
+    for key in &revoked {
         let detail =
             format!("key {key} to workspace {workspace}: who made it is no owner any more");
         let action = "revoke key".to_owned();
         note(connection, &AuditEntry { action, detail, ..audit.clone() })?;
     }
-    Ok(())
+    Ok(revoked)
 }
 
 impl Registry for SqliteRegistry {
@@ -416,18 +416,20 @@ impl Registry for SqliteRegistry {
                 }
             };
             note(connection, audit)?;
-            if role != Some(Role::Owner) {
-                revoke_keys_of(connection, workspace, user, audit)?;
-            }
-            Ok(MemberChange::Done)
+            let revoked = match role {
+                Some(Role::Owner) => Vec::new(),
+                _ => revoke_keys_of(connection, workspace, user, audit)?,
+            };
+            Ok(MemberChange::Done(revoked))
         })
     }
 
     fn add_key(&self, key: &KeyRow, secret: &SecretHash, audit: &AuditEntry) -> Result<()> {
         let sql =
             "INSERT INTO key (id, workspace, secret, name, role, chat, made_by, created, toolsets)
-                   SELECT ?1, id, ?3, ?4, ?5, ?6, ?7, ?8, ?9 FROM workspace
-                   WHERE id = ?2 AND deleted = 0";
+                   SELECT ?1, id, ?3, ?4, ?5, ?6, ?7, ?8, ?9
+                   FROM workspace JOIN member ON member.workspace = workspace.id
+                   WHERE id = ?2 AND deleted = 0 AND member.user = ?7 AND member.role = 'owner'";
         self.change(audit, |connection| {
             let values = params![
                 key.id.as_bytes(),
@@ -441,7 +443,8 @@ impl Registry for SqliteRegistry {
                 key.toolsets.as_ref().map(|toolsets| toolsets.join("\n")),
             ];
             if run(connection, sql, values)? == 0 {
-                return Err(StoreError::Refused("the key's workspace was deleted".to_owned()));
+                let message = "the key's workspace was deleted, or its maker is no owner of it";
+                return Err(StoreError::Misfit(message.to_owned()));
             }
             Ok(())
         })

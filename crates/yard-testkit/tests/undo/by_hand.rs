@@ -5,8 +5,9 @@ use std::fs;
 use std::sync::Arc;
 
 use yard_core::op::{
-    EditAction, HistoryOf, Mkdir, Restore, ShowVersion, Trash, Trashed, Undo, Verify,
+    ApplyPatch, EditAction, HistoryOf, Mkdir, Restore, ShowVersion, Trash, Trashed, Undo, Verify,
 };
+use yard_core::patch::parse;
 use yard_core::{Call, FaultCode, FileId, ReadAccess, StepId, VersionId, WsPath};
 use yard_kernel::{Execute, Planned};
 use yard_testkit::{RealWorld, TestWorkspace};
@@ -237,4 +238,24 @@ fn pages_of_the_trash_go_on_after_entries_that_the_caller_may_not_list() {
     assert_eq!(page(0), (vec![at("/open/d")], true));
     assert_eq!(page(1), (vec![at("/open/a")], false));
     assert_eq!(page(2), (vec![], false));
+}
+
+/// A patch moves build output into a new folder and changes it, and the output changes again before the patch is undone.
+#[test]
+fn an_undo_that_leaves_build_output_leaves_its_folder_too() {
+    let workspace = TestWorkspace::new();
+    put(&workspace, "/.gitignore", "target/\n");
+    put(&workspace, "/source.txt", "one\n");
+    put(&workspace, "/target/old/a.txt", "one\n");
+    let text = "*** Begin Patch\n*** Update File: /source.txt\n@@\n-one\n+two\n\
+                *** Update File: /target/old/a.txt\n*** Move to: /target/new/a.txt\n@@\n-one\n+two\n\
+                *** End Patch\n";
+    workspace.perform(ApplyPatch { patch: parse(text).unwrap() }).unwrap();
+    let patched = last_step(&workspace);
+    put(&workspace, "/target/new/a.txt", "three\n");
+    let undone = workspace.perform(Undo { step: patched }).unwrap();
+    assert_eq!(undone.left, [at("/target/new/a.txt")]);
+    assert_eq!(workspace.bytes("/source.txt"), b"one\n");
+    assert_eq!(workspace.bytes("/target/new/a.txt"), b"three\n");
+    is_whole(&workspace);
 }

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use yard_core::{ApprovalId, ContentHash, FaultCode};
 use yard_dialects::Answer;
 use yard_gate::{
-    Actor, Approval, ApprovalStatus, Awaited, DecisionInput, Mode, Policy, Scope, Session, Verdict,
-    Web,
+    Actor, Approval, ApprovalStatus, Awaited, CallerPolicy, DecisionInput, Mode, Scope, Session,
+    Verdict, Web,
 };
 use yard_store::{SqliteStore, Store as _};
 use yard_testkit::TestWorkspace;
@@ -23,7 +23,7 @@ fn unlisted(server: &Server) -> (TestWorkspace, String) {
     (workspace(Web::new(net)), format!("http://{pair}"))
 }
 
-fn agent(workspace: &TestWorkspace, policy: Policy) -> Session {
+fn agent(workspace: &TestWorkspace, policy: CallerPolicy) -> Session {
     workspace.session_of(Actor::LocalAgent, policy)
 }
 
@@ -74,7 +74,7 @@ fn refused(answer: &Answer) -> String {
 fn a4_a_host_without_permission_asks_and_an_approval_is_for_that_call() {
     let server = Server::saying(page("text/plain", "said"));
     let (workspace, base) = unlisted(&server);
-    let guarded = agent(&workspace, Policy::Guarded);
+    let guarded = agent(&workspace, CallerPolicy::Guarded);
     let args = json!({"url": format!("{base}/a?token=sesame"), "headers": {"Authorization": "Bearer open"}});
     let pending = call(&workspace, &guarded, "web_fetch", args.clone());
     let id = asked(&pending);
@@ -119,7 +119,7 @@ fn a4_a_host_without_permission_asks_and_an_approval_is_for_that_call() {
 fn a4_a_denied_host_is_not_reached_and_an_approval_for_the_chat_is_for_that_host() {
     let server = Server::saying(page("text/plain", "said"));
     let (workspace, base) = unlisted(&server);
-    let guarded = agent(&workspace, Policy::Guarded);
+    let guarded = agent(&workspace, CallerPolicy::Guarded);
     let get = |path: &str| {
         call(&workspace, &guarded, "web_fetch", json!({"url": format!("{base}{path}")}))
     };
@@ -150,19 +150,19 @@ fn a4_presets_lists_and_rules_say_who_asks() {
     let server = Server::saying(page("text/plain", "said"));
     let (workspace, base) = unlisted(&server);
     let get = json!({"url": format!("{base}/")});
-    ok(&call(&workspace, &agent(&workspace, Policy::Open), "web_fetch", get.clone()));
-    asked(&call(&workspace, &agent(&workspace, Policy::Guarded), "web_fetch", get.clone()));
-    asked(&call(&workspace, &agent(&workspace, Policy::Strict), "web_fetch", get.clone()));
+    ok(&call(&workspace, &agent(&workspace, CallerPolicy::Open), "web_fetch", get.clone()));
+    asked(&call(&workspace, &agent(&workspace, CallerPolicy::Guarded), "web_fetch", get.clone()));
+    asked(&call(&workspace, &agent(&workspace, CallerPolicy::Strict), "web_fetch", get.clone()));
 
     let pair = format!("site.example:{}", server.port());
     let listed = Web::new(exempting(here(), &[pair])).allowing("*.example").unwrap();
     let listed = super::workspace(listed);
-    ok(&call(&listed, &agent(&listed, Policy::Guarded), "web_fetch", get.clone()));
-    asked(&call(&listed, &agent(&listed, Policy::Strict), "web_fetch", get.clone()));
+    ok(&call(&listed, &agent(&listed, CallerPolicy::Guarded), "web_fetch", get.clone()));
+    asked(&call(&listed, &agent(&listed, CallerPolicy::Strict), "web_fetch", get.clone()));
     let deny = json!({"rules": [{"effect": "any", "host": "site.example", "then": "deny"}]});
     let person = listed.person();
     person.change_settings(&listed.call_context(), deny.as_object().unwrap()).unwrap();
-    let open = agent(&listed, Policy::Open);
+    let open = agent(&listed, CallerPolicy::Open);
     assert!(refused(&call(&listed, &open, "web_fetch", get.clone())).contains("rule 1"));
     let catalog = listed.catalog();
     let notes =
@@ -190,13 +190,13 @@ fn a4_a_redirect_to_a_host_without_permission_is_answered_and_not_followed() {
     let web = Web::new(exempting(here(), &pairs)).allowing("site.example").unwrap();
     let workspace = workspace(web);
     let url = |path: &str| json!({"url": format!("http://{}{path}", pairs[0])});
-    let guarded = agent(&workspace, Policy::Guarded);
+    let guarded = agent(&workspace, CallerPolicy::Guarded);
     assert_eq!(ok(&call(&workspace, &guarded, "web_fetch", url("/stay")))["body"], json!("home"));
     let value = ok(&call(&workspace, &guarded, "web_fetch", url("/leave")));
     assert_eq!((&value["status"], &value["headers"]["location"]), (&json!(302), &json!(to)));
     assert!(value["message"].as_str().unwrap().contains(&to), "{value}");
     assert_eq!(other.heard().len(), 0);
-    let open = agent(&workspace, Policy::Open);
+    let open = agent(&workspace, CallerPolicy::Open);
     assert_eq!(ok(&call(&workspace, &open, "web_fetch", url("/leave")))["body"], json!("never"));
     assert!(audit(&workspace).contains("fetch other.example"));
 }
@@ -207,13 +207,13 @@ fn plan_mode_fetches_and_sends_nothing_and_a_viewer_reaches_nobody() {
     let (workspace, base) = unlisted(&server);
     let context = workspace.call_context();
     let chat = workspace.person().chats().make(&context, "Plan", Some(Mode::Plan)).unwrap();
-    let planning = agent(&workspace, Policy::Open).in_chat(chat.id).unwrap();
+    let planning = agent(&workspace, CallerPolicy::Open).in_chat(chat.id).unwrap();
     let get = json!({"url": format!("{base}/")});
     let post = json!({"url": format!("{base}/"), "method": "POST", "body": "x"});
     ok(&call(&workspace, &planning, "web_fetch", get.clone()));
     assert!(refused(&call(&workspace, &planning, "web_fetch", post.clone())).contains("plan mode"));
     assert_eq!(server.heard().len(), 1);
-    let viewer = agent(&workspace, Policy::ReadOnly);
+    let viewer = agent(&workspace, CallerPolicy::ReadOnly);
     assert!(
         refused(&call(&workspace, &viewer, "web_fetch", get)).contains("does not reach the web")
     );
@@ -225,7 +225,7 @@ fn plan_mode_fetches_and_sends_nothing_and_a_viewer_reaches_nobody() {
 fn a_server_that_fails_after_a_yes_is_not_asked_again_by_itself() {
     let server = Server::saying(*b"220 no web server\r\n");
     let (workspace, base) = unlisted(&server);
-    let guarded = agent(&workspace, Policy::Guarded);
+    let guarded = agent(&workspace, CallerPolicy::Guarded);
     let post = json!({"url": format!("{base}/"), "method": "POST", "body": "x"});
     let id = asked(&call(&workspace, &guarded, "web_fetch", post));
     let done = decide(&workspace, id, &ruling(true, Scope::Once)).unwrap();

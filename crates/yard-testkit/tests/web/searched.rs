@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use yard_dialects::assistant::{Provider, search_provider};
-use yard_gate::{Actor, Awaited, Net, Policy, Web};
+use yard_gate::{Actor, Awaited, CallerPolicy, Net, Web};
 use yard_store::{SqliteStore, Store as _};
 use yard_testkit::TestWorkspace;
 
@@ -21,7 +21,7 @@ fn searching(provider: Provider, server: &Server) -> TestWorkspace {
 fn search(workspace: &TestWorkspace, args: Value) -> Value {
     let answer = call(
         workspace,
-        &workspace.session_of(Actor::LocalAgent, Policy::Guarded),
+        &workspace.session_of(Actor::LocalAgent, CallerPolicy::Guarded),
         "web_search",
         args,
     );
@@ -125,7 +125,7 @@ fn a5_a_refusal_of_a_provider_is_reported_without_its_text() {
 fn a5_searching_asks_where_everything_asks() {
     let server = Server::saying(page("application/json", "{\"results\": []}"));
     let workspace = searching(Provider::Tavily, &server);
-    let strict = workspace.session_of(Actor::LocalAgent, Policy::Strict);
+    let strict = workspace.session_of(Actor::LocalAgent, CallerPolicy::Strict);
     let answer = call(&workspace, &strict, "web_search", json!({"query": "where is it"}));
     let Some(Awaited::Approval(id)) = answer.pending.map(|pending| pending.awaited) else {
         panic!("{}", answer.body)
@@ -137,7 +137,7 @@ fn a5_searching_asks_where_everything_asks() {
         request.reason
     );
     assert!(!format!("{request:?}").contains(KEY));
-    let viewer = workspace.session_of(Actor::LocalAgent, Policy::ReadOnly);
+    let viewer = workspace.session_of(Actor::LocalAgent, CallerPolicy::ReadOnly);
     let answer = call(&workspace, &viewer, "web_search", json!({"query": "x"}));
     assert_eq!(answer.body["result"]["error"]["code"], json!("PERMISSION_DENIED"));
     assert_eq!(server.heard().len(), 0);

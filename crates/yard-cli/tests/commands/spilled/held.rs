@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use yard_gate::{Awaited, DecisionInput, Policy, Scope};
+use yard_gate::{Awaited, CallerPolicy, DecisionInput, Scope};
 use yard_testkit::TestWorkspace;
 
 use super::{FOLDER, call, files, ok, path_of, plan_keeping, read, say_lines};
@@ -137,7 +137,7 @@ fn x4_who_may_not_read_files_may_not_read_it() {
     workspace.person().change_settings(&call, rules.as_object().unwrap()).unwrap();
     let reply = read(&workspace, &path).body["result"].clone();
     assert_eq!(reply["error"], "PERMISSION_DENIED", "{reply}");
-    let strict = workspace.session_of(yard_gate::Actor::LocalAgent, Policy::Strict);
+    let strict = workspace.session_of(yard_gate::Actor::LocalAgent, CallerPolicy::Strict);
     let rules = json!({"rules": []});
     workspace.person().change_settings(&call, rules.as_object().unwrap()).unwrap();
     let asked =

@@ -95,8 +95,7 @@ pub(super) fn command(repository: &WsPath, argv: Vec<OsString>) -> Command {
         env.push((format!("GIT_CONFIG_KEY_{at}").into(), key.into()));
         env.push((format!("GIT_CONFIG_VALUE_{at}").into(), value.into()));
     }
-    let (scripts, folder) = (Vec::new(), repository.clone());
-    Command { argv, env, scripts, folder, wall: TIME_LIMIT, reach: None }
+    Command { env, ..Command::new(argv, repository.clone(), TIME_LIMIT) }
 }
 
 /// Lets a command use the network as far as its box has one. There is no transport by ssh: its keys are the person's.

@@ -14,7 +14,7 @@ use crate::op::find::{self, NamePatterns};
 use crate::virtual_files;
 
 /// Most bytes of a path pattern that is also tried as a glob.
-const LONGEST_GLOB: usize = 4_096;
+const MAX_GLOB_BYTES: usize = 4_096;
 
 pub(super) enum Filter {
     All,
@@ -86,7 +86,7 @@ pub(super) fn names_virtual_folder(filter: &PathFilter) -> bool {
 /// with signs that only globs have. A path with plain wildcards is anchored, as in [`like`].
 fn glob_of(pattern: &str) -> Option<String> {
     // No path is longer, and compiling a long glob takes seconds.
-    if pattern.len() > LONGEST_GLOB {
+    if pattern.len() > MAX_GLOB_BYTES {
         return None;
     }
     if let Some(rooted) = pattern.strip_prefix('/') {

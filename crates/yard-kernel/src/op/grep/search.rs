@@ -10,15 +10,13 @@ use grep_searcher::{
 };
 use yard_core::op::{Grep, GrepMatch};
 use yard_core::text::{self, Encoding};
-use yard_core::{Call, Fault, FaultCode, Result, Subject, WsPath};
+use yard_core::{Fault, FaultCode, Result, Subject, WsPath};
 use yard_disk::io_fault;
-use yard_search::regex::LineRegex;
 
-use crate::virtual_files::VirtualEntries;
-use crate::workspace::Workspace;
+use super::Search;
 
 /// Larger files are streamed through the searcher instead of being loaded.
-const WHOLE: u64 = 8 << 20;
+const MAX_WHOLE_BYTES: u64 = 8 << 20;
 
 /// The matches of one file, and whether there are more than the answer could show.
 #[derive(Default)]
@@ -28,54 +26,41 @@ pub(super) struct FileMatches {
 }
 
 pub(super) struct Searcher<'a> {
-    workspace: &'a Workspace,
-    call: &'a Call,
-    grep: &'a Grep,
-    regex: &'a LineRegex,
-    limit: usize,
-    virtuals: &'a VirtualEntries,
+    search: &'a Search<'a>,
     lines: LineSearcher,
     buffer: Vec<u8>,
 }
 
 impl<'a> Searcher<'a> {
-    pub(super) fn new(
-        workspace: &'a Workspace,
-        call: &'a Call,
-        grep: &'a Grep,
-        regex: &'a LineRegex,
-        limit: usize,
-        virtuals: &'a VirtualEntries,
-    ) -> Self {
+    pub(super) fn new(search: &'a Search<'a>) -> Self {
         let lines = SearcherBuilder::new()
             .line_number(true)
             .line_terminator(LineTerminator::crlf())
-            .before_context(grep.before)
-            .after_context(grep.after)
+            .before_context(search.grep.before)
+            .after_context(search.grep.after)
             .binary_detection(BinaryDetection::quit(0))
             .bom_sniffing(true)
             .build();
-        Self { workspace, call, grep, regex, limit, virtuals, lines, buffer: Vec::new() }
+        Self { search, lines, buffer: Vec::new() }
     }
 
     pub(super) fn file(&mut self, path: &WsPath) -> Result<FileMatches> {
-        self.call.check()?;
-        if self.virtuals.contain(path) {
+        self.search.call.check()?;
+        if self.search.virtuals.contain(path) {
             return self.virtual_file(path);
         }
         if path.is_command_output() {
             return self.command_output(path);
         }
-        let (mut file, stat) = self.workspace.disk.open_listed(path)?;
-        let mut sink =
-            MatchSink::new(self.grep, path, self.limit, self.workspace.limits().match_line_bytes);
-        if stat.size() > WHOLE {
-            let searched = self.lines.search_reader(self.regex, &mut file, &mut sink);
+        let (mut file, stat) = self.search.workspace.disk.open_listed(path)?;
+        let mut sink = MatchSink::new(self.search, path);
+        if stat.size() > MAX_WHOLE_BYTES {
+            let searched = self.lines.search_reader(self.search.regex, &mut file, &mut sink);
             return searched.map(|()| sink.finish()).map_err(SearchError::into_fault);
         }
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear();
-        let read = (&mut file).take(WHOLE * 2).read_to_end(&mut buffer);
+        let read = (&mut file).take(MAX_WHOLE_BYTES * 2).read_to_end(&mut buffer);
         let searched = read
             .map_err(|error| io_fault(&error, path))
             .and_then(|_| self.bytes(&buffer, &mut sink));
@@ -91,19 +76,17 @@ impl<'a> Searcher<'a> {
 
     /// Searches the output of a command, which counts as text whatever bytes it has.
     fn command_output(&mut self, path: &WsPath) -> Result<FileMatches> {
-        let (mut file, _) = self.workspace.disk_of(path).open_listed(path)?;
-        let mut sink =
-            MatchSink::new(self.grep, path, self.limit, self.workspace.limits().match_line_bytes);
+        let (mut file, _) = self.search.workspace.disk_of(path).open_listed(path)?;
+        let mut sink = MatchSink::new(self.search, path);
         self.lines.set_binary_detection(BinaryDetection::none());
-        let searched = self.lines.search_reader(self.regex, &mut file, &mut sink);
+        let searched = self.lines.search_reader(self.search.regex, &mut file, &mut sink);
         searched.map(|()| sink.finish()).map_err(SearchError::into_fault)
     }
 
     /// Searches the text of a virtual file. If the file was removed meanwhile, its text is empty.
     fn virtual_file(&mut self, path: &WsPath) -> Result<FileMatches> {
-        let bytes = self.workspace.virtual_text(path, self.call)?.unwrap_or_default();
-        let mut sink =
-            MatchSink::new(self.grep, path, self.limit, self.workspace.limits().match_line_bytes);
+        let bytes = self.search.workspace.virtual_text(path, self.search.call)?.unwrap_or_default();
+        let mut sink = MatchSink::new(self.search, path);
         self.bytes(&bytes, &mut sink)?;
         Ok(sink.finish())
     }
@@ -126,7 +109,7 @@ impl<'a> Searcher<'a> {
     }
 
     fn text(&mut self, bytes: &[u8], sink: &mut MatchSink<'_>) -> Result<()> {
-        self.lines.search_slice(self.regex, bytes, sink).map_err(SearchError::into_fault)
+        self.lines.search_slice(self.search.regex, bytes, sink).map_err(SearchError::into_fault)
     }
 }
 
@@ -176,7 +159,9 @@ struct MatchSink<'a> {
 }
 
 impl<'a> MatchSink<'a> {
-    fn new(grep: &'a Grep, path: &'a WsPath, limit: usize, line_bytes: usize) -> Self {
+    fn new(search: &'a Search<'_>, path: &'a WsPath) -> Self {
+        let Search { grep, workspace, limit, .. } = search;
+        let line_bytes = workspace.limits().match_line_bytes;
         let skip_to = match &grep.cursor {
             Some(cursor) if cursor.path == *path => cursor.line,
             _ => 0,

@@ -10,7 +10,7 @@ use yard_core::{Call, ContentHash, Fault, FaultCode, Result, Subject, WsPath, li
 
 use yard_disk::{each_piece, io_fault};
 
-use super::WHOLE;
+use super::MAX_WHOLE_BYTES;
 use super::encoded::{character_start, decode_at, detect, is_wide};
 use super::part::Part;
 
@@ -38,7 +38,7 @@ impl Stream<'_> {
         let encoding = self.detect_head()?;
         if is_wide(encoding) {
             let message = format!(
-                "{} is UTF-16 and larger than {WHOLE} bytes; convert it to UTF-8 to read it in slices",
+                "{} is UTF-16 and larger than {MAX_WHOLE_BYTES} bytes; convert it to UTF-8 to read it in slices",
                 self.path
             );
             return Err(Fault::new(FaultCode::TooLarge, message).about(Subject::Path));
@@ -111,7 +111,7 @@ impl Stream<'_> {
             if let Some(hasher) = &mut hasher {
                 hasher.update(piece);
             }
-            window.take(piece);
+            window.add(piece);
             Ok(to_the_end || !window.is_full())
         })?;
         let line_count = want.line_count.then(|| window.total());
@@ -258,7 +258,7 @@ impl Window {
         self.limit.map_or(u64::MAX, |limit| self.first.saturating_add(limit))
     }
 
-    fn take(&mut self, piece: &[u8]) {
+    fn add(&mut self, piece: &[u8]) {
         let mut rest = piece;
         while !rest.is_empty() {
             if self.line >= self.end() || self.more {
@@ -270,7 +270,7 @@ impl Window {
                 rest = self.skip(rest, self.first);
                 continue;
             }
-            rest = self.take_line(rest);
+            rest = self.add_line(rest);
         }
     }
 
@@ -290,7 +290,7 @@ impl Window {
         &[]
     }
 
-    fn take_line<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
+    fn add_line<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
         let end = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1);
         let space = self.max.saturating_add(1).saturating_sub(self.taken.len());
         self.taken.extend_from_slice(&bytes[..end.min(space)]);

@@ -14,7 +14,7 @@ use crate::draft::Draft;
 use crate::step_metadata::StepMetadata;
 
 /// Most drafts in one transaction.
-const LARGEST_BATCH: usize = 64;
+const MAX_BATCH: usize = 64;
 /// How long a leader waits for threads that are still planning: a fraction of what a flush for each would cost.
 const GATHERING: Duration = Duration::from_micros(300);
 /// How often a waiting thread checks whether its call was cancelled or is out of time.
@@ -37,14 +37,14 @@ pub(crate) enum CommitOutcome {
 
 /// The drafts of one workspace in this process.
 #[derive(Default)]
-pub(crate) struct Journal {
-    queue: Mutex<Queue>,
+pub(crate) struct CommitQueue {
+    state: Mutex<QueueState>,
     arrival: Condvar,
     active: Arc<AtomicUsize>,
 }
 
 #[derive(Default)]
-struct Queue {
+struct QueueState {
     waiting: VecDeque<Request>,
     has_leader: bool,
 }
@@ -85,14 +85,14 @@ impl Waiter {
         signal.take()
     }
 
-    pub(crate) fn take(&self) -> Option<Signal> {
+    pub(crate) fn take_signal(&self) -> Option<Signal> {
         self.signal.lock().take()
     }
 }
 
 /// Ends the lead when it is dropped: if the leader panicked, its batch gets a fault, and the next thread leads.
 pub(crate) struct LeaderGuard<'a> {
-    pub(crate) journal: &'a Journal,
+    pub(crate) queue: &'a CommitQueue,
     pub(crate) own: &'a Arc<Waiter>,
     /// The threads whose drafts are in the batch.
     pub(crate) batch: Vec<Arc<Waiter>>,
@@ -104,7 +104,7 @@ impl Drop for LeaderGuard<'_> {
         if self.is_done {
             return;
         }
-        self.journal.withdraw(self.own);
+        self.queue.withdraw(self.own);
         for waiter in &self.batch {
             waiter
                 .signal
@@ -112,7 +112,7 @@ impl Drop for LeaderGuard<'_> {
                 .get_or_insert_with(|| Signal::Finished(Err(leader_failed()), Vec::new()));
             waiter.changed.notify_one();
         }
-        self.journal.hand_over();
+        self.queue.hand_over();
     }
 }
 
@@ -122,7 +122,7 @@ fn leader_failed() -> Fault {
     Fault::new(FaultCode::Io, message)
 }
 
-impl Journal {
+impl CommitQueue {
     /// How many drafts are being planned or waiting.
     pub(crate) fn active(&self) -> &Arc<AtomicUsize> {
         &self.active
@@ -146,10 +146,10 @@ impl Journal {
     /// Takes a draft out of the queue, and returns whether it was still there. If its thread was to lead, the next
     /// thread leads instead.
     pub(crate) fn withdraw(&self, waiter: &Arc<Waiter>) -> bool {
-        let mut queue = self.queue.lock();
+        let mut queue = self.state.lock();
         let at = queue.waiting.iter().position(|request| Arc::ptr_eq(&request.waiter, waiter));
         let request = at.and_then(|at| queue.waiting.remove(at));
-        if request.is_some() && waiter.take().is_some() {
+        if request.is_some() && waiter.take_signal().is_some() {
             queue.hand_over();
         }
         drop(queue);
@@ -159,7 +159,7 @@ impl Journal {
 
     /// Adds a draft, and returns whether the caller has to lead.
     pub(crate) fn enqueue(&self, request: Request) -> bool {
-        let mut queue = self.queue.lock();
+        let mut queue = self.state.lock();
         queue.waiting.push_back(request);
         if queue.has_leader {
             if queue.waiting.len() >= self.active.load(Ordering::Relaxed) {
@@ -173,25 +173,25 @@ impl Journal {
 
     /// Waits a moment for drafts that are still being planned, so that one flush serves all of them.
     pub(crate) fn wait_for_planners(&self) {
-        let mut queue = self.queue.lock();
-        let expected = self.active.load(Ordering::Relaxed).min(LARGEST_BATCH);
+        let mut queue = self.state.lock();
+        let expected = self.active.load(Ordering::Relaxed).min(MAX_BATCH);
         if queue.waiting.len() < expected {
             self.arrival.wait_for(&mut queue, GATHERING);
         }
     }
 
     pub(crate) fn next_batch(&self) -> Vec<Request> {
-        let mut queue = self.queue.lock();
-        let size = queue.waiting.len().min(LARGEST_BATCH);
+        let mut queue = self.state.lock();
+        let size = queue.waiting.len().min(MAX_BATCH);
         queue.waiting.drain(..size).collect()
     }
 
     pub(crate) fn hand_over(&self) {
-        self.queue.lock().hand_over();
+        self.state.lock().hand_over();
     }
 }
 
-impl Queue {
+impl QueueState {
     /// Makes the first waiting thread the leader.
     fn hand_over(&mut self) {
         match self.waiting.front() {

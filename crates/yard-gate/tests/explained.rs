@@ -1,0 +1,146 @@
+//! What is explained is what happens: the verdict about a call that is only explained is the one that the same call gets
+//! when it is made. The calls, rules, presets, modes and roles are random.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod support;
+
+use serde_json::{Value, json};
+use yard_core::op::{Edit, EditAction, Move, OnExisting, OnFolder, Remove};
+use yard_core::{Call, Fault, FaultCode};
+use yard_gate::{
+    Asks, Attempt, CallerPolicy, Completion, ExplainedEffect, Mode, Origin, Session, Verdict,
+};
+
+use support::{Gate, path, read, write};
+
+const CASES: u64 = 400;
+
+/// Random choices (splitmix64).
+struct Choices(u64);
+
+impl Choices {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) % bound as u64) as usize
+    }
+
+    fn of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+        &all[self.below(all.len())]
+    }
+
+    fn policy(&mut self) -> Value {
+        let kinds = ["read", "modify", "create", "remove", "change", "move", "any"];
+        let paths = ["a.txt", "sub/**", "*.lock", "**/*", "sub/b.txt"];
+        let rules: Vec<Value> = (0..self.below(4))
+            .map(|_| {
+                let then = self.of(&["allow", "ask", "ask", "deny"]);
+                json!({"effect": self.of(&kinds), "path": self.of(&paths), "then": then})
+            })
+            .collect();
+        let preset = *self.of(&[None, Some("open"), Some("guarded"), Some("strict")]);
+        json!({"preset": preset, "rules": rules})
+    }
+}
+
+/// Performs one of a few operations.
+fn perform(attempt: &Attempt<'_>, operation: usize, file: &str) -> Result<bool, Fault> {
+    fn is_done<A>(outcome: Result<Completion<A>, Fault>) -> Result<bool, Fault> {
+        outcome.map(|outcome| matches!(outcome, Completion::Done(_)))
+    }
+    let edit = |old: &str| {
+        let (old, new) = (old.to_owned(), "other".to_owned());
+        let actions = vec![EditAction::Replace { old, new, all: false }];
+        Edit { path: path(file), actions, expected: None }
+    };
+    match operation {
+        0 => is_done(attempt.perform(read(file))),
+        1 => is_done(attempt.perform(write(file, "mine\n"))),
+        2 => is_done(attempt.perform(edit("theirs"))),
+        3 => is_done(attempt.perform(edit("what is not there"))),
+        4 => {
+            let on_folder = OnFolder::WithContents;
+            is_done(attempt.perform(Remove { path: path(file), on_folder }))
+        }
+        _ => {
+            let (from, to) = (path(file), path("/moved.txt"));
+            let on_existing = OnExisting::Refuse;
+            is_done(attempt.perform(Move { from, to, into_folder: false, on_existing }))
+        }
+    }
+}
+
+/// The strictest verdict in one word, or the fault of a call that was never judged.
+fn explained_word(explained: &[ExplainedEffect], outcome: &Result<bool, Fault>) -> String {
+    let has = |matches: fn(&Verdict) -> bool| explained.iter().any(|one| matches(&one.verdict));
+    match outcome {
+        _ if has(|verdict| matches!(verdict, Verdict::Deny(_))) => "deny".to_owned(),
+        _ if has(|verdict| matches!(verdict, Verdict::Ask(_))) => "ask".to_owned(),
+        Err(fault) if fault.code() != FaultCode::Unavailable => format!("{:?}", fault.code()),
+        _ => "allow".to_owned(),
+    }
+}
+
+fn real_word(outcome: &Result<bool, Fault>) -> String {
+    match outcome {
+        Ok(true) => "allow".to_owned(),
+        Ok(false) => "ask".to_owned(),
+        Err(fault) if fault.code() == FaultCode::Denied => "deny".to_owned(),
+        Err(fault) => format!("{:?}", fault.code()),
+    }
+}
+
+fn session(gate: &Gate, call: &Call, policy: CallerPolicy, mode: Mode) -> Session {
+    let chat = gate.person().chats().make(call, "a chat of its own", Some(mode)).unwrap().id;
+    gate.agent(policy).in_chat(chat).unwrap()
+}
+
+#[test]
+fn what_is_explained_is_what_happens() {
+    let gate = Gate::new();
+    for case in 0..CASES {
+        let mut choices = Choices(case);
+        for file in ["a.txt", "sub/b.txt", "x.lock"] {
+            gate.put(file, "theirs\n");
+        }
+        let rules = choices.policy();
+        gate.set_policy(rules.clone());
+        let policies = [
+            CallerPolicy::Open,
+            CallerPolicy::Guarded,
+            CallerPolicy::Strict,
+            CallerPolicy::ReadOnly,
+        ];
+        let (call, policy) = (gate.call(), *choices.of(&policies));
+        let mode = *choices.of(&[Mode::Build, Mode::Build, Mode::Plan]);
+        let agent = session(&gate, &call, policy, mode);
+        let agent = match choices.below(4) {
+            0 => agent.confined_to(vec![path("/sub")]),
+            _ => agent,
+        };
+        let asks =
+            *choices.of(&[Asks::Never, Asks::OnceToRead, Asks::OnceToChange, Asks::ToChange]);
+        let origin = Origin { toolset: "files", tool: "tool", asks };
+        let operation = choices.below(6);
+        let file = *choices.of(&["/a.txt", "/sub/b.txt", "/x.lock", "/sub/new.txt"]);
+        let attempt = agent.attempt(origin, &call).repeatable(json!({"case": case}));
+
+        let (explained, outcome) = attempt.explain(|attempt| perform(attempt, operation, file));
+        let expected = match explained_word(&explained, &outcome) {
+            // Who may only read cannot ask for more.
+            word if word == "ask" && policy == CallerPolicy::ReadOnly => "deny".to_owned(),
+            word => word,
+        };
+        let real = perform(&attempt, operation, file);
+        assert_eq!(
+            expected,
+            real_word(&real),
+            "case {case}: operation {operation} on {file} by {policy:?} in {mode:?}, {asks:?}, {rules}\n\
+             {explained:?} {outcome:?}\n{real:?}"
+        );
+        gate.remove("moved.txt");
+        gate.remove("sub/new.txt");
+    }
+}

@@ -53,5 +53,6 @@ mod traces;
 mod ui;
 mod upgraded;
 mod verdicts;
+mod web_files;
 mod withheld;
 mod workspaces;

@@ -98,7 +98,33 @@ fn media_of(path: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
     use super::*;
+
+    /// The paths of the files below a folder of `web/`.
+    #[allow(clippy::disallowed_methods, reason = "a test that reads the repository")]
+    fn paths_below(folder: &Path, prefix: &str) -> BTreeSet<String> {
+        let mut paths = BTreeSet::new();
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let entry = entry.unwrap();
+            let name = format!("{prefix}{}", entry.file_name().to_str().unwrap());
+            if entry.file_type().unwrap().is_dir() {
+                paths.append(&mut paths_below(&entry.path(), &format!("{name}/")));
+            } else if !name.ends_with(".d.ts") {
+                paths.insert(name);
+            }
+        }
+        paths
+    }
+
+    #[test]
+    fn every_file_of_the_page_is_part_of_the_program() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
+        let listed: BTreeSet<String> = FILES.iter().map(|(path, _)| (*path).to_owned()).collect();
+        assert_eq!(listed, paths_below(&folder, ""), "FILES has a line for each file of web/");
+    }
 
     #[test]
     fn what_was_compressed_is_the_file_and_smaller() {

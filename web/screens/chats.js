@@ -1,0 +1,2 @@
+import { html } from "../vendor.js";
+export function Chats() { return html`<p>chats</p>`; }

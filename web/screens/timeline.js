@@ -1,0 +1,2 @@
+import { html } from "../vendor.js";
+export function Timeline() { return html`<p>timeline</p>`; }

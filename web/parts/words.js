@@ -2,7 +2,7 @@
 
 import { count } from "./text.js";
 
-/** @typedef {{ kind: string, path?: string, asked?: string, host?: string, file_type?: string | null, with_contents?: boolean, edits?: boolean, mode_only?: boolean, decides?: boolean }} Effect */
+/** @typedef {{ kind: string, path?: string, to?: string, asked?: string, host?: string, file_type?: string | null, with_contents?: boolean, edits?: boolean, mode_only?: boolean, decides?: boolean }} Effect */
 
 /** How much there is to lose: what comes first is looked at first. */
 const RISKS = ["purge", "remove", "move-from", "move-to", "modify", "connect", "send", "run", "fetch", "create", "touch", "read", "list"];
@@ -11,7 +11,7 @@ const RISKS = ["purge", "remove", "move-from", "move-to", "modify", "connect", "
 const EFFECTS = {
   purge: { one: "Removes for good", icon: "trash", tone: "bad" },
   remove: { one: "Removes", icon: "trash", tone: "bad" },
-  "move-from": { one: "Moves away", icon: "move", tone: "warn" },
+  "move-from": { one: "Moves", icon: "move", tone: "warn" },
   "move-to": { one: "Moves to", icon: "move", tone: "warn" },
   modify: { one: "Replaces", icon: "edit", tone: "warn" },
   edit: { one: "Edits", icon: "edit", tone: "plain" },
@@ -30,7 +30,7 @@ const EFFECTS = {
 export function effectWords(effect) {
   const kind = effect.kind === "modify" && effect.mode_only ? "mode" : effect.kind === "modify" && effect.edits ? "edit" : effect.kind;
   const words = EFFECTS[kind] ?? { one: kind, icon: "alert", tone: "warn" };
-  return { ...words, target: effect.path ?? effect.asked ?? effect.host ?? "", isFolder: effect.file_type === "folder", withContents: effect.with_contents === true, decides: effect.decides === true };
+  return { ...words, target: effect.path ? effect.path + (effect.to ? ` → ${effect.to}` : "") : effect.asked ?? effect.host ?? "", isFolder: effect.file_type === "folder", withContents: effect.with_contents === true, decides: effect.decides === true };
 }
 
 /** @param {Effect[]} effects */
@@ -42,8 +42,17 @@ function rank(effect) {
   return at < 0 ? RISKS.length : at;
 }
 
-/** All effects of an approval: on paths and on hosts. @param {any} approval @returns {Effect[]} */
-export const effectsOf = (approval) => effectsByRisk([...(approval.effect?.paths ?? []), ...(approval.effect?.dials ?? approval.effect?.hosts ?? [])]);
+/** All effects of an approval, on paths and on hosts; a move is one effect. @param {any} approval @returns {Effect[]} */
+export function effectsOf(approval) {
+  /** @type {Effect[]} */
+  const effects = [];
+  for (const effect of approval.effect?.paths ?? []) {
+    const last = effects.at(-1);
+    if (effect.kind === "move-to" && last?.kind === "move-from" && !last.to) effects[effects.length - 1] = { ...last, to: effect.path };
+    else effects.push(effect);
+  }
+  return effectsByRisk([...effects, ...(approval.effect?.dials ?? [])]);
+}
 
 /**
  * One line that says what an approval is about.
@@ -56,7 +65,7 @@ export function headline(approval) {
   if (!first) return { verb: "Use", target: `${approval.toolset}.${approval.tool}`, isCode: true, more: 0 };
   const words = effectWords(first);
   /** @type {Record<string, string>} */
-  const verbs = { Removes: "Remove", "Removes for good": "Remove for good", "Moves away": "Move", Replaces: "Replace", Edits: "Edit", Creates: "Create", Reads: "Read", Lists: "List", "Runs a command in": "Run a command in", "Reads from": "Read from", "Sends data to": "Send data to", "Connects to": "Connect to" };
+  const verbs = { Removes: "Remove", "Removes for good": "Remove for good", Moves: "Move", Replaces: "Replace", Edits: "Edit", Creates: "Create", Reads: "Read", Lists: "List", "Runs a command in": "Run a command in", "Reads from": "Read from", "Sends data to": "Send data to", "Connects to": "Connect to" };
   return { verb: verbs[words.one] ?? words.one, target: words.target, isCode: false, more: effects.length - 1 + (approval.effect?.more ?? 0) };
 }
 

@@ -113,7 +113,7 @@ function Field({ item, value, isDisabled, onChange }) {
   if (many) {
     const chosen = Array.isArray(value) ? value : [];
     return html`<fieldset class="field"><legend>${visible(item.question)}</legend>${hint}<div class="choices">
-      ${many.map((one, i) => html`<label key=${i} class="choice"><input type="checkbox" checked=${chosen.includes(one)} disabled=${isDisabled} onChange=${() => onChange(chosen.includes(one) ? chosen.filter((other) => other !== one) : [...chosen, one], true)} /><span>${visible(text(one))}</span></label>`)}
+      ${many.map((/** @type {unknown} */ one, /** @type {number} */ i) => html`<label key=${i} class="choice"><input type="checkbox" checked=${chosen.includes(one)} disabled=${isDisabled} onChange=${() => onChange(chosen.includes(one) ? chosen.filter((other) => other !== one) : [...chosen, one], true)} /><span>${visible(text(one))}</span></label>`)}
     </div></fieldset>`;
   }
   const type = item.schema?.type;

@@ -49,7 +49,7 @@ export function Shell({ children }) {
       <div class="main">
         ${workspace && html`<header class="workspace-head">
           <div class="workspace-title"><h1 class="ellipsis" title=${visible(workspace.name)}>${visible(workspace.name)}</h1>${workspace.role === "viewer" && html`<span class="chip">You can look, not change</span>`}</div>
-          <nav class="tabs" aria-label="Screens of the workspace">${TABS.map(({ name, label, icon }) => html`<a key=${name} href=${address("w", workspace.id, name)} aria-current=${tab === name ? "page" : undefined}><${Icon} name=${icon} /><span>${label}</span></a>`)}</nav>
+          <nav class="tabs" aria-label="Screens of the workspace">${TABS.map(({ name, label, icon }) => html`<a key=${name} href=${address("w", workspace.id, name)} aria-current=${tab === name || (tab === "trash" && name === "files") ? "page" : undefined}><${Icon} name=${icon} /><span>${label}</span></a>`)}</nav>
         </header>`}
         ${!isReachable.value && html`<div class="offline" role="status"><${Icon} name="alert" />The server cannot be reached. What you see may be old; the page tries again by itself.</div>`}
         <main id="content" tabindex="-1">${children}</main>

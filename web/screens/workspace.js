@@ -6,11 +6,11 @@ import { workspaceOf } from "../state.js";
 import { Empty } from "../parts/states.js";
 import { Timeline } from "./timeline.js";
 import { Chats } from "./chats.js";
-import { Files } from "./files.js";
+import { Files, Trash } from "./files.js";
 import { Terminals } from "./terminals.js";
 import { WorkspaceSettings } from "./settings.js";
 
-const SCREENS = /** @type {Record<string, (props: any) => any>} */ ({ timeline: Timeline, chats: Chats, files: Files, terminals: Terminals, settings: WorkspaceSettings });
+const SCREENS = /** @type {Record<string, (props: any) => any>} */ ({ timeline: Timeline, chats: Chats, files: Files, trash: Trash, terminals: Terminals, settings: WorkspaceSettings });
 
 export function WorkspaceScreen() {
   const [, id, tab] = parts.value;

@@ -117,6 +117,7 @@ async function follow(workspace) {
         open.delete("");
         return followWanted();
       }
+      if (answer.status === 403 || answer.status === 404) break;
       if (!answer.ok || !answer.body) throw new Error(`status ${answer.status}`);
       setConnection("live");
       // Without an id to go on from, what happened during the break is not known.

@@ -61,7 +61,8 @@ export function effectsOf(approval) {
 export function headline(approval) {
   const effects = effectsOf(approval).filter((effect) => effect.kind !== "move-to");
   const first = effects[0];
-  if (approval.args?.command !== undefined) return { verb: "Run", target: String(Array.isArray(approval.args.command) ? approval.args.command.join(" ") : approval.args.command), isCode: true, more: 0 };
+  const command = approval.args?.command ?? approval.args?.cmd;
+  if (command !== undefined) return { verb: "Run", target: Array.isArray(command) ? command.join(" ") : String(command), isCode: true, more: 0 };
   if (!first) return { verb: "Use", target: `${approval.toolset}.${approval.tool}`, isCode: true, more: 0 };
   const words = effectWords(first);
   /** @type {Record<string, string>} */

@@ -174,7 +174,7 @@ function Effects({ effects, more }) {
  */
 function isSaidByTheDiff(approval, files) {
   const effects = effectsOf(approval);
-  return files.length === 1 && effects.length === 1 && !effects[0]?.decides && !effects[0]?.with_contents && approval.args?.command === undefined;
+  return files.length === 1 && effects.length === 1 && !effects[0]?.decides && !effects[0]?.with_contents && (approval.args?.command ?? approval.args?.cmd) === undefined;
 }
 
 /** What became of a request that is decided. @param {{ workspace: string, approval: any }} props */

@@ -26,8 +26,9 @@ export function Shell({ children }) {
   const [place, id, tab] = parts.value;
   const workspace = place === "w" && id ? workspaceOf(id) : null;
   useEffect(() => {
-    if (place === "w" && id) want(id);
-  }, [place, id]);
+    if (workspace) want(workspace.id);
+  }, [workspace?.id]);
+  useEffect(() => document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [id, tab]);
   useKeys({
     "?": () => (isHelpShown.value = true),
     i: () => go("#/inbox"),

@@ -51,7 +51,7 @@ function pathOf(line) {
 function noteFile(words) {
   const moved = /^moved (\/.*) to (\/.*)$/.exec(words);
   const removed = /^removed (\/.*?)( \(.*\))?$/.exec(words);
-  const created = /^created (\/.*?)( \(.*\))?$/.exec(words);
+  const created = /^new (\/.*?)( \(.*\)| with mode \d+)?$/.exec(words);
   const base = { note: words, rows: [], added: 0, removed: 0, longest: 0 };
   if (moved) return { ...base, kind: "moved", from: moved[1] ?? null, to: moved[2] ?? null };
   if (removed) return { ...base, kind: "removed", from: removed[1] ?? null, to: null, note: (removed[2] ?? "").trim() };

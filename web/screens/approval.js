@@ -1,9 +1,9 @@
 // One request of an agent: its diff, what it would do in words, why a person is asked, and the decision.
 
-import { html, useEffect, useMemo, useRef, useState } from "../vendor.js";
+import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../vendor.js";
 import { api, ApiError } from "../api.js";
 import { address } from "../router.js";
-import { isOwner, mayChange, workspaceOf } from "../state.js";
+import { inbox, isOwner, mayChange, workspaceOf } from "../state.js";
 import { onHappening } from "../stream.js";
 import { Actor } from "../parts/actor.js";
 import { parseDiff, totals } from "../parts/diff.js";
@@ -48,6 +48,11 @@ export function ApprovalDetail({ workspace, id, onDecided }) {
       if (kind === "reset" || (where === workspace && ref === id)) void load();
     });
   }, [workspace, id]);
+  // It left the inbox: it was decided somewhere else.
+  const isGone = approval?.status === "pending" && inbox.value !== null && !inbox.value.some((entry) => entry.approval?.id === id);
+  useEffect(() => {
+    if (isGone) void load();
+  }, [isGone, inbox.value]);
 
   if (problem && !approval) return html`<${Problem} problem=${problem} onRetry=${() => void load()} />`;
   if (!approval) return html`<div class="pad"><${Loading} lines=${9} label="Loading the request" /></div>`;
@@ -114,7 +119,7 @@ function Request({ workspace, approval, notice, onReload, onDecided }) {
     <div class="request-head">
       <div class="request-who"><${Actor} workspace=${workspace} actor=${approval.asked_by} /><span class="muted">in</span><a href=${address("w", workspace, "timeline")}>${visible(workspaceOf(workspace)?.name ?? "a workspace")}</a>
         <a class="muted" href=${address("w", workspace, "chats", approval.chat_id)} title="The chat that it belongs to"><${Icon} name="chats" />chat</a><span class="grow"></span><${Time} class="muted" at=${approval.asked_at} /></div>
-      <h2 class="request-title">${about.verb} ${about.isCode ? html`<code>${visible(about.target)}</code>` : html`<span class="path">${visible(about.target)}</span>`}${about.more > 0 && html` <span class="muted">and ${count(about.more, "more", "more")}</span>`}</h2>
+      <h1 class="request-title">${about.verb} ${about.isCode ? html`<code>${visible(about.target)}</code>` : html`<span class="path">${visible(about.target)}</span>`}${about.more > 0 && html` <span class="muted">and ${count(about.more, "more", "more")}</span>`}</h1>
       <p class="why"><${Icon} name="shield" /><span><strong>Why you are asked:</strong> ${visible(approval.reason)} <code class="tool">${visible(`${approval.toolset}.${approval.tool}`)}</code></span></p>
     </div>
     ${notice && isPending && html`<div class="banner warn" role="alert"><${Icon} name="alert" /><span>${notice}</span></div>`}
@@ -139,7 +144,8 @@ function Request({ workspace, approval, notice, onReload, onDecided }) {
 /** @param {{ isBusy: boolean, onDeny: (word: string) => void, onCancel: () => void }} props */
 function Deny({ isBusy, onDeny, onCancel }) {
   const field = useRef(/** @type {HTMLInputElement | null} */ (null));
-  useEffect(() => field.current?.focus(), []);
+  // Before the next key arrives: what is typed belongs into the field.
+  useLayoutEffect(() => field.current?.focus(), []);
   /** @param {SubmitEvent} event */
   const submit = (event) => {
     event.preventDefault();

@@ -3,7 +3,7 @@
 import { html, useEffect, useRef, useState } from "../vendor.js";
 import { api, ApiError } from "../api.js";
 import { address } from "../router.js";
-import { mayChange, workspaceOf } from "../state.js";
+import { inbox, mayChange, workspaceOf } from "../state.js";
 import { onHappening } from "../stream.js";
 import { Actor } from "../parts/actor.js";
 import { Icon } from "../parts/icons.js";
@@ -32,13 +32,17 @@ export function QuestionDetail({ workspace, id, onAnswered }) {
       if (kind === "reset" || (where === workspace && ref === id)) void load();
     });
   }, [workspace, id]);
+  const isGone = question?.status === "pending" && inbox.value !== null && !inbox.value.some((entry) => entry.question?.id === id);
+  useEffect(() => {
+    if (isGone) void load();
+  }, [isGone, inbox.value]);
   if (problem && !question) return html`<${Problem} problem=${problem} onRetry=${load} />`;
   if (!question) return html`<div class="pad"><${Loading} label="Loading the question" /></div>`;
   return html`<article class="request" aria-label="Question">
     <div class="request-head">
       <div class="request-who"><${Actor} workspace=${workspace} actor=${question.asked_by} /><span class="muted">asks in</span><a href=${address("w", workspace, "timeline")}>${visible(workspaceOf(workspace)?.name ?? "a workspace")}</a>
         <a class="muted" href=${address("w", workspace, "chats", question.chat_id)}><${Icon} name="chats" />chat</a><span class="grow"></span><${Time} class="muted" at=${question.asked_at} /></div>
-      <h2 class="request-title">${question.questions.length > 1 ? `${question.questions.length} questions` : "A question"}</h2>
+      <h1 class="request-title">${question.questions.length > 1 ? `${question.questions.length} questions` : "A question"}</h1>
     </div>
     ${question.status === "pending" ? html`<${Form} workspace=${workspace} question=${question} onReload=${load} onAnswered=${onAnswered} />` : html`<${Answered} workspace=${workspace} question=${question} />`}
   </article>`;

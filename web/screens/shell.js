@@ -25,9 +25,10 @@ export const TABS = [
 export function Shell({ children }) {
   const [place, id, tab] = parts.value;
   const workspace = place === "w" && id ? workspaceOf(id) : null;
+  const seen = workspace?.id ?? (place === "inbox" && id && workspaceOf(id) ? id : "");
   useEffect(() => {
-    if (workspace) want(workspace.id);
-  }, [workspace?.id]);
+    if (seen) want(seen);
+  }, [seen]);
   useEffect(() => document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [id, tab]);
   useKeys({
     "?": () => (isHelpShown.value = true),

@@ -68,6 +68,7 @@ function forward(request, response, target) {
     response.writeHead(answer.statusCode ?? 502, answer.headers);
     response.flushHeaders();
     answer.pipe(response);
+    answer.on("close", () => answer.complete || response.destroy());
   });
   onward.on("error", () => (response.headersSent ? response.destroy() : response.writeHead(502).end()));
   response.on("close", () => onward.destroy());

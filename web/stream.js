@@ -4,7 +4,7 @@
 // that are open in tabs, and `polled` says that the inbox has to be asked for now and then.
 
 import { signal } from "./vendor.js";
-import { request } from "./api.js";
+import { isLoggedIn, request } from "./api.js";
 
 /** @typedef {{ workspace: string, kind: string, ref: string }} Happening one thing that happened; `kind` is `reset` where everything has to be read again */
 
@@ -108,6 +108,12 @@ async function follow(workspace) {
   let pause = 500;
   let isFirst = true;
   while (!abort.signal.aborted) {
+    if (isLoggedIn.value === false) {
+      // The next one to log in may be somebody else, whose events have other ids.
+      lastIds.clear();
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      continue;
+    }
     try {
       const last = lastIds.get(workspace);
       const answer = await request(path, { headers: { accept: "text/event-stream", ...(last ? { "last-event-id": last } : {}) }, signal: abort.signal });

@@ -11,9 +11,9 @@ export function Loading({ lines = 5, label = "Loading" }) {
   </div>`;
 }
 
-/** @param {{ icon: string, title: string, children?: any }} props */
-export function Empty({ icon, title, children }) {
-  return html`<div class="empty"><div class="empty-icon"><${Icon} name=${icon} /></div><h2>${title}</h2><div class="empty-text">${children}</div></div>`;
+/** @param {{ icon: string, title: string, children?: any, isPage?: boolean }} props `isPage` where there is no other heading */
+export function Empty({ icon, title, children, isPage }) {
+  return html`<div class="empty"><div class="empty-icon"><${Icon} name=${icon} /></div>${isPage ? html`<h1>${title}</h1>` : html`<h2>${title}</h2>`}<div class="empty-text">${children}</div></div>`;
 }
 
 /** @param {{ problem: unknown, onRetry?: () => void }} props */

@@ -60,7 +60,8 @@ export function effectsOf(approval) {
  */
 export function headline(approval) {
   const effects = effectsOf(approval).filter((effect) => effect.kind !== "move-to");
-  const first = effects[0];
+  // Of effects with the same risk, one on a file says more than one on the folder around it.
+  const first = effects.find((effect) => effect.kind === effects[0]?.kind && effect.file_type !== "folder") ?? effects[0];
   const command = approval.args?.command ?? approval.args?.cmd;
   if (command !== undefined) return { verb: "Run", target: Array.isArray(command) ? command.join(" ") : String(command), isCode: true, more: 0 };
   if (!first) return { verb: "Use", target: `${approval.toolset}.${approval.tool}`, isCode: true, more: 0 };

@@ -49,8 +49,8 @@ export function FileDetail({ workspace, path }) {
       <div class="file-tools">
         ${!isFolder && html`<div class="segmented" role="group" aria-label="What is shown"><button aria-pressed=${shows === "text"} onClick=${() => setShows("text")}><${Icon} name="file" />Text</button><button aria-pressed=${shows === "history"} onClick=${() => setShows("history")}><${Icon} name="timeline" />History</button></div>`}
         <span class="muted small">${info.size !== undefined && !isFolder ? sizeInWords(info.size) : ""}${info.updated_at && html` · <${Time} at=${info.updated_at} />`}</span><span class="grow"></span>
-        ${!isFolder && info.id && html`<a class="button" href=${`/api/v1/workspaces/${workspace}/files/${info.id}/content`} download=${baseName(path)}><${Icon} name="download" /><span class="hide-narrow">Download</span></a>`}
-        ${mayChange(workspace) && html`<button class="button" onClick=${() => setAsks("move")}><${Icon} name="edit" /><span class="hide-narrow">Rename</span></button><button class="button danger" onClick=${() => setAsks("remove")}><${Icon} name="trash" /><span class="hide-narrow">Remove</span></button>`}
+        ${!isFolder && info.id && html`<a class="button" href=${`/api/v1/workspaces/${workspace}/files/${info.id}/content`} download=${baseName(path)} aria-label="Download"><${Icon} name="download" /><span class="hide-narrow">Download</span></a>`}
+        ${mayChange(workspace) && html`<button class="button" aria-label="Rename" onClick=${() => setAsks("move")}><${Icon} name="edit" /><span class="hide-narrow">Rename</span></button><button class="button danger" aria-label="Remove" onClick=${() => setAsks("remove")}><${Icon} name="trash" /><span class="hide-narrow">Remove</span></button>`}
       </div></div>
     ${isFolder ? html`<${Empty} icon="files" title="A folder" />` : shows === "text" ? html`<${FileText} workspace=${workspace} id=${info.id} hash=${info.hash ?? ""} size=${info.size ?? 0} path=${path} />` : html`<${History} workspace=${workspace} id=${info.id} hash=${info.hash ?? ""} />`}
     ${asks === "move" && html`<${Move} workspace=${workspace} path=${path} onClose=${() => setAsks("")} />`}

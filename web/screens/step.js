@@ -1,6 +1,6 @@
 // One step with its diff, and taking it back: with a preview where the server makes one.
 
-import { html, signal, useEffect, useMemo, useState } from "../vendor.js";
+import { html, signal, useEffect, useMemo, useRef, useState } from "../vendor.js";
 import { api, ApiError, request } from "../api.js";
 import { address, go } from "../router.js";
 import { hasPageApi, mayChange } from "../state.js";
@@ -137,6 +137,11 @@ function TakeBack({ workspace, step, files, way, undoneBy, onClose }) {
       setProblem(failure);
     }
   };
+  const button = useRef(/** @type {HTMLButtonElement | null} */ (null));
+  const mayDo = !isBusy && left.size < paths.length && (!isPreviewed || (preview !== null && (preview.conflicts ?? []).length === 0));
+  useEffect(() => {
+    if (mayDo) button.current?.focus();
+  }, [mayDo]);
   const shown = isPreviewed ? (preview ? previewFiles(preview) : null) : way === "undo" ? reversed(files) : files;
   const conflicts = preview?.conflicts ?? [];
   return html`<${Dialog} title=${TITLES[way]} wide onClose=${onClose}>
@@ -145,7 +150,7 @@ function TakeBack({ workspace, step, files, way, undoneBy, onClose }) {
     ${Boolean(problem) && html`<div class="banner bad" role="alert"><${Icon} name="alert" /><span>${problem instanceof Error ? problem.message : String(problem)}</span></div>`}
     ${conflicts.length > 0 && html`<div class="banner bad" role="alert"><${Icon} name="alert" /><span><strong>${count(conflicts.length, "conflict")}: nothing would be changed.</strong>${conflicts.slice(0, 20).map((/** @type {any} */ conflict, /** @type {number} */ i) => html`<span key=${i} class="line">${conflictWords(conflict)}</span>`)}</span></div>`}
     <div class="preview">${shown === null ? (problem ? null : html`<${Loading} lines=${4} label="Loading the preview" />`) : html`<${DiffView} files=${shown} label="What would change" />`}</div>
-    <div class="actions"><button class="button" onClick=${onClose}>Cancel</button><button class="button primary" disabled=${isBusy || (isPreviewed && (!preview || conflicts.length > 0)) || left.size === paths.length} onClick=${doIt}>${LABELS[way]}</button></div>
+    <div class="actions"><button class="button" onClick=${onClose}>Cancel</button><button class="button primary" ref=${button} disabled=${!mayDo} onClick=${doIt}>${LABELS[way]}</button></div>
   </${Dialog}>`;
 }
 

@@ -15,7 +15,7 @@ const SCREENS = /** @type {Record<string, (props: any) => any>} */ ({ timeline: 
 export function WorkspaceScreen() {
   const [, id, tab] = parts.value;
   if (!id || !workspaceOf(id)) {
-    return html`<${Empty} icon="workspaces" title="This workspace is not among yours"><p>Ask an owner of it to add you, or choose one of <a href="#/workspaces">your workspaces</a>.</p></${Empty}>`;
+    return html`<${Empty} isPage icon="workspaces" title="This workspace is not among yours"><p>Ask an owner of it to add you, or choose one of <a href="#/workspaces">your workspaces</a>.</p></${Empty}>`;
   }
   const Shown = SCREENS[tab ?? ""];
   if (!Shown) {

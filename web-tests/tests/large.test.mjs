@@ -1,0 +1,59 @@
+// Large things: a diff of 20,000 lines with 2,000 changes, and an inbox of 300.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { closeBrowser, LOOKS, openPage, startServer, until } from "../harness.mjs";
+
+let server;
+before(async () => (server = await startServer()));
+after(async () => {
+  await closeBrowser();
+  await server.close();
+});
+
+test("a diff of 20,000 lines with 2,000 changes is shown with few nodes", async () => {
+  const workspace = await server.api.workspace("Large diff", { preset: "open", rules: [] });
+  const lines = (change) => Array.from({ length: 20_000 }, (_, i) => `line ${i}: the value is ${change && i % 10 === 0 ? "changed" : "the same"}`).join("\n") + "\n";
+  await workspace.person("write", { path: "/large.txt", content: lines(false) });
+  await server.api.call("PUT", `/workspaces/${workspace.id}/policy`, { preset: "open", rules: [{ effect: "change", path: "large.txt", then: "ask" }] });
+  const asked = await workspace.agent("write", { path: "/large.txt", content: lines(true), overwrite: true });
+  assert.equal(asked.result?.status, "approval_pending", JSON.stringify(asked).slice(0, 300));
+  const [request] = (await workspace.list("approvals")).approvals;
+  const page = await openPage(server, LOOKS[0], "#/settings");
+  await page.getByRole("heading", { name: "You", exact: true }).waitFor();
+  // The time from the last answer of the server to the diff on the screen.
+  await page.evaluate(() => {
+    const real = window.fetch;
+    window.fetch = async (...args) => {
+      const answer = await real(...args);
+      if (/approvals\//.test(String(args[0]))) {
+        const text = answer.text.bind(answer);
+        answer.text = async () => { const read = await text(); window.lastAnswer = performance.now(); return read; };
+      }
+      return answer;
+    };
+    new MutationObserver(() => { if (!window.shownAt && document.querySelector(".diff-row")) requestAnimationFrame(() => setTimeout(() => (window.shownAt = performance.now()))); }).observe(document.body, { childList: true, subtree: true });
+  });
+  await page.goto(`/#/inbox/${workspace.id}/approval/${request.id}`);
+  await page.locator(".diff-row").first().waitFor({ timeout: 30_000 });
+  const took = await until("the diff is drawn", () => page.evaluate(() => window.shownAt && window.shownAt - window.lastAnswer));
+  console.log(`# the diff of 20,000 lines was on the screen ${Math.round(took)} ms after the server's last answer`);
+  assert.ok(took < 1_000, `${took} ms`);
+  assert.equal(await page.locator(".counts").first().innerText(), "+2,000 −2,000");
+  await page.evaluate(() => (document.querySelector(".split-detail").scrollTop = 1e9));
+  await page.locator(".diff-row", { hasText: "line 19990: the value is changed" }).first().waitFor();
+  await page.check();
+  await page.getByRole("button", { name: "Approve once" }).click();
+  await until("it is done", async () => (await workspace.list("approvals")).approvals[0].status === "executed");
+  await page.leave();
+});
+
+test("an inbox of 300 has few nodes", async () => {
+  const workspace = await server.api.workspace("Large inbox", { preset: "strict", rules: [] });
+  for (let i = 0; i < 300; i++) await workspace.agent("write", { path: `/n/${i}.txt`, content: `${i}\n` });
+  const page = await openPage(server, LOOKS[0], "#/inbox");
+  await page.getByText(/^\d+ waiting$/).waitFor();
+  await page.evaluate(() => (document.querySelector(".split-list").scrollTop = 1e9));
+  await page.getByText("/n/299.txt").first().waitFor();
+  await page.check();
+  await page.leave();
+});

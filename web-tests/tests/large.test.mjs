@@ -1,7 +1,7 @@
 // Large things: a diff of 20,000 lines with 2,000 changes, and an inbox of 300.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { closeBrowser, LOOKS, openPage, startServer, until } from "../harness.mjs";
+import { Api, closeBrowser, LOOKS, openPage, startServer, until } from "../harness.mjs";
 
 let server;
 before(async () => (server = await startServer()));
@@ -49,7 +49,12 @@ test("a diff of 20,000 lines with 2,000 changes is shown with few nodes", async 
 
 test("an inbox of 300 has few nodes", async () => {
   const workspace = await server.api.workspace("Large inbox", { preset: "strict", rules: [] });
-  for (let i = 0; i < 300; i++) await workspace.agent("write", { path: `/n/${i}.txt`, content: `${i}\n` });
+  // A chat may have a hundred requests that wait.
+  const agent = new Api(server.api.url, workspace.key);
+  for (const run of [0, 1, 2]) {
+    const chat_id = (await server.api.call("POST", `/workspaces/${workspace.id}/chats`, { title: `Run ${run}` })).chat.id;
+    for (let i = run * 100; i < run * 100 + 100; i++) await agent.call("POST", `/workspaces/${workspace.id}/tools`, { tool: "write", args: { path: `/n/${i}.txt`, content: `${i}\n` }, chat_id, wait_ms: 0 });
+  }
   const page = await openPage(server, LOOKS[0], "#/inbox");
   await page.getByText(/^\d+ waiting$/).waitFor();
   await page.evaluate(() => (document.querySelector(".split-list").scrollTop = 1e9));

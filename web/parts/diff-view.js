@@ -80,7 +80,7 @@ function FileHeader({ file, isClosed, onToggle, href }) {
 /** Lines added and removed. @param {{ added: number, removed: number }} props */
 export function Counts({ added, removed }) {
   if (added === 0 && removed === 0) return null;
-  return html`<span class="counts"><span class="plus" title="Lines added">+${readable(added)}</span> <span class="minus" title="Lines removed">−${readable(removed)}</span></span>`;
+  return html`<span class="counts">${added > 0 && html`<span class="plus" title="Lines added">+${readable(added)}</span>`}${added > 0 && removed > 0 && " "}${removed > 0 && html`<span class="minus" title="Lines removed">−${readable(removed)}</span>`}</span>`;
 }
 
 const SIGNS = { add: "+", remove: "−", same: "", hunk: "", note: "" };

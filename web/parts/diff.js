@@ -54,8 +54,10 @@ function noteFile(words) {
   const created = /^new (\/.*?)( \(.*\)| with mode \d+)?$/.exec(words);
   const base = { note: words, rows: [], added: 0, removed: 0, longest: 0 };
   if (moved) return { ...base, kind: "moved", from: moved[1] ?? null, to: moved[2] ?? null };
-  if (removed) return { ...base, kind: "removed", from: removed[1] ?? null, to: null, note: (removed[2] ?? "").trim() };
-  if (created) return { ...base, kind: "created", from: null, to: created[1] ?? null, note: (created[2] ?? "").trim() };
+  // A folder has no bytes.
+  const detail = (/** @type {string | undefined} */ text) => (text === undefined || text === " (0 bytes)" ? "" : text.trim());
+  if (removed) return { ...base, kind: "removed", from: removed[1] ?? null, to: null, note: detail(removed[2]) };
+  if (created) return { ...base, kind: "created", from: null, to: created[1] ?? null, note: detail(created[2]) };
   return { ...base, kind: "note", from: null, to: null };
 }
 

@@ -3,7 +3,7 @@
 import { html, render, signal, effect } from "./vendor.js";
 import { ApiError, isLoggedIn, useCode } from "./api.js";
 import { go, parts } from "./router.js";
-import { forget, me, start } from "./state.js";
+import { forget, me, start, wasLocal } from "./state.js";
 import { Loading, Problem } from "./parts/states.js";
 import { Login } from "./screens/login.js";
 import { Shell } from "./screens/shell.js";
@@ -12,12 +12,14 @@ import { Account } from "./screens/account.js";
 import { WorkspaceScreen } from "./screens/workspace.js";
 import { Workspaces } from "./screens/workspaces.js";
 
+/** Whether the address had a one-time code that was not good, or not good any more. */
+const codeProblem = signal(false);
 const startProblem = signal(/** @type {unknown} */ (null));
 
 async function begin() {
   startProblem.value = null;
   try {
-    await takeCode();
+    codeProblem.value = await takeCode();
     await start();
   } catch (problem) {
     if (problem instanceof ApiError && problem.status === 401) {
@@ -29,12 +31,18 @@ async function begin() {
   }
 }
 
-/** `toolyard ui` opens the page with a one-time code in the fragment, which no server sees: it is exchanged for a login. */
+/** `toolyard ui` opens the page with a one-time code in the fragment, which no server sees: it is exchanged for a login. @returns {Promise<boolean>} whether it was refused */
 async function takeCode() {
   const match = /^#code=([^&/]+)(?:&to=(.*))?$/.exec(location.hash);
-  if (!match) return;
+  if (!match) return codeProblem.value;
   go(match[2] ? `#${decodeURIComponent(match[2])}` : "#/inbox", { replace: true });
-  await useCode(decodeURIComponent(match[1] ?? ""));
+  try {
+    await useCode(decodeURIComponent(match[1] ?? ""));
+    return false;
+  } catch (problem) {
+    if (problem instanceof ApiError && problem.status >= 400 && problem.status < 500) return true;
+    throw problem;
+  }
 }
 
 effect(() => {
@@ -50,7 +58,7 @@ function Screen() {
 }
 
 function Page() {
-  if (isLoggedIn.value === false) return html`<${Login} onDone=${begin} />`;
+  if (isLoggedIn.value === false) return html`<${Login} onDone=${begin} isLocal=${codeProblem.value || wasLocal()} isCodeRefused=${codeProblem.value} />`;
   if (startProblem.value && !me.value) return html`<main class="alone"><${Problem} problem=${startProblem.value} onRetry=${begin} /></main>`;
   if (!me.value) return html`<main class="alone"><${Loading} label="Loading the page" /></main>`;
   return html`<${Shell}><${Screen} /></${Shell}>`;

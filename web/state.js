@@ -5,18 +5,24 @@ import { all, api, ApiError, isLoggedIn } from "./api.js";
 import { onHappening, polled, startStream } from "./stream.js";
 
 /** @typedef {{ id: string, name: string, role: "owner" | "member" | "viewer", created_at: string, updated_at: string }} Workspace */
-/** @typedef {{ id: string, email?: string, full_name?: string }} Person */
+/** @typedef {{ id: string, email?: string, full_name?: string, is_local?: boolean }} Person `is_local`: the person of this machine, without an account */
 /** @typedef {{ workspace_id: string, workspace_name: string, kind: "approval" | "question", waiting_since: string, approval?: any, question?: any }} InboxEntry */
 
 export const me = signal(/** @type {Person | null} */ (null));
 export const workspaces = signal(/** @type {Workspace[] | null} */ (null));
 export const inbox = signal(/** @type {InboxEntry[] | null} */ (null));
+/** Workspaces whose requests are missing in the inbox, with the reason. */
+export const unavailable = signal(/** @type {{ workspace_id: string, workspace_name: string, error: string }[]} */ ([]));
 /** What went wrong when the inbox was read last. */
 export const inboxProblem = signal(/** @type {unknown} */ (null));
 export const waiting = computed(() => inbox.value?.length ?? 0);
 
 /** Whether the server has the routes of the page: the inbox, previews of undo, redo and back-to. */
 export const hasPageApi = signal(/** @type {boolean | null} */ (null));
+
+const IS_LOCAL = "is-local";
+/** Whether the page was last used by the person of this machine, who has no password. */
+export const wasLocal = () => localStorage.getItem(IS_LOCAL) === "yes";
 
 /** Entries that are read at most. */
 const MOST_ENTRIES = 1_000;
@@ -26,6 +32,8 @@ export async function start() {
   const { user } = await api.get("/auth/me");
   me.value = user;
   isLoggedIn.value = true;
+  if (user.is_local) localStorage.setItem(IS_LOCAL, "yes");
+  else localStorage.removeItem(IS_LOCAL);
   await loadWorkspaces();
   void loadInbox();
   startStream();
@@ -80,9 +88,7 @@ export async function loadInbox() {
 async function readInbox() {
   if (hasPageApi.value !== false) {
     try {
-      const entries = await all("/inbox", "entries", MOST_ENTRIES);
-      hasPageApi.value = true;
-      return entries;
+      return await readPages();
     } catch (problem) {
       if (!(problem instanceof ApiError) || problem.status !== 404) throw problem;
       hasPageApi.value = false;
@@ -90,6 +96,22 @@ async function readInbox() {
   }
   const lists = await Promise.all((workspaces.value ?? []).filter((workspace) => workspace.role !== "viewer").map(pendingOf));
   return lists.flat().sort((a, b) => a.waiting_since.localeCompare(b.waiting_since));
+}
+
+/** The pages of the inbox. @returns {Promise<InboxEntry[]>} */
+async function readPages() {
+  const entries = [];
+  let missing = [];
+  let cursor = "";
+  do {
+    const page = await api.get(`/inbox?limit=200${cursor}`);
+    entries.push(...page.entries);
+    missing = page.unavailable ?? [];
+    cursor = page.next ? `&cursor=${encodeURIComponent(page.next)}` : "";
+  } while (cursor !== "" && entries.length < MOST_ENTRIES);
+  hasPageApi.value = true;
+  unavailable.value = missing;
+  return entries;
 }
 
 /** What waits in one workspace. @param {Workspace} workspace @returns {Promise<InboxEntry[]>} */
@@ -107,8 +129,8 @@ async function pendingOf(workspace) {
 
 let timer = 0;
 onHappening(({ kind }) => {
-  if (kind === "reset") void loadWorkspaces();
-  if (kind === "reset" || kind.startsWith("approval") || kind.startsWith("question")) {
+  if (kind === "reset" || kind === "workspaces") void loadWorkspaces();
+  if (kind === "reset" || kind === "workspaces" || kind.startsWith("approval") || kind.startsWith("question")) {
     clearTimeout(timer);
     timer = setTimeout(() => void loadInbox(), 120);
   }

@@ -44,11 +44,17 @@ for (const look of LOOKS) {
 
 test("a name is searched, and a file is uploaded and renamed", async () => {
   const workspace = await server.api.workspace("Search");
-  await workspace.agent("write", { path: "/a/b/needle.txt", content: "x\n" });
+  await workspace.agent("write", { path: "/a/b/needle.txt", content: Array.from({ length: 1_000 }, (_, i) => `line ${i + 1}`).join("\n") });
   const page = await openPage(server, LOOKS[0], `#/w/${workspace.id}/files`, { ignore: /\/tools .*404/ });
-  await page.getByLabel("Find a file by its name").fill("needle");
+  await page.getByLabel("Find a file by its name or its text").fill("needle");
   await page.getByRole("link", { name: "/a/b/needle.txt" }).waitFor();
-  await page.getByLabel("Find a file by its name").fill("");
+  await page.getByRole("button", { name: "Texts" }).click();
+  await page.getByText("No text has this").waitFor();
+  await page.getByLabel("Find a file by its name or its text").fill("line 777");
+  await page.getByRole("link", { name: /needle.txt:777/ }).click();
+  await page.locator(".text-row.wanted", { hasText: "line 777" }).waitFor();
+  await page.axe("files-texts");
+  await page.getByLabel("Find a file by its name or its text").fill("");
   await page.locator("input[type=file]").setInputFiles({ name: "up.txt", mimeType: "text/plain", buffer: Buffer.from("uploaded\n") });
   await page.getByRole("link", { name: "up.txt" }).click();
   await page.getByRole("region", { name: "Text of the file" }).getByText("uploaded").waitFor();

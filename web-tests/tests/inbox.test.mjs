@@ -134,3 +134,22 @@ test("a viewer sees a request and can decide nothing", async () => {
   await page.check();
   await page.leave();
 });
+
+test("a question is answered by keyboard alone", async () => {
+  const workspace = await server.api.workspace("Keyboard");
+  await workspace.agent("ask_user", { questions: [{ name: "language", question: "Which language?", schema: { type: "string", enum: ["English", "French"] } }] });
+  const page = await openPage(server, LOOKS[0], "#/inbox");
+  const detail = page.locator(".split-detail");
+  for (let i = 0; i < 60 && !(await detail.getByText("Which language?").count()); i++) {
+    await page.keyboard.press("j");
+    await page.waitForTimeout(80);
+  }
+  await detail.getByText("Which language?").waitFor();
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await until("it is answered", async () => (await workspace.list("questions")).questions[0].answers?.language === "French");
+  await page.check();
+  await page.leave();
+});

@@ -97,3 +97,25 @@ test("the page names all of its modules, so that they are loaded at once", () =>
   const named = [...readFileSync(join(web, "index.html"), "utf8").matchAll(/rel="modulepreload" href="([^"]+)"/g)].map((match) => match[1]).sort();
   assert.deepEqual(named, modules);
 });
+
+test("a one-time code is taken out of the address and exchanged; a used one says what to do", async () => {
+  const page = await openPage(server, LOOKS[0], "#/settings");
+  await page.getByRole("heading", { name: "You", exact: true }).waitFor();
+  const sent = [];
+  await page.route("**/api/v1/auth/code", (route) => (sent.push(route.request().postDataJSON()), route.fulfill({ json: { user: {} } })));
+  await page.goto("about:blank");
+  await page.goto("/#code=tyc_secret");
+  await page.getByRole("heading", { name: "Inbox", exact: true }).waitFor();
+  assert.deepEqual(sent, [{ code: "tyc_secret" }]);
+  assert.equal(new URL(page.url()).hash, "#/inbox");
+  await page.check();
+  await page.leave();
+
+  const other = await openPage(server, LOOKS[2], "#code=used", { isLoggedIn: false, ignore: /401|404/ });
+  await other.getByText("The code in this address is not good any more").waitFor();
+  await other.axe("code-refused");
+  assert.ok(!other.url().includes("used"));
+  await other.getByRole("button", { name: "I have an account" }).click();
+  await other.getByLabel("Password").waitFor();
+  await other.leave();
+});

@@ -19,6 +19,8 @@ function isTyping(event) {
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event)) return;
   if (document.querySelector("dialog[open]")) return;
+  // On a link or a button, Enter is theirs.
+  if (event.key === "Enter" && event.target !== document.body && /** @type {HTMLElement} */ (event.target).id !== "content") return;
   for (let i = stack.length - 1; i >= 0; i--) {
     const action = stack[i]?.current[event.key];
     if (action) {

@@ -1,14 +1,19 @@
 // Texts of others: names, paths and contents can hold characters that change how the rest is shown. They are made visible.
 
-/** Control characters, invisible ones, and those that turn the direction of text around. */
-const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb]/g;
+/** Control characters, invisible ones, those that turn the direction of text around, and tags, which hide whole texts. */
+const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb]|\udb40[\udc00-\udfff]/g;
+/** What an emoji can end with before the characters that join it with the next one. */
+const EMOJI = /(\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f)$/u;
 
 /**
- * The text with what hides in it as `‹U+202E›`.
+ * The text with what hides in it as `‹U+202E›`. The joiners within an emoji stay.
  * @param {string} text
  */
 export function visible(text) {
-  return text.replace(HIDDEN, (character) => `‹U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}›`);
+  return text.replace(HIDDEN, (character, /** @type {number} */ at) => {
+    if ((character === "\u200d" || character === "\ufe0f") && EMOJI.test(text.slice(Math.max(0, at - 2), at))) return character;
+    return `‹U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}›`;
+  });
 }
 
 /** The part of a path after the last slash. @param {string} path */

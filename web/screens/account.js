@@ -19,8 +19,8 @@ export function Account() {
   return html`<div class="column">
     <div class="page-head"><h1>You</h1></div>
     <section class="panel">
-      <div class="setting"><div class="grow min"><strong>${visible(me.value?.full_name || me.value?.email || "You")}</strong><p class="muted">${visible(me.value?.email ?? "The person at this machine")}</p></div>
-        <button class="button" onClick=${() => void logOut()}><${Icon} name="out" />Log out</button></div>
+      <div class="setting"><div class="grow min"><strong>${visible(me.value?.full_name || me.value?.email || "You")}</strong><p class="muted">${me.value?.is_local ? "The person at this machine, without an account" : visible(me.value?.email ?? "")}</p></div>
+        <button class="button" title=${me.value?.is_local ? "toolyard ui opens the page again" : ""} onClick=${() => void logOut()}><${Icon} name="out" />Log out</button></div>
       <div class="setting"><div class="grow min"><strong>Theme</strong><p class="muted">Light or dark, or as your system has it.</p></div><${ThemeSwitch} /></div>
       ${notificationsAllowed() !== "missing" && html`<div class="setting"><div class="grow min"><strong>Notifications</strong><p class="muted">${isDenied ? "Your browser refuses them for this page: allow them in its settings first." : "When an agent waits for you while this tab is in the background. They name the workspace only, never a file."}</p></div>
         <button class="switch" role="switch" aria-checked=${wantsNotifications()} aria-label="Notifications" disabled=${isDenied} onClick=${toggle}></button></div>`}

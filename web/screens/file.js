@@ -16,7 +16,7 @@ import { TextView } from "../parts/text-view.js";
 import { Time } from "../parts/time.js";
 import { toast, toastProblem } from "../parts/toast.js";
 import { stepWords } from "../parts/words.js";
-import { fileAddress } from "./files.js";
+import { fileAddress, foundLine } from "./files.js";
 
 /** The largest file whose text is shown, in bytes. */
 const LARGEST = 4 << 20;
@@ -78,7 +78,7 @@ function FileText({ workspace, id, hash, size, path }) {
   if (problem) return html`<${Problem} problem=${problem} />`;
   if (text === null) return html`<div class="pad"><${Loading} lines=${9} label="Loading the text" /></div>`;
   if (!isText) return html`<${Empty} icon="file" title="Not a text"><p>Its ${sizeInWords(size)} are not text: download it to open it.</p></${Empty}>`;
-  return html`<${TextView} text=${text} path=${path} label="Text of the file" />`;
+  return html`<${TextView} text=${text} path=${path} label="Text of the file" line=${foundLine.value?.path === path ? foundLine.value.line : undefined} />`;
 }
 
 /** @param {{ workspace: string, id: string, hash: string }} props */

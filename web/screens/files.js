@@ -1,6 +1,6 @@
 // The files of a workspace: the tree, and the chosen file beside it. Adding, renaming and removing are steps.
 
-import { html, useEffect, useMemo, useRef, useState } from "../vendor.js";
+import { html, signal, useEffect, useMemo, useRef, useState } from "../vendor.js";
 import { api, callTool, request } from "../api.js";
 import { address, go, parts } from "../router.js";
 import { mayChange } from "../state.js";
@@ -18,6 +18,11 @@ import { FileDetail } from "./file.js";
 /** @typedef {{ entry: Entry, depth: number, isOpen: boolean, isFolder: boolean }} Item */
 
 const ROW = 32;
+/** The height of a row with a line that was found. */
+const FOUND = 52;
+
+/** The line of a file that was found, and is shown when the file is. */
+export const foundLine = signal(/** @type {{ path: string, line: number } | null} */ (null));
 
 /** The entries of a folder, from all pages. @param {string} workspace @param {string} path @returns {Promise<Entry[]>} */
 async function listFolder(workspace, path) {
@@ -40,6 +45,8 @@ export function Files({ workspace }) {
   const [problem, setProblem] = useState(/** @type {unknown} */ (null));
   const [words, setWords] = useState("");
   const [found, setFound] = useState(/** @type {Entry[] | null} */ (null));
+  const [searchesText, setSearchesText] = useState(false);
+  const [lines, setLines] = useState(/** @type {{ path: string, line_number: number, line_text: string }[] | null} */ (null));
   const [isOver, setIsOver] = useState(false);
   const picker = useRef(/** @type {HTMLInputElement | null} */ (null));
   const path = parts.value.length > 3 ? "/" + parts.value.slice(3).join("/") : "";
@@ -78,10 +85,22 @@ export function Files({ workspace }) {
     setOpen(new Set([...open, ...missing]));
     missing.forEach((folder) => void readFolder(folder));
   }, [path]);
-  // Names are searched by the server, in the whole workspace.
+  // Names and texts are searched by the server, in the whole workspace.
   useEffect(() => {
-    if (words.trim() === "") return setFound(null);
+    setLines(null);
+    if (words.trim() === "" || searchesText) setFound(null);
+    if (words.trim() === "") return;
     const timer = setTimeout(async () => {
+      if (searchesText) {
+        try {
+          const pattern = words.trim().replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+          setLines((await callTool(workspace, "grep", { pattern, limit: 500 })).matches);
+        } catch (failure) {
+          setLines([]);
+          toastProblem(failure);
+        }
+        return;
+      }
       const pattern = `**/*${words.trim().replace(/[[\]{}?*\\]/g, "?")}*`;
       try {
         setFound((await callTool(workspace, "glob", { pattern, limit: 500 })).matches.filter((/** @type {Entry} */ entry) => !entry.is_virtual));
@@ -91,7 +110,7 @@ export function Files({ workspace }) {
       }
     }, 200);
     return () => clearTimeout(timer);
-  }, [words]);
+  }, [words, searchesText]);
 
   const items = useMemo(() => (found ? found.map((entry) => ({ entry, depth: 0, isOpen: false, isFolder: entry.file_type === "folder" })) : treeItems(folders, open)), [folders, open, found]);
   const toggle = (/** @type {string} */ folder) => {
@@ -121,12 +140,14 @@ export function Files({ workspace }) {
   const may = mayChange(workspace);
   const list = html`<div class="drop ${isOver ? "over" : ""}" onDragOver=${(/** @type {DragEvent} */ event) => { if (may && event.dataTransfer?.types.includes("Files")) { event.preventDefault(); setIsOver(true); } }}
       onDragLeave=${() => setIsOver(false)} onDrop=${(/** @type {DragEvent} */ event) => { event.preventDefault(); if (may) void upload(event.dataTransfer?.files); }}>
-    <div class="list-tools"><div class="row-line"><label class="search grow"><${Icon} name="search" /><input type="search" placeholder="Find a file" aria-label="Find a file by its name" value=${words} onInput=${(/** @type {any} */ event) => setWords(event.target.value)}
+    <div class="list-tools"><div class="row-line"><label class="search grow"><${Icon} name="search" /><input type="search" placeholder="Find in the files" aria-label="Find a file by its name or its text" value=${words} onInput=${(/** @type {any} */ event) => setWords(event.target.value)}
         onKeyDown=${(/** @type {any} */ event) => event.key === "Escape" && (setWords(""), event.target.blur())} /></label>
       ${may && html`<button class="icon-button" aria-label="Upload files" title="Upload files, or drop them here" onClick=${() => picker.current?.click()}><${Icon} name="upload" /></button><input ref=${picker} type="file" multiple hidden aria-label="Files to upload" onChange=${(/** @type {any} */ event) => void upload(event.target.files)} />`}
-      <a class="icon-button" href=${address("w", workspace, "trash")} aria-label="Trash" title="Trash"><${Icon} name="trash" /></a></div></div>
+      <a class="icon-button" href=${address("w", workspace, "trash")} aria-label="Trash" title="Trash"><${Icon} name="trash" /></a></div>
+      ${words.trim() !== "" && html`<div class="segmented wide" role="group" aria-label="Where to search"><button aria-pressed=${!searchesText} onClick=${() => setSearchesText(false)}>Names</button><button aria-pressed=${searchesText} onClick=${() => setSearchesText(true)}>Texts</button></div>`}</div>
     ${problem ? html`<${Problem} problem=${problem} onRetry=${() => void readFolder("/")} />`
       : !folders["/"] ? html`<${Loading} lines=${9} label="Loading the files" />`
+      : lines ? (lines.length === 0 ? html`<${Empty} icon="search" title="No text has this" />` : html`<div class="tree"><${VirtualList} role="list" label="Lines that were found" count=${lines.length} height=${FOUND} version=${lines} row=${(/** @type {number} */ i) => html`<${FoundRow} workspace=${workspace} found=${lines[i]} />`} /></div>`)
       : items.length === 0 ? html`<${Empty} icon="files" title=${found ? "No file has this name" : "No files yet"}>${!found && html`<p>What agents and people make appears here. You can drop files here, too.</p>`}</${Empty}>`
       : html`<div class="tree"><${VirtualList} role="list" label="Files" count=${items.length} height=${ROW} version=${items} keyOf=${(/** @type {number} */ i) => items[i]?.entry.path ?? i} scrollTo=${place} row=${row} /></div>`}
   </div>`;
@@ -165,6 +186,12 @@ function Row({ workspace, item, isChosen, showsPath, onToggle }) {
   const name = visible(showsPath ? entry.path : entry.name);
   if (isFolder && !showsPath) return html`<button class="tree-row" style=${style} aria-expanded=${isOpen} onClick=${() => onToggle(entry.path)}><${Icon} name=${isOpen ? "down" : "right"} class="tiny" /><${Icon} name="files" /><span class="ellipsis">${name}</span></button>`;
   return html`<a class="tree-row" style=${style} href=${fileAddress(workspace, entry.path)} aria-current=${isChosen ? "true" : undefined} title=${visible(entry.path)}><span class="icon tiny"></span><${Icon} name=${isFolder ? "files" : "file"} /><span class="ellipsis">${name}</span></a>`;
+}
+
+/** @param {{ workspace: string, found: { path: string, line_number: number, line_text: string } }} props */
+function FoundRow({ workspace, found }) {
+  return html`<a class="found-row" href=${fileAddress(workspace, found.path)} onClick=${() => (foundLine.value = { path: found.path, line: found.line_number })}>
+    <span class="small muted ellipsis">${visible(found.path)}:${found.line_number}</span><span class="mono ellipsis">${visible(found.line_text.trim().slice(0, 300))}</span></a>`;
 }
 
 /**

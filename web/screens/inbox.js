@@ -2,7 +2,7 @@
 
 import { html, useEffect, useRef, useState } from "../vendor.js";
 import { address, go, parts } from "../router.js";
-import { inbox, inboxProblem, loadInbox, workspaceOf, workspaces } from "../state.js";
+import { inbox, inboxProblem, loadInbox, unavailable, workspaceOf, workspaces } from "../state.js";
 import { Actor } from "../parts/actor.js";
 import { Icon } from "../parts/icons.js";
 import { useKeys } from "../parts/keys.js";
@@ -60,6 +60,7 @@ export function Inbox() {
   useKeys({ j: () => move(1), k: () => move(-1), ArrowDown: () => move(1), ArrowUp: () => move(-1), Escape: () => go("#/inbox") });
 
   const list = html`<div class="list-head"><h1>Inbox</h1>${entries && entries.length > 0 && html`<span class="muted">${entries.length} waiting</span>`}</div>
+    <${Unavailable} />
     ${entries === null ? (inboxProblem.value ? html`<${Problem} problem=${inboxProblem.value} onRetry=${loadInbox} />` : html`<${Loading} label="Loading the inbox" />`)
       : entries.length === 0 ? html`<${NothingWaits} />`
       : html`<${VirtualList} role="list" label="What waits for you" count=${entries.length} height=${ROW} scrollTo=${chosen} keyOf=${(/** @type {number} */ i) => idOf(/** @type {InboxEntry} */ (entries[i]))}
@@ -69,8 +70,13 @@ export function Inbox() {
   if (workspace && id && kind === "approval") detail = html`<${ApprovalDetail} key=${id} workspace=${workspace} id=${id} onDecided=${next} />`;
   else if (workspace && id && kind === "question") detail = html`<${QuestionDetail} key=${id} workspace=${workspace} id=${id} onAnswered=${next} />`;
   else if (entries?.length === 0) detail = isWide ? html`<div class="split-rest"></div>` : null;
-  if (entries?.length === 0 && !id) return html`<div class="column"><div class="page-head"><h1>Inbox</h1></div><${NothingWaits} /></div>`;
+  if (entries?.length === 0 && !id) return html`<div class="column"><div class="page-head"><h1>Inbox</h1></div><${Unavailable} /><${NothingWaits} /></div>`;
   return html`<${Split} label="Inbox" list=${list} detail=${detail} hasDetail=${Boolean(id)} back="#/inbox" backLabel="Inbox" />`;
+}
+
+/** Workspaces that could not be asked what waits in them. */
+function Unavailable() {
+  return unavailable.value.slice(0, 5).map((one) => html`<div key=${one.workspace_id} class="banner warn slim" role="status"><${Icon} name="alert" /><span><strong>${visible(one.workspace_name)}</strong> cannot be opened: ${visible(one.error)}</span></div>`);
 }
 
 function NothingWaits() {

@@ -5,8 +5,25 @@ import { logIn, register } from "../api.js";
 import { Logo } from "../parts/icons.js";
 import { ThemeSwitch } from "../parts/theme-switch.js";
 
+/** For the person of this machine: there is no password, `toolyard ui` makes another code. @param {{ isCodeRefused: boolean, onOther: () => void }} props */
+function LocalLogin({ isCodeRefused, onOther }) {
+  return html`<main class="login"><div class="login-card">
+    <div class="login-head"><${Logo} /><h1>Toolyard</h1></div>
+    <p>${isCodeRefused ? "The code in this address is not good any more: each works once, and for a minute." : "This page is closed: its login has ended."}</p>
+    <p class="spaced">Run <code>toolyard ui</code> in a terminal. It opens the page again.</p>
+    <p class="login-foot"><button class="link" onClick=${onOther}>I have an account</button><${ThemeSwitch} /></p>
+  </div></main>`;
+}
+
+/** @param {{ onDone: () => Promise<void>, isLocal: boolean, isCodeRefused: boolean }} props */
+export function Login({ onDone, isLocal, isCodeRefused }) {
+  const [hasAccount, setHasAccount] = useState(false);
+  if (isLocal && !hasAccount) return html`<${LocalLogin} isCodeRefused=${isCodeRefused} onOther=${() => setHasAccount(true)} />`;
+  return html`<${PasswordLogin} onDone=${onDone} />`;
+}
+
 /** @param {{ onDone: () => Promise<void> }} props */
-export function Login({ onDone }) {
+function PasswordLogin({ onDone }) {
   const [isNew, setIsNew] = useState(false);
   const [problem, setProblem] = useState("");
   const [isBusy, setIsBusy] = useState(false);

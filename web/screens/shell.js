@@ -33,6 +33,7 @@ export function Shell({ children }) {
   useKeys({
     "?": () => (isHelpShown.value = true),
     i: () => go("#/inbox"),
+    Enter: () => /** @type {HTMLElement | null} */ (document.querySelector(".split-detail :is(input, textarea, .decide button:enabled, .head-actions button, .call-head)"))?.focus(),
     "/": () => document.querySelector(/** @type {any} */ ("input[type=search]"))?.focus(),
     ...Object.fromEntries(TABS.map(({ name }, i) => [String(i + 1), () => workspace && go(address("w", workspace.id, name))])),
   });
@@ -105,7 +106,7 @@ function BottomBar({ place }) {
 
 const SHORTCUTS = [
   ["j / k", "Next and previous in a list"],
-  ["Enter", "Open what is chosen"],
+  ["Enter", "Go into what is chosen"],
   ["y", "Approve what is shown, once"],
   ["n", "Deny it, with a word to the agent"],
   ["u", "Undo the step that is shown"],

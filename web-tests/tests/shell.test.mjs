@@ -119,3 +119,27 @@ test("a one-time code is taken out of the address and exchanged; a used one says
   await other.getByLabel("Password").waitFor();
   await other.leave();
 });
+
+test("of several tabs one has the stream, all are live, and another takes over", async () => {
+  const workspace = await server.api.workspace("Tabs");
+  const first = await openPage(server, LOOKS[0], `#/w/${workspace.id}/timeline`);
+  await first.getByText("Nothing has happened yet").waitFor();
+  const streams = [];
+  const tabs = [];
+  for (let i = 0; i < 8; i++) {
+    const tab = await first.context().newPage();
+    tab.on("request", (request) => /\/events$/.test(request.url()) && streams.push(request.url()));
+    await tab.goto(`${server.url}/#/w/${workspace.id}/timeline`);
+    await tab.getByText("Nothing has happened yet").waitFor();
+    tabs.push(tab);
+  }
+  await workspace.agent("write", { path: "/seen-by-all.txt", content: "x\n" });
+  for (const tab of [first, ...tabs]) await tab.getByText("/seen-by-all.txt").first().waitFor();
+  assert.deepEqual(streams, [], "only the first tab has a stream");
+  await first.close();
+  await until("another tab has the stream", async () => streams.length > 0);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  await workspace.agent("write", { path: "/after-the-first.txt", content: "x\n" });
+  for (const tab of tabs) await tab.getByText("/after-the-first.txt").first().waitFor();
+  await tabs[0].context().close();
+});

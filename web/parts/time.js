@@ -21,27 +21,32 @@ export function relative(date, at) {
   if (seconds < 45) return "just now";
   if (seconds < 3_600) return `${Math.max(1, Math.round(seconds / 60))} min ago`;
   if (seconds < 79_200) return `${Math.round(seconds / 3_600)} h ago`;
-  if (daysBetween(date, new Date(at)) === 1) return "yesterday";
+  if (dayNumber(date) === dayNumber(new Date(at)) - 1) return "yesterday";
   return (date.getFullYear() === new Date(at).getFullYear() ? shortDay : dayOfYear).format(date);
 }
 
-/** @param {Date} from @param {Date} to */
-function daysBetween(from, to) {
-  const midnight = (/** @type {Date} */ date) => new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime();
-  return Math.round((midnight(to) - midnight(from)) / 86_400_000);
-}
+/** The names of days, by the number of the day; they hold for one day. @type {{ today: number, names: Map<number, string> }} */
+const days = { today: 0, names: new Map() };
+
+/** The number of a day where the person is. @param {Date} date */
+const dayNumber = (date) => Math.floor((date.getTime() - date.getTimezoneOffset() * 60_000) / 86_400_000);
 
 /** The day as a heading: `Today`, `Yesterday`, `Tuesday, 4 November`. @param {string} at */
 export function dayName(at) {
+  const today = dayNumber(new Date(now.value));
+  if (days.today !== today) {
+    days.today = today;
+    days.names.clear();
+  }
   const date = new Date(at);
-  const days = daysBetween(date, new Date(now.value));
-  if (days === 0) return "Today";
-  if (days === 1) return "Yesterday";
-  return (date.getFullYear() === new Date().getFullYear() ? longDay : dayOfYear).format(date);
+  const day = dayNumber(date);
+  let name = days.names.get(day);
+  if (name === undefined) {
+    name = day === today ? "Today" : day === today - 1 ? "Yesterday" : (date.getFullYear() === new Date(now.value).getFullYear() ? longDay : dayOfYear).format(date);
+    days.names.set(day, name);
+  }
+  return name;
 }
-
-/** @param {string} at */
-export const clockTime = (at) => clock.format(new Date(at));
 
 /** @param {{ at: string, clock?: boolean, class?: string }} props */
 export function Time({ at, clock: asClock, class: name }) {

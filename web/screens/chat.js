@@ -167,6 +167,11 @@ function Answer({ result, error }) {
     return html`<dl class="args">${["stdout", "stderr", "message"].filter((name) => result[name]).map((name) => html`<div key=${name}><dt>${name}</dt><dd><pre tabindex="0" role="group" aria-label=${name}>${visible(String(result[name]).slice(0, 20_000))}</pre></dd></div>`)}
       ${result.returncode !== undefined && html`<div><dt>exit code</dt><dd>${String(result.returncode)}</dd></div>`}</dl>`;
   }
+  if (result && typeof result === "object" && !Array.isArray(result)) {
+    // Ids and hashes are for programs.
+    const shown = Object.fromEntries(Object.entries(result).filter(([name]) => !/(^|_)(id|hash|synced)$/.test(name)));
+    return html`<${Arguments} args=${shown} />`;
+  }
   return html`<${Arguments} args=${result ?? error ?? "nothing"} />`;
 }
 

@@ -89,7 +89,7 @@ function NothingWaits() {
 /** @param {{ entry: InboxEntry, isChosen: boolean }} props */
 function Row({ entry, isChosen }) {
   const asked = entry.approval ?? entry.question;
-  const about = entry.kind === "approval" ? headline(entry.approval) : { verb: "Asks", target: entry.question.questions[0]?.question ?? "a question", isCode: false, more: entry.question.questions.length - 1 };
+  const about = entry.kind === "approval" ? headline(entry.approval) : { verb: "", target: entry.question.questions[0]?.question ?? "a question", isCode: false, more: entry.question.questions.length - 1 };
   const counts = entry.kind === "approval" ? tally(entry.approval) : entry.question.questions.length > 1 ? `${entry.question.questions.length} questions` : "";
   return html`<a class="list-row inbox-row" href=${addressOf(entry)} aria-current=${isChosen ? "true" : undefined}>
     <span class="kind-mark ${entry.kind}"><${Icon} name=${entry.kind === "approval" ? "shield" : "question"} /></span>

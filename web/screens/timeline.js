@@ -117,12 +117,16 @@ export function Timeline({ workspace }) {
 function undoneSteps(steps) {
   /** @type {Map<string, string>} */
   const undone = new Map();
+  /** The same the other way around. @type {Map<string, string>} */
+  const undoes = new Map();
   // From old to new: what was undone by a step that was itself undone is not undone.
   for (let i = steps.length - 1; i >= 0; i--) {
     const step = /** @type {Step} */ (steps[i]);
     if (!step.undoes) continue;
     undone.set(step.undoes, step.id);
-    for (const [id, by] of undone) if (by === step.undoes) undone.delete(id);
+    undoes.set(step.id, step.undoes);
+    const again = undoes.get(step.undoes);
+    if (again !== undefined && undone.get(again) === step.undoes) undone.delete(again);
   }
   return undone;
 }

@@ -62,3 +62,43 @@ test("an inbox of 300 has few nodes", async () => {
   await page.check();
   await page.leave();
 });
+
+test("a timeline of 100,000 steps scrolls smoothly with few nodes", async () => {
+  const workspace = await server.api.workspace("Many steps");
+  const page = await openPage(server, LOOKS[0], "#/settings");
+  await page.getByRole("heading", { name: "You", exact: true }).waitFor();
+  // So many steps take long to make: the list is answered here, in the form of the server's.
+  const TOTAL = 100_000;
+  const start = Date.now();
+  const step = (i) => ({ id: `step-${i}`, at: new Date(start - i * 300_000).toISOString(), author: i % 3 ? "agent" : "person", actor: "key:x", verb: "edit", undoes: i % 50 === 0 ? `step-${i + 1}` : null, files: 1, path: `/src/file-${i}.py` });
+  await page.route("**/steps?*", (route) => {
+    const url = new URL(route.request().url());
+    const from = Number(url.searchParams.get("cursor") ?? 0);
+    const size = Number(url.searchParams.get("limit"));
+    route.fulfill({ json: { steps: Array.from({ length: Math.min(size, TOTAL - from) }, (_, i) => step(from + i)), next: from + size < TOTAL ? String(from + size) : null } });
+  });
+  await page.goto(`/#/w/${workspace.id}/timeline`);
+  await page.getByText("/src/file-0.py").first().waitFor();
+  const seen = await page.evaluate(async () => {
+    const list = document.querySelector(".split-list");
+    const frames = [];
+    let most = 0;
+    const end = performance.now() + 25_000;
+    let last = performance.now();
+    while (performance.now() < end) {
+      list.scrollTop = list.scrollTop + 4_000;
+      await new Promise((resolve) => requestAnimationFrame(resolve));
+      const now = performance.now();
+      frames.push(now - last);
+      last = now;
+      most = Math.max(most, document.querySelectorAll("*").length);
+      if (document.body.innerText.includes("/src/file-99999.py")) break;
+    }
+    frames.sort((a, b) => a - b);
+    return { most, frames: frames.length, slow: frames[Math.floor(frames.length * 0.95)], height: list.scrollHeight };
+  });
+  console.log(`# ${seen.frames} frames, 95 % of them within ${Math.round(seen.slow)} ms, at most ${seen.most} nodes, ${Math.round(seen.height / 64)} rows`);
+  assert.ok(seen.most <= 2_000);
+  await page.check();
+  await page.leave();
+});

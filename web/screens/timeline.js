@@ -22,7 +22,9 @@ import { StepDetail } from "./step.js";
 
 const STEP = 64;
 const DAY = 34;
+/** Steps that are read at first, and with each further page. */
 const PAGE = 200;
+const FURTHER = 1_000;
 
 const AUTHORS = [["", "Everyone"], ["agent", "Agents"], ["person", "People"], ["external", "Outside"]];
 
@@ -59,7 +61,7 @@ export function Timeline({ workspace }) {
     if (isReading.current || !next) return;
     isReading.current = true;
     try {
-      const page = await api.get(`/workspaces/${workspace}/steps?limit=${PAGE}&cursor=${encodeURIComponent(next)}`);
+      const page = await api.get(`/workspaces/${workspace}/steps?limit=${FURTHER}&cursor=${encodeURIComponent(next)}`);
       setSteps((old) => [...(old ?? []), ...page.steps]);
       setNext(page.next);
     } catch (failure) {
@@ -83,7 +85,7 @@ export function Timeline({ workspace }) {
   }, [workspace]);
 
   const undone = useMemo(() => undoneSteps(steps ?? []), [steps]);
-  const shown = useMemo(() => (steps ?? []).filter((step) => matches(workspace, step, author, words)), [steps, author, words]);
+  const shown = useMemo(() => (author || words ? (steps ?? []).filter((step) => matches(workspace, step, author, words)) : steps ?? []), [steps, author, words]);
   const items = useMemo(() => itemsOf(shown, next !== null), [shown, next]);
   const chosen = items.findIndex((item) => item.kind === "step" && item.step.id === chosenId);
   const place = shown.findIndex((step) => step.id === chosenId);

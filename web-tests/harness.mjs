@@ -1,0 +1,185 @@
+// What the tests of the page share: a real `toolyard serve` with the page before it, an agent with a key, and a browser
+// that fails a test on any violation of the CSP, any error on the console, and any finding of axe-core.
+//   TOOLYARD=/path/to/toolyard node --test tests/
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+import { startDevServer } from "./dev-server.mjs";
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+const EMAIL = "ada@example.com";
+const PASSWORD = "a long enough password";
+
+/** The widths and themes in which every screen is looked at. */
+export const LOOKS = [
+  { width: 1440, height: 900, theme: "light" },
+  { width: 1440, height: 900, theme: "dark" },
+  { width: 360, height: 740, theme: "light" },
+  { width: 360, height: 740, theme: "dark" },
+];
+
+/** Starts a server and the page before it. With TOOLYARD_PAGE the page of the server itself is tested. */
+export async function startServer() {
+  const binary = process.env.TOOLYARD;
+  assert.ok(binary, "say with TOOLYARD which binary to test: TOOLYARD=target/debug/toolyard");
+  const folder = mkdtempSync(join(tmpdir(), "toolyard-page-"));
+  let process_ = await startBinary(binary, folder, 0);
+  const page = process.env.TOOLYARD_PAGE ? null : await startDevServer(process_.url);
+  const api = new Api(process_.url);
+  await api.call("POST", "/auth/register", { email: EMAIL, password: PASSWORD, full_name: "Ada Lovelace" });
+  await api.logIn(EMAIL, PASSWORD);
+  return {
+    url: page?.url ?? process_.url,
+    api,
+    /** Ends the server as a crash would, and starts it again at the same address. */
+    async restart(pause = 1_500) {
+      const port = Number(new URL(process_.url).port);
+      process_.kill("SIGKILL");
+      await new Promise((resolve) => setTimeout(resolve, pause));
+      process_ = await startBinary(binary, folder, port);
+    },
+    async close() {
+      await page?.close();
+      process_.kill("SIGTERM");
+      await process_.ended;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function startBinary(binary, folder, port) {
+  const environment = { ...process.env, TOOLYARD__LOG__LEVEL: "error" };
+  const child = spawn(binary, ["serve", "--listen", `127.0.0.1:${port}`, "--data-dir", join(folder, "data")], { env: environment, cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
+  const ended = new Promise((resolve) => child.on("exit", resolve));
+  return new Promise((resolve, reject) => {
+    let said = "";
+    const hear = (piece) => {
+      said += piece;
+      const url = /listens on (http:\/\/[\d.]+:\d+)/.exec(said)?.[1];
+      if (url) resolve({ url, ended, kill: (signal) => child.kill(signal) });
+    };
+    child.stdout.on("data", hear);
+    child.stderr.on("data", hear);
+    child.on("exit", () => reject(new Error(`toolyard ended: ${said}`)));
+  });
+}
+
+/** The HTTP API as a person, or as an agent with a key. */
+export class Api {
+  constructor(url, token = "") {
+    this.url = url;
+    this.token = token;
+  }
+
+  async call(method, path, body) {
+    const headers = { ...(this.token && { authorization: `Bearer ${this.token}` }), ...(body !== undefined && { "content-type": "application/json" }) };
+    const answer = await fetch(`${this.url}/api/v1${path}`, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
+    const text = await answer.text();
+    return text === "" ? null : JSON.parse(text);
+  }
+
+  async logIn(email, password) {
+    this.token = (await this.call("POST", "/auth/login", { email, password })).access_token;
+  }
+
+  /** Makes a workspace with a chat and an agent in it. */
+  async workspace(name, policy = { preset: "guarded", rules: [] }) {
+    const id = (await this.call("POST", "/workspaces", { name })).workspace.id;
+    await this.call("PUT", `/workspaces/${id}/policy`, policy);
+    const key = (await this.call("POST", `/workspaces/${id}/keys`, { name: "Test agent", role: "member", toolsets: ["workspace", "codex"] })).key;
+    const chat = (await this.call("POST", `/workspaces/${id}/chats`, { title: "A test run" })).chat.id;
+    const agent = new Api(this.url, key);
+    const tool = (api, chat_id) => (tool, args, toolset = "workspace") => api.call("POST", `/workspaces/${id}/tools`, { tool, args, toolset, chat_id, wait_ms: 0 });
+    return { id, chat, key, agent: tool(agent, chat), person: tool(this), list: (what) => this.call("GET", `/workspaces/${id}/${what}`) };
+  }
+}
+
+let browser;
+/** The browser, started once. */
+async function startBrowser() {
+  const flags = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"];
+  browser ??= await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: flags });
+  return browser;
+}
+
+export async function closeBrowser() {
+  await browser?.close();
+  browser = undefined;
+}
+
+/** Answers that are asked for to find out what the server has, and that browsers report as errors. */
+const EXPECTED = /\/api\/v1\/(inbox|events)(\?|$)|\/steps\/[^/]+\/back-to$/;
+
+/**
+ * Opens the page, logged in, in one look.
+ * @returns the page with `check()`, which fails on anything that was wrong so far, `axe()` and `close()`
+ */
+export async function openPage(server, look, address = "#/inbox", { isLoggedIn = true, ignore = null, email = EMAIL, password = PASSWORD } = {}) {
+  const context = await (await startBrowser()).newContext({ viewport: { width: look.width, height: look.height }, colorScheme: look.theme, baseURL: server.url, permissions: ["clipboard-write", "clipboard-read"] });
+  context.setDefaultTimeout(8_000);
+  const page = await context.newPage();
+  const wrong = [];
+  page.on("pageerror", (error) => wrong.push(`error: ${error.stack}`));
+  page.on("console", (message) => {
+    const from = message.location().url;
+    const isExpected = EXPECTED.test(from) || (!isLoggedIn && /\/api\/v1\/auth\//.test(from)) || (ignore && ignore.test(`${from} ${message.text()}`));
+    if (message.type() === "error" && !isExpected) wrong.push(`console: ${message.text()} (${from})`);
+  });
+  page.on("dialog", (dialog) => (wrong.push(`a dialog of the browser: ${dialog.message()}`), dialog.dismiss()));
+  await page.exposeFunction("reportViolation", (text) => wrong.push(`CSP: ${text}`));
+  await page.addInitScript(() => {
+    document.addEventListener("securitypolicyviolation", (event) => {
+      if (!window.isAxeRunning) window.reportViolation(`${event.violatedDirective} ${event.blockedURI} ${event.sample} ${event.sourceFile}:${event.lineNumber}`);
+    });
+  });
+  if (isLoggedIn) await context.request.post("/api/v1/auth/login", { data: { email, password } });
+  await page.goto(`/${address}`);
+
+  return Object.assign(page, {
+    look,
+    isPhone: look.width < 900,
+    /** Fails on what was wrong since the page was opened, and if the page is wider than the screen. */
+    async check() {
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      assert.ok(wide <= 0, `the page is ${wide} px wider than the screen`);
+      assert.deepEqual(wrong, []);
+      const nodes = await page.evaluate(() => document.querySelectorAll("*").length);
+      assert.ok(nodes <= 2_000, `the page has ${nodes} nodes`);
+    },
+    /** Fails on what axe-core finds. */
+    async axe(where) {
+      await page.evaluate(() => (window.isAxeRunning = true));
+      await page.evaluate(axeSource);
+      const found = await page.evaluate(async () => {
+        const { violations } = await window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] });
+        return violations.map((one) => `${one.id}: ${one.help}: ${one.nodes.slice(0, 3).map((node) => `${node.html.slice(0, 160)} [${node.any[0]?.message ?? ""}]`).join(" | ")}`);
+      });
+      await page.evaluate(() => (window.isAxeRunning = false));
+      assert.deepEqual(found, [], `axe-core at ${where}`);
+      await this.shot(where);
+    },
+    /** Keeps a picture of the screen, if SHOTS names a folder. */
+    async shot(where) {
+      if (process.env.SHOTS) await page.screenshot({ path: join(process.env.SHOTS, `${where}-${look.width}-${look.theme}.png`) });
+    },
+    /** The requests of the page by gzip size, as the browser counted them. */
+    wrong,
+    leave: () => context.close(),
+  });
+}
+
+/** Waits until something is true. */
+export async function until(what, test, timeout = 8_000) {
+  const end = Date.now() + timeout;
+  for (;;) {
+    const value = await test();
+    if (value) return value;
+    if (Date.now() > end) throw new Error(`it did not happen in time: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

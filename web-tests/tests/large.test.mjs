@@ -1,0 +1,104 @@
+// Large things: a diff of 20,000 lines with 2,000 changes, and an inbox of 300.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { Api, closeBrowser, LOOKS, openPage, startServer, until } from "../harness.mjs";
+
+let server;
+before(async () => (server = await startServer()));
+after(async () => {
+  await closeBrowser();
+  await server.close();
+});
+
+test("a diff of 20,000 lines with 2,000 changes is shown with few nodes", async () => {
+  const workspace = await server.api.workspace("Large diff", { preset: "open", rules: [] });
+  const lines = (change) => Array.from({ length: 20_000 }, (_, i) => `line ${i}: the value is ${change && i % 10 === 0 ? "changed" : "the same"}`).join("\n") + "\n";
+  await workspace.person("write", { path: "/large.txt", content: lines(false) });
+  await server.api.call("PUT", `/workspaces/${workspace.id}/policy`, { preset: "open", rules: [{ effect: "change", path: "large.txt", then: "ask" }] });
+  const asked = await workspace.agent("write", { path: "/large.txt", content: lines(true), overwrite: true });
+  assert.equal(asked.result?.status, "approval_pending", JSON.stringify(asked).slice(0, 300));
+  const [request] = (await workspace.list("approvals")).approvals;
+  const page = await openPage(server, LOOKS[0], "#/settings");
+  await page.getByRole("heading", { name: "You", exact: true }).waitFor();
+  // The time from the last answer of the server to the diff on the screen.
+  await page.evaluate(() => {
+    const real = window.fetch;
+    window.fetch = async (...args) => {
+      const answer = await real(...args);
+      if (/approvals\//.test(String(args[0]))) {
+        const text = answer.text.bind(answer);
+        answer.text = async () => { const read = await text(); window.lastAnswer = performance.now(); return read; };
+      }
+      return answer;
+    };
+    new MutationObserver(() => { if (!window.shownAt && document.querySelector(".diff-row")) requestAnimationFrame(() => setTimeout(() => (window.shownAt = performance.now()))); }).observe(document.body, { childList: true, subtree: true });
+  });
+  await page.goto(`/#/inbox/${workspace.id}/approval/${request.id}`);
+  await page.locator(".diff-row").first().waitFor({ timeout: 30_000 });
+  const took = await until("the diff is drawn", () => page.evaluate(() => window.shownAt && window.shownAt - window.lastAnswer));
+  console.log(`# the diff of 20,000 lines was on the screen ${Math.round(took)} ms after the server's last answer`);
+  assert.ok(took < 1_000, `${took} ms`);
+  assert.equal(await page.locator(".counts").first().innerText(), "+2,000 −2,000");
+  await page.evaluate(() => (document.querySelector(".split-detail").scrollTop = 1e9));
+  await page.locator(".diff-row", { hasText: "line 19990: the value is changed" }).first().waitFor();
+  await page.check();
+  await page.getByRole("button", { name: "Approve once" }).click();
+  await until("it is done", async () => (await workspace.list("approvals")).approvals[0].status === "executed");
+  await page.leave();
+});
+
+test("an inbox of 300 has few nodes", async () => {
+  const workspace = await server.api.workspace("Large inbox", { preset: "strict", rules: [] });
+  // A chat may have a hundred requests that wait.
+  const agent = new Api(server.api.url, workspace.key);
+  for (const run of [0, 1, 2]) {
+    const chat_id = (await server.api.call("POST", `/workspaces/${workspace.id}/chats`, { title: `Run ${run}` })).chat.id;
+    for (let i = run * 100; i < run * 100 + 100; i++) await agent.call("POST", `/workspaces/${workspace.id}/tools`, { tool: "write", args: { path: `/n/${i}.txt`, content: `${i}\n` }, chat_id, wait_ms: 0 });
+  }
+  const page = await openPage(server, LOOKS[0], "#/inbox");
+  await page.getByText(/^\d+ waiting$/).waitFor();
+  await page.evaluate(() => (document.querySelector(".split-list").scrollTop = 1e9));
+  await page.getByText("/n/299.txt").first().waitFor();
+  await page.check();
+  await page.leave();
+});
+
+test("a timeline of 100,000 steps scrolls smoothly with few nodes", async () => {
+  const workspace = await server.api.workspace("Many steps");
+  const page = await openPage(server, LOOKS[0], "#/settings");
+  await page.getByRole("heading", { name: "You", exact: true }).waitFor();
+  // So many steps take long to make: the list is answered here, in the form of the server's.
+  const TOTAL = 100_000;
+  const start = Date.now();
+  const step = (i) => ({ id: `step-${i}`, at: new Date(start - i * 300_000).toISOString(), author: i % 3 ? "agent" : "person", actor: "key:x", verb: "edit", undoes: i % 50 === 0 ? `step-${i + 1}` : null, files: 1, path: `/src/file-${i}.py` });
+  await page.route("**/steps?*", (route) => {
+    const url = new URL(route.request().url());
+    const from = Number(url.searchParams.get("cursor") ?? 0);
+    const size = Number(url.searchParams.get("limit"));
+    route.fulfill({ json: { steps: Array.from({ length: Math.min(size, TOTAL - from) }, (_, i) => step(from + i)), next: from + size < TOTAL ? String(from + size) : null } });
+  });
+  await page.goto(`/#/w/${workspace.id}/timeline`);
+  await page.getByText("/src/file-0.py").first().waitFor();
+  const seen = await page.evaluate(async () => {
+    const list = document.querySelector(".split-list");
+    const frames = [];
+    let most = 0;
+    const end = performance.now() + 25_000;
+    let last = performance.now();
+    while (performance.now() < end) {
+      list.scrollTop = list.scrollTop + 4_000;
+      await new Promise((resolve) => requestAnimationFrame(resolve));
+      const now = performance.now();
+      frames.push(now - last);
+      last = now;
+      most = Math.max(most, document.querySelectorAll("*").length);
+      if (document.body.innerText.includes("/src/file-99999.py")) break;
+    }
+    frames.sort((a, b) => a - b);
+    return { most, frames: frames.length, slow: frames[Math.floor(frames.length * 0.95)], height: list.scrollHeight };
+  });
+  console.log(`# ${seen.frames} frames, 95 % of them within ${Math.round(seen.slow)} ms, at most ${seen.most} nodes, ${Math.round(seen.height / 64)} rows`);
+  assert.ok(seen.most <= 2_000);
+  await page.check();
+  await page.leave();
+});

@@ -1,0 +1,24 @@
+// A dialog, as the browser has it: it holds the focus, and Escape closes it.
+
+import { html, useEffect, useRef } from "../vendor.js";
+import { Icon } from "./icons.js";
+
+/**
+ * @param {{ title: string, onClose: () => void, children?: any, wide?: boolean }} props
+ */
+export function Dialog({ title, onClose, children, wide }) {
+  const reference = useRef(/** @type {HTMLDialogElement | null} */ (null));
+  useEffect(() => {
+    const before = /** @type {HTMLElement | null} */ (document.activeElement);
+    reference.current?.showModal();
+    return () => before?.focus?.();
+  }, []);
+  const clickOutside = (/** @type {MouseEvent} */ event) => event.target === reference.current && onClose();
+  return html`<dialog ref=${reference} class=${wide ? "wide" : ""} aria-label=${title} onClick=${clickOutside}
+      onCancel=${(/** @type {Event} */ event) => { event.preventDefault(); onClose(); }}>
+    <div class="dialog-body">
+      <header><h2>${title}</h2><button class="icon-button" aria-label="Close" onClick=${onClose}><${Icon} name="x" /></button></header>
+      ${children}
+    </div>
+  </dialog>`;
+}

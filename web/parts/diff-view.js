@@ -1,0 +1,102 @@
+// A diff of any number of files, as one virtual list: only the rows on the screen have nodes.
+
+import { html, useMemo, useState } from "../vendor.js";
+import { byRisk, differingPart } from "./diff.js";
+import { Dialog } from "./dialog.js";
+import { Icon } from "./icons.js";
+import { readable, visible } from "./text.js";
+import { VirtualList } from "./virtual.js";
+
+/** @typedef {import("./diff.js").DiffFile} DiffFile */
+/** @typedef {import("./diff.js").DiffRow} DiffRow */
+/** @typedef {{ kind: "file", file: DiffFile, index: number } | { kind: "row", row: DiffRow } | { kind: "end" }} Item */
+
+const ROW = 20;
+const HEADER = 42;
+const GAP = 14;
+/** Characters of a line that are shown at once; the whole line is shown in a dialog. */
+const LONGEST = 1_000;
+
+const WORDS = { created: "New", removed: "Removed", modified: "Changed", moved: "Moved", note: "Note" };
+const ICONS = { created: "plus", removed: "trash", modified: "edit", moved: "move", note: "alert" };
+
+/**
+ * @param {{ files: DiffFile[], label: string, fileHref?: (path: string) => string | null }} props
+ */
+export function DiffView({ files, label, fileHref }) {
+  const [closed, setClosed] = useState(/** @type {Set<DiffFile>} */ (new Set()));
+  const [line, setLine] = useState(/** @type {string | null} */ (null));
+  const sorted = useMemo(() => byRisk(files), [files]);
+  const items = useMemo(() => itemsOf(sorted, closed), [sorted, closed]);
+  const longest = sorted.reduce((most, file) => Math.max(most, file.longest), 0);
+  const toggle = (/** @type {DiffFile} */ file) => {
+    const next = new Set(closed);
+    if (!next.delete(file)) next.add(file);
+    setClosed(next);
+  };
+  const height = (/** @type {number} */ i) => heightOf(/** @type {Item} */ (items[i]));
+  const row = (/** @type {number} */ i) => {
+    const item = /** @type {Item} */ (items[i]);
+    if (item.kind === "file") return html`<${FileHeader} file=${item.file} isClosed=${closed.has(item.file)} onToggle=${() => toggle(item.file)} href=${fileHref?.(item.file.to ?? item.file.from ?? "")} />`;
+    return item.kind === "end" ? null : html`<${Row} row=${item.row} onWhole=${setLine} />`;
+  };
+  return html`<div class="diff" role="region" aria-label=${label} tabindex="0">
+    <div class="diff-width" style=${{ minWidth: `calc(${Math.min(longest, LONGEST) + 4}ch + 8.5rem)` }}>
+      <${VirtualList} count=${items.length} height=${height} version=${items} row=${row} />
+    </div>
+    ${line !== null && html`<${Dialog} title="The whole line" wide onClose=${() => setLine(null)}><pre class="whole-line" tabindex="0">${visible(line)}</pre></${Dialog}>`}
+  </div>`;
+}
+
+/** @param {DiffFile[]} files @param {Set<DiffFile>} closed */
+function itemsOf(files, closed) {
+  /** @type {Item[]} */
+  const items = [];
+  files.forEach((file, index) => {
+    items.push({ kind: "file", file, index });
+    if (!closed.has(file)) for (const row of file.rows) items.push({ kind: "row", row });
+    items.push({ kind: "end" });
+  });
+  return items;
+}
+
+/** @param {Item} item */
+const heightOf = (item) => (item.kind === "file" ? HEADER : item.kind === "row" ? ROW : GAP);
+
+/** @param {{ file: DiffFile, isClosed: boolean, onToggle: () => void, href?: string | null }} props */
+function FileHeader({ file, isClosed, onToggle, href }) {
+  const hasRows = file.rows.length > 0;
+  const path = visible(file.to ?? file.from ?? file.note);
+  return html`<div class="diff-file ${file.kind} ${hasRows && !isClosed ? "open" : ""}"><div class="diff-file-inner">
+    <button class="icon-button small" aria-expanded=${hasRows && !isClosed} aria-label=${`${isClosed ? "Show" : "Hide"} the changes of ${path}`} disabled=${!hasRows} onClick=${onToggle}>
+      <${Icon} name=${isClosed || !hasRows ? "right" : "down"} /></button>
+    <span class="change-mark ${file.kind}"><${Icon} name=${ICONS[file.kind]} />${WORDS[file.kind]}</span>
+    <span class="diff-path" title=${path}>${file.kind === "moved" && file.from !== file.to ? html`<s>${visible(file.from ?? "")}</s> → ` : ""}${href ? html`<a href=${href}>${path}</a>` : path}</span>
+    ${file.kind !== "note" && file.note && !hasRows && file.kind !== "moved" ? html`<span class="muted">${file.note}</span>` : ""}
+    <span class="grow"></span><${Counts} added=${file.added} removed=${file.removed} />
+  </div></div>`;
+}
+
+/** Lines added and removed. @param {{ added: number, removed: number }} props */
+export function Counts({ added, removed }) {
+  if (added === 0 && removed === 0) return null;
+  return html`<span class="counts">${added > 0 && html`<span class="plus" title="Lines added">+${readable(added)}</span>`}${added > 0 && removed > 0 && " "}${removed > 0 && html`<span class="minus" title="Lines removed">−${readable(removed)}</span>`}</span>`;
+}
+
+const SIGNS = { add: "+", remove: "−", same: "", hunk: "", note: "" };
+
+/** @param {{ row: DiffRow, onWhole: (line: string) => void }} props */
+function Row({ row, onWhole }) {
+  if (row.kind === "hunk") return html`<div class="diff-row hunk"><span class="no"></span><span class="no"></span><span class="sign"></span><span class="code">${row.text}</span></div>`;
+  if (row.kind === "note") return html`<div class="diff-row note"><span class="no"></span><span class="no"></span><span class="sign"></span><span class="code">${row.text}</span></div>`;
+  return html`<div class="diff-row ${row.kind}"><span class="no">${row.before || ""}</span><span class="no">${row.after || ""}</span><span class="sign">${SIGNS[row.kind]}</span><span class="code">${code(row)}</span>${
+    row.text.length > LONGEST && html`<button class="link" onClick=${() => onWhole(row.text)}>… ${readable(row.text.length - LONGEST)} more characters</button>`}</div>`;
+}
+
+/** @param {DiffRow} row */
+function code(row) {
+  const text = row.text.length > LONGEST ? row.text.slice(0, LONGEST) : row.text;
+  const part = row.pair ? differingPart(row.text, row.pair.text) : null;
+  if (!part || part[0] >= text.length) return visible(text);
+  return html`${visible(text.slice(0, part[0]))}<mark>${visible(text.slice(part[0], part[1]))}</mark>${visible(text.slice(part[1]))}`;
+}

@@ -1,0 +1,57 @@
+// Keyboard shortcuts: single keys, which do nothing while somebody types or a dialog is open.
+
+import { useEffect, useRef, signal } from "../vendor.js";
+
+/** @typedef {{ [key: string]: () => void }} Shortcuts */
+
+/** @type {{ current: Shortcuts }[]} */
+const stack = [];
+
+/** Whether the overlay with all shortcuts is shown. */
+export const isHelpShown = signal(false);
+
+/** @param {KeyboardEvent} event */
+function isTyping(event) {
+  const target = /** @type {HTMLElement | null} */ (event.target);
+  return target !== null && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+}
+
+addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event)) return;
+  if (document.querySelector("dialog[open]")) return;
+  // On a link or a button, Enter is theirs.
+  if (event.key === "Enter" && event.target !== document.body && /** @type {HTMLElement} */ (event.target).id !== "content") return;
+  for (let i = stack.length - 1; i >= 0; i--) {
+    const action = stack[i]?.current[event.key];
+    if (action) {
+      event.preventDefault();
+      action();
+      return;
+    }
+  }
+});
+
+/**
+ * Has keys do something while the component is shown.
+ * @param {Shortcuts} shortcuts
+ */
+export function useKeys(shortcuts) {
+  const entry = useRefOf(shortcuts);
+  useEffect(() => {
+    stack.push(entry);
+    return () => void stack.splice(stack.indexOf(entry), 1);
+  }, []);
+}
+
+
+/**
+ * A reference that always has the newest value.
+ * @template T
+ * @param {T} value
+ * @returns {{ current: T }}
+ */
+export function useRefOf(value) {
+  const reference = useRef(value);
+  reference.current = value;
+  return reference;
+}

@@ -1,0 +1,122 @@
+// Effects, verbs and states in words.
+
+import { count } from "./text.js";
+
+/** @typedef {{ kind: string, path?: string, to?: string, asked?: string, host?: string, file_type?: string | null, with_contents?: boolean, edits?: boolean, mode_only?: boolean, decides?: boolean }} Effect */
+
+/** How much there is to lose: what comes first is looked at first. */
+const RISKS = ["purge", "remove", "move-from", "move-to", "modify", "connect", "send", "run", "fetch", "create", "touch", "read", "list"];
+
+/** @type {Record<string, { one: string, icon: string, tone: string }>} */
+const EFFECTS = {
+  purge: { one: "Removes for good", icon: "trash", tone: "bad" },
+  remove: { one: "Removes", icon: "trash", tone: "bad" },
+  "move-from": { one: "Moves", icon: "move", tone: "warn" },
+  "move-to": { one: "Moves to", icon: "move", tone: "warn" },
+  modify: { one: "Replaces", icon: "edit", tone: "warn" },
+  edit: { one: "Edits", icon: "edit", tone: "plain" },
+  mode: { one: "Changes the mode of", icon: "edit", tone: "warn" },
+  create: { one: "Creates", icon: "plus", tone: "good" },
+  touch: { one: "Sets the time of", icon: "edit", tone: "plain" },
+  run: { one: "Runs a command in", icon: "run", tone: "plain" },
+  read: { one: "Reads", icon: "eye", tone: "plain" },
+  list: { one: "Lists", icon: "eye", tone: "plain" },
+  fetch: { one: "Reads from", icon: "globe", tone: "warn" },
+  send: { one: "Sends data to", icon: "globe", tone: "bad" },
+  connect: { one: "Connects to", icon: "globe", tone: "bad" },
+};
+
+/** @param {Effect} effect */
+export function effectWords(effect) {
+  const kind = effect.kind === "modify" && effect.mode_only ? "mode" : effect.kind === "modify" && effect.edits ? "edit" : effect.kind;
+  const words = EFFECTS[kind] ?? { one: kind, icon: "alert", tone: "warn" };
+  return { ...words, target: effect.path ? effect.path + (effect.to ? ` → ${effect.to}` : "") : effect.asked ?? effect.host ?? "", isFolder: effect.file_type === "folder", withContents: effect.with_contents === true, decides: effect.decides === true };
+}
+
+/** @param {Effect[]} effects */
+export const effectsByRisk = (effects) => [...effects].sort((a, b) => rank(a) - rank(b));
+
+/** @param {Effect} effect */
+function rank(effect) {
+  const at = RISKS.indexOf(effect.kind);
+  return at < 0 ? RISKS.length : at;
+}
+
+/** All effects of an approval, on paths and on hosts; a move is one effect. @param {any} approval @returns {Effect[]} */
+export function effectsOf(approval) {
+  /** @type {Effect[]} */
+  const effects = [];
+  for (const effect of approval.effect?.paths ?? []) {
+    const last = effects.at(-1);
+    if (effect.kind === "move-to" && last?.kind === "move-from" && !last.to) effects[effects.length - 1] = { ...last, to: effect.path };
+    else effects.push(effect);
+  }
+  return effectsByRisk([...effects, ...(approval.effect?.dials ?? [])]);
+}
+
+/**
+ * One line that says what an approval is about.
+ * @param {any} approval
+ */
+export function headline(approval) {
+  const effects = effectsOf(approval).filter((effect) => effect.kind !== "move-to");
+  // Of effects with the same risk, one on a file says more than one on the folder around it.
+  const first = effects.find((effect) => effect.kind === effects[0]?.kind && effect.file_type !== "folder") ?? effects[0];
+  const command = approval.args?.command ?? approval.args?.cmd;
+  if (command !== undefined) return { verb: "Run", target: Array.isArray(command) ? command.join(" ") : String(command), isCode: true, more: 0 };
+  if (!first) return { verb: "Use", target: `${approval.toolset}.${approval.tool}`, isCode: true, more: 0 };
+  const words = effectWords(first);
+  /** @type {Record<string, string>} */
+  const verbs = { Removes: "Remove", "Removes for good": "Remove for good", Moves: "Move", Replaces: "Replace", Edits: "Edit", Creates: "Create", Reads: "Read", Lists: "List", "Runs a command in": "Run a command in", "Reads from": "Read from", "Sends data to": "Send data to", "Connects to": "Connect to" };
+  return { verb: verbs[words.one] ?? words.one, target: words.target, isCode: false, more: effects.length - 1 + (approval.effect?.more ?? 0) };
+}
+
+/** What an approval would do, counted: `removes 2, changes 1`. @param {any} approval */
+export function tally(approval) {
+  /** @type {Record<string, number>} */
+  const counts = {};
+  for (const effect of effectsOf(approval)) {
+    const name = { purge: "removed", remove: "removed", "move-from": "moved", modify: "changed", create: "created" }[effect.kind];
+    if (name) counts[name] = (counts[name] ?? 0) + 1;
+  }
+  return Object.entries(counts).map(([name, number]) => `${number} ${name}`).join(", ");
+}
+
+/** @type {Record<string, { text: string, icon: string }>} */
+const VERBS = {
+  write: { text: "Wrote", icon: "edit" },
+  edit: { text: "Edited", icon: "edit" },
+  place: { text: "Uploaded", icon: "upload" },
+  remove: { text: "Removed", icon: "trash" },
+  move: { text: "Moved", icon: "move" },
+  make_folder: { text: "Made a folder", icon: "plus" },
+  mkdir: { text: "Made a folder", icon: "plus" },
+  touch: { text: "Touched", icon: "edit" },
+  run: { text: "Ran a command", icon: "terminals" },
+  undo: { text: "Undid", icon: "undo" },
+  redo: { text: "Did again", icon: "redo" },
+  restore: { text: "Restored", icon: "undo" },
+  revert: { text: "Went back to an old version of", icon: "undo" },
+  patch: { text: "Patched", icon: "edit" },
+  import: { text: "Changed outside", icon: "external" },
+  external: { text: "Changed outside", icon: "external" },
+};
+
+/** @param {{ verb: string, author: string, files: number, path: string | null, undoes?: string | null }} step */
+export function stepWords(step) {
+  const known = VERBS[step.undoes ? "undo" : step.author === "external" ? "external" : step.verb];
+  const words = known ?? { text: step.verb.charAt(0).toUpperCase() + step.verb.slice(1).replaceAll("_", " "), icon: "edit" };
+  return { ...words, more: step.files > 1 ? `and ${count(step.files - 1, "more", "more")}` : "" };
+}
+
+/** @type {Record<string, { text: string, tone: string }>} */
+export const STATUS = {
+  pending: { text: "Waiting for a person", tone: "warn" },
+  approved: { text: "Approved, not done yet", tone: "good" },
+  denied: { text: "Denied", tone: "bad" },
+  executed: { text: "Approved and done", tone: "good" },
+  failed: { text: "Approved, but it could not be done", tone: "bad" },
+  unknown: { text: "Started, and nobody knows what came of it", tone: "bad" },
+  withdrawn: { text: "Withdrawn by whoever asked", tone: "plain" },
+  expired: { text: "Approved, but nobody came to do it in time", tone: "plain" },
+};

@@ -1,0 +1,203 @@
+// One request of an agent: its diff, what it would do in words, why a person is asked, and the decision.
+
+import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../vendor.js";
+import { api, ApiError } from "../api.js";
+import { address } from "../router.js";
+import { inbox, isOwner, mayChange, workspaceOf } from "../state.js";
+import { onHappening } from "../stream.js";
+import { Actor } from "../parts/actor.js";
+import { parseDiff, totals } from "../parts/diff.js";
+import { Counts, DiffView } from "../parts/diff-view.js";
+import { Icon } from "../parts/icons.js";
+import { useKeys } from "../parts/keys.js";
+import { Loading, Problem } from "../parts/states.js";
+import { count, sizeInWords, visible } from "../parts/text.js";
+import { Time } from "../parts/time.js";
+import { toast, toastProblem } from "../parts/toast.js";
+import { effectsOf, effectWords, headline, STATUS } from "../parts/words.js";
+
+/** A diff of up to this many bytes is read whole without asking. */
+const READ_AT_ONCE = 4 << 20;
+/** Effects that are listed before "show all". */
+const FIRST_EFFECTS = 6;
+
+/** @param {{ workspace: string, id: string, onDecided: () => void }} props */
+export function ApprovalDetail({ workspace, id, onDecided }) {
+  const [approval, setApproval] = useState(/** @type {any} */ (null));
+  const [problem, setProblem] = useState(/** @type {unknown} */ (null));
+  const [notice, setNotice] = useState("");
+  const shownHash = useRef("");
+
+  /** @param {boolean} [readsAll] also a diff that is very long */
+  const load = async (readsAll = false) => {
+    try {
+      const read = await readWhole(workspace, id, readsAll);
+      if (shownHash.current && read.state_hash && read.state_hash !== shownHash.current && read.status === "pending") {
+        setNotice("What this asks for has changed since it was shown to you. This is how it is now: nothing was decided.");
+      }
+      if (read.state_hash) shownHash.current = read.state_hash;
+      setApproval(read);
+      setProblem(null);
+    } catch (failure) {
+      setProblem(failure);
+    }
+  };
+  useEffect(() => {
+    void load();
+    return onHappening(({ workspace: where, kind, ref }) => {
+      if (kind === "reset" || (where === workspace && ref === id)) void load();
+    });
+  }, [workspace, id]);
+  // It left the inbox: it was decided somewhere else.
+  const isGone = approval?.status === "pending" && inbox.value !== null && !inbox.value.some((entry) => entry.approval?.id === id);
+  useEffect(() => {
+    if (isGone) void load();
+  }, [isGone, inbox.value]);
+
+  if (problem && !approval) return html`<${Problem} problem=${problem} onRetry=${() => void load()} />`;
+  if (!approval) return html`<div class="pad"><${Loading} lines=${9} label="Loading the request" /></div>`;
+  return html`<${Request} workspace=${workspace} approval=${approval} notice=${notice} onReload=${load} onDecided=${onDecided} />`;
+}
+
+/**
+ * A request with its whole diff. The state hash, which a decision needs, is sent only with the whole of it.
+ * @param {string} workspace
+ * @param {string} id
+ * @param {boolean} readsAll
+ */
+async function readWhole(workspace, id, readsAll) {
+  const path = `/workspaces/${workspace}/approvals/${id}`;
+  const approval = await api.get(path);
+  if (approval.state_hash !== null || (approval.diff_bytes > READ_AT_ONCE && !readsAll)) return approval;
+  let diff = "";
+  /** @type {any} */
+  let part = { next: 0 };
+  while (part.next !== null) {
+    part = await api.get(`${path}/diff?from=${part.next}`);
+    diff += part.diff;
+  }
+  return { ...approval, diff, state_hash: part.state_hash };
+}
+
+/** @param {{ workspace: string, approval: any, notice: string, onReload: (readsAll?: boolean) => Promise<void>, onDecided: () => void }} props */
+function Request({ workspace, approval, notice, onReload, onDecided }) {
+  const [isBusy, setIsBusy] = useState(false);
+  const [isDenying, setIsDenying] = useState(false);
+  const files = useMemo(() => parseDiff(approval.diff ?? ""), [approval.diff]);
+  const about = headline(approval);
+  const isPending = approval.status === "pending";
+  const isWhole = approval.state_hash !== null;
+  const may = mayChange(workspace) && isPending;
+
+  /**
+   * @param {"approve" | "deny"} decision
+   * @param {"once" | "chat" | "rule"} [scope]
+   * @param {string} [reason]
+   */
+  const decide = async (decision, scope, reason) => {
+    if (isBusy || !may || !isWhole) return;
+    setIsBusy(true);
+    try {
+      const answer = await api.post(`/workspaces/${workspace}/approvals/${approval.id}/decision`, {
+        decision, state_hash: approval.state_hash, ...(scope && scope !== "once" ? { scope } : {}), ...(reason ? { reason } : {}),
+      });
+      const step = answer.step_id;
+      if (answer.status === "failed") toast("Approved, but it could not be done: the agent was told why.", { kind: "bad" });
+      else if (decision === "deny") toast("Denied.");
+      else toast("Approved and done.", step ? { action: { label: "See the step", run: () => (location.hash = address("w", workspace, "timeline", step)) } } : {});
+      onDecided();
+    } catch (failure) {
+      setIsBusy(false);
+      // It was decided elsewhere meanwhile, or asks for something else by now: it is shown as it is now.
+      if (failure instanceof ApiError && (failure.status === 409 || failure.status === 404)) await onReload();
+      else toastProblem(failure);
+    }
+  };
+  useKeys({ y: () => !isDenying && void decide("approve"), n: () => may && setIsDenying(true) });
+
+  return html`<article class="request" aria-label="Request">
+    <div class="request-head">
+      <div class="request-who"><${Actor} workspace=${workspace} actor=${approval.asked_by} /><span class="muted">in</span><a href=${address("w", workspace, "timeline")}>${visible(workspaceOf(workspace)?.name ?? "a workspace")}</a>
+        <a class="muted" href=${address("w", workspace, "chats", approval.chat_id)} title="The chat that it belongs to"><${Icon} name="chats" />chat</a><span class="grow"></span><${Time} class="muted" at=${approval.asked_at} /></div>
+      <h1 class="request-title">${about.verb} ${about.isCode ? html`<code>${visible(about.target)}</code>` : html`<span class="path">${visible(about.target)}</span>`}${about.more > 0 && html` <span class="muted">and ${count(about.more, "more", "more")}</span>`}</h1>
+      <p class="why"><${Icon} name="shield" /><span><strong>Why you are asked:</strong> ${visible(approval.reason)} <code class="tool">${visible(`${approval.toolset}.${approval.tool}`)}</code></span></p>
+    </div>
+    ${notice && isPending && html`<div class="banner warn" role="alert"><${Icon} name="alert" /><span>${notice}</span></div>`}
+    ${!isPending && html`<${Outcome} workspace=${workspace} approval=${approval} />`}
+    ${!isSaidByTheDiff(approval, files) && html`<${Effects} effects=${effectsOf(approval)} more=${approval.effect?.more ?? 0} />`}
+    ${files.length > 0 ? html`<div class="diff-summary"><strong>${count(files.length, "file")}</strong><${Counts} ...${totals(files)} /></div>
+        <${DiffView} files=${files} label="What would change" />`
+      : html`<${Arguments} args=${approval.args} />`}
+    ${isPending && !isWhole && html`<div class="banner"><${Icon} name="alert" /><span class="grow">The whole diff has ${sizeInWords(approval.diff_bytes)}. It can be decided once all of it is here.</span><button class="button" onClick=${() => void onReload(true)}>Load the rest</button></div>`}
+    ${files.length > 0 && html`<details class="arguments"><summary>Arguments of the call</summary><${Arguments} args=${approval.args} /></details>`}
+    ${isPending && html`<div class="decide">
+      ${!mayChange(workspace) ? html`<p class="muted">You can look at this workspace; its members decide.</p>`
+        : isDenying ? html`<${Deny} isBusy=${isBusy} onDeny=${(/** @type {string} */ word) => void decide("deny", undefined, word)} onCancel=${() => setIsDenying(false)} />`
+        : html`<button class="button primary" disabled=${isBusy || !isWhole} onClick=${() => void decide("approve")}><${Icon} name="check" />Approve once<kbd>y</kbd></button>
+          <button class="button" disabled=${isBusy || !isWhole} title="And do not ask again for the same in this chat" onClick=${() => void decide("approve", "chat")}>For this chat</button>
+          ${isOwner(workspace) && html`<button class="button hide-narrow" disabled=${isBusy || !isWhole} title="Saved as a rule that allows the same on the same paths; it is listed in the settings, where you can remove it" onClick=${() => void decide("approve", "rule")}>Always</button>`}
+          <span class="grow"></span><button class="button danger" disabled=${isBusy || !isWhole} onClick=${() => setIsDenying(true)}><${Icon} name="x" />Deny<kbd>n</kbd></button>`}
+    </div>`}
+  </article>`;
+}
+
+/** @param {{ isBusy: boolean, onDeny: (word: string) => void, onCancel: () => void }} props */
+function Deny({ isBusy, onDeny, onCancel }) {
+  const field = useRef(/** @type {HTMLInputElement | null} */ (null));
+  // Before the next key arrives: what is typed belongs into the field.
+  useLayoutEffect(() => field.current?.focus(), []);
+  /** @param {SubmitEvent} event */
+  const submit = (event) => {
+    event.preventDefault();
+    onDeny(field.current?.value.trim() ?? "");
+  };
+  return html`<form class="deny" onSubmit=${submit} onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Escape" && onCancel()}>
+    <input ref=${field} aria-label="A word to the agent" placeholder="A word to the agent: what to do instead (optional)" maxlength="2000" />
+    <button class="button danger" disabled=${isBusy}>Deny</button><button type="button" class="button" onClick=${onCancel}>Cancel</button>
+  </form>`;
+}
+
+/** @param {{ effects: import("../parts/words.js").Effect[], more: number }} props */
+function Effects({ effects, more }) {
+  const [showsAll, setShowsAll] = useState(false);
+  if (effects.length === 0) return null;
+  const shown = showsAll ? effects.slice(0, 500) : effects.slice(0, FIRST_EFFECTS);
+  const hidden = effects.length - shown.length + more;
+  return html`<ul class="effects" aria-label="What would happen">
+    ${shown.map((effect, i) => {
+      const words = effectWords(effect);
+      return html`<li key=${i} class="effect ${words.tone}"><${Icon} name=${words.icon} /><span>${words.one}${words.isFolder ? " the folder" : ""}</span> <span class="path">${visible(words.target)}</span>
+        ${words.withContents && html`<em>with everything below it</em>`}${words.decides && html`<em>decides what other programs do later</em>`}</li>`;
+    })}
+    ${hidden > 0 && html`<li class="effect plain"><span></span><button class="link" disabled=${showsAll} onClick=${() => setShowsAll(true)}>and ${count(hidden, "more", "more")}</button></li>`}
+  </ul>`;
+}
+
+/**
+ * Whether the headline and the diff say everything that the list of effects would.
+ * @param {any} approval
+ * @param {import("../parts/diff.js").DiffFile[]} files
+ */
+function isSaidByTheDiff(approval, files) {
+  const effects = effectsOf(approval);
+  return files.length === 1 && effects.length === 1 && !effects[0]?.decides && !effects[0]?.with_contents && (approval.args?.command ?? approval.args?.cmd) === undefined;
+}
+
+/** What became of a request that is decided. @param {{ workspace: string, approval: any }} props */
+function Outcome({ workspace, approval }) {
+  const status = STATUS[approval.status] ?? { text: approval.status, tone: "plain" };
+  return html`<div class="banner ${status.tone}" role="status"><${Icon} name=${status.tone === "good" ? "check" : status.tone === "bad" ? "x" : "alert"} />
+    <span class="grow"><strong>${status.text}.</strong>${approval.decided_by && html` Decided by <${Actor} workspace=${workspace} actor=${approval.decided_by} />${approval.decided_at && html`, <${Time} at=${approval.decided_at} />`}.`}
+      ${approval.decision_reason && html` <q>${visible(approval.decision_reason)}</q>`}</span>
+    ${approval.step_id && html`<a class="button" href=${address("w", workspace, "timeline", approval.step_id)}>See the step</a>`}</div>`;
+}
+
+/** The arguments of a call: short ones in a line each, long texts as they are. @param {{ args: any }} props */
+export function Arguments({ args }) {
+  if (args === null || args === undefined) return html`<p class="muted pad-x">The arguments are too long to be shown here.</p>`;
+  const entries = typeof args === "object" && !Array.isArray(args) ? Object.entries(args) : [["", args]];
+  return html`<dl class="args">${entries.map(([name, value]) => html`<div key=${name}><dt>${visible(String(name))}</dt><dd><pre tabindex="0" role="group" aria-label=${visible(String(name))}>${visible(cut(typeof value === "string" ? value : JSON.stringify(value, null, 2)))}</pre></dd></div>`)}</dl>`;
+}
+
+/** @param {string} text */
+const cut = (text) => (text.length > 20_000 ? `${text.slice(0, 20_000)}\n… ${text.length - 20_000} more characters` : text);

@@ -1,0 +1,180 @@
+// One file: its text, and its history with each version's diff.
+
+import { html, useEffect, useMemo, useState } from "../vendor.js";
+import { api, callTool, request } from "../api.js";
+import { address, go } from "../router.js";
+import { mayChange } from "../state.js";
+import { onHappening } from "../stream.js";
+import { Actor } from "../parts/actor.js";
+import { parseDiff } from "../parts/diff.js";
+import { DiffView } from "../parts/diff-view.js";
+import { Dialog } from "../parts/dialog.js";
+import { Icon } from "../parts/icons.js";
+import { Empty, Loading, Problem } from "../parts/states.js";
+import { baseName, folderOf, sizeInWords, visible } from "../parts/text.js";
+import { TextView } from "../parts/text-view.js";
+import { Time } from "../parts/time.js";
+import { toast, toastProblem } from "../parts/toast.js";
+import { stepWords } from "../parts/words.js";
+import { fileAddress, foundLine } from "./files.js";
+
+/** The largest file whose text is shown, in bytes. */
+const LARGEST = 4 << 20;
+
+/** @param {{ workspace: string, path: string }} props */
+export function FileDetail({ workspace, path }) {
+  const [info, setInfo] = useState(/** @type {any} */ (null));
+  const [problem, setProblem] = useState(/** @type {unknown} */ (null));
+  const [shows, setShows] = useState("text");
+  const [asks, setAsks] = useState("");
+  const read = async () => {
+    try {
+      setInfo(await callTool(workspace, "file_info", { path }));
+      setProblem(null);
+    } catch (failure) {
+      setProblem(failure);
+    }
+  };
+  useEffect(() => {
+    void read();
+    return onHappening(({ workspace: where, kind }) => {
+      if (kind === "reset" || (where === workspace && (kind === "step" || kind === "files.changed"))) void read();
+    });
+  }, [workspace, path]);
+  if (problem) return html`<${Empty} icon="file" title="No file is here"><p>${visible(path)} was removed or moved. It may be in the <a href=${address("w", workspace, "trash")}>trash</a>, and the <a href=${address("w", workspace, "timeline")}>timeline</a> says what happened.</p></${Empty}>`;
+  if (!info) return html`<div class="pad"><${Loading} lines=${9} label="Loading the file" /></div>`;
+  const isFolder = info.file_type === "folder";
+  return html`<article class="file" aria-label="File">
+    <div class="request-head file-head"><h2 class="request-title"><span class="path"><span class="muted">${visible(folderOf(path))}</span>${visible(baseName(path))}</span></h2>
+      <div class="file-tools">
+        ${!isFolder && html`<div class="segmented" role="group" aria-label="What is shown"><button aria-pressed=${shows === "text"} onClick=${() => setShows("text")}><${Icon} name="file" />Text</button><button aria-pressed=${shows === "history"} onClick=${() => setShows("history")}><${Icon} name="timeline" />History</button></div>`}
+        <span class="muted small">${info.size !== undefined && !isFolder ? sizeInWords(info.size) : ""}${info.updated_at && html` · <${Time} at=${info.updated_at} />`}</span><span class="grow"></span>
+        ${!isFolder && info.id && html`<a class="button" href=${`/api/v1/workspaces/${workspace}/files/${info.id}/content`} download=${baseName(path)} aria-label="Download"><${Icon} name="download" /><span class="hide-narrow">Download</span></a>`}
+        ${mayChange(workspace) && html`<button class="button" aria-label="Rename" onClick=${() => setAsks("move")}><${Icon} name="edit" /><span class="hide-narrow">Rename</span></button><button class="button danger" aria-label="Remove" onClick=${() => setAsks("remove")}><${Icon} name="trash" /><span class="hide-narrow">Remove</span></button>`}
+      </div></div>
+    ${isFolder ? html`<${Empty} icon="files" title="A folder" />` : shows === "text" ? html`<${FileText} workspace=${workspace} id=${info.id} hash=${info.hash ?? ""} size=${info.size ?? 0} path=${path} />` : html`<${History} workspace=${workspace} id=${info.id} hash=${info.hash ?? ""} />`}
+    ${asks === "move" && html`<${Move} workspace=${workspace} path=${path} onClose=${() => setAsks("")} />`}
+    ${asks === "remove" && html`<${Remove} workspace=${workspace} path=${path} onClose=${() => setAsks("")} />`}
+  </article>`;
+}
+
+/** @param {{ workspace: string, id: string, hash: string, size: number, path: string }} props */
+function FileText({ workspace, id, hash, size, path }) {
+  const [text, setText] = useState(/** @type {string | null} */ (null));
+  const [isText, setIsText] = useState(true);
+  const [problem, setProblem] = useState(/** @type {unknown} */ (null));
+  useEffect(() => {
+    if (size > LARGEST) return;
+    const abort = new AbortController();
+    request(`/api/v1/workspaces/${workspace}/files/${id}/content`, { signal: abort.signal }).then(async (answer) => {
+      if (!answer.ok) throw new Error("The file cannot be read.");
+      const bytes = new Uint8Array(await answer.arrayBuffer());
+      setIsText(!bytes.subarray(0, 8_000).includes(0));
+      setText(new TextDecoder().decode(bytes));
+    }).catch((failure) => abort.signal.aborted || setProblem(failure));
+    return () => abort.abort();
+  }, [id, hash]);
+  if (size > LARGEST) return html`<${Empty} icon="file" title="A large file"><p>It has ${sizeInWords(size)}: download it to see it whole.</p></${Empty}>`;
+  if (problem) return html`<${Problem} problem=${problem} />`;
+  if (text === null) return html`<div class="pad"><${Loading} lines=${9} label="Loading the text" /></div>`;
+  if (!isText) return html`<${Empty} icon="file" title="Not a text"><p>Its ${sizeInWords(size)} are not text: download it to open it.</p></${Empty}>`;
+  return html`<${TextView} text=${text} path=${path} label="Text of the file" line=${foundLine.value?.path === path ? foundLine.value.line : undefined} />`;
+}
+
+/** @param {{ workspace: string, id: string, hash: string }} props */
+function History({ workspace, id, hash }) {
+  const [versions, setVersions] = useState(/** @type {any[] | null} */ (null));
+  const [next, setNext] = useState(/** @type {string | null} */ (null));
+  const [problem, setProblem] = useState(/** @type {unknown} */ (null));
+  const [open, setOpen] = useState(/** @type {string | null} */ (null));
+  const read = async (/** @type {string} */ cursor = "") => {
+    try {
+      const page = await api.get(`/workspaces/${workspace}/files/${id}/versions?limit=50${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
+      setVersions((old) => (cursor ? [...(old ?? []), ...page.versions] : page.versions));
+      setNext(page.next);
+      if (!cursor) setOpen(page.versions[0]?.id ?? null);
+    } catch (failure) {
+      setProblem(failure);
+    }
+  };
+  useEffect(() => void read(), [id, hash]);
+  if (problem) return html`<${Problem} problem=${problem} onRetry=${() => void read()} />`;
+  if (!versions) return html`<div class="pad"><${Loading} label="Loading the versions" /></div>`;
+  return html`<ol class="versions">${versions.map((version, i) => html`<li key=${version.id} class="version">
+      <div class="version-head"><button class="icon-button small" aria-expanded=${open === version.id} aria-label="Show what this version changed" onClick=${() => setOpen(open === version.id ? null : version.id)}><${Icon} name=${open === version.id ? "down" : "right"} /></button>
+        <strong>${stepWords({ verb: version.verb, author: version.author, files: 1, path: null }).text}</strong><${Actor} workspace=${workspace} actor=${version.actor} /><${Time} class="muted" at=${version.at} /><span class="muted small">${sizeInWords(version.size ?? 0)}</span><span class="grow"></span>
+        ${i === 0 ? html`<span class="chip live">now</span>` : mayChange(workspace) && html`<${Revert} workspace=${workspace} file=${id} version=${version} />`}
+        <a class="button" href=${address("w", workspace, "timeline", version.step_id)}>Step</a></div>
+      ${open === version.id && html`<${VersionDiff} workspace=${workspace} file=${id} version=${version.id} />`}
+    </li>`)}</ol>
+    ${next && html`<p class="pad"><button class="button" onClick=${() => void read(next)}>Show older versions</button></p>`}`;
+}
+
+/** @param {{ workspace: string, file: string, version: any }} props */
+function Revert({ workspace, file, version }) {
+  const [isBusy, setIsBusy] = useState(false);
+  const revert = async () => {
+    setIsBusy(true);
+    try {
+      const answer = await api.post(`/workspaces/${workspace}/files/${file}/revert`, { version_id: version.id });
+      toast("This version is the newest one again.", { action: { label: "See the step", run: () => go(address("w", workspace, "timeline", answer.step_id)) } });
+    } catch (failure) {
+      toastProblem(failure);
+    }
+    setIsBusy(false);
+  };
+  return html`<button class="button" disabled=${isBusy} title="As a new step, which can be undone" onClick=${revert}><${Icon} name="undo" />Make it the newest</button>`;
+}
+
+/** @param {{ workspace: string, file: string, version: string }} props */
+function VersionDiff({ workspace, file, version }) {
+  const [read, setRead] = useState(/** @type {any} */ (null));
+  useEffect(() => {
+    api.get(`/workspaces/${workspace}/files/${file}/versions/${version}`).then((answer) => setRead(answer.version), toastProblem);
+  }, [version]);
+  const files = useMemo(() => (read?.diff ? parseDiff(read.diff) : []), [read]);
+  if (!read) return html`<${Loading} lines=${2} label="Loading the diff" />`;
+  if (files.length === 0) return html`<p class="muted pad-x">${read.purged ? "Its content was removed for good." : "Its text did not change, or it is not text."}</p>`;
+  return html`<${DiffView} files=${files} label="What this version changed" />${read.diff_truncated && html`<p class="muted pad-x">The diff is longer than what is shown here.</p>`}`;
+}
+
+/** @param {{ workspace: string, path: string, onClose: () => void }} props */
+function Move({ workspace, path, onClose }) {
+  const [problem, setProblem] = useState("");
+  /** @param {SubmitEvent} event */
+  const submit = async (event) => {
+    event.preventDefault();
+    const destination = String(new FormData(/** @type {HTMLFormElement} */ (event.target)).get("to") ?? "");
+    try {
+      await callTool(workspace, "mv", { source: path, destination });
+      onClose();
+      toast("Moved. It is a step: you can undo it in the timeline.");
+      go(fileAddress(workspace, destination.endsWith("/") ? destination + baseName(path) : destination), { replace: true });
+    } catch (failure) {
+      setProblem(failure instanceof Error ? failure.message : String(failure));
+    }
+  };
+  return html`<${Dialog} title="Rename or move" onClose=${onClose}><form onSubmit=${submit}>
+    <label class="field"><span>New path</span><input class="mono" name="to" required value=${path} autofocus /></label>
+    ${problem && html`<p class="form-problem" role="alert">${problem}</p>`}
+    <div class="actions"><button type="button" class="button" onClick=${onClose}>Cancel</button><button class="button primary">Move it</button></div></form></${Dialog}>`;
+}
+
+/** @param {{ workspace: string, path: string, onClose: () => void }} props */
+function Remove({ workspace, path, onClose }) {
+  const [problem, setProblem] = useState("");
+  const remove = async () => {
+    try {
+      await callTool(workspace, "rm", { path });
+      onClose();
+      toast("Removed. It is in the trash.", { action: { label: "Trash", run: () => go(address("w", workspace, "trash")) } });
+      go(address("w", workspace, "files"), { replace: true });
+    } catch (failure) {
+      setProblem(failure instanceof Error ? failure.message : String(failure));
+    }
+  };
+  return html`<${Dialog} title="Remove this file?" onClose=${onClose}>
+    <p><span class="path">${visible(path)}</span> goes to the trash, from where it can be brought back.</p>
+    ${problem && html`<p class="form-problem" role="alert">${problem}</p>`}
+    <div class="actions"><button class="button" onClick=${onClose}>Cancel</button><button class="button danger" onClick=${remove}>Remove it</button></div></${Dialog}>`;
+}

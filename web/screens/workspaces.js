@@ -1,0 +1,53 @@
+// All workspaces of the person, and a new one.
+
+import { html, useState } from "../vendor.js";
+import { api } from "../api.js";
+import { address, go } from "../router.js";
+import { inbox, loadWorkspaces, workspaces } from "../state.js";
+import { Dialog } from "../parts/dialog.js";
+import { Icon } from "../parts/icons.js";
+import { Empty, Loading } from "../parts/states.js";
+import { visible } from "../parts/text.js";
+import { Time } from "../parts/time.js";
+import { hue } from "./shell.js";
+
+export function Workspaces() {
+  const [isNew, setIsNew] = useState(false);
+  const list = workspaces.value;
+  return html`<div class="column">
+    <div class="page-head"><h1>Workspaces</h1><div class="grow"></div><button class="button primary" onClick=${() => setIsNew(true)}><${Icon} name="plus" />New workspace</button></div>
+    ${list === null ? html`<${Loading} />` : list.length === 0
+      ? html`<${Empty} icon="workspaces" title="No workspace yet"><p>A workspace is a folder in which agents work and nothing is lost. Make one, give an agent a key to it, and watch.</p></${Empty}>`
+      : html`<ul class="cards">${list.map((workspace) => {
+          const waits = inbox.value?.filter((entry) => entry.workspace_id === workspace.id).length ?? 0;
+          return html`<li key=${workspace.id}><a class="card-link" href=${address("w", workspace.id, "timeline")}>
+            <span class="workspace-dot large" style=${{ "--hue": hue(workspace.id) }} aria-hidden="true"></span>
+            <span class="grow min"><strong class="ellipsis">${visible(workspace.name)}</strong><small class="muted">${workspace.role}, made <${Time} at=${workspace.created_at} /></small></span>
+            ${waits > 0 && html`<span class="badge">${waits} waiting</span>`}<${Icon} name="right" /></a></li>`;
+        })}</ul>`}
+    ${isNew && html`<${NewWorkspace} onClose=${() => setIsNew(false)} />`}
+  </div>`;
+}
+
+/** @param {{ onClose: () => void }} props */
+function NewWorkspace({ onClose }) {
+  const [problem, setProblem] = useState("");
+  /** @param {SubmitEvent} event */
+  const submit = async (event) => {
+    event.preventDefault();
+    const name = String(new FormData(/** @type {HTMLFormElement} */ (event.target)).get("name") ?? "").trim();
+    try {
+      const { workspace } = await api.post("/workspaces", { name });
+      await loadWorkspaces();
+      onClose();
+      go(address("w", workspace.id, "settings"));
+    } catch (failure) {
+      setProblem(failure instanceof Error ? failure.message : String(failure));
+    }
+  };
+  return html`<${Dialog} title="New workspace" onClose=${onClose}><form onSubmit=${submit}>
+    <label class="field"><span>Name</span><input name="name" required maxlength="200" autofocus placeholder="Website" /></label>
+    ${problem && html`<p class="form-problem" role="alert">${problem}</p>`}
+    <div class="actions"><button type="button" class="button" onClick=${onClose}>Cancel</button><button class="button primary">Make it</button></div>
+  </form></${Dialog}>`;
+}

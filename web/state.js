@@ -1,0 +1,188 @@
+// What more than one screen needs: the person, the workspaces, what waits, and the names of actors.
+
+import { signal, computed } from "./vendor.js";
+import { all, api, ApiError, isLoggedIn } from "./api.js";
+import { onHappening, polled, startStream } from "./stream.js";
+
+/** @typedef {{ id: string, name: string, role: "owner" | "member" | "viewer", created_at: string, updated_at: string }} Workspace */
+/** @typedef {{ id: string, email?: string, full_name?: string, is_local?: boolean }} Person `is_local`: the person of this machine, without an account */
+/** @typedef {{ workspace_id: string, workspace_name: string, kind: "approval" | "question", waiting_since: string, approval?: any, question?: any }} InboxEntry */
+
+export const me = signal(/** @type {Person | null} */ (null));
+export const workspaces = signal(/** @type {Workspace[] | null} */ (null));
+export const inbox = signal(/** @type {InboxEntry[] | null} */ (null));
+/** Workspaces whose requests are missing in the inbox, with the reason. */
+export const unavailable = signal(/** @type {{ workspace_id: string, workspace_name: string, error: string }[]} */ ([]));
+/** What went wrong when the inbox was read last. */
+export const inboxProblem = signal(/** @type {unknown} */ (null));
+export const waiting = computed(() => inbox.value?.length ?? 0);
+
+/** Whether the server has the routes of the page: the inbox, previews of undo, redo and back-to. */
+export const hasPageApi = signal(/** @type {boolean | null} */ (null));
+
+const IS_LOCAL = "is-local";
+/** Whether the page was last used by the person of this machine, who has no password. */
+export const wasLocal = () => localStorage.getItem(IS_LOCAL) === "yes";
+
+/** Entries that are read at most. */
+const MOST_ENTRIES = 1_000;
+
+/** Reads who is logged in, and begins to follow what happens. */
+export async function start() {
+  const { user } = await api.get("/auth/me");
+  me.value = user;
+  isLoggedIn.value = true;
+  if (user.is_local) localStorage.setItem(IS_LOCAL, "yes");
+  else localStorage.removeItem(IS_LOCAL);
+  await loadWorkspaces();
+  void loadInbox();
+  startStream();
+}
+
+/** Forgets everything of the person who was logged in. */
+export function forget() {
+  me.value = null;
+  workspaces.value = null;
+  inbox.value = null;
+  names.value = {};
+  asked.clear();
+}
+
+export async function loadWorkspaces() {
+  workspaces.value = await all("/workspaces", "workspaces");
+}
+
+/** @param {string} id */
+export const workspaceOf = (id) => workspaces.value?.find((workspace) => workspace.id === id) ?? null;
+
+/** Whether the person may change anything in a workspace. @param {string} id */
+export const mayChange = (id) => workspaceOf(id)?.role !== "viewer" && workspaceOf(id) !== null;
+
+/** @param {string} id */
+export const isOwner = (id) => workspaceOf(id)?.role === "owner";
+
+let isReading = false;
+let isStale = false;
+
+/** Reads what waits for the person; calls while it is being read make one more reading. */
+export async function loadInbox() {
+  if (isReading) {
+    isStale = true;
+    return;
+  }
+  isReading = true;
+  try {
+    do {
+      isStale = false;
+      inbox.value = await readInbox();
+      inboxProblem.value = null;
+    } while (isStale);
+  } catch (problem) {
+    inboxProblem.value = problem;
+  } finally {
+    isReading = false;
+  }
+}
+
+/** @returns {Promise<InboxEntry[]>} */
+async function readInbox() {
+  if (hasPageApi.value !== false) {
+    try {
+      return await readPages();
+    } catch (problem) {
+      if (!(problem instanceof ApiError) || problem.status !== 404) throw problem;
+      hasPageApi.value = false;
+    }
+  }
+  const lists = await Promise.all((workspaces.value ?? []).filter((workspace) => workspace.role !== "viewer").map(pendingOf));
+  return lists.flat().sort((a, b) => a.waiting_since.localeCompare(b.waiting_since));
+}
+
+/** The pages of the inbox. @returns {Promise<InboxEntry[]>} */
+async function readPages() {
+  const entries = [];
+  let missing = [];
+  let cursor = "";
+  do {
+    const page = await api.get(`/inbox?limit=200${cursor}`);
+    entries.push(...page.entries);
+    missing = page.unavailable ?? [];
+    cursor = page.next ? `&cursor=${encodeURIComponent(page.next)}` : "";
+  } while (cursor !== "" && entries.length < MOST_ENTRIES);
+  hasPageApi.value = true;
+  unavailable.value = missing;
+  return entries;
+}
+
+/** What waits in one workspace. @param {Workspace} workspace @returns {Promise<InboxEntry[]>} */
+async function pendingOf(workspace) {
+  const of = { workspace_id: workspace.id, workspace_name: workspace.name };
+  const [approvals, questions] = await Promise.all([
+    all(`/workspaces/${workspace.id}/approvals?status=pending`, "approvals"),
+    all(`/workspaces/${workspace.id}/questions?status=pending`, "questions"),
+  ]);
+  return [
+    ...approvals.map((approval) => ({ ...of, kind: /** @type {const} */ ("approval"), waiting_since: approval.asked_at, approval })),
+    ...questions.map((question) => ({ ...of, kind: /** @type {const} */ ("question"), waiting_since: question.asked_at, question })),
+  ];
+}
+
+let timer = 0;
+onHappening(({ kind }) => {
+  if (kind === "reset" || kind === "workspaces") void loadWorkspaces();
+  if (kind === "reset" || kind === "workspaces" || kind.startsWith("approval") || kind.startsWith("question")) {
+    clearTimeout(timer);
+    timer = setTimeout(() => void loadInbox(), 120);
+  }
+});
+// Without a stream over all workspaces the inbox is asked for.
+setInterval(() => {
+  if (isLoggedIn.value && polled.value && document.visibilityState === "visible") void loadInbox();
+}, 5_000);
+document.addEventListener("visibilitychange", () => {
+  if (isLoggedIn.value && document.visibilityState === "visible") void loadInbox();
+});
+
+/** The names of actors, by `person:ID` or `key:ID`. */
+const names = signal(/** @type {Record<string, string>} */ ({}));
+/** Workspaces whose names were asked for. @type {Set<string>} */
+const asked = new Set();
+
+/** @param {string} workspace */
+async function loadNames(workspace) {
+  try {
+    const [members, keys] = await Promise.all([
+      all(`/workspaces/${workspace}/members`, "members"),
+      isOwner(workspace) ? all(`/workspaces/${workspace}/keys`, "keys") : [],
+    ]);
+    const found = { ...names.value };
+    for (const member of members) found[`person:${member.user_id}`] = member.full_name || member.email;
+    for (const key of keys) found[`key:${key.id}`] = key.name;
+    names.value = found;
+  } catch {
+    asked.delete(workspace);
+  }
+}
+
+/** Has the names of a workspace read again, after a key was made, say. @param {string} workspace */
+export function forgetNames(workspace) {
+  asked.delete(workspace);
+}
+
+/**
+ * Who an actor is, and of what kind.
+ * @param {string} workspace
+ * @param {string | null | undefined} actor `person:ID`, `key:ID` or `external`
+ */
+export function actorOf(workspace, actor) {
+  if (!actor || actor === "external") return { name: "Somebody outside", kind: "external" };
+  const kind = actor.startsWith("person:") || actor === "person" ? "person" : actor.startsWith("external") ? "external" : "agent";
+  if (me.value && actor === `person:${me.value.id}`) return { name: "You", kind };
+  if (!asked.has(workspace) && workspaces.value) {
+    asked.add(workspace);
+    void loadNames(workspace);
+  }
+  const fallback = kind === "person" ? "A person" : kind === "external" ? "Somebody outside" : "An agent";
+  const name = names.value[actor] ?? (/^(person|key|external)(:|$)/.test(actor) ? fallback : actor);
+  return { name, kind };
+}

@@ -62,7 +62,10 @@ fn collect(root: &Path, folder: &Path, sources: &mut Vec<Source>) {
         let entry = entry.unwrap();
         let (path, name) = (entry.path(), entry.file_name());
         if entry.file_type().unwrap().is_dir() {
-            if !["target", ".git", "corpus", "artifacts", "node_modules"].iter().any(|skipped| name == *skipped) {
+            if !["target", ".git", "corpus", "artifacts", "node_modules"]
+                .iter()
+                .any(|skipped| name == *skipped)
+            {
                 collect(root, &path, sources);
             }
         } else if let Ok(text) = fs::read_to_string(&path) {

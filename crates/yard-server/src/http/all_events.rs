@@ -159,28 +159,29 @@ impl Followed {
     fn read(&mut self, since: Option<Timestamp>) -> Result<String, Problem> {
         let identity = self.request.identify()?;
         let mut text = String::new();
+        let mut other_workspaces = false;
         if self.listed_at.is_none_or(|at| at.elapsed() >= RELIST_INTERVAL) {
             let is_first = self.listed_at.replace(Instant::now()).is_none();
-            let followed = self.follow(&identity, since)?;
-            if followed.missed_events {
+            let change = self.follow(&identity, since)?;
+            other_workspaces = change.other_workspaces && !is_first;
+            if change.missed_events {
                 text.push_str("event: reset\ndata: {}\n\n");
-            } else if followed.other_workspaces && !is_first {
-                text.push_str("event: workspaces\ndata: {}\n\n");
             }
         }
         let request = Arc::clone(&self.request);
         let mut rows: Vec<(WorkspaceId, EventRow)> = Vec::new();
-        self.workspaces.retain(|id, workspace| match workspace.read(&request.call) {
-            Ok(new) if new.is_empty() => true,
-            Ok(new) => {
-                let is_member =
-                    request.app.admin.enter(identity.clone(), *id, Role::Viewer).is_ok();
-                rows.extend(new.into_iter().filter(|_| is_member).map(|row| (*id, row)));
-                is_member
-            }
-            // It was closed or deleted; it is opened again if it is still in the list.
-            Err(_) => false,
+        self.workspaces.retain(|id, workspace| {
+            // A workspace that was closed is opened again if it is still in the list.
+            let Ok(new) = workspace.read(&request.call) else { return false };
+            let is_member = new.is_empty()
+                || request.app.admin.enter(identity.clone(), *id, Role::Viewer).is_ok();
+            other_workspaces |= !is_member;
+            rows.extend(new.into_iter().filter(|_| is_member).map(|row| (*id, row)));
+            is_member
         });
+        if other_workspaces {
+            text.push_str("event: workspaces\ndata: {}\n\n");
+        }
         rows.sort_by_key(|(_, row)| row.at);
         rows.iter().for_each(|(id, row)| text.push_str(&to_sse(*id, row)));
         Ok(text)

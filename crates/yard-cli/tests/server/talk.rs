@@ -339,8 +339,11 @@ impl Listener {
 
     fn heard(&mut self) -> Heard {
         let (mut id, mut name) = (String::new(), String::new());
+        let begun = Instant::now();
         loop {
             let line = self.line().expect("the stream goes on");
+            // The comments that keep a stream open come for ever.
+            assert!(begun.elapsed() < Duration::from_secs(60), "no event came");
             if let Some(number) = line.strip_prefix("id: ") {
                 id = number.to_owned();
             } else if let Some(event) = line.strip_prefix("event: ") {

@@ -177,7 +177,9 @@ export function forgetNames(workspace) {
 export function actorOf(workspace, actor) {
   if (!actor || actor === "external") return { name: "Somebody outside", kind: "external" };
   const kind = actor.startsWith("person:") || actor === "person" ? "person" : actor.startsWith("external") ? "external" : "agent";
-  if (me.value && actor === `person:${me.value.id}`) return { name: "You", kind };
+  if (me.value && (actor === `person:${me.value.id}` || (me.value.is_local && kind === "person"))) return { name: "You", kind };
+  // On one machine agents have no keys, and say their own names.
+  if (actor.startsWith("agent:")) return { name: actor === "agent:local" ? "Local agent" : actor.slice("agent:".length), kind };
   if (!asked.has(workspace) && workspaces.value) {
     asked.add(workspace);
     void loadNames(workspace);

@@ -90,13 +90,17 @@ test("of two tabs one decides, and the other says so", async () => {
   await edit(workspace);
   const [request] = await approvals(workspace);
   const address = `#/inbox/${workspace.id}/approval/${request.id}`;
-  const [first, second] = [await openPage(server, LOOKS[0], address), await openPage(server, LOOKS[0], address, { ignore: /409/ })];
+  const [first, second] = [await openPage(server, LOOKS[0], address, { ignore: /409/ }), await openPage(server, LOOKS[0], address, { ignore: /409/ })];
   await first.getByText("port = 9090").first().waitFor();
   await second.getByText("port = 9090").first().waitFor();
-  await Promise.all([first.getByRole("button", { name: "Approve once" }).click(), second.getByRole("button", { name: /^Deny/ }).click()]);
-  await first.getByText(/Approved and done|See the step/).first().waitFor();
-  await second.getByText("Approved and done").first().waitFor();
-  await second.getByText("Decided by").waitFor();
+  await second.getByRole("button", { name: /^Deny/ }).click();
+  await second.getByLabel("A word to the agent").fill("No.");
+  await Promise.all([first.keyboard.press("y"), second.keyboard.press("Enter")]);
+  const status = await until("one of them decided", async () => ({ executed: "Approved and done", denied: "Denied" })[(await approvals(workspace))[0].status]);
+  // Who lost is shown what happened, and by whom.
+  const loser = status === "Denied" ? first : second;
+  await loser.getByText("Decided by").waitFor();
+  await loser.getByText(status).first().waitFor();
   await first.check();
   await second.check();
   await first.leave();

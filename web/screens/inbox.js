@@ -2,7 +2,7 @@
 
 import { html, useEffect, useRef, useState } from "../vendor.js";
 import { address, go, parts } from "../router.js";
-import { inbox, inboxProblem, loadInbox, unavailable, workspaceOf, workspaces } from "../state.js";
+import { inbox, inboxProblem, loadInbox, me, unavailable, workspaceOf, workspaces } from "../state.js";
 import { Actor } from "../parts/actor.js";
 import { Icon } from "../parts/icons.js";
 import { useKeys } from "../parts/keys.js";
@@ -81,7 +81,7 @@ function Unavailable() {
 
 function NothingWaits() {
   if (workspaces.value?.length === 0) {
-    return html`<${Empty} icon="workspaces" title="Welcome to Toolyard"><p>Agents work in workspaces: folders in which nothing is lost. What they may not do by themselves waits for you here, with its diff.</p><p><a class="button primary" href="#/workspaces">Make your first workspace</a></p></${Empty}>`;
+    return html`<${Empty} icon="workspaces" title="Welcome to Toolyard"><p>Agents work in workspaces: folders in which nothing is lost. What they may not do by themselves waits for you here, with its diff.</p><p>${me.value?.is_local ? html`Run <code>toolyard mcp</code> in a folder, and it appears here.` : html`<a class="button primary" href="#/workspaces">Make your first workspace</a>`}</p></${Empty}>`;
   }
   return html`<${Empty} icon="check" title="Nothing waits for you"><p>When an agent asks something, or wants to do what it may not do by itself, it appears here at once.</p></${Empty}>`;
 }

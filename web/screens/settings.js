@@ -15,12 +15,33 @@ import { toast, toastProblem } from "../parts/toast.js";
 
 /** @param {{ workspace: string }} props */
 export function WorkspaceSettings({ workspace }) {
+  // The person of this machine has neither accounts nor keys: agents start `toolyard mcp` in the folder.
+  if (me.value?.is_local) return html`<div class="column settings"><${Connect} /><${Policy} workspace=${workspace} /></div>`;
   return html`<div class="column settings">
     ${isOwner(workspace) && html`<${Keys} workspace=${workspace} />`}
     <${Policy} workspace=${workspace} />
     <${Members} workspace=${workspace} />
     ${isOwner(workspace) && html`<${Naming} workspace=${workspace} />`}
   </div>`;
+}
+
+const LOCAL_CLIENTS = [
+  { name: "Claude Code", text: "claude mcp add toolyard -- toolyard mcp ." },
+  { name: "Codex", text: "toolyard mcp --toolset codex --print-config codex" },
+  { name: "Cursor", text: "toolyard mcp --print-config cursor" },
+  { name: "VS Code", text: "toolyard mcp --print-config vscode" },
+  { name: "Gemini CLI", text: "toolyard mcp --print-config gemini" },
+  { name: "Zed", text: "toolyard mcp --print-config zed" },
+  { name: "goose", text: "toolyard mcp --print-config goose" },
+];
+
+/** How an agent on this machine is connected. */
+function Connect() {
+  const [chosen, setChosen] = useState(0);
+  const client = LOCAL_CLIENTS[chosen];
+  return html`<section class="panel" aria-labelledby="connect-title"><div class="panel-head"><div class="grow"><h2 id="connect-title">Connect an agent</h2><p>Run this in the project's folder. What the agent may not do by itself waits for you here.</p></div></div>
+    <div class="pad"><div class="client-tabs" role="group" aria-label="Client">${LOCAL_CLIENTS.map(({ name }, i) => html`<button key=${name} class="chip-button" aria-pressed=${i === chosen} onClick=${() => setChosen(i)}>${name}</button>`)}</div>
+      <div class="spaced"><${Copyable} text=${client?.text ?? ""} label="Command" /></div></div></section>`;
 }
 
 /**

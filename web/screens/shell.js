@@ -72,7 +72,7 @@ function initials() {
 function SideLinks({ place, id }) {
   return html`
     <a class="side-link" href="#/inbox" aria-current=${!place || place === "inbox" ? "page" : undefined}><${Icon} name="inbox" /><span class="grow">Inbox</span><${Badge} /></a>
-    <div class="side-title"><span>Workspaces</span><a class="icon-button small" href="#/workspaces" aria-label="All workspaces, and a new one" title="All workspaces, and a new one"><${Icon} name="plus" /></a></div>
+    <div class="side-title"><span>Workspaces</span><a class="icon-button small" href="#/workspaces" aria-label="All workspaces" title="All workspaces"><${Icon} name=${me.value?.is_local ? "right" : "plus"} /></a></div>
     <div class="side-list">${(workspaces.value ?? []).slice(0, 50).map((workspace) => html`<a key=${workspace.id} class="side-link" href=${address("w", workspace.id, "timeline")} aria-current=${place === "w" && id === workspace.id ? "page" : undefined} title=${visible(workspace.name)}>
       <span class="workspace-dot" style=${{ "--hue": hue(workspace.id) }} aria-hidden="true"></span><span class="ellipsis">${visible(workspace.name)}</span></a>`)}
       ${(workspaces.value?.length ?? 0) > 50 && html`<a class="side-link muted" href="#/workspaces">All ${workspaces.value?.length}</a>`}</div>`;

@@ -106,7 +106,7 @@ export function Timeline({ workspace }) {
       <div class="segmented wide" role="group" aria-label="By whom">${AUTHORS.map(([value, label]) => html`<button key=${value} aria-pressed=${author === value} onClick=${() => setAuthor(String(value))}>${label}</button>`)}</div>
     </div>
     ${steps === null ? (problem ? html`<${Problem} problem=${problem} onRetry=${readNewest} />` : html`<${Loading} lines=${9} label="Loading the timeline" />`)
-      : steps.length === 0 ? html`<${Empty} icon="timeline" title="Nothing has happened yet"><p>Every change will be a step here, with its diff and an undo. Make a key in the <a href=${address("w", workspace, "settings")}>settings</a> and give it to an agent.</p></${Empty}>`
+      : steps.length === 0 ? html`<${Empty} icon="timeline" title="Nothing has happened yet"><p>Every change will be a step here, with its diff and an undo. The <a href=${address("w", workspace, "settings")}>settings</a> say how an agent is connected.</p></${Empty}>`
       : shown.length === 0 && next === null ? html`<${Empty} icon="search" title="No step matches"><p><button class="link" onClick=${() => { setWords(""); setAuthor(""); }}>Show all steps</button></p></${Empty}>`
       : html`<${VirtualList} role="list" label="Steps" count=${items.length} height=${height} version=${items} keyOf=${(/** @type {number} */ i) => keyOf(/** @type {Item} */ (items[i]))} onEnd=${readOlder} scrollTo=${chosen} row=${row} />`}`;
   const detail = chosenId

@@ -3,7 +3,7 @@
 import { html, useState } from "../vendor.js";
 import { api } from "../api.js";
 import { address, go } from "../router.js";
-import { inbox, loadWorkspaces, workspaces } from "../state.js";
+import { inbox, loadWorkspaces, me, workspaces } from "../state.js";
 import { Dialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
 import { Empty, Loading } from "../parts/states.js";
@@ -14,10 +14,11 @@ import { hue } from "./shell.js";
 export function Workspaces() {
   const [isNew, setIsNew] = useState(false);
   const list = workspaces.value;
+  const isLocal = me.value?.is_local === true;
   return html`<div class="column">
-    <div class="page-head"><h1>Workspaces</h1><div class="grow"></div><button class="button primary" onClick=${() => setIsNew(true)}><${Icon} name="plus" />New workspace</button></div>
+    <div class="page-head"><h1>Workspaces</h1><div class="grow"></div>${!isLocal && html`<button class="button primary" onClick=${() => setIsNew(true)}><${Icon} name="plus" />New workspace</button>`}</div>
     ${list === null ? html`<${Loading} />` : list.length === 0
-      ? html`<${Empty} icon="workspaces" title="No workspace yet"><p>A workspace is a folder in which agents work and nothing is lost. Make one, give an agent a key to it, and watch.</p></${Empty}>`
+      ? html`<${Empty} icon="workspaces" title="No workspace yet"><p>A workspace is a folder in which agents work and nothing is lost. ${isLocal ? html`Run <code>toolyard mcp</code> or <code>toolyard call</code> in a folder, and it appears here.` : "Make one, give an agent a key to it, and watch."}</p></${Empty}>`
       : html`<ul class="cards">${list.map((workspace) => {
           const waits = inbox.value?.filter((entry) => entry.workspace_id === workspace.id).length ?? 0;
           return html`<li key=${workspace.id}><a class="card-link" href=${address("w", workspace.id, "timeline")}>

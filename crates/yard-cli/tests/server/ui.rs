@@ -130,7 +130,8 @@ fn a_folder_in_which_an_agent_works_is_a_workspace_and_its_history_is_that_of_th
 fn what_an_agent_on_stdio_asks_is_in_the_inbox_at_once_and_decided_there() {
     let page = Page::start();
     let cookie = page.cookie();
-    assert!(page.call("write", &json!({"path": "/a.txt", "content": "one\n"})).status.success());
+    // What others made is removed only with a person's approval.
+    std::fs::write(page.temp.path().join("project/a.txt"), "one\n").unwrap();
     let mut command = toolyard(page.temp.path());
     command.arg("--root").arg(page.temp.path().join("project"));
     command.args(["mcp", "--toolset", "workspace", "--wait", "30"]);

@@ -34,6 +34,7 @@ const WORLDLY: [(&str, &[&str]); 12] = [
         "std::process",
         &[
             "crates/yard-sandbox/",
+            "crates/yard-cli/src/browser.rs",
             "crates/yard-cli/src/git_identity.rs",
             "crates/yard-cli/src/main.rs",
             "crates/yard-fixtures/",
@@ -45,6 +46,7 @@ const WORLDLY: [(&str, &[&str]); 12] = [
         &[
             "crates/yard-server/",
             "crates/yard-cli/src/command/serve.rs",
+            "crates/yard-cli/src/command/ui.rs",
             "crates/yard-cli/src/config.rs",
             "crates/yard-cli/src/port_forwards.rs",
             "crates/yard-net/",

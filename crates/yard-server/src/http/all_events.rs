@@ -15,7 +15,6 @@ use hyper::body::Frame;
 use parking_lot::Mutex;
 use serde_json::json;
 use tokio::sync::Notify;
-use tokio::time::Instant;
 use yard_core::{Call, Role, Timestamp, WorkspaceId};
 use yard_gate::admin::{Identity, PageRequest};
 use yard_gate::{ChangeSubscription, EventRow, MAX_EVENTS, Session};
@@ -135,7 +134,8 @@ struct Followed {
     request: Arc<HttpRequest>,
     notify: Arc<Notify>,
     workspaces: HashMap<WorkspaceId, FollowedWorkspace>,
-    listed_at: Option<Instant>,
+    /// When the list of workspaces was read, by the monotonic clock.
+    listed_at: Option<Duration>,
 }
 
 /// What a look at the list of workspaces found.
@@ -160,8 +160,9 @@ impl Followed {
         let identity = self.request.identify()?;
         let mut text = String::new();
         let mut other_workspaces = false;
-        if self.listed_at.is_none_or(|at| at.elapsed() >= RELIST_INTERVAL) {
-            let is_first = self.listed_at.replace(Instant::now()).is_none();
+        let now = self.request.call.world().elapsed();
+        if self.listed_at.is_none_or(|at| now >= at + RELIST_INTERVAL) {
+            let is_first = self.listed_at.replace(now).is_none();
             let change = self.follow(&identity, since)?;
             other_workspaces = change.other_workspaces && !is_first;
             if change.missed_events {

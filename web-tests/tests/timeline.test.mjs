@@ -24,6 +24,7 @@ for (const look of LOOKS) {
     await page.keyboard.press("j");
     await page.getByRole("region", { name: "What the step changed" }).getByText("Good morning").waitFor();
     await page.axe("step");
+    await page.getByRole("button", { name: /^Undo/ }).waitFor();
     await page.keyboard.press("u");
     await page.getByRole("dialog").getByText("Good morning").first().waitFor();
     await page.axe("undo");

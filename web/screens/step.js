@@ -3,7 +3,7 @@
 import { html, signal, useEffect, useMemo, useRef, useState } from "../vendor.js";
 import { api, ApiError, request } from "../api.js";
 import { address, go } from "../router.js";
-import { hasPageApi, mayChange } from "../state.js";
+import { mayChange } from "../state.js";
 import { onHappening } from "../stream.js";
 import { Actor } from "../parts/actor.js";
 import { parseDiff, reversed, totals } from "../parts/diff.js";
@@ -25,7 +25,7 @@ const hasPreviews = signal(/** @type {boolean | null} */ (null));
 
 /** Asks the server without changing anything: a route that only takes POST answers 405, and a missing one 404. @param {string} workspace @param {string} step */
 async function findOut(workspace, step) {
-  if (hasPreviews.value !== null || !hasPageApi.value) return;
+  if (hasPreviews.value !== null) return;
   const answer = await request(`/api/v1/workspaces/${workspace}/steps/${step}/back-to`);
   hasPreviews.value = answer.status === 405;
 }
@@ -37,7 +37,8 @@ export function StepDetail({ workspace, id, undoneBy }) {
   const [way, setWay] = useState(/** @type {Way | null} */ (null));
   const load = async () => {
     try {
-      setStep((await api.get(`/workspaces/${workspace}/steps/${id}`)).step);
+      const [read] = await Promise.all([api.get(`/workspaces/${workspace}/steps/${id}`), findOut(workspace, id)]);
+      setStep(read.step);
       setProblem(null);
     } catch (failure) {
       setProblem(failure);
@@ -45,14 +46,15 @@ export function StepDetail({ workspace, id, undoneBy }) {
   };
   useEffect(() => {
     void load();
-    void findOut(workspace, id).catch(() => {});
     return onHappening(({ kind }) => {
       if (kind === "reset") void load();
     });
   }, [workspace, id]);
   const files = useMemo(() => (step ? filesOf(step.changes) : []), [step]);
   const may = mayChange(workspace) && step;
-  useKeys({ u: () => may && setWay(undoneBy ? "redo" : "undo") });
+  // How a step is taken back depends on what the server can do.
+  const mayTakeBack = may && hasPreviews.value !== null;
+  useKeys({ u: () => mayTakeBack && setWay(undoneBy ? "redo" : "undo") });
 
   if (problem && !step) return html`<${Problem} problem=${problem} onRetry=${load} />`;
   if (!step) return html`<div class="pad"><${Loading} lines=${8} label="Loading the step" /></div>`;
@@ -63,7 +65,7 @@ export function StepDetail({ workspace, id, undoneBy }) {
         ${undoneBy && html`<a class="chip" href=${address("w", workspace, "timeline", undoneBy)}><${Icon} name="undo" />undone by a later step</a>`}
         ${step.undoes && html`<a class="chip" href=${address("w", workspace, "timeline", step.undoes)}><${Icon} name="undo" />undoes this step</a>`}
         <span class="grow"></span>
-        ${may && html`<div class="head-actions">
+        ${mayTakeBack && html`<div class="head-actions">
           ${hasPreviews.value && html`<button class="button" onClick=${() => setWay("back-to")}><${Icon} name="timeline" />Back to here</button>`}
           ${undoneBy ? html`<button class="button" onClick=${() => setWay("redo")}><${Icon} name="redo" />Redo<kbd>u</kbd></button>`
             : html`<button class="button" onClick=${() => setWay("undo")}><${Icon} name="undo" />Undo<kbd>u</kbd></button>`}</div>`}
@@ -121,7 +123,7 @@ function TakeBack({ workspace, step, files, way, undoneBy, onClose }) {
       setProblem(failure);
     }
   };
-  useEffect(() => void look(), [left]);
+  useEffect(() => void look(), [left, isPreviewed]);
 
   const doIt = async () => {
     setIsBusy(true);

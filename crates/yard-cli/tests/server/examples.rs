@@ -20,6 +20,7 @@ use yard_server::http::{Route, format_json, routes};
 
 use self::story::{RecordedExample, Request, Story, beginning, first_lines};
 use crate::harness::{PASSWORD, Server};
+use crate::ui::Page;
 
 const RENEW: &str = "YARD_RENEW=1 cargo nextest run -p yard-cli --test server examples::";
 const MCP: &str = "POST /mcp/{id}";
@@ -115,6 +116,15 @@ fn people(story: &mut Story<'_>, cast: &mut Cast) {
     cast.ada = text(&session["access_token"]);
     cast.refresh = text(&session["refresh_token"]);
     story.tell("GET /api/v1/auth/me", 200, &Request { token: &cast.ada, ..Request::default() });
+}
+
+/// The person of this machine logs in on the page of `toolyard ui`, which is a program of its own.
+fn person_of_this_machine(story: &mut Story<'_>) {
+    story.begin("POST /api/v1/auth/code");
+    let page = Page::start();
+    let (status, _, answer) = page.log_in(&page.code);
+    let request = Request { body: json!({"code": page.code}), ..Request::default() };
+    story.tell_answer("POST /api/v1/auth/code", status, &request, &answer);
 }
 
 fn rooms(story: &mut Story<'_>, cast: &mut Cast) {
@@ -382,6 +392,7 @@ fn play(server: &Server) -> Vec<RecordedExample> {
     let (mut story, mut cast) = (Story::new(server), Cast::default());
     about_the_server(&mut story);
     people(&mut story, &mut cast);
+    person_of_this_machine(&mut story);
     rooms(&mut story, &mut cast);
     a_chat_begins(&mut story, &mut cast);
     calls(&mut story, &cast);

@@ -10,17 +10,17 @@ use tempfile::TempDir;
 use ureq::Agent;
 
 /// The page of a data folder, beside a project. It is killed when this is dropped.
-struct Page {
+pub(crate) struct Page {
     child: Child,
     /// `http://127.0.0.1:PORT`
     address: String,
-    code: String,
+    pub(crate) code: String,
     agent: Agent,
     temp: TempDir,
 }
 
 impl Page {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let temp = tempfile::tempdir().unwrap();
         std::fs::create_dir(temp.path().join("project")).unwrap();
         let mut command = toolyard(temp.path());
@@ -39,7 +39,7 @@ impl Page {
     }
 
     /// Logs in with a code. The status, the cookies and the answer.
-    fn log_in(&self, code: &str) -> (u16, Vec<String>, Value) {
+    pub(crate) fn log_in(&self, code: &str) -> (u16, Vec<String>, Value) {
         let answer = self.agent.post(format!("{}/api/v1/auth/code", self.address));
         let mut answer = answer.send_json(json!({"code": code})).unwrap();
         let cookies = answer.headers().get_all("set-cookie").iter();

@@ -18,6 +18,8 @@ pub(super) fn local_person() -> UserId {
 
 /// What stands in place of an address and a password hash: neither is one, so that nobody logs in with them.
 const NONE: &str = "-";
+/// How a code begins, so that people and programs that look for secrets know one.
+const CODE_PREFIX: &str = "tyc_";
 /// How long a code is good.
 const CODE_MILLIS: i64 = 60_000;
 /// How many codes are good at once; the oldest one ends.
@@ -66,7 +68,7 @@ impl Server {
 
     /// A new code for the person of this machine. It is good once, and for a minute.
     pub fn new_local_code(&self) -> Result<String, Refusal> {
-        let code = self.new_secret("")?;
+        let code = self.new_secret(CODE_PREFIX)?;
         let mut codes = self.local_codes.lock();
         if codes.len() == MAX_CODES {
             codes.remove(0);

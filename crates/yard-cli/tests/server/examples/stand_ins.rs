@@ -16,7 +16,7 @@ const BEHIND: i64 = 12;
 /// What lies further ahead than this is when something ends.
 const AHEAD: i64 = 60_000;
 /// How secrets begin, and how much of one is shown.
-const SECRETS: [(&str, usize); 3] = [("eyJ", 10), ("tyk_", 4), ("tyr_", 4)];
+const SECRETS: [(&str, usize); 4] = [("eyJ", 10), ("tyk_", 4), ("tyr_", 4), ("tyc_", 4)];
 
 pub(super) struct StandIns {
     /// By what they replace.

@@ -140,6 +140,22 @@ impl<'a> Story<'a> {
         self.server.send(method, &path, &headers, body.as_bytes())
     }
 
+    /// A request to another program than the server of the story begins.
+    pub(super) fn begin(&mut self, route: &str) {
+        self.stand_ins.begin(route);
+    }
+
+    /// Tells what that program answered.
+    pub(super) fn tell_answer(
+        &mut self,
+        route: &str,
+        status: u16,
+        request: &Request<'_>,
+        answer: &Value,
+    ) {
+        self.record(route, status, request, answer);
+    }
+
     fn record(&mut self, route: &str, status: u16, request: &Request<'_>, answer: &Value) {
         let pairs = |pairs: &[(&str, &str)]| {
             let recorded = pairs.iter().map(|(name, value)| ((*name).to_owned(), json!(value)));

@@ -106,7 +106,6 @@ async function follow(workspace) {
   open.set(workspace, abort);
   const path = workspace === "" ? "/api/v1/events" : `/api/v1/workspaces/${workspace}/events`;
   let pause = 500;
-  let isFirst = true;
   while (!abort.signal.aborted) {
     if (isLoggedIn.value === false) {
       // The next one to log in may be somebody else, whose events have other ids.
@@ -126,11 +125,10 @@ async function follow(workspace) {
       if (answer.status === 403 || answer.status === 404) break;
       if (!answer.ok || !answer.body) throw new Error(`status ${answer.status}`);
       setConnection("live");
-      // Without an id to go on from, what happened during the break is not known.
-      if (!isFirst && !last) pass({ workspace, kind: "reset", ref: "" }, workspace, "");
-      isFirst = false;
       pause = 500;
-      await read(answer.body, workspace);
+      // Without an id to go on from, what happened before the stream began is not known.
+      const begin = () => !last && pass({ workspace, kind: "reset", ref: "" }, workspace, "");
+      await read(answer.body, workspace, begin);
     } catch {
       if (abort.signal.aborted) break;
       setConnection(navigator.onLine === false ? "offline" : "connecting");
@@ -152,14 +150,18 @@ function setConnection(state) {
  * Reads server-sent events until the stream ends.
  * @param {ReadableStream<Uint8Array>} body
  * @param {string} workspace
+ * @param {() => void} begin called with the first piece, from which on no event is missed
  */
-async function read(body, workspace) {
+async function read(body, workspace, begin) {
   const reader = body.getReader();
   const decoder = new TextDecoder();
   let text = "";
+  let hasBegun = false;
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
+    if (!hasBegun) begin();
+    hasBegun = true;
     text += decoder.decode(value, { stream: true });
     let end;
     while ((end = text.indexOf("\n\n")) >= 0) {

@@ -1,5 +1,5 @@
-//! Opens an address in the browser of the person. This is the only program that is started outside of a box, and it is
-//! the person's own.
+//! Opens an address in the browser of the person. The program that does it is the person's own, so it runs outside of a
+//! box.
 
 #![allow(clippy::disallowed_methods, reason = "the person asked for the page to be opened")]
 

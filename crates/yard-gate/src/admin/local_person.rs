@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use yard_core::{LoginId, UserId, WorkspaceId};
+use yard_core::{UserId, WorkspaceId};
 use yard_store::registry::{SecretHash, UserRow, WorkspaceRow};
 
 use super::people::{LoginTokens, secret_hash};
@@ -85,11 +85,7 @@ impl Server {
             let message = "this code was used before, is older than a minute, or never was one; start the page again";
             return Err(Refusal::Unknown(message.to_owned()));
         };
-        let login = LoginId::new(self.world.as_ref());
-        let (refresh_token, refresh) = self.new_refresh()?;
-        let audit = self.audit(Actor::LocalPerson, "login", format!("login {login}"));
-        self.registry.add_login(login, person.id, refresh, &audit)?;
-        self.logged_in(person.into(), login, refresh_token, refresh.expires_at)
+        self.begin_login(person, Actor::LocalPerson)
     }
 
     /// Uses up a code. Whether it was good.

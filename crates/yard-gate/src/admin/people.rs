@@ -95,9 +95,15 @@ impl Server {
             return Err(Refusal::Unknown("the email address or the password is wrong".to_owned()));
         };
         self.logins.uncount(&email, address, now);
+        let actor = Actor::Person(user.id);
+        self.begin_login(user, actor)
+    }
+
+    /// Makes a login for a person who has proved who it is.
+    pub(super) fn begin_login(&self, user: UserRow, actor: Actor) -> Result<LoginTokens, Refusal> {
         let login = LoginId::new(self.world.as_ref());
         let (refresh_token, refresh) = self.new_refresh()?;
-        let audit = self.audit(Actor::Person(user.id), "login", format!("login {login}"));
+        let audit = self.audit(actor, "login", format!("login {login}"));
         self.registry.add_login(login, user.id, refresh, &audit)?;
         self.logged_in(user.into(), login, refresh_token, refresh.expires_at)
     }
@@ -170,7 +176,7 @@ impl Server {
             .ok_or_else(|| Refusal::Unknown("this key was revoked, or never was one".to_owned()))
     }
 
-    pub(super) fn logged_in(
+    fn logged_in(
         &self,
         person: Person,
         login: LoginId,
@@ -191,7 +197,7 @@ impl Server {
         })
     }
 
-    pub(super) fn new_refresh(&self) -> Result<(String, NewRefresh), Refusal> {
+    fn new_refresh(&self) -> Result<(String, NewRefresh), Refusal> {
         let token = self.new_secret(REFRESH_PREFIX)?;
         let expires_at = later(self.now(), i64::from(self.auth.refresh_days) * 86_400_000);
         let refresh = NewRefresh { secret: secret_hash(&token), expires_at };

@@ -4,14 +4,14 @@
 use std::fmt;
 use std::str::FromStr;
 
-use yard_core::{ApprovalId, QuestionId, Role, Timestamp, WorkspaceId};
+use yard_core::{ApprovalId, FaultCode, QuestionId, Role, Timestamp, WorkspaceId};
 use yard_store::registry::WorkspaceRow;
 
 use super::identity::{Entered, Identity};
 use super::refusal::Refusal;
 use super::server::Server;
 use super::workspaces::PageRequest;
-use crate::{Approval, AskedQuestion, Session};
+use crate::{Approval, ApprovalStatus, AskedQuestion, Session};
 
 /// The largest number of requests, and of questions, that are read of one workspace.
 const MAX_OF_WORKSPACE: usize = 1_000;
@@ -99,31 +99,28 @@ impl Server {
         identity: &Identity,
         page: PageRequest<InboxPosition>,
     ) -> Result<Inbox, Refusal> {
-        let (opened, unread) = self.open_decidable(identity)?;
+        let (opened, mut unread) = self.open_decidable(identity)?;
         let mut waiting = Vec::new();
-        for (index, workspace) in opened.iter().enumerate() {
-            let ids = waiting_ids(&workspace.session)?;
-            waiting.extend(ids.into_iter().map(|(position, id)| (position, index, id)));
+        for workspace in &opened {
+            match waiting_ids(&workspace.session) {
+                Ok(ids) => {
+                    waiting.extend(ids.into_iter().map(|(position, id)| (position, workspace, id)));
+                }
+                Err(refusal) => {
+                    unread.push(UnreadWorkspace { workspace: workspace.row.clone(), refusal });
+                }
+            }
         }
+        waiting.retain(|(position, ..)| page.after.as_ref().is_none_or(|after| position > after));
         waiting.sort_by(|one, other| one.0.cmp(&other.0));
         let mut entries = Vec::new();
-        let is_after =
-            |position: &InboxPosition| page.after.as_ref().is_none_or(|after| position > after);
-        for (position, index, id) in waiting.into_iter().filter(|(position, ..)| is_after(position))
-        {
+        for (position, OpenedWorkspace { row, session }, id) in waiting {
             if entries.len() == page.limit {
                 break;
             }
-            let OpenedWorkspace { row, session } = &opened[index];
-            let request = match id {
-                WaitingId::Approval(id) => {
-                    WaitingRequest::Approval(Box::new(session.approvals().get(id)?))
-                }
-                WaitingId::Question(id) => {
-                    WaitingRequest::Question(Box::new(session.questions().get(id)?))
-                }
-            };
-            entries.push(InboxEntry { workspace: row.clone(), position, request });
+            if let Some(request) = still_waiting(session, id)? {
+                entries.push(InboxEntry { workspace: row.clone(), position, request });
+            }
         }
         Ok(Inbox { entries, unread })
     }
@@ -172,6 +169,24 @@ fn waiting_ids(session: &Session) -> Result<Vec<(InboxPosition, WaitingId)>, Ref
         .into_iter()
         .map(|(id, at)| (InboxPosition { at, id: id.to_string() }, WaitingId::Question(id)));
     Ok(approvals.chain(questions).collect())
+}
+
+/// What waits under an id; nothing if it was decided, answered or removed since the ids were read.
+fn still_waiting(session: &Session, id: WaitingId) -> Result<Option<WaitingRequest>, Refusal> {
+    let found = match id {
+        WaitingId::Approval(id) => session.approvals().get(id).map(|approval| {
+            let waits = approval.status == ApprovalStatus::Pending;
+            waits.then(|| WaitingRequest::Approval(Box::new(approval)))
+        }),
+        WaitingId::Question(id) => session.questions().get(id).map(|question| {
+            let waits = question.answer.is_none();
+            waits.then(|| WaitingRequest::Question(Box::new(question)))
+        }),
+    };
+    match found {
+        Err(fault) if fault.code() == FaultCode::NotFound => Ok(None),
+        found => Ok(found?),
+    }
 }
 
 #[cfg(test)]

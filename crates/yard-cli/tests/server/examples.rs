@@ -91,15 +91,11 @@ fn about_the_server(story: &mut Story<'_>) {
     story.tell_cut("GET /docs", 200, &request, |page| beginning(&page));
 }
 
-/// The first lines, with a time that is anyone's.
+/// The first lines. The count of `/start` is left out, because the order of two counts is not fixed.
 fn metrics(text: &str) -> Value {
-    let is_sum = |line: &&str| line.starts_with("toolyard_http_seconds_sum");
-    let last = text.lines().position(|line| is_sum(&line)).unwrap();
-    let recorded: Vec<&str> = text.lines().filter(|line| !line.contains("route=\"/\"")).collect();
-    let recorded = recorded
-        .iter()
-        .map(|line| if is_sum(line) { "toolyard_http_seconds_sum 0.00021" } else { *line });
-    first_lines(&recorded.collect::<Vec<_>>().join("\n"), last)
+    let is_kept = |line: &&str| !line.contains("route=\"/start\"");
+    let lines: Vec<&str> = text.lines().filter(is_kept).collect();
+    first_lines(&lines.join("\n"), 5)
 }
 
 fn people(story: &mut Story<'_>, cast: &mut Cast) {

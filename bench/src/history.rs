@@ -143,7 +143,7 @@ fn undo_once() -> Solo {
     let newest = bench.perform(History { of: HistoryOf::Workspace, limit: 1, before: None });
     let step = newest.steps[0].id;
     let took = once(|| {
-        black_box(bench.perform(Undo { step }));
+        black_box(bench.perform(Undo::of(step)));
     });
     assert_eq!(std::fs::read_dir(root.join("many")).expect("a folder").count(), 1_000);
     took

@@ -125,7 +125,7 @@ fn work<'a>(what: &str, bench: &'a Bench, root: &std::path::Path) -> Box<dyn FnM
                     limit: 1,
                     before: None,
                 });
-                bench.perform(Undo { step: newest.steps[0].id });
+                bench.perform(Undo::of(newest.steps[0].id));
             })
         }
         _ => panic!("nothing is called {what}"),

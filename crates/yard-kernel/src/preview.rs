@@ -14,7 +14,7 @@ use crate::proposal::{CommitWork, Proposal};
 use crate::workspace::Workspace;
 
 /// A content above this size is not shown.
-const MAX_SHOWN_BYTES: u64 = 4 << 20;
+pub(crate) const MAX_SHOWN_BYTES: u64 = 4 << 20;
 /// Most refs that a summary names.
 const MAX_NAMED_REFS: usize = 8;
 

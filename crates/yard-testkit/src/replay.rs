@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use yard_core::{ContentHash, FileId, FileKind, FileState, Name, StepId};
+use yard_core::{Author, ContentHash, FileId, FileKind, FileState, Name, StepId};
 use yard_store::{Change, StepRow, Store};
 
 /// What is at one path.
@@ -188,6 +188,39 @@ impl StepHistory {
     /// The tree as the newest steps left it.
     pub fn now(&self) -> Result<ExpectedTree, Ambiguity> {
         draw(&self.heads(None))
+    }
+
+    /// The tree after `step`, with what other programs made since as it was first seen. A folder of now stays where it holds
+    /// such a thing.
+    pub fn back_to(&self, step: StepId) -> Result<ExpectedTree, Ambiguity> {
+        let seq = self.step(step).row.seq;
+        let (mut files, mut seen) = (Files::new(), HashSet::new());
+        for step in &self.steps {
+            let is_later = step.row.seq > seq;
+            for change in &step.changes {
+                let is_first_later = is_later && seen.insert(change.file);
+                let is_found = is_first_later
+                    && step.row.author == Author::External
+                    && change.before.is_none();
+                match &change.after {
+                    Some(after) if !is_later || is_found => {
+                        files.insert(change.file, self.spot(after));
+                    }
+                    None if !is_later => {
+                        files.remove(&change.file);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let now = self.heads(None);
+        loop {
+            let parents = files.values().map(|spot| spot.parent);
+            let missing = parents.filter(|id| *id != FileId::ROOT && !files.contains_key(id));
+            let Some(missing) = missing.collect::<Vec<_>>().pop() else { return draw(&files) };
+            let folder = now.get(&missing).ok_or("a folder is not there any more")?;
+            files.insert(missing, folder.clone());
+        }
     }
 
     /// What undoing `step` now must give if it succeeds at all, value by value and line by line. A

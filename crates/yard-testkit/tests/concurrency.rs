@@ -420,7 +420,7 @@ fn a_storm_on_few_names_ends_whole() {
                             6 => opened.perform(rm(name())).map(drop),
                             7 => opened.perform(Mkdir { path: at(name()) }).map(drop),
                             8 => match opened.history(None, 5).get(dice.below(5)) {
-                                Some(step) => opened.perform(Undo { step: step.id }).map(drop),
+                                Some(step) => opened.perform(Undo::of(step.id)).map(drop),
                                 None => Ok(()),
                             },
                             _ => opened

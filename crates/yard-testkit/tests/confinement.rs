@@ -320,7 +320,7 @@ fn r3_hard_links_are_never_written_through() {
                 before: None,
             })
             .unwrap();
-        workspace.perform(yard_core::op::Undo { step: undone.steps[0].id }).unwrap();
+        workspace.perform(yard_core::op::Undo::of(undone.steps[0].id)).unwrap();
         assert_eq!(workspace.bytes("/w"), format!("{CANARY}\n").into_bytes());
         outside.check("undo");
     }

@@ -51,7 +51,7 @@ fn step(opened: &ChildWorkspace, verb: &str, path: &str) -> StepId {
 
 fn undo(opened: &ChildWorkspace, verb: &str, path: &str) -> Ready {
     let step = step(opened, verb, path);
-    Box::new(move |opened| opened.perform(Undo { step }).map(|_| ()))
+    Box::new(move |opened| opened.perform(Undo::of(step)).map(|_| ()))
 }
 
 /// Every kind of change, in every shape that takes another way through the kernel.

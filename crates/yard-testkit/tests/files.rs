@@ -331,7 +331,7 @@ fn a_purge_is_only_for_what_was_removed_and_leaves_the_history() {
         fetch_version(&workspace, second).unwrap_err(),
         workspace.perform(Restore::Removed(file)).unwrap_err(),
         workspace.perform(Restore::RemovedAt(at("/a"))).unwrap_err(),
-        workspace.perform(Undo { step: steps[0].id }).unwrap_err(),
+        workspace.perform(Undo::of(steps[0].id)).unwrap_err(),
     ];
     for fault in refused {
         assert_eq!(fault.code(), FaultCode::NotFound, "{fault}");
@@ -424,7 +424,7 @@ fn a_purged_file_stays_gone_although_another_has_its_content() {
     assert_eq!(fetch_version(&workspace, version).unwrap(), b"shared");
     let refused = [
         workspace.perform(Restore::Removed(file)).unwrap_err(),
-        workspace.perform(Undo { step: removal }).unwrap_err(),
+        workspace.perform(Undo::of(removal)).unwrap_err(),
     ];
     for fault in refused {
         assert!(fault.message().starts_with("content purged"), "{fault}");
@@ -587,7 +587,7 @@ fn r5_a_changed_file_keeps_its_attributes() {
     workspace.perform(Restore::Version(first)).unwrap();
     assert_eq!(kept().as_deref(), Some("somewhere\n"), "restored");
     let last = history(&workspace, HistoryOf::File(file))[0].id;
-    workspace.perform(Undo { step: last }).unwrap();
+    workspace.perform(Undo::of(last)).unwrap();
     assert_eq!(kept().as_deref(), Some("somewhere\n"), "undone");
     assert_eq!(workspace.bytes("/a"), b"three\n");
 }

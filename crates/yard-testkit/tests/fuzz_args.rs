@@ -568,7 +568,7 @@ fn visit_the_deepest_path() {
     assert!(!workspace.has("/d"));
     let newest =
         workspace.perform(History { of: HistoryOf::Workspace, limit: 1, before: None }).unwrap();
-    workspace.perform(Undo { step: newest.steps[0].id }).unwrap();
+    workspace.perform(Undo::of(newest.steps[0].id)).unwrap();
     assert_eq!(workspace.bytes(&file), b"deeper\n");
     std::fs::remove_dir_all(workspace.root().join("d")).unwrap();
     assert_eq!(workspace.perform(import()).unwrap().removed, 2_001);

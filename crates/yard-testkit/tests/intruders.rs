@@ -107,7 +107,7 @@ fn a_save_over_a_file_that_was_just_placed_survives_that_it_is_taken_back() {
     let workspace =
         TestWorkspace::open(&folders, OpenOptions { probe: Some(probe), ..OpenOptions::default() })
             .unwrap();
-    assert!(workspace.perform(Undo { step }).is_err());
+    assert!(workspace.perform(Undo::of(step)).is_err());
     let saved: Vec<&str> =
         ["a", "b"].into_iter().filter(|name| workspace.has(&format!("/d/{name}"))).collect();
     assert_eq!(saved.len(), 1, "only what somebody saved is there: {saved:?}");

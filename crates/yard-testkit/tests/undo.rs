@@ -24,10 +24,14 @@ use yard_store::{SqliteStore, Store};
 use yard_testkit::replay::{ExpectedTree, StepHistory, differences, read_tree};
 use yard_testkit::{FakeWorld, TestWorkspace};
 
+#[path = "undo/back_to.rs"]
+mod back_to;
 #[path = "undo/by_hand.rs"]
 mod by_hand;
 #[path = "undo/growth.rs"]
 mod growth;
+#[path = "undo/preview.rs"]
+mod preview;
 
 const PLAIN: u64 = 100;
 const SOAK: u64 = 1_000;
@@ -427,7 +431,7 @@ impl History {
     fn undo(&mut self, step: StepId, tally: &Tally) -> Option<StepId> {
         let seq = self.store.step(step).unwrap().unwrap().seq;
         let (before, head) = (self.tree(), self.store.head().unwrap());
-        let result = self.workspace.perform(Undo { step });
+        let result = self.workspace.perform(Undo::of(step));
         let after = self.tree();
         let fault = result.as_ref().err().cloned();
         let undone = self.did(format!("undo step {seq}"), result).map(|undone| undone.step);
@@ -570,13 +574,13 @@ impl Told {
     }
 
     fn undo(&self, step: StepId) -> StepId {
-        self.workspace.perform(Undo { step }).unwrap().step
+        self.workspace.perform(Undo::of(step)).unwrap().step
     }
 
     /// The fault of an undo that changes and records nothing.
     fn refusal(&self, step: StepId) -> String {
         let (before, head) = (self.tree(), self.newest());
-        let fault = self.workspace.perform(Undo { step }).unwrap_err();
+        let fault = self.workspace.perform(Undo::of(step)).unwrap_err();
         assert_eq!(fault.code(), FaultCode::MergeConflict, "{fault}");
         assert_eq!(differences(&before, &self.tree()), "");
         assert_eq!(self.newest(), head, "nothing was recorded");

@@ -108,7 +108,7 @@ fn small_and_large_uploads_become_files_like_any_other() {
         let history = History { of: HistoryOf::File(first.file), limit: 1, before: None };
         let step = workspace.perform(history).unwrap().steps.remove(0);
         assert_eq!((step.verb.as_str(), step.version), ("place", second.version));
-        workspace.perform(Undo { step: step.id }).unwrap();
+        workspace.perform(Undo::of(step.id)).unwrap();
         assert!(workspace.bytes("/new/a.bin") == content(1, pieces));
         workspace.perform(Restore::Version(second.version.unwrap())).unwrap();
         assert!(workspace.bytes("/new/a.bin") == content(2, pieces + 1));
@@ -257,7 +257,7 @@ fn undoing_a_mode_of_a_large_file_keeps_its_bytes() {
     workspace.perform(Import { path: at("/"), include_ignored: true }).unwrap();
     let history = History { of: HistoryOf::File(made.file), limit: 1, before: None };
     let step = workspace.perform(history).unwrap().steps.remove(0);
-    workspace.perform(Undo { step: step.id }).unwrap();
+    workspace.perform(Undo::of(step.id)).unwrap();
     assert!(workspace.bytes("/a") == content(1, 40));
     assert_ne!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     sound(&workspace);

@@ -368,7 +368,7 @@ fn w18_other_files_in_the_folder_are_anybodys() {
         .perform(op::History { of: op::HistoryOf::Workspace, limit: 1, before: None })
         .unwrap()
         .steps;
-    workspace.perform(op::Undo { step: step[0].id }).unwrap();
+    workspace.perform(op::Undo::of(step[0].id)).unwrap();
     assert!(!workspace.has("/chats"), "what the step made goes, chats or not");
     assert_eq!(
         paths(&result(&workspace, "ls", json!({"path": "/chats"}))["entries"]),
@@ -447,7 +447,7 @@ fn w18_no_undo_and_no_restore_bring_a_file_to_a_reserved_place() {
         .unwrap()
         .steps;
     result(&workspace, "mv", json!({"source": "/docs", "destination": "/chats"}));
-    let undone = workspace.perform(op::Undo { step: removal[0].id }).unwrap_err();
+    let undone = workspace.perform(op::Undo::of(removal[0].id)).unwrap_err();
     assert_eq!(undone.code(), FaultCode::BadPath, "{undone}");
     let trash = workspace.perform(op::Trash { limit: 1, skip: 0 }).unwrap().entries;
     let restored = workspace.perform(op::Restore::Removed(trash[0].file)).unwrap_err();

@@ -151,7 +151,7 @@ fn our_own_steps_are_not_reported() {
         .workspace
         .perform(op::History { of: op::HistoryOf::Workspace, limit: 1, before: None })
         .unwrap();
-    listener.workspace.perform(op::Undo { step: steps.steps[0].id }).unwrap();
+    listener.workspace.perform(op::Undo::of(steps.steps[0].id)).unwrap();
     assert_eq!(listener.all(), set(&[]));
 }
 

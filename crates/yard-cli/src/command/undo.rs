@@ -33,7 +33,7 @@ impl Options {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
         let local = context.open(Actor::LocalPerson)?;
         let step = short_ids::resolve(&local, &self.step)?;
-        let undone = local.perform(Undo { step })?;
+        let undone = local.perform(Undo::of(step))?;
         let paths: Vec<String> = undone.paths.iter().map(ToString::to_string).collect();
         let left: Vec<String> = undone.left.iter().map(ToString::to_string).collect();
         if self.json {

@@ -75,7 +75,7 @@ fn a6_each_file_by_its_own_formatter() {
     assert_eq!(by, ["ruff", "ruff", "rustfmt", "prettier", "prettier"]);
     let again = value(&workspace, "format_code", json!({"paths": ["."], "env": env}));
     assert_eq!((&again["changedCount"], &again["message"]), (&json!(0), &Value::Null), "{again}");
-    workspace.perform(Undo { step: newest(&workspace).0 }).unwrap();
+    workspace.perform(Undo::of(newest(&workspace).0)).unwrap();
     assert_eq!(workspace.bytes("web/a.js"), b"const a = {b:1}\n", "one step");
     assert_eq!(workspace.bytes("ignored/x.py"), b"x=1\n");
 }

@@ -42,7 +42,7 @@ fn a6_a_commit_is_its_caller_s_and_a_step_that_can_be_undone() {
     assert_eq!(git(&workspace, &["fsck", "--strict"]), "");
     let (step, by) = newest(&workspace);
     assert_eq!(by, Author::Agent);
-    workspace.perform(Undo { step }).unwrap();
+    workspace.perform(Undo::of(step)).unwrap();
     assert_eq!(git(&workspace, &["rev-parse", "HEAD"]), before);
     assert_eq!(workspace.bytes("a"), b"two\nthree\n", "the work stays");
 }

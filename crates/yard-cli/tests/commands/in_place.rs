@@ -51,10 +51,10 @@ fn what_it_changed_is_a_step_of_its_callers_and_can_be_undone() {
     assert_ne!(before, after);
     let (step, author) = newest(&workspace);
     assert_ne!(author, Author::External);
-    workspace.perform(Undo { step }).unwrap();
+    workspace.perform(Undo::of(step)).unwrap();
     let now = picture(root);
     assert_eq!(now, before, "{:?}", differences(&now, &before));
-    workspace.perform(Undo { step: newest(&workspace).0 }).unwrap();
+    workspace.perform(Undo::of(newest(&workspace).0)).unwrap();
     let now = picture(root);
     assert_eq!(now, after, "{:?}", differences(&now, &after));
 }
@@ -68,7 +68,7 @@ fn what_was_there_before_is_nobodys_doing_but_others() {
     fs::write(root.join("strange.txt"), "by an editor\n").unwrap();
     let reply = shell(&workspace, "echo x > mine.txt");
     assert!(reply["message"].as_str().unwrap().contains("1 created ("), "{reply}");
-    workspace.perform(Undo { step: newest(&workspace).0 }).unwrap();
+    workspace.perform(Undo::of(newest(&workspace).0)).unwrap();
     assert_eq!(workspace.bytes("/known.txt"), b"by an editor\n");
     assert_eq!(workspace.bytes("/strange.txt"), b"by an editor\n");
     assert!(!root.join("mine.txt").exists());
@@ -100,7 +100,7 @@ fn guarded_asks_before_it_starts_and_a_yes_runs_it_once() {
     assert_eq!(kept["body"]["result"]["stdout"], "said\n");
     let (step, author) = newest(&workspace);
     assert_ne!(author, Author::External);
-    workspace.perform(Undo { step }).unwrap();
+    workspace.perform(Undo::of(step)).unwrap();
     assert_eq!(workspace.bytes("/a.txt"), b"one\n");
 }
 
@@ -163,7 +163,7 @@ fn what_is_ignored_is_not_covered() {
     let workspace = workspace();
     workspace.put("/.gitignore", "*.log\n");
     shell(&workspace, "echo x > a.log; echo x > a.txt");
-    workspace.perform(Undo { step: newest(&workspace).0 }).unwrap();
+    workspace.perform(Undo::of(newest(&workspace).0)).unwrap();
     let root = workspace.root();
     assert_eq!((root.join("a.txt").exists(), root.join("a.log").exists()), (false, true));
 }

@@ -160,7 +160,7 @@ fn a6_npm_installs_and_its_step_is_undone() {
     assert!(manifest.contains("tiny-yard"), "{manifest}");
     assert!(workspace.root().join("node_modules/tiny-yard/index.js").exists());
     let (step, _) = newest(&workspace);
-    workspace.perform(Undo { step }).unwrap();
+    workspace.perform(Undo::of(step)).unwrap();
     assert!(!workspace.root().join("package.json").exists());
     assert!(!workspace.root().join("node_modules/tiny-yard").exists());
 }

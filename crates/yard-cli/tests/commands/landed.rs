@@ -27,7 +27,7 @@ fn newest_step(workspace: &TestWorkspace) -> String {
 
 fn undo(workspace: &TestWorkspace, step: &str, why: &str) {
     let step = step.parse().unwrap();
-    if let Err(fault) = workspace.perform(yard_core::op::Undo { step }) {
+    if let Err(fault) = workspace.perform(yard_core::op::Undo::of(step)) {
         panic!("{fault}: {why}");
     }
 }

@@ -38,9 +38,9 @@ fn output_is_undone_and_redone_and_fills_no_database() {
     shell(&workspace, BUILD);
     let second = fs::read(&app).unwrap();
     assert_ne!(first, second);
-    workspace.perform(Undo { step: newest(&workspace).0 }).unwrap();
+    workspace.perform(Undo::of(newest(&workspace).0)).unwrap();
     assert_eq!(fs::read(&app).unwrap(), first);
-    workspace.perform(Undo { step: newest(&workspace).0 }).unwrap();
+    workspace.perform(Undo::of(newest(&workspace).0)).unwrap();
     assert_eq!(fs::read(&app).unwrap(), second);
     assert!(database_bytes(&workspace) < 2_000_000, "{} bytes", database_bytes(&workspace));
     let verified = workspace.perform(Verify).unwrap();
@@ -55,7 +55,7 @@ fn without_room_sources_are_undone_and_output_stays() {
     let step = newest(&workspace).0;
     let now = workspace.bytes("/target/debug/app");
     shell(&workspace, "true");
-    let undone = workspace.perform(Undo { step }).unwrap();
+    let undone = workspace.perform(Undo::of(step)).unwrap();
     assert!(undone.left.iter().any(|path| path.to_string() == "/target/debug/app"), "{undone:?}");
     assert_eq!(workspace.bytes("/a.txt"), b"one\n");
     assert_eq!(workspace.bytes("/target/debug/app"), now);
@@ -69,7 +69,7 @@ fn output_that_was_made_again_is_in_no_undo_s_way() {
     let step = newest(&workspace).0;
     shell(&workspace, BUILD);
     let now = workspace.bytes("/target/debug/app");
-    workspace.perform(Undo { step }).unwrap();
+    workspace.perform(Undo::of(step)).unwrap();
     assert!(!workspace.has("/a.txt"));
     assert_eq!(workspace.bytes("/target/debug/app"), now);
 }
@@ -85,7 +85,7 @@ fn somebody_who_writes_into_output_spoils_no_undo() {
     let app = workspace.root().join("target/debug/app");
     fs::OpenOptions::new().append(true).open(&app).unwrap().write_all(b"more").unwrap();
     let now = fs::read(&app).unwrap();
-    workspace.perform(Undo { step }).unwrap();
+    workspace.perform(Undo::of(step)).unwrap();
     assert_eq!(workspace.bytes("/a.txt"), b"one\n");
     assert_eq!(fs::read(&app).unwrap(), now, "what somebody wrote stays");
     let verified = workspace.perform(Verify).unwrap();
@@ -131,7 +131,7 @@ fn what_leaves_the_folders_of_output_is_kept_like_any_file() {
     // Whatever may go for room goes.
     shell(&workspace, "true");
     let workspace = workspace.reopen_as(plan());
-    workspace.perform(Undo { step }).unwrap();
+    workspace.perform(Undo::of(step)).unwrap();
     assert_eq!(workspace.bytes("/docs/report"), b"hello\n");
     assert_eq!(workspace.bytes("/docs/app"), app);
 }
@@ -164,7 +164,7 @@ fn g16_an_undo_says_which_output_it_could_not_bring_back() {
     for entry in fs::read_dir(workspace.folders().state().join("kept")).into_iter().flatten() {
         fs::write(entry.unwrap().path(), "written over in place").unwrap();
     }
-    let undone = workspace.perform(Undo { step }).unwrap();
+    let undone = workspace.perform(Undo::of(step)).unwrap();
     assert!(undone.left.iter().any(|path| path.to_string() == "/target/debug/app"), "{undone:?}");
     assert!(!app.exists() && !workspace.root().join("a.txt").exists());
     // Where nothing else was changed there is nothing to undo, and that is said.
@@ -173,6 +173,6 @@ fn g16_an_undo_says_which_output_it_could_not_bring_back() {
     for entry in fs::read_dir(workspace.folders().state().join("kept")).into_iter().flatten() {
         fs::write(entry.unwrap().path(), "written over in place").unwrap();
     }
-    let refused = workspace.perform(Undo { step: newest(&workspace).0 }).unwrap_err();
+    let refused = workspace.perform(Undo::of(newest(&workspace).0)).unwrap_err();
     assert!(refused.to_string().contains("was not kept"), "{refused}");
 }

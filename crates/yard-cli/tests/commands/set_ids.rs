@@ -141,7 +141,7 @@ fn g2_a_persons_set_id_file_loses_the_bits_whenever_its_bytes_are_replaced() {
         assert_eq!(workspace.bytes("/tool"), b"theirs\n", "{way}");
         assert_eq!(mode(&workspace, "/tool") & 0o6000, 0, "{way}");
         // Neither does what brings the old version back.
-        workspace.perform(Undo { step: newest(&workspace).0 }).unwrap();
+        workspace.perform(Undo::of(newest(&workspace).0)).unwrap();
         assert_eq!(workspace.bytes("/tool"), b"ours\n", "{way}");
         assert_eq!(mode(&workspace, "/tool") & 0o6000, 0, "{way}, undone");
     }
@@ -168,7 +168,7 @@ fn g2_a_removed_set_id_file_comes_back_without_the_bits() {
     workspace.put("/tool", "ours\n");
     set(&workspace, "/tool", 0o6755);
     workspace.call("rm", json!({"path": "/tool"}));
-    workspace.perform(Undo { step: newest(&workspace).0 }).unwrap();
+    workspace.perform(Undo::of(newest(&workspace).0)).unwrap();
     assert_eq!((workspace.bytes("/tool"), mode(&workspace, "/tool")), (b"ours\n".to_vec(), 0o755));
 }
 

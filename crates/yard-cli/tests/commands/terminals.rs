@@ -116,7 +116,7 @@ fn x5_an_editor_changes_a_file_and_that_is_undone() {
     assert_eq!(fs::read_to_string(workspace.root().join("a.txt")).unwrap(), "before\nhello\n");
     let (step, _) = newest(&workspace);
     assert!(text(&reply, "message").contains(&step.to_string()), "{reply}");
-    workspace.perform(Undo { step }).unwrap();
+    workspace.perform(Undo::of(step)).unwrap();
     assert_eq!(fs::read_to_string(workspace.root().join("a.txt")).unwrap(), "before\n");
 }
 
@@ -407,7 +407,7 @@ fn x5_opening_asks_and_covers_what_is_typed() {
     }
     let (step, author) = newest(&workspace);
     assert_eq!(author, yard_core::Author::Agent);
-    workspace.perform(Undo { step }).unwrap();
+    workspace.perform(Undo::of(step)).unwrap();
     assert!(!workspace.root().join("made.txt").exists());
     // Another agent neither works in the chat nor reaches the terminal.
     let chat = session.current_chat().unwrap().unwrap().id;

@@ -1,4 +1,4 @@
-//! Operations on history: history, show, trash, restore, undo, import, verify.
+//! Operations on history: history, show, trash, restore, undo, redo, back-to, import, verify.
 
 use crate::{Author, ContentHash, FileId, FileKind, StepId, Timestamp, VersionId, WsPath};
 
@@ -173,20 +173,117 @@ pub struct Restored {
     pub step: StepId,
 }
 
+/// Which part of an undo is done, and only if it is what was shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UndoScope {
+    /// Only what happened to these files and to the contents of these folders; everything, if there are none.
+    pub paths: Vec<WsPath>,
+    /// The state of a preview. If the undo would do anything else by now, it does nothing.
+    pub state: Option<ContentHash>,
+}
+
 /// Undoes one step, old or new, keeping everything that came after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undo {
     /// The step.
     pub step: StepId,
+    /// Which part of it.
+    pub scope: UndoScope,
 }
 
-/// The result of an undo.
+impl Undo {
+    /// The undo of a whole step.
+    pub fn of(step: StepId) -> Self {
+        Self { step, scope: UndoScope::default() }
+    }
+}
+
+/// Undoes the newest undo of a step, so that what the step did is there again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Redo {
+    /// The step that was undone.
+    pub step: StepId,
+    /// Which part of it.
+    pub scope: UndoScope,
+}
+
+/// Takes back everything that happened after a step. What other programs made since stays as it was first seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackTo {
+    /// The step.
+    pub step: StepId,
+    /// Which part of what happened after it.
+    pub scope: UndoScope,
+}
+
+/// The ways of taking something back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UndoKind {
+    /// As [`Undo`] does it.
+    Undo,
+    /// As [`Redo`] does it.
+    Redo,
+    /// As [`BackTo`] does it.
+    BackTo,
+}
+
+/// Shows what an undo would do, and does nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PreviewUndo {
+    /// How something would be taken back.
+    pub kind: UndoKind,
+    /// The step.
+    pub step: StepId,
+    /// As in [`UndoScope`].
+    pub paths: Vec<WsPath>,
+    /// At most that many bytes of diff.
+    pub max_bytes: u64,
+}
+
+/// What an undo would do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UndoPreview {
+    /// File by file.
+    pub changes: Vec<ShownChange>,
+    /// What is in its way.
+    pub conflicts: Vec<UndoConflict>,
+    /// Build output that would stay as it is.
+    pub left: Vec<WsPath>,
+    /// The diffs were cut.
+    pub truncated: bool,
+    /// The state that an undo of exactly this has to name; there is none if something is in its way.
+    pub state: Option<ContentHash>,
+}
+
+/// A file that cannot be taken back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UndoConflict {
+    /// The file.
+    pub path: WsPath,
+    /// Why not.
+    pub why: String,
+}
+
+/// The result of an undo or a redo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undone {
     /// The new step.
     pub step: StepId,
     /// The step that it undid.
     pub undoes: StepId,
+    /// The paths that it changed.
+    pub paths: Vec<WsPath>,
+    /// Build output that stays as it is: it is something else by now, or was not kept.
+    pub left: Vec<WsPath>,
+}
+
+/// The result of going back to a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WentBack {
+    /// The new step.
+    pub step: StepId,
+    /// The step after which everything was taken back.
+    pub back_to: StepId,
     /// The paths that it changed.
     pub paths: Vec<WsPath>,
     /// Build output that stays as it is: it is something else by now, or was not kept.

@@ -65,6 +65,9 @@ operations! {
     Trash => TrashAnswer, "trash", [];
     Restore => Restored, "restore", [];
     Undo => Undone, "undo", [];
+    Redo => Undone, "redo", [];
+    BackTo => WentBack, "back-to", [];
+    PreviewUndo => UndoPreview, "preview-undo", [];
     Import => Imported, "import", [];
     Verify => Verified, "verify", [];
     Locate => FileLocation, "locate", [];

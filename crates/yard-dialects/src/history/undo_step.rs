@@ -44,7 +44,7 @@ impl Tool for UndoStep {
                            nobody made here. A person can, with `toolyard undo`";
             return Err(Stop::Fault(Fault::new(FaultCode::Denied, message)));
         }
-        let done = context.perform(Undo { step })?;
+        let done = context.perform(Undo::of(step))?;
         Ok(Reply {
             step: done.step.to_string(),
             undoes: done.undoes.to_string(),

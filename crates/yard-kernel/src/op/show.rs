@@ -12,85 +12,93 @@ use crate::workspace::Workspace;
 impl Execute for Show {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Shown>> {
         let row = find_step(workspace, self.step)?;
-        let mut left = usize::try_from(self.max_bytes).unwrap_or(usize::MAX);
-        let mut truncated = false;
+        let mut diffs = Diffs::up_to(self.max_bytes);
         let mut changes = Vec::new();
-        let recorded = workspace.store().changes(row.seq)?;
-        for change in merge_changes(recorded) {
+        for change in merge_changes(workspace.store().changes(row.seq)?) {
             call.check()?;
-            let is_withheld =
-                [&change.from, &change.to].into_iter().flatten().any(|path| !call.may_read(path));
-            let mut shown =
-                show((workspace, call), change, is_withheld, &mut left, &mut truncated)?;
-            if is_withheld {
-                shown.hashes = (None, None);
-            }
-            changes.push(shown);
+            let diff = |left| diff_of((workspace, call), &change, left);
+            changes.push(diffs.show(&change, call, diff)?);
         }
         let effect = Effect::one(EffectKind::Read, WsPath::root()).with_contents();
         let mut step = entry(row, None);
         step.files = changes.len() as u64;
-        Ok(Planned::Answer { effect, answer: Shown { step, changes, truncated } })
+        let answer = Shown { step, changes, truncated: diffs.truncated };
+        Ok(Planned::Answer { effect, answer })
     }
 }
 
-fn show(
-    within: (&Workspace, &Call),
-    change: Change,
-    is_withheld: bool,
-    left: &mut usize,
-    truncated: &mut bool,
-) -> Result<ShownChange> {
-    let content = |state: &Option<FileState>| state.as_ref().and_then(|state| state.content);
-    let hashes = (content(&change.before), content(&change.after));
-    let modes = match (&change.before, &change.after) {
-        (Some(before), Some(after)) if before.mode != after.mode => Some((before.mode, after.mode)),
-        _ => None,
-    };
-    let diff = if is_withheld || hashes.0 == hashes.1 {
-        None
-    } else {
-        diff_of(within, &change, left, truncated)?
-    };
-    Ok(ShownChange {
-        file: change.file,
-        summary: change.summary(),
-        from: change.from,
-        to: change.to,
-        modes,
-        hashes,
-        diff,
-    })
+/// The diffs of an answer, which has a bound on their bytes.
+pub(crate) struct Diffs {
+    left: usize,
+    /// Some were cut or left out.
+    pub(crate) truncated: bool,
 }
 
+impl Diffs {
+    pub(crate) fn up_to(max_bytes: u64) -> Self {
+        Self { left: usize::try_from(max_bytes).unwrap_or(usize::MAX), truncated: false }
+    }
+
+    /// A change with the diff that `diff` makes in at most so many bytes, and whether it was cut there. The caller sees
+    /// neither content nor hashes of what it may not read.
+    pub(crate) fn show(
+        &mut self,
+        change: &Change,
+        call: &Call,
+        diff: impl FnOnce(usize) -> Result<Option<(String, bool)>>,
+    ) -> Result<ShownChange> {
+        let content = |state: &Option<FileState>| state.as_ref().and_then(|state| state.content);
+        let hashes = (content(&change.before), content(&change.after));
+        let is_withheld = change.from.iter().chain(&change.to).any(|path| !call.may_read(path));
+        let has_diff = !is_withheld && hashes.0 != hashes.1;
+        let modes = match (&change.before, &change.after) {
+            (Some(before), Some(after)) if before.mode != after.mode => {
+                Some((before.mode, after.mode))
+            }
+            _ => None,
+        };
+        Ok(ShownChange {
+            file: change.file,
+            summary: change.summary(),
+            from: change.from.clone(),
+            to: change.to.clone(),
+            modes,
+            hashes: if is_withheld { (None, None) } else { hashes },
+            diff: if has_diff { self.take(diff)? } else { None },
+        })
+    }
+
+    fn take(
+        &mut self,
+        diff: impl FnOnce(usize) -> Result<Option<(String, bool)>>,
+    ) -> Result<Option<String>> {
+        if self.left == 0 {
+            self.truncated = true;
+            return Ok(None);
+        }
+        let Some((text, is_cut)) = diff(self.left)? else { return Ok(None) };
+        self.left -= text.len().min(self.left);
+        self.truncated |= is_cut;
+        Ok(Some(text))
+    }
+}
+
+/// The diff of the stored contents of a change; a folder has none.
 fn diff_of(
     within: (&Workspace, &Call),
     change: &Change,
-    left: &mut usize,
-    truncated: &mut bool,
-) -> Result<Option<String>> {
+    max_bytes: usize,
+) -> Result<Option<(String, bool)>> {
     let sides = [(&change.before, &change.from), (&change.after, &change.to)];
-    let is_folder = sides
-        .iter()
-        .filter_map(|(state, _)| state.as_ref())
-        .any(|state| state.kind == FileKind::Folder);
-    if is_folder {
-        return Ok(None);
-    }
-    if *left == 0 {
-        *truncated = true;
+    let mut states = sides.iter().filter_map(|(state, _)| state.as_ref());
+    if states.any(|state| state.kind == FileKind::Folder) {
         return Ok(None);
     }
     let [before, after] = sides.map(|(state, path)| Side {
         content: state.as_ref().and_then(|state| state.content),
         path: path.as_ref(),
     });
-    let diff = unified(within, &before, &after, *left)?;
-    Ok(diff.map(|(text, cut)| {
-        *left -= text.len().min(*left);
-        *truncated |= cut;
-        text
-    }))
+    unified(within, &before, &after, max_bytes)
 }
 
 /// One side of a diff: a content and its path, if there are any.

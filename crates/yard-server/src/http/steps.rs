@@ -135,7 +135,7 @@ pub(super) fn read(request: &HttpRequest) -> Result<Reply, Problem> {
 }
 
 pub(super) fn undo(request: &HttpRequest) -> Result<Reply, Problem> {
-    let done = request.perform(Undo { step: request.id("step_id", "step")? })?;
+    let done = request.perform(Undo::of(request.id("step_id", "step")?))?;
     Reply::ok(&Undone {
         step_id: done.step.to_string(),
         undoes: done.undoes.to_string(),

@@ -22,7 +22,7 @@ fn child(place: &Folders) -> ChildWorkspace {
 
 fn undo_last(child: &ChildWorkspace) {
     let step = child.history(None, 1)[0].id;
-    child.perform(Undo { step }).unwrap();
+    child.perform(Undo::of(step)).unwrap();
 }
 
 fn problems(child: &ChildWorkspace) -> Vec<String> {

@@ -149,7 +149,7 @@ fn child() {
             ["rm", path] => drop(opened.perform(rm(path)).unwrap()),
             ["undo"] => {
                 let step = opened.history(None, 1)[0].id;
-                opened.perform(Undo { step }).unwrap();
+                opened.perform(Undo::of(step)).unwrap();
             }
             _ => panic!("{step}"),
         }

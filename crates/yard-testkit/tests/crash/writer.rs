@@ -323,7 +323,7 @@ impl Writer {
 
     fn undo(&mut self, change: &str) {
         let step = self.opened.history(None, 1)[0].id;
-        self.try_it(change, |opened| opened.perform(Undo { step }));
+        self.try_it(change, |opened| opened.perform(Undo::of(step)));
     }
 
     fn small(&mut self) {

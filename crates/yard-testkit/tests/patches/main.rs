@@ -84,7 +84,7 @@ fn newest(child: &ChildWorkspace) -> StepId {
 }
 
 fn undo(child: &ChildWorkspace, step: StepId) -> Result<Undone> {
-    child.perform(Undo { step })
+    child.perform(Undo::of(step))
 }
 
 fn put(child: &ChildWorkspace, path: &str, text: &str) {

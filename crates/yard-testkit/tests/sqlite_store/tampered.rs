@@ -68,7 +68,7 @@ fn worked_in() -> TestWorkspace {
     let steps =
         workspace.perform(op::History { of: op::HistoryOf::Workspace, before: None, limit: 9 });
     let newest = steps.unwrap().steps[0].id;
-    workspace.perform(op::Undo { step: newest }).unwrap();
+    workspace.perform(op::Undo::of(newest)).unwrap();
     workspace
 }
 

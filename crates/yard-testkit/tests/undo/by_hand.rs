@@ -89,7 +89,7 @@ fn a_version_of_a_file_deleted_by_hand_can_be_restored() {
     assert_eq!(workspace.bytes("/a"), b"one\n");
     assert_eq!(trash(&workspace), vec![]);
     // Both contents are still there, and so is the deletion.
-    workspace.perform(Undo { step: last_step(&workspace) }).unwrap();
+    workspace.perform(Undo::of(last_step(&workspace))).unwrap();
     assert!(!workspace.has("/a"));
     is_whole(&workspace);
 }
@@ -125,19 +125,19 @@ fn an_undo_says_what_was_deleted_by_hand_and_works_once_it_is_restored() {
     workspace.perform(replace("/a", "one", "two")).unwrap();
     let edit = last_step(&workspace);
     delete_by_hand(&workspace, "/a");
-    let fault = workspace.perform(Undo { step: edit }).unwrap_err();
+    let fault = workspace.perform(Undo::of(edit)).unwrap_err();
     assert_eq!(fault.code(), FaultCode::MergeConflict);
     assert!(fault.message().contains("/a was deleted outside of Toolyard"), "{fault}");
     assert!(fault.message().contains("restore it first"), "{fault}");
     assert!(!fault.message().contains("later step"), "{fault}");
     workspace.perform(Restore::Removed(made.file)).unwrap();
-    workspace.perform(Undo { step: edit }).unwrap();
+    workspace.perform(Undo::of(edit)).unwrap();
     assert_eq!(workspace.bytes("/a"), b"one\n");
 
     // What a step made and somebody deleted needs no more than to be noted.
     let made = put(&workspace, "/b", "b\n");
     delete_by_hand(&workspace, "/b");
-    workspace.perform(Undo { step: made.step }).unwrap();
+    workspace.perform(Undo::of(made.step)).unwrap();
     assert!(!workspace.has("/b"));
     is_whole(&workspace);
 }
@@ -147,7 +147,7 @@ fn the_first_file_of_a_new_folder_is_undone_and_the_folder_stays_with_the_others
     let workspace = TestWorkspace::new();
     let first = put(&workspace, "/new/deep/first", "1\n");
     put(&workspace, "/new/deep/second", "2\n");
-    workspace.perform(Undo { step: first.step }).unwrap();
+    workspace.perform(Undo::of(first.step)).unwrap();
     assert!(!workspace.has("/new/deep/first"));
     assert_eq!(workspace.bytes("/new/deep/second"), b"2\n");
     is_whole(&workspace);
@@ -155,14 +155,14 @@ fn the_first_file_of_a_new_folder_is_undone_and_the_folder_stays_with_the_others
     // Another's file, which no step knows of, counts too.
     let first = put(&workspace, "/other/first", "1\n");
     workspace.put("/other/by-hand", "x");
-    workspace.perform(Undo { step: first.step }).unwrap();
+    workspace.perform(Undo::of(first.step)).unwrap();
     assert!(!workspace.has("/other/first") && workspace.has("/other/by-hand"));
 
     // Where making the folder is all that the step did there is nothing to take back.
     workspace.perform(Mkdir { path: at("/empty") }).unwrap();
     let made = last_step(&workspace);
     put(&workspace, "/empty/file", "x");
-    let fault = workspace.perform(Undo { step: made }).unwrap_err();
+    let fault = workspace.perform(Undo::of(made)).unwrap_err();
     assert_eq!(fault.code(), FaultCode::MergeConflict);
     assert!(fault.message().contains("there are other files in the folder now"), "{fault}");
 }
@@ -253,7 +253,7 @@ fn an_undo_that_leaves_build_output_leaves_its_folder_too() {
     workspace.perform(ApplyPatch { patch: parse(text).unwrap() }).unwrap();
     let patched = last_step(&workspace);
     put(&workspace, "/target/new/a.txt", "three\n");
-    let undone = workspace.perform(Undo { step: patched }).unwrap();
+    let undone = workspace.perform(Undo::of(patched)).unwrap();
     assert_eq!(undone.left, [at("/target/new/a.txt")]);
     assert_eq!(workspace.bytes("/source.txt"), b"one\n");
     assert_eq!(workspace.bytes("/target/new/a.txt"), b"three\n");

@@ -67,7 +67,7 @@ fn measured_alone() {
     };
     workspace.perform(write("/a", &both, None)).unwrap();
     let start = processor_time();
-    workspace.perform(Undo { step }).unwrap();
+    workspace.perform(Undo::of(step)).unwrap();
     let took = processor_time() - start;
     let must = changed(kind, lines, lines / 2 + 10..lines, "kept");
     assert!(workspace.bytes("/a") == must.as_bytes(), "{kind}: the later step's lines stay");

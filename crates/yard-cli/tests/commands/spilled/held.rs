@@ -67,7 +67,7 @@ fn x4_the_output_of_a_denied_dropped_or_undone_command_remains() {
     let history =
         yard_core::op::History { of: yard_core::op::HistoryOf::Workspace, before: None, limit: 1 };
     let step = workspace.perform(history).unwrap().steps[0].id;
-    workspace.perform(yard_core::op::Undo { step }).unwrap();
+    workspace.perform(yard_core::op::Undo::of(step)).unwrap();
     assert!(!workspace.has("/new") && read(&workspace, &path_of(&reply, "stdout")).ok);
 }
 

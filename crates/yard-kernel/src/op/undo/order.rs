@@ -1,0 +1,174 @@
+//! The order in which changes are reversed, so that every path is the one that its entry has now: what happens inside of a
+//! folder happens before the folder moves; a place is vacated before something comes to it; folders come back before
+//! what comes back into them, and go after what goes from them. Otherwise the newest change is reversed first.
+
+use std::collections::{BinaryHeap, HashMap};
+
+use yard_core::{FileId, FileKind, FileState, Result, WsPath};
+use yard_store::{Change, Seq, Store};
+
+use super::file_changes::FileChanges;
+
+/// Whether a change moves a folder.
+pub(super) fn moves_folder(change: &Change) -> bool {
+    match (&change.before, &change.after) {
+        (Some(before), Some(after)) => before.kind == FileKind::Folder && is_moved(before, after),
+        _ => false,
+    }
+}
+
+fn is_moved(before: &FileState, after: &FileState) -> bool {
+    (before.parent, &before.name) != (after.parent, &after.name)
+}
+
+/// One change that is to be reversed.
+struct Item {
+    change: Change,
+    last: (Seq, usize),
+    /// Where the entry is now, if it is there.
+    now: Option<WsPath>,
+    /// Where the entry comes to, if it moves or comes back.
+    target: Option<WsPath>,
+}
+
+impl Item {
+    fn comes_back(&self) -> bool {
+        self.change.after.is_none()
+    }
+
+    fn goes(&self) -> bool {
+        self.change.before.is_none()
+    }
+
+    fn moves(&self) -> bool {
+        match (&self.change.before, &self.change.after) {
+            (Some(before), Some(after)) => is_moved(before, after),
+            _ => false,
+        }
+    }
+}
+
+/// The changes in the order in which they are reversed.
+pub(super) fn order_of_reversal(
+    store: &dyn Store,
+    files: HashMap<FileId, FileChanges>,
+) -> Result<Vec<Change>> {
+    let changed = files.into_values().filter(|file| file.change.before != file.change.after);
+    let mut items = changed
+        .map(|FileChanges { change, last }| {
+            let now = match change.after {
+                Some(_) => store.path_of(change.file)?,
+                None => None,
+            };
+            Ok(Item { change, last, now, target: None })
+        })
+        .collect::<Result<Vec<_>>>()?;
+    // Ties do not depend on the order of a hash map.
+    items.sort_by_key(|item| item.last);
+    let by_file: HashMap<FileId, usize> =
+        items.iter().enumerate().map(|(at, item)| (item.change.file, at)).collect();
+    for at in 0..items.len() {
+        if items[at].comes_back() || items[at].moves() {
+            items[at].target = target(store, &items, &by_file, at)?;
+        }
+    }
+    let following = Constraints::of(store, &items, &by_file)?;
+    Ok(following.sorted(items))
+}
+
+/// Where an entry comes to. Folders above it that come back too are followed upwards.
+fn target(
+    store: &dyn Store,
+    items: &[Item],
+    by_file: &HashMap<FileId, usize>,
+    at: usize,
+) -> Result<Option<WsPath>> {
+    let mut names = Vec::new();
+    let mut state = items[at].change.before.as_ref();
+    while let Some(FileState { parent, name, .. }) = state {
+        names.push(name);
+        let above = by_file.get(parent).map(|above| &items[*above]);
+        match above.filter(|above| above.comes_back() && names.len() <= items.len()) {
+            Some(above) => state = above.change.before.as_ref(),
+            None => {
+                let Some(folder) = store.path_of(*parent)? else { return Ok(None) };
+                let joined = names.iter().rev().try_fold(folder, |path, name| path.join(name));
+                return Ok(joined.ok());
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Which items have to come after which.
+struct Constraints {
+    /// By item, those that come after it.
+    later: Vec<Vec<usize>>,
+    /// By item, how many have to come before it.
+    missing: Vec<usize>,
+}
+
+impl Constraints {
+    fn of(store: &dyn Store, items: &[Item], by_file: &HashMap<FileId, usize>) -> Result<Self> {
+        let mut constraints =
+            Self { later: vec![Vec::new(); items.len()], missing: vec![0; items.len()] };
+        let mut vacated: HashMap<&WsPath, usize> = HashMap::new();
+        for (at, item) in items.iter().enumerate().filter(|(_, item)| item.goes() || item.moves()) {
+            vacated.extend(item.now.as_ref().map(|now| (now, at)));
+        }
+        let moved_folder = |path: &WsPath| {
+            vacated.get(path).copied().filter(|at| moves_folder(&items[*at].change))
+        };
+        for (at, item) in items.iter().enumerate() {
+            for above in item.now.iter().flat_map(WsPath::ancestors) {
+                constraints.add(Some(at), moved_folder(&above));
+            }
+            let going_from = item.change.after.as_ref().filter(|_| item.goes() || item.moves());
+            let emptied = going_from.and_then(|state| by_file.get(&state.parent).copied());
+            constraints.add(Some(at), emptied.filter(|folder| items[*folder].goes()));
+            let (Some(target), Some(state)) = (&item.target, &item.change.before) else { continue };
+            constraints.add(vacated.get(target).copied(), Some(at));
+            let folder = by_file.get(&state.parent).copied();
+            if let Some(folder) = folder.filter(|folder| items[*folder].comes_back()) {
+                constraints.add(Some(folder), Some(at));
+            } else if let Some(folder) = store.path_of(state.parent)? {
+                for above in folder.lineage() {
+                    constraints.add(Some(at), moved_folder(&above));
+                }
+            }
+        }
+        Ok(constraints)
+    }
+
+    /// Adds that one item comes before another one.
+    fn add(&mut self, before: Option<usize>, after: Option<usize>) {
+        if let (Some(before), Some(after)) = (before, after)
+            && before != after
+        {
+            self.later[before].push(after);
+            self.missing[after] += 1;
+        }
+    }
+
+    /// The changes sorted: of those that can come next, the newest one. In a ring, which no order satisfies, it is the
+    /// newest one, too.
+    fn sorted(mut self, items: Vec<Item>) -> Vec<Change> {
+        let mut ready: BinaryHeap<usize> =
+            (0..items.len()).filter(|at| self.missing[*at] == 0).collect();
+        let mut rest: Vec<Option<Change>> =
+            items.into_iter().map(|item| Some(item.change)).collect();
+        let mut sorted = Vec::with_capacity(rest.len());
+        loop {
+            let next = ready.pop().or_else(|| rest.iter().rposition(Option::is_some));
+            let Some(next) = next else { return sorted };
+            let Some(change) = rest[next].take() else { continue };
+            sorted.push(change);
+            for later in std::mem::take(&mut self.later[next]) {
+                self.missing[later] = self.missing[later].saturating_sub(1);
+                if self.missing[later] == 0 {
+                    ready.push(later);
+                }
+            }
+        }
+    }
+}

@@ -22,6 +22,8 @@ mod secrets;
 #[path = "cli/storage.rs"]
 mod storage;
 mod support;
+#[path = "cli/take_back.rs"]
+mod take_back;
 #[path = "cli/words.rs"]
 mod words;
 

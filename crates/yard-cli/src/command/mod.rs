@@ -4,6 +4,7 @@
 mod adopt;
 mod answer;
 mod approve;
+mod back_to;
 mod call;
 mod chats;
 mod clients;
@@ -15,10 +16,12 @@ mod keys;
 mod mcp;
 mod policy;
 mod ports;
+mod redo;
 mod restore;
 mod serve;
 mod show;
 mod storage;
+mod take_back;
 mod tools;
 mod trash;
 mod ui;
@@ -122,6 +125,8 @@ commands! {
     History(history, json),
     Show(show, json),
     Undo(undo, json),
+    Redo(redo, json),
+    BackTo(back_to, json),
     Trash(trash, json),
     Restore(restore, json),
     Verify(verify, json),

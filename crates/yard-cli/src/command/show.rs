@@ -50,7 +50,8 @@ fn to_json(shown: &Shown) -> Value {
     value
 }
 
-fn change_json(change: &ShownChange) -> Value {
+/// What happened to one file.
+pub(super) fn change_json(change: &ShownChange) -> Value {
     let path = |path: &Option<WsPath>| path.as_ref().map(ToString::to_string);
     let hash = |hash: Option<ContentHash>| hash.map(|hash| hash.to_string());
     let octal = |mode: u32| format!("{mode:04o}");
@@ -82,6 +83,16 @@ fn to_text(shown: &Shown, terminal: Terminal) -> String {
     }
     if shown.truncated {
         page.line(FAINT, "the diff is cut here; --max-bytes N shows more");
+    }
+    page.text
+}
+
+/// Changes as diffs.
+pub(super) fn changes_text(changes: &[ShownChange], terminal: Terminal) -> String {
+    let mut page = DiffPage { text: String::new(), terminal };
+    for change in changes {
+        page.change(change);
+        page.plain("");
     }
     page.text
 }

@@ -238,10 +238,21 @@ fn past(story: &mut Story<'_>, cast: &Cast) {
     story.quietly(&inside("POST", "/tools"), &Request { body, ..cast.agent() }).expect(200);
     let query = vec![("limit", "2")];
     let steps = story.tell(&inside("GET", "/steps"), 200, &Request { query, ..cast.ada() });
-    let step = text(&steps["steps"][0]["id"]);
-    let request = cast.ada().naming("step_id", &step);
+    let (step, before) = (text(&steps["steps"][0]["id"]), text(&steps["steps"][1]["id"]));
+    let mut request = cast.ada().naming("step_id", &step);
     story.tell(&inside("GET", "/steps/{step_id}"), 200, &request);
-    story.tell(&inside("POST", "/steps/{step_id}/undo"), 200, &request);
+    let undo = inside("POST", "/steps/{step_id}/undo");
+    request.title = Some("Show what an undo would do");
+    request.body = json!({"preview": true});
+    let shown = story.tell(&undo, 200, &request);
+    request.title = Some("Do what was shown");
+    request.body = json!({"state_hash": shown["preview"]["state_hash"]});
+    story.tell(&undo, 200, &request);
+    (request.title, request.body) = (None, Value::Null);
+    story.tell(&inside("POST", "/steps/{step_id}/redo"), 200, &request);
+    let mut request = cast.ada().naming("step_id", &before);
+    request.body = json!({"paths": ["/src"]});
+    story.tell(&inside("POST", "/steps/{step_id}/back-to"), 200, &request);
 }
 
 fn talk(story: &mut Story<'_>, cast: &Cast) {

@@ -51,6 +51,7 @@ mod terminals;
 #[cfg(feature = "telemetry")]
 mod traces;
 mod ui;
+mod undo;
 mod upgraded;
 mod verdicts;
 mod web_files;

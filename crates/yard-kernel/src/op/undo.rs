@@ -224,7 +224,7 @@ fn newest_undo(workspace: &Workspace, call: &Call, step: StepId) -> Result<StepR
 
 fn nothing_since(step: &StepRow) -> Fault {
     let message =
-        format!("nothing happened after step {}, so that there is nothing to take back", step.id);
+        format!("everything is as it was after step {}: there is nothing to take back", step.id);
     Fault::new(FaultCode::MergeConflict, message).about(Subject::Step)
 }
 

@@ -254,8 +254,19 @@ fn step_routes() -> Vec<Route> {
             .about("One step with its diff")
             .replies::<steps::OneStep>(200),
         post(MEMBER, "/api/v1/workspaces/{id}/steps/{step_id}/undo", steps::undo)
-            .about("Undoes a step, old or new, keeping everything that came after it")
-            .replies::<steps::Undone>(200),
+            .about(
+                "Undoes a step, old or new, or a part of it, keeping everything that came after it",
+            )
+            .optional_body::<steps::UndoOptions>()
+            .replies::<steps::UndoReply>(200),
+        post(MEMBER, "/api/v1/workspaces/{id}/steps/{step_id}/redo", steps::redo)
+            .about("Undoes the newest undo of a step")
+            .optional_body::<steps::UndoOptions>()
+            .replies::<steps::UndoReply>(200),
+        post(MEMBER, "/api/v1/workspaces/{id}/steps/{step_id}/back-to", steps::back_to)
+            .about("Takes back everything that happened after a step, as one new step")
+            .optional_body::<steps::UndoOptions>()
+            .replies::<steps::UndoReply>(200),
     ]
 }
 

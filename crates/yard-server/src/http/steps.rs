@@ -1,9 +1,12 @@
 //! Steps over HTTP: every change of the workspace, newest first, with its diff and its undo.
 
 use schemars::JsonSchema;
-use serde::Serialize;
-use yard_core::ContentHash;
-use yard_core::op::{History, HistoryEntry, HistoryOf, Show, ShownChange, Undo};
+use serde::{Deserialize, Serialize};
+use yard_core::op::{
+    BackTo, History, HistoryEntry, HistoryOf, PreviewUndo, Redo, Show, ShownChange, Undo, UndoKind,
+    UndoPreview, UndoScope, Undone, WentBack,
+};
+use yard_core::{ContentHash, WsPath};
 
 use super::paging::{Paging, cut};
 use super::problem::Problem;
@@ -105,16 +108,133 @@ impl From<&ShownChange> for Change {
     }
 }
 
-/// What an undo did.
-#[derive(Serialize, JsonSchema)]
-pub(super) struct Undone {
-    /// The new step: undo it to have the change again.
-    step_id: String,
-    undoes: String,
+/// Which part of it, whether only to show it, and what was shown.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct UndoOptions {
+    /// Only show what would be done.
+    #[serde(default)]
+    preview: bool,
+    /// Only what happened to these files, and in these folders (default: everything).
+    #[serde(default)]
     paths: Vec<String>,
-    /// Build output that stays as it is: it is something else by now, or was not kept.
+    /// The `state_hash` of a preview with the same paths: if something else would be done by now, nothing is.
+    state_hash: Option<String>,
+}
+
+impl UndoOptions {
+    fn paths(&self) -> Result<Vec<WsPath>, Problem> {
+        let parse = |path: &String| {
+            WsPath::parse(path).map_err(|error| Problem::invalid("paths", error.to_string()))
+        };
+        self.paths.iter().map(parse).collect()
+    }
+
+    fn scope(&self) -> Result<UndoScope, Problem> {
+        let state = self.state_hash.as_deref().map(str::parse).transpose();
+        let state = state.map_err(|_| {
+            Problem::invalid("state_hash", "expected the `state_hash` of a preview")
+        })?;
+        Ok(UndoScope { paths: self.paths()?, state })
+    }
+}
+
+/// What was done, or would be.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum UndoReply {
+    /// With `preview`.
+    Preview {
+        /// What would be done.
+        preview: Preview,
+    },
+    /// A step was undone, or its undo.
+    Undone {
+        /// The new step: undo it to have the change again.
+        step_id: String,
+        /// The step that it undid.
+        undoes: String,
+        /// The files that it changed.
+        paths: Vec<String>,
+        /// Build output that stays as it is: it is something else by now, or was not kept.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        left: Vec<String>,
+    },
+    /// Everything after a step was taken back.
+    WentBack {
+        /// The new step: undo it to have everything again.
+        step_id: String,
+        /// The step.
+        back_to: String,
+        /// The files that it changed.
+        paths: Vec<String>,
+        /// Build output that stays as it is: it is something else by now, or was not kept.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        left: Vec<String>,
+    },
+}
+
+impl From<Undone> for UndoReply {
+    fn from(done: Undone) -> Self {
+        Self::Undone {
+            step_id: done.step.to_string(),
+            undoes: done.undoes.to_string(),
+            paths: texts(&done.paths),
+            left: texts(&done.left),
+        }
+    }
+}
+
+impl From<WentBack> for UndoReply {
+    fn from(done: WentBack) -> Self {
+        Self::WentBack {
+            step_id: done.step.to_string(),
+            back_to: done.back_to.to_string(),
+            paths: texts(&done.paths),
+            left: texts(&done.left),
+        }
+    }
+}
+
+/// What an undo would do.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Preview {
+    changes: Vec<Change>,
+    /// What is in its way; with `paths` the rest can be taken back.
+    conflicts: Vec<Conflict>,
+    /// Build output that would stay as it is.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     left: Vec<String>,
+    /// The diffs were cut.
+    truncated: bool,
+    /// Send it to have exactly this done. Null if something is in its way.
+    state_hash: Option<String>,
+}
+
+/// A file that cannot be taken back.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Conflict {
+    path: String,
+    /// What is in the way.
+    why: String,
+}
+
+impl From<UndoPreview> for Preview {
+    fn from(preview: UndoPreview) -> Self {
+        let conflicts = preview.conflicts.into_iter();
+        Self {
+            changes: preview.changes.iter().map(Change::from).collect(),
+            conflicts: conflicts
+                .map(|conflict| Conflict { path: conflict.path.to_string(), why: conflict.why })
+                .collect(),
+            left: texts(&preview.left),
+            truncated: preview.truncated,
+            state_hash: preview.state.map(|state| state.to_string()),
+        }
+    }
+}
+
+fn texts(paths: &[WsPath]) -> Vec<String> {
+    paths.iter().map(ToString::to_string).collect()
 }
 
 pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
@@ -135,11 +255,30 @@ pub(super) fn read(request: &HttpRequest) -> Result<Reply, Problem> {
 }
 
 pub(super) fn undo(request: &HttpRequest) -> Result<Reply, Problem> {
-    let done = request.perform(Undo::of(request.id("step_id", "step")?))?;
-    Reply::ok(&Undone {
-        step_id: done.step.to_string(),
-        undoes: done.undoes.to_string(),
-        paths: done.paths.iter().map(ToString::to_string).collect(),
-        left: done.left.iter().map(ToString::to_string).collect(),
-    })
+    take_back(request, UndoKind::Undo)
+}
+
+pub(super) fn redo(request: &HttpRequest) -> Result<Reply, Problem> {
+    take_back(request, UndoKind::Redo)
+}
+
+pub(super) fn back_to(request: &HttpRequest) -> Result<Reply, Problem> {
+    take_back(request, UndoKind::BackTo)
+}
+
+fn take_back(request: &HttpRequest, kind: UndoKind) -> Result<Reply, Problem> {
+    let options: UndoOptions = request.json()?;
+    let step = request.id("step_id", "step")?;
+    if options.preview {
+        let preview = PreviewUndo { kind, step, paths: options.paths()?, max_bytes: DIFF_BYTES };
+        let preview = request.perform(preview)?.into();
+        return Reply::ok(&UndoReply::Preview { preview });
+    }
+    let scope = options.scope()?;
+    let done: UndoReply = match kind {
+        UndoKind::Undo => request.perform(Undo { step, scope })?.into(),
+        UndoKind::Redo => request.perform(Redo { step, scope })?.into(),
+        UndoKind::BackTo => request.perform(BackTo { step, scope })?.into(),
+    };
+    Reply::ok(&done)
 }

@@ -137,7 +137,7 @@ fn there_is_nothing_after_the_newest_step() {
     let newest = told.write("/a", "one\n");
     let fault = told.workspace.perform(back_to(newest)).unwrap_err();
     assert_eq!(fault.code(), FaultCode::MergeConflict);
-    assert!(fault.message().contains("nothing happened after step"), "{fault}");
+    assert!(fault.message().contains("nothing to take back"), "{fault}");
 }
 
 #[test]

@@ -1,0 +1,38 @@
+//! `toolyard redo`: undoes the newest undo of a step, so that what the step did is there again.
+
+use yard_core::op::{Redo, UndoKind};
+use yard_gate::Actor;
+
+use crate::context::CommandContext;
+use crate::failure::Failure;
+use crate::reply::Reply;
+
+use super::take_back::Selection;
+use super::undo::undone;
+
+const EXAMPLES: &str = "\
+Examples:
+  toolyard redo 0198c2a4-1b2c              bring back what that step did, after it was undone
+  toolyard redo 0198c2a4-1b2c --preview    show what that would change";
+
+/// Bring back what an undone step did
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    selection: Selection,
+    /// Print JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+impl Options {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
+        let local = context.open(Actor::LocalPerson)?;
+        if self.selection.preview {
+            return self.selection.show(&local, UndoKind::Redo, self.json, context.terminal);
+        }
+        let (step, scope) = (self.selection.step(&local)?, self.selection.scope(&local)?);
+        Ok(undone(self.json, "undid the undo", &local.perform(Redo { step, scope })?))
+    }
+}

@@ -1,0 +1,113 @@
+//! What `toolyard undo`, `redo` and `back-to` share: the step, the files, and the preview.
+
+use serde_json::{Value, json};
+use yard_core::op::{PreviewUndo, UndoKind, UndoPreview, UndoScope};
+use yard_core::{StepId, WsPath};
+
+use crate::context::LocalSession;
+use crate::failure::Failure;
+use crate::reply::Reply;
+use crate::short_ids;
+use crate::terminal::{BOLD, FAINT, Terminal, visible_cell};
+
+use super::show::{change_json, changes_text};
+
+/// Bytes of diff in a preview.
+const DIFF_BYTES: u64 = 1 << 20;
+
+/// Which step, and which part of it.
+#[derive(clap::Args)]
+pub(super) struct Selection {
+    /// Step: an id, the beginning of one, or `last`
+    step: String,
+    /// Only this file, or what is in this folder; can be given several times
+    #[arg(long = "path", value_name = "PATH")]
+    paths: Vec<String>,
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    pub(super) preview: bool,
+}
+
+impl Selection {
+    pub(super) fn step(&self, local: &LocalSession) -> Result<StepId, Failure> {
+        short_ids::resolve(local, &self.step)
+    }
+
+    fn paths(&self, local: &LocalSession) -> Result<Vec<WsPath>, Failure> {
+        self.paths.iter().map(|text| local.path(text)).collect()
+    }
+
+    pub(super) fn scope(&self, local: &LocalSession) -> Result<UndoScope, Failure> {
+        Ok(UndoScope { paths: self.paths(local)?, state: None })
+    }
+
+    /// Shows what would be done.
+    pub(super) fn show(
+        &self,
+        local: &LocalSession,
+        kind: UndoKind,
+        json: bool,
+        terminal: Terminal,
+    ) -> Result<Reply, Failure> {
+        let (step, paths) = (self.step(local)?, self.paths(local)?);
+        let preview = local.perform(PreviewUndo { kind, step, paths, max_bytes: DIFF_BYTES })?;
+        Ok(Reply::either(json, || to_json(&preview), || to_text(&preview, terminal)))
+    }
+}
+
+fn to_json(preview: &UndoPreview) -> Value {
+    let conflicts = preview.conflicts.iter();
+    let conflicts: Vec<Value> = conflicts
+        .map(|conflict| json!({"path": conflict.path.to_string(), "why": conflict.why}))
+        .collect();
+    json!({
+        "changes": preview.changes.iter().map(change_json).collect::<Vec<_>>(),
+        "conflicts": conflicts,
+        "left": texts(&preview.left),
+        "truncated": preview.truncated,
+    })
+}
+
+fn to_text(preview: &UndoPreview, terminal: Terminal) -> String {
+    let mut text = changes_text(&preview.changes, terminal);
+    if preview.changes.is_empty() && preview.conflicts.is_empty() {
+        text.push_str("nothing would change\n");
+    }
+    if preview.truncated {
+        text.push_str(&terminal.line(FAINT, "the diff is cut here"));
+    }
+    for conflict in &preview.conflicts {
+        let path = conflict.path.to_string();
+        let line = format!("conflict: {}: {}", visible_cell(&path), conflict.why);
+        text.push_str(&terminal.line(BOLD, &line));
+    }
+    text.push_str(&left_text(&preview.left));
+    let hint = match preview.conflicts.is_empty() {
+        true => "nothing was changed; without --preview this is done",
+        false => "nothing was changed; --path PATH takes back only what has no conflict",
+    };
+    text.push_str(&terminal.line(FAINT, hint));
+    text
+}
+
+/// What was done: the paths under a first line.
+pub(super) fn done_text(first: &str, paths: &[WsPath], left: &[WsPath]) -> String {
+    let mut text = format!("{first}\n");
+    for path in texts(paths) {
+        text.push_str(&format!("  {}\n", visible_cell(&path)));
+    }
+    text.push_str(&left_text(left));
+    text
+}
+
+fn left_text(left: &[WsPath]) -> String {
+    let line = |path: String| {
+        let path = visible_cell(&path);
+        format!("  {path} stays as it is: build output that was not kept\n")
+    };
+    texts(left).into_iter().map(line).collect()
+}
+
+pub(super) fn texts(paths: &[WsPath]) -> Vec<String> {
+    paths.iter().map(ToString::to_string).collect()
+}

@@ -1,0 +1,60 @@
+//! `toolyard undo`, `redo` and `back-to`, with `--preview` and `--path`.
+
+use crate::support::TestWorkspace;
+
+fn newest(workspace: &TestWorkspace) -> String {
+    workspace.newest_step()
+}
+
+#[test]
+fn a_preview_shows_a_diff_and_changes_nothing() {
+    let workspace = TestWorkspace::new();
+    workspace.write("/a.txt", "one\n");
+    workspace.write("/b.txt", "two\n");
+    let step = newest(&workspace);
+    let shown = workspace.run(&["undo", &step, "--preview"]);
+    assert_eq!(shown.exit, 0, "{}", shown.stderr);
+    assert!(shown.stdout.contains("removed\n--- a/b.txt\n+++ /dev/null\n"), "{}", shown.stdout);
+    assert!(shown.stdout.ends_with("nothing was changed; without --preview this is done\n"));
+    assert_eq!(newest(&workspace), step);
+    let value = workspace.json(&["undo", &step, "--preview"]);
+    assert_eq!(value["changes"][0]["change"], "removed", "{value}");
+
+    workspace.json(&["undo", &step]);
+    assert!(!workspace.file("b.txt").exists());
+    let redone = workspace.run(&["redo", &step]);
+    assert!(redone.stdout.starts_with("undid the undo "), "{}", redone.stdout);
+    assert_eq!(workspace.text("b.txt"), "two\n");
+}
+
+#[test]
+fn back_to_a_step_takes_back_what_came_after_it_in_the_paths_that_are_named() {
+    let workspace = TestWorkspace::new();
+    workspace.write("/a.txt", "one\n");
+    let first = newest(&workspace);
+    workspace.write("/src/b.txt", "two\n");
+    workspace.write("/c.txt", "three\n");
+    let done = workspace.json(&["back-to", &first, "--path", "src"]);
+    assert_eq!(done["back_to"], first.as_str());
+    assert!(!workspace.file("src").exists());
+    assert_eq!(workspace.text("c.txt"), "three\n");
+    let done = workspace.run(&["back-to", &first]);
+    assert!(done.stdout.starts_with(&format!("went back to step {first} ")), "{}", done.stdout);
+    assert!(!workspace.file("c.txt").exists());
+    workspace.json(&["undo", "last"]);
+    assert_eq!(workspace.text("c.txt"), "three\n");
+}
+
+#[test]
+fn a_conflict_is_named() {
+    let workspace = TestWorkspace::new();
+    workspace.write("/a.txt", "one\n");
+    let step = newest(&workspace);
+    std::fs::write(workspace.file("a.txt"), "by hand\n").unwrap();
+    let shown = workspace.run(&["undo", &step, "--preview"]);
+    assert!(shown.stdout.contains("conflict: /a.txt: "), "{}", shown.stdout);
+    assert!(shown.stdout.contains("--path PATH takes back only what has no conflict"));
+    let refused = workspace.run(&["undo", &step]);
+    assert_eq!(refused.exit, 1);
+    assert_eq!(workspace.text("a.txt"), "by hand\n");
+}

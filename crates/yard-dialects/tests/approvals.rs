@@ -49,7 +49,14 @@ fn asked(answer: &Answer) -> ApprovalId {
 
 /// A yes to whatever [`decide`] finds.
 fn yes(scope: Scope) -> DecisionInput {
-    DecisionInput { approves: true, scope, reason: None, args: None, state: ContentHash::of(b"") }
+    DecisionInput {
+        approves: true,
+        scope,
+        reason: None,
+        args: None,
+        state: ContentHash::of(b""),
+        planned: None,
+    }
 }
 
 /// Decides on a request as it is now.

@@ -88,7 +88,8 @@ fn decide(
     args: Option<Value>,
 ) -> Approval {
     let state = workspace.person().approvals().get(id).unwrap().request.state;
-    let ruling = DecisionInput { approves, scope: Scope::Once, reason: None, args, state };
+    let ruling =
+        DecisionInput { approves, scope: Scope::Once, reason: None, args, state, planned: None };
     workspace.catalog().decide(id, &ruling, &workspace.person(), &workspace.call_context()).unwrap()
 }
 

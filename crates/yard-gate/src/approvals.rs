@@ -107,6 +107,9 @@ pub struct DecisionInput {
     pub args: Option<Value>,
     /// The state hash that the person was shown. If the request has another one by now, nothing is decided.
     pub state: ContentHash,
+    /// The state hash of the plan with other arguments, if the person was shown one. If the plan has another one by now,
+    /// nothing is decided.
+    pub planned: Option<ContentHash>,
 }
 
 /// What a decision needs in addition to the person's input.
@@ -217,6 +220,10 @@ impl Approvals<'_> {
     ) -> Result<Approval> {
         let session = self.0;
         let approval = self.decidable(call, id, ruling)?;
+        let planned = deciding.revision.map(|revision| revision.state);
+        if ruling.planned.is_some() && ruling.planned != planned {
+            return Err(changed_since_planned(id));
+        }
         let audit = session.audit_entry(call, "decide", decision_detail(id, ruling));
         let decision = Decision {
             approves: ruling.approves,
@@ -477,6 +484,14 @@ pub(crate) fn changed_since_shown(id: ApprovalId) -> Fault {
     let message = format!(
         "approval {id} asks for something else than what was shown: look at it again, and decide with the \
          state hash that it has now"
+    );
+    Fault::new(FaultCode::Stale, message)
+}
+
+fn changed_since_planned(id: ApprovalId) -> Fault {
+    let message = format!(
+        "with these arguments the call of approval {id} would do something else than what was shown: plan it again, \
+         and decide with the state hash of that plan"
     );
     Fault::new(FaultCode::Stale, message)
 }

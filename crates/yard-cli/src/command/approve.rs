@@ -149,7 +149,7 @@ impl Options {
             Failure::misuse(FaultCode::BadArgument, message).with_hint(advice)
         })?;
         let (scope, reason) = (self.scope.scope(), self.reason.clone());
-        Ok(Some(DecisionInput { approves: self.yes, scope, reason, args, state }))
+        Ok(Some(DecisionInput { approves: self.yes, scope, reason, args, state, planned: None }))
     }
 
     fn pending(
@@ -289,7 +289,14 @@ fn ask(input: &mut dyn BufRead, output: &mut dyn Write, state: ContentHash) -> i
         let (typed, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
         let reason = Some(rest.trim().to_owned()).filter(|reason| !reason.is_empty());
         let decision = |approves, scope, reason| {
-            Typed::Decision(DecisionInput { approves, scope, reason, args: None, state })
+            Typed::Decision(DecisionInput {
+                approves,
+                scope,
+                reason,
+                args: None,
+                state,
+                planned: None,
+            })
         };
         return Ok(match typed {
             "y" | "yes" => decision(true, Scope::Once, None),
@@ -429,6 +436,7 @@ mod tests {
                 reason: None,
                 args: None,
                 state,
+                planned: None,
             })
         };
         assert_eq!(decision("y\n"), yes(Scope::Once));

@@ -99,6 +99,7 @@ fn under_strict_a_start_asks_and_its_effect_asks_again() {
         reason: None,
         args: Some(json!({"command": "rm log"})),
         state: ContentHash::of(b""),
+        planned: None,
     };
     let id = asked(&shell_as(&workspace, &guarded(&workspace), "rm kept"));
     let ruling = DecisionInput { state: shown(&workspace, id), ..ruling };
@@ -114,8 +115,14 @@ fn an_agent_cannot_land_what_waits() {
     let session = guarded(&workspace);
     let id = asked(&shell_as(&workspace, &session, "echo two > a.txt"));
     let state = shown(&workspace, id);
-    let ruling =
-        DecisionInput { approves: true, scope: Scope::Once, reason: None, args: None, state };
+    let ruling = DecisionInput {
+        approves: true,
+        scope: Scope::Once,
+        reason: None,
+        args: None,
+        state,
+        planned: None,
+    };
     assert!(workspace.catalog().decide(id, &ruling, &session, &workspace.call_context()).is_err());
     assert_eq!(workspace.bytes("/a.txt"), b"one\n");
 }

@@ -70,7 +70,14 @@ pub(crate) fn decide(
     approves: bool,
 ) -> yard_gate::Approval {
     let state = shown(workspace, id);
-    let ruling = DecisionInput { approves, scope: Scope::Once, reason: None, args: None, state };
+    let ruling = DecisionInput {
+        approves,
+        scope: Scope::Once,
+        reason: None,
+        args: None,
+        state,
+        planned: None,
+    };
     workspace.catalog().decide(id, &ruling, &workspace.person(), &workspace.call_context()).unwrap()
 }
 

@@ -140,8 +140,14 @@ pub(crate) fn decide(
     approves: bool,
     scope: Scope,
 ) -> Approval {
-    let ruling =
-        DecisionInput { approves, scope, reason: None, args: None, state: shown(workspace, id) };
+    let ruling = DecisionInput {
+        approves,
+        scope,
+        reason: None,
+        args: None,
+        state: shown(workspace, id),
+        planned: None,
+    };
     workspace.catalog().decide(id, &ruling, &workspace.person(), &workspace.call_context()).unwrap()
 }
 

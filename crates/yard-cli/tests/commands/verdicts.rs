@@ -158,6 +158,7 @@ fn b1_a_yes_to_coder_for_the_chat_is_none_to_what_everybody_is_asked_for() {
         reason: None,
         args: None,
         state: shown(&workspace, asked(&first)),
+        planned: None,
     };
     workspace
         .catalog()

@@ -68,6 +68,42 @@ fn r16_a_call_that_asks_answers_202_and_its_result_is_fetched_once_decided() {
     assert_eq!(none["approvals"], json!([]));
 }
 
+/// Other arguments are planned and shown before anything counts, and what was shown is done or nothing.
+#[test]
+fn r16_other_arguments_are_planned_before_they_are_decided() {
+    let server = Server::start();
+    let (ada, agent, base) = at_work(&server);
+    let (status, asked) = overwrite(&agent, &base, "two\n", 0);
+    assert_eq!(status, 202, "{asked}");
+    let one = format!("{base}/approvals/{}", asked["result"]["approval_id"].as_str().unwrap());
+    let args = json!({"path": "/a.txt", "content": "edited\n", "overwrite": true});
+    let plan = |args: &Value| ada.post(&format!("{one}/plan"), json!({"args": args}));
+    agent.post(&format!("{one}/plan"), json!({"args": args})).expect(403);
+    let wrong = plan(&json!({"pahtt": "/a.txt"})).expect(400);
+    assert!(wrong["fields"].to_string().contains("pahtt"), "{wrong}");
+
+    let planned = plan(&args).expect(200);
+    assert!(planned["plan"]["diff"].as_str().unwrap().contains("+edited"), "{planned}");
+    assert_eq!(content(&ada, &base), "one\n", "a plan does nothing");
+    assert_eq!(ada.get(&one).expect(200)["status"], "pending");
+
+    // Somebody changes the file between showing and deciding.
+    let meanwhile = json!({"path": "/a.txt", "content": "meanwhile\n", "overwrite": true});
+    ada.post(&format!("{base}/tools"), json!({"tool": "write", "args": meanwhile})).expect(200);
+    let decision = |planned: &Value| {
+        let hash = &planned["plan"]["state_hash"];
+        json!({"decision": "approve", "args": args, "plan_hash": hash})
+    };
+    let refused = ada.decide(&one, decision(&planned)).expect(409);
+    assert!(refused["error"].as_str().unwrap().contains("plan it again"), "{refused}");
+    assert_eq!(content(&ada, &base), "meanwhile\n");
+
+    let planned = plan(&args).expect(200);
+    let done = ada.decide(&one, decision(&planned)).expect(200);
+    assert_eq!(done["status"], "executed", "{done}");
+    assert_eq!(content(&ada, &base), "edited\n");
+}
+
 #[test]
 fn r16_a_call_waits_for_its_person() {
     let server = Server::start();

@@ -38,7 +38,14 @@ fn asked(answer: &Answer) -> ApprovalId {
 /// Says yes or no to a request as it is now, for that call alone.
 fn decide(workspace: &TestWorkspace, id: ApprovalId, approves: bool) -> ApprovalStatus {
     let state: ContentHash = workspace.person().approvals().get(id).unwrap().request.state;
-    let ruling = DecisionInput { approves, scope: Scope::Once, reason: None, args: None, state };
+    let ruling = DecisionInput {
+        approves,
+        scope: Scope::Once,
+        reason: None,
+        args: None,
+        state,
+        planned: None,
+    };
     let decided =
         workspace.catalog().decide(id, &ruling, &workspace.person(), &workspace.call_context());
     decided.unwrap().status

@@ -161,7 +161,14 @@ impl Gate {
 
 /// A yes to a request as it was shown.
 pub(crate) fn yes(row: &Approval, scope: Scope) -> DecisionInput {
-    DecisionInput { approves: true, scope, reason: None, args: None, state: row.request.state }
+    DecisionInput {
+        approves: true,
+        scope,
+        reason: None,
+        args: None,
+        state: row.request.state,
+        planned: None,
+    }
 }
 
 pub(crate) fn path(text: &str) -> WsPath {

@@ -5,6 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use yard_core::ContentHash;
 use yard_gate::{
     Approval, ApprovalFilter, ApprovalStatus, DecisionInput, MAX_ROWS, Scope, effect_value,
 };
@@ -95,11 +96,38 @@ pub(super) struct NewDecision {
     /// Other arguments for the call; it is then planned anew, and that plan is done and kept. If it cannot
     /// be planned, nothing is decided.
     args: Option<Map<String, Value>>,
+    /// The `state_hash` of the plan with these arguments, as it was shown: if something else would be done
+    /// by now, nothing is decided.
+    plan_hash: Option<String>,
     /// A word to the agent.
     reason: Option<String>,
     /// The `state_hash` of the request as it was shown: if it asks for something else by now, nothing is
     /// decided.
     state_hash: String,
+}
+
+/// A call with other arguments.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct NewPlan {
+    /// The arguments.
+    args: Map<String, Value>,
+    /// The first byte of the diff that is sent: the `next` of the part before (default 0).
+    from: Option<usize>,
+}
+
+/// What the call would do with them.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Plan {
+    /// `paths`, each with `kind`, `path`, `file_type` and `with_contents`; and how many `more` there are.
+    effect: Value,
+    #[serde(flatten)]
+    diff: DiffPart,
+}
+
+/// A plan, by name.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct OnePlan {
+    plan: Plan,
 }
 
 /// Which part of a diff.
@@ -274,13 +302,31 @@ pub(super) fn read(request: &HttpRequest) -> Result<Reply, Problem> {
 pub(super) fn diff(request: &HttpRequest) -> Result<Reply, Problem> {
     let Part { from } = request.query()?;
     let approval = named(request)?;
-    let whole = approval.request.diff.as_str();
-    let from = whole.floor_char_boundary(from.unwrap_or(0));
-    let end = whole.floor_char_boundary(from.saturating_add(PAGE_BYTES));
-    let next = (end < whole.len()).then_some(end);
-    let state_hash = next.is_none().then(|| approval.request.state.to_string());
-    let part = whole[from..end].to_owned();
-    Reply::ok(&DiffPart { diff: part, diff_bytes: whole.len(), next, state_hash })
+    Reply::ok(&DiffPart::of(&approval.request.diff, from, approval.request.state))
+}
+
+impl DiffPart {
+    /// The part of a diff that begins there; the state hash comes with the last one.
+    fn of(whole: &str, from: Option<usize>, state: ContentHash) -> Self {
+        let from = whole.floor_char_boundary(from.unwrap_or(0));
+        let end = whole.floor_char_boundary(from.saturating_add(PAGE_BYTES));
+        let next = (end < whole.len()).then_some(end);
+        let state_hash = next.is_none().then(|| state.to_string());
+        let diff = whole[from..end].to_owned();
+        Self { diff, diff_bytes: whole.len(), next, state_hash }
+    }
+}
+
+/// Plans the call of the request that the path names with other arguments, and does nothing.
+pub(super) fn plan(request: &HttpRequest) -> Result<Reply, Problem> {
+    let NewPlan { args, from } = request.json()?;
+    let (approval, session) = (named(request)?, request.session()?);
+    let call = request.call.clone().within_millis(session.limits().call_millis);
+    session.approvals().check_may_decide(&call, approval.id)?;
+    let revision = request.app.catalog.revise(&approval, &Value::Object(args), &session, &call)?;
+    let effect = serde_json::from_str(&revision.effect).unwrap_or_default();
+    let diff = DiffPart::of(&revision.diff, from, revision.state);
+    Reply::ok(&OnePlan { plan: Plan { effect, diff } })
 }
 
 /// The request that the path names.
@@ -301,10 +347,14 @@ pub(super) fn decide_named(
 }
 
 pub(super) fn decide(request: &HttpRequest) -> Result<Reply, Problem> {
-    let NewDecision { decision, scope, args, reason, state_hash } = request.json()?;
+    let NewDecision { decision, scope, args, plan_hash, reason, state_hash } = request.json()?;
     let state = state_hash.parse();
     let state = state.map_err(|_| {
         Problem::invalid("state_hash", "expected the `state_hash` of the request as it was shown")
+    })?;
+    let planned = plan_hash.as_deref().map(str::parse).transpose();
+    let planned = planned.map_err(|_| {
+        Problem::invalid("plan_hash", "expected the `state_hash` of a plan with these arguments")
     })?;
     let decision = DecisionInput {
         approves: matches!(decision, DecisionWord::Approve),
@@ -312,6 +362,7 @@ pub(super) fn decide(request: &HttpRequest) -> Result<Reply, Problem> {
         reason,
         args: args.map(Value::Object),
         state,
+        planned,
     };
     Reply::ok(&OneApproval::from(&decide_named(request, &decision)?))
 }

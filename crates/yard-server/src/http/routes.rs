@@ -324,6 +324,10 @@ fn conversation_routes() -> Vec<Route> {
             .about("The whole diff of a request, in parts")
             .query::<approvals::Part>()
             .replies::<approvals::DiffPart>(200),
+        post(PERSON, "/api/v1/workspaces/{id}/approvals/{approval_id}/plan", approvals::plan)
+            .about("What the call would do with other arguments; nothing is decided")
+            .body::<approvals::NewPlan>()
+            .replies::<approvals::OnePlan>(200),
         post(PERSON, "/api/v1/workspaces/{id}/approvals/{approval_id}/decision", approvals::decide)
             .about("Says yes or no, once; what was approved is done at once")
             .body::<approvals::NewDecision>()

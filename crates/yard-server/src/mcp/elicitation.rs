@@ -145,7 +145,14 @@ fn decision(result: &ElicitResult, state: ContentHash) -> Result<Option<Decision
     let text = |name: &str| content.and_then(|content| content[name].as_str());
     let reason = text("reason").map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
     let decision = |approves, scope| {
-        Ok(Some(DecisionInput { approves, scope, reason: reason.clone(), args: None, state }))
+        Ok(Some(DecisionInput {
+            approves,
+            scope,
+            reason: reason.clone(),
+            args: None,
+            state,
+            planned: None,
+        }))
     };
     match (&result.action, text("decision")) {
         (ElicitationAction::Accept, Some(ONCE)) => decision(true, Scope::Once),

@@ -88,6 +88,7 @@ fn r16_other_arguments_are_planned_before_they_are_decided() {
     assert_eq!(ada.get(&one).expect(200)["status"], "pending");
 
     // Somebody changes the file between showing and deciding.
+    ada.ask("PUT", &format!("{base}/policy"), &json!({"rules": []})).expect(200);
     let meanwhile = json!({"path": "/a.txt", "content": "meanwhile\n", "overwrite": true});
     ada.post(&format!("{base}/tools"), json!({"tool": "write", "args": meanwhile})).expect(200);
     let decision = |planned: &Value| {

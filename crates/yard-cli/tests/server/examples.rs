@@ -248,7 +248,7 @@ fn past(story: &mut Story<'_>, cast: &Cast) {
     request.title = Some("Do what was shown");
     request.body = json!({"state_hash": shown["preview"]["state_hash"]});
     story.tell(&undo, 200, &request);
-    (request.title, request.body) = (None, Value::Null);
+    (request.title, request.body) = (None, json!({"paths": ["/src/greet.py"]}));
     story.tell(&inside("POST", "/steps/{step_id}/redo"), 200, &request);
     let mut request = cast.ada().naming("step_id", &before);
     request.body = json!({"paths": ["/src"]});

@@ -166,8 +166,11 @@ impl Planner<'_> {
             self.call.check()?;
             if node.last.kind == FileKind::Folder {
                 for child in self.store().children(node.id)? {
-                    let below = join(&path, &child.last.name)?;
-                    ahead.push((child, below));
+                    // The plan may have looked at a file in the folder before.
+                    if !self.gone.contains(&child.id) {
+                        let below = join(&path, &child.last.name)?;
+                        ahead.push((child, below));
+                    }
                 }
             }
             self.gone.insert(node.id);

@@ -259,3 +259,21 @@ fn an_undo_that_leaves_build_output_leaves_its_folder_too() {
     assert_eq!(workspace.bytes("/target/new/a.txt"), b"three\n");
     is_whole(&workspace);
 }
+
+/// The plan of the undo finds the file missing first, and then the folder that it was in.
+#[test]
+fn the_undo_of_a_new_folder_that_was_deleted_by_hand_has_nothing_left_to_do() {
+    let workspace = TestWorkspace::new();
+    let made = put(&workspace, "/notes/a.txt", "mine\n").step;
+    put(&workspace, "/notes/b.txt", "too\n");
+    delete_by_hand(&workspace, "/notes");
+    workspace.perform(Undo::of(made)).unwrap();
+    let gone: Vec<String> = trash(&workspace).iter().map(|entry| entry.path.to_string()).collect();
+    assert!(
+        ["/notes", "/notes/a.txt", "/notes/b.txt"]
+            .iter()
+            .all(|at| gone.contains(&(*at).to_owned())),
+        "{gone:?}"
+    );
+    is_whole(&workspace);
+}

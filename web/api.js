@@ -56,6 +56,8 @@ async function exchange(asked) {
   if (last > asked - FRESH && last <= Date.now()) return true;
   const answer = await send("/api/v1/auth/refresh", { method: "POST", headers: { "content-type": "application/json" }, body: "{}" });
   if (answer.ok) localStorage.setItem(REFRESHED_AT, String(Date.now()));
+  // A server that is busy or fails does not say that the login is over.
+  else if (answer.status === 429 || answer.status >= 500) await unpack(answer);
   return answer.ok;
 }
 

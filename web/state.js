@@ -1,8 +1,8 @@
 // What more than one screen needs: the person, the workspaces, what waits, and the names of actors.
 
 import { signal, computed } from "./vendor.js";
-import { all, api, ApiError, isLoggedIn } from "./api.js";
-import { onHappening, polled, startStream } from "./stream.js";
+import { all, api, isLoggedIn } from "./api.js";
+import { onHappening, startStream } from "./stream.js";
 
 /** @typedef {{ id: string, name: string, role: "owner" | "member" | "viewer", created_at: string, updated_at: string }} Workspace */
 /** @typedef {{ id: string, email?: string, full_name?: string, is_local?: boolean }} Person `is_local`: the person of this machine, without an account */
@@ -16,9 +16,6 @@ export const unavailable = signal(/** @type {{ workspace_id: string, workspace_n
 /** What went wrong when the inbox was read last. */
 export const inboxProblem = signal(/** @type {unknown} */ (null));
 export const waiting = computed(() => inbox.value?.length ?? 0);
-
-/** Whether the server has the routes of the page: the inbox, previews of undo, redo and back-to. */
-export const hasPageApi = signal(/** @type {boolean | null} */ (null));
 
 const IS_LOCAL = "is-local";
 /** Whether the page was last used by the person of this machine, who has no password. */
@@ -84,22 +81,8 @@ export async function loadInbox() {
   }
 }
 
-/** @returns {Promise<InboxEntry[]>} */
-async function readInbox() {
-  if (hasPageApi.value !== false) {
-    try {
-      return await readPages();
-    } catch (problem) {
-      if (!(problem instanceof ApiError) || problem.status !== 404) throw problem;
-      hasPageApi.value = false;
-    }
-  }
-  const lists = await Promise.all((workspaces.value ?? []).filter((workspace) => workspace.role !== "viewer").map(pendingOf));
-  return lists.flat().sort((a, b) => a.waiting_since.localeCompare(b.waiting_since));
-}
-
 /** The pages of the inbox. @returns {Promise<InboxEntry[]>} */
-async function readPages() {
+async function readInbox() {
   const entries = [];
   let missing = [];
   let cursor = "";
@@ -109,22 +92,8 @@ async function readPages() {
     missing = page.unavailable ?? [];
     cursor = page.next ? `&cursor=${encodeURIComponent(page.next)}` : "";
   } while (cursor !== "" && entries.length < MOST_ENTRIES);
-  hasPageApi.value = true;
   unavailable.value = missing;
   return entries;
-}
-
-/** What waits in one workspace. @param {Workspace} workspace @returns {Promise<InboxEntry[]>} */
-async function pendingOf(workspace) {
-  const of = { workspace_id: workspace.id, workspace_name: workspace.name };
-  const [approvals, questions] = await Promise.all([
-    all(`/workspaces/${workspace.id}/approvals?status=pending`, "approvals"),
-    all(`/workspaces/${workspace.id}/questions?status=pending`, "questions"),
-  ]);
-  return [
-    ...approvals.map((approval) => ({ ...of, kind: /** @type {const} */ ("approval"), waiting_since: approval.asked_at, approval })),
-    ...questions.map((question) => ({ ...of, kind: /** @type {const} */ ("question"), waiting_since: question.asked_at, question })),
-  ];
 }
 
 let timer = 0;
@@ -135,10 +104,6 @@ onHappening(({ kind }) => {
     timer = setTimeout(() => void loadInbox(), 120);
   }
 });
-// Without a stream over all workspaces the inbox is asked for.
-setInterval(() => {
-  if (isLoggedIn.value && polled.value && document.visibilityState === "visible") void loadInbox();
-}, 5_000);
 document.addEventListener("visibilitychange", () => {
   if (isLoggedIn.value && document.visibilityState === "visible") void loadInbox();
 });

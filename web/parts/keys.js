@@ -1,4 +1,5 @@
-// Keyboard shortcuts: single keys, which do nothing while somebody types or a dialog is open.
+// Keyboard shortcuts: single keys, which do nothing while somebody types or a dialog is open. A key that is held down
+// moves through a list, and does everything else once: what it would decide next has not been seen.
 
 import { useEffect, useRef, signal } from "../vendor.js";
 
@@ -6,6 +7,9 @@ import { useEffect, useRef, signal } from "../vendor.js";
 
 /** @type {{ current: Shortcuts }[]} */
 const stack = [];
+
+/** The keys that go on while they are held down. */
+const REPEATING = new Set(["j", "k", "ArrowDown", "ArrowUp"]);
 
 /** Whether the overlay with all shortcuts is shown. */
 export const isHelpShown = signal(false);
@@ -19,6 +23,7 @@ function isTyping(event) {
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event)) return;
   if (document.querySelector("dialog[open]")) return;
+  if (event.repeat && !REPEATING.has(event.key)) return;
   // On a link or a button, Enter is theirs.
   if (event.key === "Enter" && event.target !== document.body && /** @type {HTMLElement} */ (event.target).id !== "content") return;
   for (let i = stack.length - 1; i >= 0; i--) {
@@ -42,7 +47,6 @@ export function useKeys(shortcuts) {
     return () => void stack.splice(stack.indexOf(entry), 1);
   }, []);
 }
-
 
 /**
  * A reference that always has the newest value.

@@ -4,7 +4,7 @@ import { html, effect, useEffect } from "../vendor.js";
 import { isReachable } from "../api.js";
 import { address, go, parts } from "../router.js";
 import { me, waiting, workspaceOf, workspaces } from "../state.js";
-import { connection, want } from "../stream.js";
+import { connection } from "../stream.js";
 import { Dialog } from "../parts/dialog.js";
 import { Icon, Logo } from "../parts/icons.js";
 import { isHelpShown, useKeys } from "../parts/keys.js";
@@ -25,10 +25,6 @@ export const TABS = [
 export function Shell({ children }) {
   const [place, id, tab] = parts.value;
   const workspace = place === "w" && id ? workspaceOf(id) : null;
-  const seen = workspace?.id ?? (place === "inbox" && id && workspaceOf(id) ? id : "");
-  useEffect(() => {
-    if (seen) want(seen);
-  }, [seen]);
   useEffect(() => document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [id, tab]);
   useKeys({
     "?": () => (isHelpShown.value = true),

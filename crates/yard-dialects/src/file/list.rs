@@ -10,12 +10,10 @@ use crate::relative::root;
 use crate::tool::{Context, Stop, Tool, Work};
 use crate::{across_roots, paging};
 
-pub(super) struct List;
-
 /// Lists a directory. Without `pattern`: its own files and directories. With `pattern`: the files below
 /// it, at any depth, that match; `.git` and what ignore files exclude is then skipped.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct List {
     /// Directory, relative to the workspace root.
     #[serde(default = "root")]
     path: String,
@@ -70,12 +68,12 @@ impl Entry {
 }
 
 impl Tool for List {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "file.list";
     const WORK: Work = Work::Walk;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         match &args.pattern {
             Some(pattern) => matching(pattern, &args, context),
             None => own(&args, context),
@@ -83,7 +81,7 @@ impl Tool for List {
     }
 }
 
-fn own(args: &Args, context: &Context<'_>) -> Result<Reply, Stop> {
+fn own(args: &List, context: &Context<'_>) -> Result<Reply, Stop> {
     let skip = paging::skip_cursor(args.cursor.as_deref())?;
     let list_at = |path| op::List {
         path,
@@ -104,7 +102,7 @@ fn own(args: &Args, context: &Context<'_>) -> Result<Reply, Stop> {
     })
 }
 
-fn matching(pattern: &str, args: &Args, context: &Context<'_>) -> Result<Reply, Stop> {
+fn matching(pattern: &str, args: &List, context: &Context<'_>) -> Result<Reply, Stop> {
     let find = op::Find {
         path: WsPath::root(),
         by: FindBy::Any,

@@ -10,12 +10,10 @@ use crate::relative::root;
 use crate::tool::{Context, Stop, Tool, Work};
 use crate::{across_roots, paging};
 
-pub(super) struct Search;
-
 /// Searches the text of files for a regular expression, line by line. Matches come ordered by path,
 /// then line. Skips `.git` and what ignore files exclude.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct Search {
     /// The regular expression, in Rust's syntax; look-around and back-references work too.
     pattern: String,
     /// Directory or file to search, relative to the workspace root.
@@ -84,12 +82,12 @@ fn marked(found: &GrepMatch) -> String {
 }
 
 impl Tool for Search {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "file.search";
     const WORK: Work = Work::Walk;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let around = usize::try_from(args.context_lines).unwrap_or(usize::MAX);
         let globs: Vec<String> = args.glob.into_iter().collect();
         let grep = op::Grep {

@@ -10,15 +10,13 @@ use super::{Reply, fault, host_paths};
 use crate::relative;
 use crate::tool::{Context, Stop, Tool, Work};
 
-pub(super) struct SearchFiles;
-
 /// Recursively search for files and directories matching a pattern. The patterns should be glob-style
 /// patterns that match paths relative to the directory that is searched. Use pattern like '*.ext' to match
 /// files in that directory, and '**/*.ext' to match files in all subdirectories. Returns full paths to all
 /// matching items; what is in `.git` is left out. Only searches within allowed directories.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Args {
+pub(super) struct SearchFiles {
     /// The directory to search: an absolute path within an allowed directory, or one relative to it.
     path: String,
     /// The pattern: `*`, `**`, `?`, `[]` and `{}`.
@@ -29,12 +27,12 @@ pub(super) struct Args {
 }
 
 impl Tool for SearchFiles {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "search_files";
     const WORK: Work = Work::Walk;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = host_paths::parse(context, &args.path, Subject::Path)?;
         let excluded = Excluded::by_path(&args.exclude_patterns)?;
         let found = context

@@ -8,13 +8,11 @@ use yard_core::op::{self, OnExisting, OnMissingFolder};
 use super::{Reply, fault, host_paths};
 use crate::tool::{Context, Hints, Stop, Tool};
 
-pub(super) struct WriteFile;
-
 /// Create a new file or completely overwrite an existing file with new content. Use with caution as it will
 /// overwrite existing files without warning (the content before can be had back from the history). Only works
 /// within allowed directories.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct WriteFile {
     /// The file: an absolute path within an allowed directory, or one relative to it. Its directory must
     /// exist.
     path: String,
@@ -23,12 +21,12 @@ pub(super) struct Args {
 }
 
 impl Tool for WriteFile {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "write_file";
     const HINTS: Hints = Hints::CHANGES.repeating();
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = host_paths::parse(context, &args.path, Subject::Path)?;
         let written = op::Write {
             path: path.clone(),

@@ -13,14 +13,12 @@ use crate::tool::{Context, Hints, Stop, Tool};
 /// The argument that names the plan.
 const PATH: &str = "plan_file_path";
 
-pub(super) struct ExitPlanMode;
-
 /// Leaves plan mode and goes on in build mode. Call it only after the user clicked `Accept` on a
 /// question of `ask_user` with exactly the choices Accept and Reject, asked after the plan's last
 /// change; a chat message that sounds positive is not enough. Each `Accept` counts once. The plan's
 /// status becomes `approved`.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct ExitPlanMode {
     /// Full path to the plan, ending in `.plan`.
     plan_file_path: String,
     /// Kept in the chat's transcript.
@@ -51,12 +49,12 @@ pub(super) struct Reply {
 }
 
 impl Tool for ExitPlanMode {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "exit_plan_mode";
     const HINTS: Hints = Hints::CHANGES;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = plan_file::path(&args.plan_file_path, PATH, context)?;
         let (stat, whole) = plan(&path, context).map_err(about_plan)?;
         let plan = Plan::of(&whole.text);
@@ -86,7 +84,7 @@ impl Tool for ExitPlanMode {
     }
 }
 
-impl Args {
+impl ExitPlanMode {
     /// The other arguments, for the transcript.
     fn notes(self) -> Value {
         let sent = [

@@ -8,12 +8,10 @@ use super::root;
 use crate::paging::{self, is_zero};
 use crate::tool::{Context, Stop, Tool, Work};
 
-pub(super) struct Grep;
-
 /// Searches the text of files for a regular expression, line by line. Matches come ordered by path,
 /// then line. Skips `.git` and what ignore files exclude. Use `glob` or `find` to search by name.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct Grep {
     /// The regular expression, in PostgreSQL's syntax; look-around and back-references work too.
     pattern: String,
     /// Which files: with `%`, `*` (both also match `/`) or `?` a pattern for the whole path
@@ -91,12 +89,12 @@ impl Match {
 }
 
 impl Tool for Grep {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "grep";
     const WORK: Work = Work::Walk;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let answer = context.perform(op::Grep {
             path: context.path(&args.path)?,
             flavor: RegexFlavor::Postgres,

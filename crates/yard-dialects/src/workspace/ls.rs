@@ -9,12 +9,10 @@ use super::root;
 use crate::tool::{Context, Stop, Tool, Work};
 use crate::{across_roots, paging};
 
-pub(super) struct Ls;
-
 /// Lists the files and folders in a directory, folders first, then by path. Shows everything that
 /// is on disk. Use `glob` or `find` to search by name, `grep` to search by content.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct Ls {
     /// Directory to list.
     #[serde(default = "root")]
     path: String,
@@ -44,12 +42,12 @@ pub(super) struct Reply {
 }
 
 impl Tool for Ls {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "ls";
     const WORK: Work = Work::Walk;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let skip = args.cursor.unwrap_or(0);
         let list_at = |path| op::List {
             path,

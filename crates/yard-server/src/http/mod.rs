@@ -11,7 +11,6 @@ mod chats;
 mod content;
 mod cookie;
 mod decide;
-mod enum_conversion;
 mod events;
 mod examples;
 mod files;
@@ -44,6 +43,7 @@ mod trusted_proxies;
 mod waiting;
 mod web;
 mod welcome;
+mod word;
 mod workspaces;
 
 pub use answer::REQUEST_SPAN;

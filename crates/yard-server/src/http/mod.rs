@@ -11,6 +11,7 @@ mod chats;
 mod content;
 mod cookie;
 mod decide;
+mod event_stream;
 mod events;
 mod examples;
 mod files;

@@ -5,8 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use yard_core::op::{
-    Depth, History, HistoryOf, Import, List, ListOrder, OnExisting, OnFolder, OnMissingFolder,
-    Remove, Undo, Write,
+    Depth, History, HistoryOf, Import, List, ListOrder, OnFolder, Remove, Undo, Write,
 };
 
 use crate::clock::{Solo, alone, once, solo};
@@ -26,15 +25,7 @@ pub(crate) fn rows() -> Vec<Row> {
 }
 
 fn write(path: &str, content: Vec<u8>) -> Write {
-    Write {
-        path: at(path),
-        content,
-        json: false,
-        file_type: None,
-        on_existing: OnExisting::Replace,
-        on_missing_folder: OnMissingFolder::Make,
-        expected: None,
-    }
+    Write::replacing(at(path), content)
 }
 
 /// Files of `bytes` each in a folder, behind the kernel's back.

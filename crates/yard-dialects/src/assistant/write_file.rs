@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::FaultCode;
-use yard_core::op::{self, OnExisting, OnMissingFolder};
+use yard_core::op::{self, OnMissingFolder};
 use yard_gate::Asks;
 
 use super::encoding::Encoding;
@@ -44,16 +44,11 @@ impl Tool for WriteFile {
         let content = args.encoding.decode(args.content)?;
         let size = content.len();
         let changed = context.perform(op::Write {
-            path: context.path(&args.path)?,
-            content,
-            json: false,
-            file_type: None,
-            on_existing: OnExisting::Replace,
             on_missing_folder: match args.create_dirs {
                 true => OnMissingFolder::Make,
                 false => OnMissingFolder::Refuse,
             },
-            expected: None,
+            ..op::Write::replacing(context.path(&args.path)?, content)
         });
         let changed = changed.map_err(|stop| {
             stop.reword(|fault| {

@@ -57,14 +57,11 @@ impl Tool for Glob {
 
     fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let mut find = op::Find {
-            path: WsPath::root(),
-            by: FindBy::Any,
-            file_type: None,
             size: SizeRange::FILES,
-            recursive: true,
             include_ignored: args.include_ignored,
             limit: paging::max_entries(args.limit, context.limits()),
             after: args.cursor.as_deref().map(paging::path_cursor).transpose()?,
+            ..op::Find::below(WsPath::root(), FindBy::Any)
         };
         if args.pattern.trim().starts_with('/') {
             let glob = patterns::absolute_glob(context, &args.pattern)?;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::VersionId;
-use yard_core::op::{self, OnExisting, OnMissingFolder};
+use yard_core::op;
 use yard_gate::Asks;
 
 use crate::tool::{Context, Hints, Stop, Tool};
@@ -43,15 +43,8 @@ impl Tool for Write {
     const HINTS: Hints = Hints::CHANGES.repeating();
 
     fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
-        let changed = context.perform(op::Write {
-            path: context.path(&args.file_path)?,
-            content: args.content.into_bytes(),
-            json: false,
-            file_type: None,
-            on_existing: OnExisting::Replace,
-            on_missing_folder: OnMissingFolder::Make,
-            expected: None,
-        })?;
+        let path = context.path(&args.file_path)?;
+        let changed = context.perform(op::Write::replacing(path, args.content.into_bytes()))?;
         let (diff, diff_truncated) = match changed.version {
             Some(version) if !changed.unchanged => diff_of(version, context),
             _ => (String::new(), false),

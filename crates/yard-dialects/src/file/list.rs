@@ -104,14 +104,10 @@ fn own(args: &List, context: &Context<'_>) -> Result<Reply, Stop> {
 
 fn matching(pattern: &str, args: &List, context: &Context<'_>) -> Result<Reply, Stop> {
     let find = op::Find {
-        path: WsPath::root(),
-        by: FindBy::Any,
-        file_type: None,
         size: SizeRange::FILES,
-        recursive: true,
         include_ignored: args.include_ignored,
-        limit: None,
         after: args.cursor.as_deref().map(paging::path_cursor).transpose()?,
+        ..op::Find::below(WsPath::root(), FindBy::Any)
     };
     across_roots::find(context, &args.path, &[pattern.to_owned()], find, |found, context| {
         Ok(Reply {

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use yard_core::op::{self, OnExisting, OnMissingFolder};
+use yard_core::op;
 
 use crate::tool::{Context, Hints, Stop, Tool};
 
@@ -32,15 +32,8 @@ impl Tool for Write {
 
     fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let bytes_written = args.content.len();
-        context.perform(op::Write {
-            path: context.path(&args.path)?,
-            content: args.content.into_bytes(),
-            json: false,
-            file_type: None,
-            on_existing: OnExisting::Replace,
-            on_missing_folder: OnMissingFolder::Make,
-            expected: None,
-        })?;
+        let path = context.path(&args.path)?;
+        context.perform(op::Write::replacing(path, args.content.into_bytes()))?;
         Ok(Reply { success: true, bytes_written })
     }
 }

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use yard_core::op::{self, FindBy, SizeRange};
+use yard_core::op::{self, FindBy};
 use yard_core::{Subject, WsPath};
 
 use super::globs::{Excluded, checked};
@@ -35,18 +35,11 @@ impl Tool for SearchFiles {
     fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = host_paths::parse(context, &args.path, Subject::Path)?;
         let excluded = Excluded::by_path(&args.exclude_patterns)?;
+        // A pattern without a slash means the directory itself, not any below it.
+        let glob = format!("./{}", checked(&args.pattern)?);
+        let below = op::Find::below(path.clone(), FindBy::Globs(vec![glob]));
         let found = context
-            .perform(op::Find {
-                path: path.clone(),
-                // A pattern without a slash means the directory itself, not any below it.
-                by: FindBy::Globs(vec![format!("./{}", checked(&args.pattern)?)]),
-                file_type: None,
-                size: SizeRange::default(),
-                recursive: true,
-                include_ignored: true,
-                limit: None,
-                after: None,
-            })
+            .perform(op::Find { include_ignored: true, ..below })
             .map_err(fault::of_system_call(context, "scandir", &path))?;
         let mut paths: Vec<&WsPath> = found.entries.iter().map(|entry| &entry.path).collect();
         paths.retain(|path| !excluded.matches_any_above(&relative::below(path, &found.path)));

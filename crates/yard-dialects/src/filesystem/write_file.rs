@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use yard_core::Subject;
-use yard_core::op::{self, OnExisting, OnMissingFolder};
+use yard_core::op::{self, OnMissingFolder};
 
 use super::{Reply, fault, host_paths};
 use crate::tool::{Context, Hints, Stop, Tool};
@@ -29,13 +29,8 @@ impl Tool for WriteFile {
     fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = host_paths::parse(context, &args.path, Subject::Path)?;
         let written = op::Write {
-            path: path.clone(),
-            content: args.content.into_bytes(),
-            json: false,
-            file_type: None,
-            on_existing: OnExisting::Replace,
             on_missing_folder: OnMissingFolder::Refuse,
-            expected: None,
+            ..op::Write::replacing(path.clone(), args.content.into_bytes())
         };
         context.perform(written).map_err(fault::of_system_call(context, "open", &path))?;
         Ok(format!("Successfully wrote to {}", args.path).into())

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use yard_core::op::{OnExisting, OnMissingFolder, ReadAnswer, Stat, StatAnswer, Want, Write};
+use yard_core::op::{ReadAnswer, Stat, StatAnswer, Want, Write};
 use yard_core::{FaultCode, FileType, WsPath};
 
 use super::front_matter::{Plan, Status};
@@ -64,14 +64,11 @@ impl Tool for ExitPlanMode {
                 format!("{} is empty: write the plan first", context.display(&path)),
             ));
         }
+        let content = approved(&plan, &stat) + plan.body;
         let write = Write {
-            path: whole.path.clone(),
-            content: (approved(&plan, &stat) + plan.body).into_bytes(),
-            json: false,
             file_type: Some(FileType::Plan),
-            on_existing: OnExisting::Replace,
-            on_missing_folder: OnMissingFolder::Make,
             expected: whole.hash,
+            ..Write::replacing(whole.path.clone(), content.into_bytes())
         };
         let notes = args.notes();
         let left = context.attempt.leave_plan_mode(write, notes);

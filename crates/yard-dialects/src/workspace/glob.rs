@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use yard_core::op::{self, FindBy, SizeRange};
+use yard_core::op::{self, FindBy};
 use yard_core::{Fault, Subject};
 
 use super::entry::{self, Found};
@@ -66,15 +66,13 @@ impl Tool for Glob {
     fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let globs = globs(args.pattern.as_ref(), args.patterns.as_ref())?;
         let several = args.patterns.is_some();
+        let globs = globs.into_iter().map(|glob| context.own_pattern(glob)).collect();
+        let below = op::Find::below(context.path(&args.path)?, FindBy::Globs(globs));
         let found = context.perform(op::Find {
-            path: context.path(&args.path)?,
-            by: FindBy::Globs(globs.into_iter().map(|glob| context.own_pattern(glob)).collect()),
-            file_type: None,
-            size: SizeRange::default(),
-            recursive: true,
             include_ignored: args.include_ignored,
             limit: paging::max_entries(args.limit, context.limits()),
             after: args.cursor.as_deref().map(paging::path_cursor).transpose()?,
+            ..below
         });
         let found =
             found.map_err(|stop| if several { stop.map_fault(about_patterns) } else { stop })?;

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use yard_core::op::{OnExisting, OnMissingFolder, ReadAnswer, Stat, Want, Write};
+use yard_core::op::{OnExisting, ReadAnswer, Stat, Want, Write};
 use yard_core::{Fault, FaultCode, FileType, WsPath};
 
 use super::front_matter::{Metadata, Plan, Status};
@@ -67,13 +67,10 @@ impl Tool for PlanWrite {
         let metadata = metadata(title, status, &old, context);
         let content = head(&old, &metadata) + &args.content;
         let changed = context.perform(Write {
-            path,
-            content: content.into_bytes(),
-            json: false,
             file_type: Some(FileType::Plan),
             on_existing: if before.is_some() { OnExisting::Replace } else { OnExisting::Refuse },
-            on_missing_folder: OnMissingFolder::Make,
             expected: before.as_ref().and_then(|answer| answer.hash),
+            ..Write::replacing(path, content.into_bytes())
         })?;
         Ok(Reply {
             path: context.display(&changed.path),

@@ -524,13 +524,7 @@ fn w1_policy_and_time_have_their_codes() {
     let workspace = TestWorkspace::new();
     let args = json!({"path": "/a", "content": "x"});
     let reader = workspace.session_of(Actor::LocalAgent, CallerPolicy::ReadOnly);
-    let denied = workspace.catalog().call(
-        "workspace",
-        "write",
-        args.clone(),
-        &reader,
-        &workspace.call_context(),
-    );
+    let denied = workspace.call_as(&reader, "workspace", "write", args.clone());
     assert_eq!((denied.status, &denied.body["code"]), (403, &json!("FORBIDDEN")));
     let call = workspace.call_context();
     call.cancel_flag().store(true, Ordering::Relaxed);

@@ -4,9 +4,7 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::Duration;
 
-use yard_core::op::{
-    Depth, History, HistoryOf, Import, List, ListOrder, OnFolder, Remove, Undo, Write,
-};
+use yard_core::op::{History, HistoryOf, Import, List, OnFolder, Remove, Undo, Write};
 
 use crate::clock::{Solo, alone, once, solo};
 use crate::source::{Dice, edited};
@@ -39,14 +37,7 @@ pub(crate) fn fill(folder: &Path, files: usize, bytes: usize) {
 }
 
 fn list(limit: Option<usize>) -> List {
-    List {
-        path: at("/many"),
-        depth: Depth::Own,
-        hidden: true,
-        order: ListOrder::FoldersFirst,
-        limit,
-        skip: 0,
-    }
+    List { limit, ..List::own(at("/many")) }
 }
 
 /// Long enough for a file's signature to be trusted.

@@ -4,8 +4,8 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use yard_core::op::{
-    Depth, Find, FindBy, Grep, History, Import, LineStart, List, ListOrder, OnFolder, PathFilter,
-    Read, RegexFlavor, Remove, Slice, Undo, Want, Write,
+    Find, FindBy, Grep, History, Import, LineStart, List, OnFolder, PathFilter, Read, RegexFlavor,
+    Remove, Slice, Undo, Want, Write,
 };
 
 use crate::source::{Dice, edited};
@@ -89,14 +89,7 @@ fn work<'a>(what: &str, bench: &'a Bench, root: &std::path::Path) -> Box<dyn FnM
             bench.perform(Import { path: at("/"), include_ignored: true });
             std::thread::sleep(Duration::from_millis(2_100));
             if what == "ls" {
-                let op = List {
-                    path: at("/many"),
-                    depth: Depth::Own,
-                    hidden: true,
-                    order: ListOrder::FoldersFirst,
-                    limit: None,
-                    skip: 0,
-                };
+                let op = List::own(at("/many"));
                 return Box::new(move || {
                     black_box(bench.perform(op.clone()));
                 });

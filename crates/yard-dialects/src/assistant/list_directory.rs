@@ -56,12 +56,11 @@ impl Tool for ListDirectory {
     fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let skip = paging::skip_cursor(args.cursor.as_deref())?;
         let list_at = |path| op::List {
-            path,
             depth: if args.recursive { Depth::All } else { Depth::Own },
             hidden: args.include_hidden,
             order: ListOrder::BreadthFirst,
-            limit: None,
             skip,
+            ..op::List::own(path)
         };
         across_roots::list(context, &args.path, list_at, |listing, _| {
             Ok(Reply {

@@ -54,12 +54,10 @@ impl Tool for Ls {
     fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let skip = paging::skip_cursor(args.cursor.as_deref())?;
         let list_at = |path| op::List {
-            path,
             depth: if args.recursive { Depth::All } else { Depth::Own },
-            hidden: true,
             order: ListOrder::BreadthFirst,
-            limit: None,
             skip,
+            ..op::List::own(path)
         };
         let listed = across_roots::list(context, &args.dir_path, list_at, |listing, context| {
             reply(listing, skip, context)

@@ -47,12 +47,11 @@ impl Tool for ListDir {
 
     fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let list_at = |path| op::List {
-            path,
             depth: Depth::Levels(u32::try_from(args.depth).unwrap_or(u32::MAX)),
-            hidden: true,
             order: ListOrder::BreadthFirst,
             limit: paging::max_entries(args.limit, context.limits()),
             skip: usize::try_from(args.offset).unwrap_or(usize::MAX),
+            ..op::List::own(path)
         };
         across_roots::list(context, &args.path, list_at, |listing, context| {
             Ok(Reply {

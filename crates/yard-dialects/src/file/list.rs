@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use yard_core::op::{self, Depth, FindBy, ListOrder, SizeRange};
+use yard_core::op::{self, FindBy, SizeRange};
 use yard_core::{FileType, WsPath};
 
 use crate::paging::is_zero;
@@ -83,14 +83,7 @@ impl Tool for List {
 
 fn own(args: &List, context: &Context<'_>) -> Result<Reply, Stop> {
     let skip = paging::skip_cursor(args.cursor.as_deref())?;
-    let list_at = |path| op::List {
-        path,
-        depth: Depth::Own,
-        hidden: true,
-        order: ListOrder::FoldersFirst,
-        limit: None,
-        skip,
-    };
+    let list_at = |path| op::List { skip, ..op::List::own(path) };
     across_roots::list(context, &args.path, list_at, |listing, context| {
         Ok(Reply {
             next: paging::next_skip(listing, skip),

@@ -4,7 +4,7 @@ use std::cmp::{Ordering, Reverse};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use yard_core::op::{Depth, Entry, List, ListOrder, Stat, Want};
+use yard_core::op::{Entry, List, Stat, Want};
 use yard_core::{FaultCode, FileKind, Subject};
 
 use super::list_directory::{mark, rest};
@@ -49,14 +49,7 @@ impl Tool for ListDirectoryWithSizes {
 
     fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = host_paths::parse(context, &args.path, Subject::Path)?;
-        let listed = context.perform(List {
-            path: path.clone(),
-            depth: Depth::Own,
-            hidden: true,
-            order: ListOrder::FoldersFirst,
-            limit: None,
-            skip: 0,
-        });
+        let listed = context.perform(List::own(path.clone()));
         let mut listing = listed.map_err(fault::of_system_call(context, "scandir", &path))?;
         listing.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         let entries = listing.entries.iter().map(|entry| line(entry, context));

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use yard_core::op::{self, Depth, ListOrder};
+use yard_core::op::{self, Depth};
 
 use super::entry::{self, Entry};
 use super::root;
@@ -50,12 +50,10 @@ impl Tool for Ls {
     fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let skip = args.cursor.unwrap_or(0);
         let list_at = |path| op::List {
-            path,
             depth: if args.recursive { Depth::All } else { Depth::Own },
-            hidden: true,
-            order: ListOrder::FoldersFirst,
             limit: paging::max_entries(args.limit, context.limits()),
             skip: usize::try_from(skip).unwrap_or(usize::MAX),
+            ..op::List::own(path)
         };
         across_roots::list(context, &args.path, list_at, |listing, context| {
             Ok(Reply {

@@ -4,10 +4,7 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::Duration;
 
-use yard_core::op::{
-    Depth, History, HistoryOf, Import, List, ListOrder, OnExisting, OnFolder, OnMissingFolder,
-    Remove, Undo, Write,
-};
+use yard_core::op::{History, HistoryOf, Import, List, OnFolder, Remove, Undo, Write};
 
 use crate::clock::{Solo, alone, once, solo};
 use crate::source::{Dice, edited};
@@ -26,15 +23,7 @@ pub(crate) fn rows() -> Vec<Row> {
 }
 
 fn write(path: &str, content: Vec<u8>) -> Write {
-    Write {
-        path: at(path),
-        content,
-        json: false,
-        file_type: None,
-        on_existing: OnExisting::Replace,
-        on_missing_folder: OnMissingFolder::Make,
-        expected: None,
-    }
+    Write::replacing(at(path), content)
 }
 
 /// Files of `bytes` each in a folder, behind the kernel's back.
@@ -48,14 +37,7 @@ pub(crate) fn fill(folder: &Path, files: usize, bytes: usize) {
 }
 
 fn list(limit: Option<usize>) -> List {
-    List {
-        path: at("/many"),
-        depth: Depth::Own,
-        hidden: true,
-        order: ListOrder::FoldersFirst,
-        limit,
-        skip: 0,
-    }
+    List { limit, ..List::own(at("/many")) }
 }
 
 /// Long enough for a file's signature to be trusted.

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use yard_core::op::{Find, FindBy, Grep, PathFilter, RegexFlavor, SizeRange};
+use yard_core::op::{Find, FindBy, Grep, PathFilter, RegexFlavor};
 
 use crate::clock::duel;
 use crate::http::sibling;
@@ -142,16 +142,7 @@ fn by_name(bench: &Bench, what: &str, shell: bool, peer: &mut Command) -> Row {
         true => FindBy::Name("*.rs".to_owned()),
         false => FindBy::Globs(vec!["**/*.rs".to_owned()]),
     };
-    let op = Find {
-        path: at("/"),
-        by,
-        file_type: None,
-        size: SizeRange::default(),
-        recursive: true,
-        include_ignored: shell,
-        limit: None,
-        after: None,
-    };
+    let op = Find { include_ignored: shell, ..Find::below(at("/"), by) };
     let found = bench.perform(op.clone()).entries;
     let ours = found.iter().map(|entry| entry.path.to_string()[1..].to_owned()).collect();
     compare(&ours, peer);

@@ -4,8 +4,8 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use yard_core::op::{
-    Depth, Find, FindBy, Grep, History, Import, LineStart, List, ListOrder, OnExisting, OnFolder,
-    OnMissingFolder, PathFilter, Read, RegexFlavor, Remove, SizeRange, Slice, Undo, Want, Write,
+    Find, FindBy, Grep, History, Import, LineStart, List, OnFolder, PathFilter, Read, RegexFlavor,
+    Remove, Slice, Undo, Want, Write,
 };
 
 use crate::source::{Dice, edited};
@@ -53,15 +53,7 @@ fn work<'a>(what: &str, bench: &'a Bench, root: &std::path::Path) -> Box<dyn FnM
             Box::new(move || {
                 text = edited(&text, &mut dice);
                 number += u32::from(creating);
-                bench.perform(Write {
-                    path: at(&format!("/file-{number}.rs")),
-                    content: text.clone(),
-                    json: false,
-                    file_type: None,
-                    on_existing: OnExisting::Replace,
-                    on_missing_folder: OnMissingFolder::Make,
-                    expected: None,
-                });
+                bench.perform(Write::replacing(at(&format!("/file-{number}.rs")), text.clone()));
             })
         }
         "grep" | "grep-any-case" => {
@@ -86,16 +78,7 @@ fn work<'a>(what: &str, bench: &'a Bench, root: &std::path::Path) -> Box<dyn FnM
                 "glob" => FindBy::Globs(vec!["**/*.rs".to_owned()]),
                 _ => FindBy::Name("*.rs".to_owned()),
             };
-            let op = Find {
-                path: at("/"),
-                by,
-                file_type: None,
-                size: SizeRange::default(),
-                recursive: true,
-                include_ignored: what == "find",
-                limit: None,
-                after: None,
-            };
+            let op = Find { include_ignored: what == "find", ..Find::below(at("/"), by) };
             Box::new(move || {
                 black_box(bench.perform(op.clone()));
             })
@@ -106,14 +89,7 @@ fn work<'a>(what: &str, bench: &'a Bench, root: &std::path::Path) -> Box<dyn FnM
             bench.perform(Import { path: at("/"), include_ignored: true });
             std::thread::sleep(Duration::from_millis(2_100));
             if what == "ls" {
-                let op = List {
-                    path: at("/many"),
-                    depth: Depth::Own,
-                    hidden: true,
-                    order: ListOrder::FoldersFirst,
-                    limit: None,
-                    skip: 0,
-                };
+                let op = List::own(at("/many"));
                 return Box::new(move || {
                     black_box(bench.perform(op.clone()));
                 });

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use yard_core::op::{OnExisting, OnMissingFolder, Write};
+use yard_core::op::Write;
 
 use crate::clock::{duel, middle};
 use crate::counted::{Counted, Counts};
@@ -59,15 +59,7 @@ fn contents(kind: Kind, count: usize) -> std::vec::IntoIter<Vec<u8>> {
 }
 
 pub(crate) fn write(path: &str, content: Vec<u8>) -> Write {
-    Write {
-        path: at(path),
-        content,
-        json: false,
-        file_type: None,
-        on_existing: OnExisting::Replace,
-        on_missing_folder: OnMissingFolder::Make,
-        expected: None,
-    }
+    Write::replacing(at(path), content)
 }
 
 fn against_plain(what: &str, kind: Kind) -> Row {

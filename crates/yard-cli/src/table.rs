@@ -2,7 +2,7 @@
 
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::terminal::{BOLD, ID, Terminal, visible_cell};
+use crate::terminal::{BOLD, FAINT, ID, Terminal, visible_cell};
 
 /// Rows under a heading; the first column is painted as an id.
 pub(crate) struct Table {
@@ -39,6 +39,13 @@ impl Table {
             text.push_str(line.trim_end());
             text.push('\n');
         }
+        text
+    }
+
+    /// The lines, and below them a hint if there is one.
+    pub(crate) fn render_with_hint(&self, terminal: Terminal, hint: Option<&str>) -> String {
+        let mut text = self.render(terminal);
+        text.extend(hint.map(|hint| terminal.line(FAINT, hint)));
         text
     }
 

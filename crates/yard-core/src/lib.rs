@@ -41,6 +41,7 @@ pub use id::{
     UserId, VersionId, WorkspaceId,
 };
 pub use limits::Limits;
+pub use listed_enum::Spelled;
 pub use path::{Name, PathError, WsPath, below_root};
 pub use read_access::ReadAccess;
 pub use role::Role;

@@ -22,6 +22,12 @@ macro_rules! listed_enum {
     };
 }
 
+/// An enum that [`spelled_enum!`] declared.
+pub trait Spelled: Copy + 'static {
+    /// Every variant with its spelling.
+    const SPELLINGS: &'static [(Self, &'static str)];
+}
+
 /// Declares an enum as [`listed_enum!`] does, and the spellings of its variants: `WORDS` has every variant with its
 /// spelling, `word` returns the spelling, and `from_word` returns the variant of a spelling.
 #[macro_export]
@@ -55,6 +61,10 @@ macro_rules! spelled_enum {
             pub fn from_word(word: &str) -> Option<Self> {
                 Self::WORDS.into_iter().find(|(_, known)| *known == word).map(|(one, _)| one)
             }
+        }
+
+        impl $crate::Spelled for $name {
+            const SPELLINGS: &'static [(Self, &'static str)] = &Self::WORDS;
         }
     };
 }

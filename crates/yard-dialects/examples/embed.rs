@@ -26,7 +26,7 @@ use yard_testkit::RealWorld;
 
 /// Counts the words of a text file.
 #[derive(Deserialize, JsonSchema)]
-struct CountArgs {
+struct CountWords {
     /// Path of the file, relative to the workspace root.
     path: String,
 }
@@ -37,15 +37,13 @@ struct CountReply {
     words: usize,
 }
 
-struct CountWords;
-
 impl Tool for CountWords {
-    type Args = CountArgs;
+    type Args = Self;
     type Reply = CountReply;
     const NAME: &'static str = "count_words";
     const WORK: Work = Work::Look;
 
-    fn run(args: CountArgs, context: &Context<'_>) -> Result<CountReply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<CountReply, Stop> {
         let answer = context.perform(Read {
             path: context.path(&args.path)?,
             slice: Slice::Lines { start: LineStart::FromStart(0), limit: None },

@@ -28,6 +28,7 @@ mod hidden_programs;
 mod history;
 mod json;
 mod limit_messages;
+mod matches;
 mod nearest;
 mod pages;
 mod paging;

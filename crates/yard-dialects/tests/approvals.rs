@@ -33,7 +33,7 @@ fn under(workspace: &TestWorkspace, policy: &str) {
 }
 
 fn call(workspace: &TestWorkspace, session: &Session, tool: &str, args: Value) -> Answer {
-    workspace.catalog().call("workspace", tool, args, session, &workspace.call_context())
+    workspace.call_as(session, "workspace", tool, args)
 }
 
 /// The id of the request that a call came to.
@@ -419,13 +419,7 @@ fn each_thing_that_is_read_is_shown_and_what_was_changed_asks_no_more() {
     assert!(done.answer.unwrap().contains("bbb"));
     under(&workspace, r#"{"preset": "open", "rules": [{"effect": "read", "then": "ask"}]}"#);
     let args = json!({"filePath": "new.txt", "content": "x"});
-    let written = workspace.catalog().call(
-        "coder",
-        "write",
-        args,
-        &workspace.session(),
-        &workspace.call_context(),
-    );
+    let written = workspace.call_of("coder", "write", args);
     assert_eq!(written.status, 200, "{}", written.body);
     let waiting = ApprovalFilter { status: Some(ApprovalStatus::Pending), ..Default::default() };
     assert_eq!(workspace.person().approvals().list(waiting, None, 9).unwrap().rows.len(), 0);
@@ -454,7 +448,7 @@ fn w16_a_rule_on_reading_is_no_bar_to_plans_and_explaining_asks_nobody() {
 /// A call under the policy of a server.
 fn guarded(workspace: &TestWorkspace, toolset: &str, tool: &str, args: Value) -> Answer {
     let agent = workspace.session_of(Actor::LocalAgent, CallerPolicy::Guarded);
-    workspace.catalog().call(toolset, tool, args, &agent, &workspace.call_context())
+    workspace.call_as(&agent, toolset, tool, args)
 }
 
 #[test]
@@ -519,7 +513,7 @@ fn c5_reading_and_editing_ask_until_there_is_a_yes_for_the_chat() {
     let other =
         workspace.session_of(Actor::LocalAgent, CallerPolicy::Guarded).in_chat(chat).unwrap();
     let args = json!({"filePath": "a.txt"});
-    asked(&workspace.catalog().call("coder", "read", args, &other, &workspace.call_context()));
+    asked(&workspace.call_as(&other, "coder", "read", args));
 }
 
 #[test]

@@ -17,7 +17,7 @@ use yard_gate::{Actor, Approval, Awaited, CallerPolicy, DecisionInput, Scope};
 use yard_testkit::TestWorkspace;
 
 fn call(workspace: &TestWorkspace, toolset: &str, tool: &str, args: Value) -> Answer {
-    workspace.catalog().call(toolset, tool, args, &workspace.session(), &workspace.call_context())
+    workspace.call_of(toolset, tool, args)
 }
 
 /// What a call of `assistant` that goes well answers.
@@ -70,7 +70,7 @@ fn bare(schema: &Value) -> Value {
 
 fn guarded(workspace: &TestWorkspace, toolset: &str, tool: &str, args: Value) -> Answer {
     let agent = workspace.session_of(Actor::LocalAgent, CallerPolicy::Guarded);
-    workspace.catalog().call(toolset, tool, args, &agent, &workspace.call_context())
+    workspace.call_as(&agent, toolset, tool, args)
 }
 
 #[track_caller]
@@ -617,13 +617,7 @@ fn codex_patches_nothing_where_the_policy_says_no() {
     let rules = json!({"rules": [{"effect": "modify", "then": "deny"}]});
     let viewer = workspace.session_of(Actor::LocalAgent, CallerPolicy::ReadOnly);
     for (tool, args) in &calls {
-        let answer = workspace.catalog().call(
-            "codex",
-            tool,
-            args.clone(),
-            &viewer,
-            &workspace.call_context(),
-        );
+        let answer = workspace.call_as(&viewer, "codex", tool, args.clone());
         assert_eq!(answer.body["result"]["error"], "PERMISSION_DENIED", "{}", answer.body);
     }
     workspace

@@ -21,7 +21,7 @@ use yard_dialects::{Answer, Catalog};
 use yard_testkit::TestWorkspace;
 
 pub(crate) fn call(workspace: &TestWorkspace, toolset: &str, tool: &str, args: Value) -> Answer {
-    workspace.catalog().call(toolset, tool, args, &workspace.session(), &workspace.call_context())
+    workspace.call_of(toolset, tool, args)
 }
 
 /// The reply of a call that does what was asked.

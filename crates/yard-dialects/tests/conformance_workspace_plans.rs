@@ -24,7 +24,7 @@ fn keys(value: &Value) -> BTreeSet<&str> {
 }
 
 fn call(workspace: &TestWorkspace, session: &Session, tool: &str, args: Value) -> Answer {
-    workspace.catalog().call("workspace", tool, args, session, &workspace.call_context())
+    workspace.call_as(session, "workspace", tool, args)
 }
 
 fn one_question(schema: &Value) -> Value {

@@ -32,7 +32,7 @@ fn accept_or_reject() -> Value {
 }
 
 fn call(workspace: &TestWorkspace, session: &Session, tool: &str, args: Value) -> Answer {
-    workspace.catalog().call("workspace", tool, args, session, &workspace.call_context())
+    workspace.call_as(session, "workspace", tool, args)
 }
 
 fn question_id(result: &Value) -> QuestionId {

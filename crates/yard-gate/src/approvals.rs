@@ -411,11 +411,8 @@ pub(crate) fn host_allowed_answer() -> String {
 /// A grant of the same changes to the same paths, for the chat of the approval.
 fn grant_for_paths(approval: &Approval, decision: &Decision, effect: &Effect) -> Option<Grant> {
     let changes = effect.paths.iter().filter_map(|one| {
-        let word = ApprovedChange::WORDS
-            .iter()
-            .find(|(change, _)| Some(*change) == ApprovedChange::of(one))?
-            .1;
-        Some(json!([word, one.path.to_string()]))
+        let change = ApprovedChange::of(one)?;
+        Some(json!([change.word(), one.path.to_string()]))
     });
     let changes: Vec<Value> = changes.collect();
     if changes.is_empty() {

@@ -3,7 +3,7 @@
 use yard_core::Result;
 
 /// The largest page.
-pub const MAX_ROWS: usize = 200;
+pub(crate) const MAX_ROWS: usize = 200;
 
 /// A page of a listing.
 #[derive(Clone, Debug, PartialEq)]

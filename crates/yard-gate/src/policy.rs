@@ -195,27 +195,22 @@ fn base_reason(part: EffectPart<'_>) -> Option<&'static str> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ApprovedChanges(pub(crate) Vec<(ApprovedChange, WsPath)>);
 
-/// A kind of change that a person approved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ApprovedChange {
-    /// A change of the mode.
-    Mode,
-    /// A change of the content.
-    Replace,
-    /// A move to another path.
-    Move,
-    /// A removal.
-    Remove,
+yard_core::spelled_enum! {
+    /// A kind of change that a person approved.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum ApprovedChange {
+        /// A change of the mode.
+        Mode = "mode",
+        /// A change of the content.
+        Replace = "replace",
+        /// A move to another path.
+        Move = "move",
+        /// A removal.
+        Remove = "remove",
+    }
 }
 
 impl ApprovedChange {
-    pub(crate) const WORDS: [(ApprovedChange, &'static str); 4] = [
-        (Self::Mode, "mode"),
-        (Self::Replace, "replace"),
-        (Self::Move, "move"),
-        (Self::Remove, "remove"),
-    ];
-
     /// The kind under which an approved effect is remembered; `None` if it affects programs of others later, or includes
     /// paths that it does not name.
     pub(crate) fn of(effect: &PathEffect) -> Option<Self> {
@@ -241,8 +236,7 @@ pub(crate) fn approved_changes(grant: &Value) -> Option<Vec<(ApprovedChange, WsP
     let changes = grant.get(APPROVED_CHANGES)?.as_array()?;
     let one = |pair: &Value| {
         let (word, path) = (pair[0].as_str()?, pair[1].as_str()?);
-        let change = ApprovedChange::WORDS.iter().find(|(_, other)| *other == word)?.0;
-        Some((change, WsPath::parse_shown(path).ok()?))
+        Some((ApprovedChange::from_word(word)?, WsPath::parse_shown(path).ok()?))
     };
     Some(changes.iter().filter_map(one).collect())
 }

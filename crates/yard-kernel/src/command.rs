@@ -313,15 +313,7 @@ struct RunEnd {
 /// Ignores the output of a command.
 struct IgnoredOutput;
 
-impl CommandListener for IgnoredOutput {
-    fn stdout(&mut self, _: &[u8]) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn stderr(&mut self, _: &[u8]) -> io::Result<()> {
-        Ok(())
-    }
-}
+impl CommandListener for IgnoredOutput {}
 
 /// Captures the output of a command, and serves the sockets of its box.
 struct RunIo<'a> {

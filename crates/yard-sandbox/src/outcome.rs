@@ -30,9 +30,13 @@ pub trait CommandListener {
     /// Called when one of those sockets is ready.
     fn accept(&mut self) {}
     /// Called with bytes of the standard output.
-    fn stdout(&mut self, bytes: &[u8]) -> io::Result<()>;
+    fn stdout(&mut self, _bytes: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
     /// Called with bytes of the standard error.
-    fn stderr(&mut self, bytes: &[u8]) -> io::Result<()>;
+    fn stderr(&mut self, _bytes: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// How a command ended. No process of it is left.

@@ -250,10 +250,6 @@ impl CommandListener for Output {
         self.0.extend(bytes.iter().take(4096));
         Ok(())
     }
-
-    fn stderr(&mut self, _: &[u8]) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 /// A trial needs no clock apart from its own limit.

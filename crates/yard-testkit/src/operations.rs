@@ -10,15 +10,7 @@ pub fn at(path: &str) -> WsPath {
 
 /// A write that replaces an existing file.
 pub fn write(path: &str, content: impl AsRef<[u8]>, expected: Option<ContentHash>) -> op::Write {
-    op::Write {
-        path: at(path),
-        content: content.as_ref().to_vec(),
-        json: false,
-        file_type: None,
-        on_existing: op::OnExisting::Replace,
-        on_missing_folder: op::OnMissingFolder::Make,
-        expected,
-    }
+    op::Write { expected, ..op::Write::replacing(at(path), content.as_ref().to_vec()) }
 }
 
 /// An insertion of whole lines.

@@ -185,7 +185,17 @@ impl TestWorkspace {
 
     /// Calls a tool of the `workspace` dialect.
     pub fn call(&self, tool: &str, args: Value) -> Answer {
-        self.catalog.call("workspace", tool, args, &self.session(), &self.call_context())
+        self.call_of("workspace", tool, args)
+    }
+
+    /// Calls a tool of a dialect.
+    pub fn call_of(&self, toolset: &str, tool: &str, args: Value) -> Answer {
+        self.call_as(&self.session(), toolset, tool, args)
+    }
+
+    /// Calls a tool of a dialect in a session.
+    pub fn call_as(&self, session: &Session, toolset: &str, tool: &str, args: Value) -> Answer {
+        self.catalog.call(toolset, tool, args, session, &self.call_context())
     }
 
     /// Performs an operation through the gate.

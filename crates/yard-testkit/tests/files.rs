@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde_json::json;
 use yard_core::op::{
     FETCH_BYTES, Fetch, FetchVersion, Fetched, Fingerprint, History, HistoryEntry, HistoryOf,
-    Import, Locate, Move, OnExisting, OnFolder, OnMissingFolder, Purge, Remove, Restore, Show,
-    ShowVersion, Trash, Undo, Verify, Write,
+    Import, Locate, Move, OnExisting, OnFolder, Purge, Remove, Restore, Show, ShowVersion, Trash,
+    Undo, Verify, Write,
 };
 use yard_core::{ContentHash, FaultCode, FileId, Limits, VersionId, WsPath};
 use yard_disk::{DiskCall, Probe};
@@ -26,17 +26,7 @@ fn at(path: &str) -> WsPath {
 }
 
 fn write(workspace: &TestWorkspace, path: &str, bytes: impl AsRef<[u8]>) -> (FileId, VersionId) {
-    let changed = workspace
-        .perform(Write {
-            path: at(path),
-            content: bytes.as_ref().to_vec(),
-            json: false,
-            file_type: None,
-            on_existing: OnExisting::Replace,
-            on_missing_folder: OnMissingFolder::Make,
-            expected: None,
-        })
-        .unwrap();
+    let changed = workspace.perform(Write::replacing(at(path), bytes.as_ref().to_vec())).unwrap();
     (changed.file, changed.version.unwrap())
 }
 

@@ -1,5 +1,5 @@
 //! No two public types of the workspace have the same name, so that a reader who finds a name knows which type is
-//! meant. The modules of the toolsets are left out: each of their tools has its own `Args` and `Reply`.
+//! meant. The modules of the toolsets are left out: each of their tools has a type of its own and its own `Reply`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -23,7 +23,7 @@ use yard_gate::{Actor, CallerPolicy, Mode, Session};
 use yard_testkit::{FakeWorld, Folders, OpenOptions, TestWorkspace};
 
 fn call_as(workspace: &TestWorkspace, session: &Session, args: Value) -> Answer {
-    workspace.catalog().call("assistant", "search_code", args, session, &workspace.call_context())
+    workspace.call_as(session, "assistant", "search_code", args)
 }
 
 fn search(workspace: &TestWorkspace, args: Value) -> Value {

@@ -12,7 +12,7 @@ use crate::context::{CommandContext, LocalSession};
 use crate::failure::Failure;
 use crate::reply::Reply;
 use crate::table::Table;
-use crate::terminal::{FAINT, Terminal, visible, visible_cell};
+use crate::terminal::{Terminal, visible, visible_cell};
 
 use super::history::local_time;
 use super::parse_id;
@@ -214,11 +214,8 @@ fn to_text(page: &ListPage<AskedQuestion>, terminal: Terminal) -> String {
             ]);
         }
     }
-    let mut text = table.render(terminal);
-    if page.truncated {
-        text.push_str(&terminal.line(FAINT, "older ones remain: --limit N"));
-    }
-    text
+    let hint = page.truncated.then_some("older ones remain: --limit N");
+    table.render_with_hint(terminal, hint)
 }
 
 #[cfg(test)]

@@ -386,11 +386,8 @@ fn list_text(page: &ListPage<Approval>, terminal: Terminal) -> String {
             first.unwrap_or_default() + &more,
         ]);
     }
-    let mut text = table.render(terminal);
-    if page.truncated {
-        text.push_str(&terminal.line(FAINT, "older ones remain: --limit N"));
-    }
-    text
+    let hint = page.truncated.then_some("older ones remain: --limit N");
+    table.render_with_hint(terminal, hint)
 }
 
 fn to_json(approval: &Approval) -> Value {

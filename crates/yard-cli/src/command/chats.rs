@@ -8,7 +8,7 @@ use crate::context::CommandContext;
 use crate::failure::Failure;
 use crate::reply::Reply;
 use crate::table::Table;
-use crate::terminal::{FAINT, Terminal};
+use crate::terminal::Terminal;
 
 use super::history::local_time;
 use super::parse_id;
@@ -92,9 +92,7 @@ fn to_text(page: &ListPage<Chat>, terminal: Terminal) -> String {
             chat.title.clone(),
         ]);
     }
-    let mut text = table.render(terminal);
-    if let Some(last) = page.rows.last().filter(|_| page.truncated) {
-        text.push_str(&terminal.line(FAINT, &format!("older chats remain: --before {}", last.id)));
-    }
-    text
+    let last = page.rows.last().filter(|_| page.truncated);
+    let hint = last.map(|last| format!("older chats remain: --before {}", last.id));
+    table.render_with_hint(terminal, hint.as_deref())
 }

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::reply::Reply;
 use crate::short_ids;
 use crate::table::Table;
-use crate::terminal::{FAINT, Terminal};
+use crate::terminal::Terminal;
 
 /// The default limit of steps for scripts.
 const JSON_LIMIT: usize = 10_000;
@@ -110,13 +110,9 @@ fn to_text(answer: &HistoryAnswer, about_file: bool, terminal: Terminal) -> Stri
             step.path.as_ref().map(ToString::to_string).unwrap_or_default(),
         ]);
     }
-    let mut text = table.render(terminal);
-    if answer.truncated {
-        let last = ids.last().map_or("", String::as_str);
-        let more = format!("older steps remain: --before {last}");
-        text.push_str(&terminal.line(FAINT, &more));
-    }
-    text
+    let last = ids.last().filter(|_| answer.truncated);
+    let hint = last.map(|last| format!("older steps remain: --before {last}"));
+    table.render_with_hint(terminal, hint.as_deref())
 }
 
 fn short_hash(step: &HistoryEntry) -> String {

@@ -149,5 +149,5 @@ fn to_text(ports: &[TerminalPort], terminal: Terminal) -> Reply {
         table.push(vec![port.port.to_string(), name, port.chat.to_string(), command]);
     }
     let hint = "`toolyard ports` opens them for your browser";
-    Reply::text(table.render(terminal) + &terminal.line(FAINT, hint))
+    Reply::text(table.render_with_hint(terminal, Some(hint)))
 }

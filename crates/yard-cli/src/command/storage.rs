@@ -12,7 +12,7 @@ use crate::location::{self, DataFolder};
 use crate::reply::Reply;
 use crate::storage::{self, PARTS, WorkspaceUsage};
 use crate::table::Table;
-use crate::terminal::{FAINT, Terminal};
+use crate::terminal::Terminal;
 
 /// See how much room each workspace takes in the data folder, or clear what can be made again
 #[derive(clap::Args)]
@@ -86,13 +86,12 @@ fn to_text(usage: &[WorkspaceUsage], retention: &RetentionLimits, terminal: Term
         let sizes = one.bytes.iter().chain(std::iter::once(&total)).map(|bytes| size(*bytes));
         table.push(sizes.chain(std::iter::once(one.state.name.clone())).collect());
     }
-    let text = table.render(terminal);
     let budgets = PARTS
         .iter()
         .filter_map(|part| Some(format!("{} {}", part.name, size((part.budget)(retention)?))));
     let budgets = budgets.collect::<Vec<_>>().join(", ");
     let hint = format!("at most, of each workspace: {budgets}; --clear removes these");
-    text + &terminal.line(FAINT, &hint)
+    table.render_with_hint(terminal, Some(&hint))
 }
 
 /// Bytes as people count them.

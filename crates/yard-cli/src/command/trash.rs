@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::reply::Reply;
 use crate::short_ids;
 use crate::table::Table;
-use crate::terminal::{FAINT, Terminal};
+use crate::terminal::Terminal;
 
 use super::history::local_time;
 
@@ -52,12 +52,9 @@ impl Options {
                 entry.path.to_string(),
             ]);
         }
-        let mut text = table.render(terminal);
-        if answer.truncated {
-            let more = format!("older ones remain: --skip {}", self.skip + answer.entries.len());
-            text.push_str(&terminal.line(FAINT, &more));
-        }
-        text
+        let shown = self.skip + answer.entries.len();
+        let hint = answer.truncated.then(|| format!("older ones remain: --skip {shown}"));
+        table.render_with_hint(terminal, hint.as_deref())
     }
 }
 

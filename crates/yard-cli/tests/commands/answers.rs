@@ -47,13 +47,7 @@ fn x4_a_command_that_takes_too_long_ends_with_everything_it_started() {
         "command": "echo before; setsid sleep 4242 & sleep 4243", "workdir": null, "timeout_ms": 700,
     });
     let started = Instant::now();
-    let answer = workspace.catalog().call(
-        "codex",
-        "shell",
-        args,
-        &workspace.session(),
-        &workspace.call_context(),
-    );
+    let answer = workspace.call_of("codex", "shell", args);
     let reply = &answer.body["result"];
     assert_eq!(
         (&reply["timeout"], &reply["stdout"]),

@@ -63,13 +63,13 @@ fn a_file_that_changed_since_is_asked_about_again_or_is_a_conflict() {
     let workspace = workspace();
     let other = workspace.session_of(Actor::LocalPerson, CallerPolicy::Open);
     let args = json!({"path": "/a.txt", "content": "1\n2\n3\n4\n5\n6\n7\n8\n9\n"});
-    workspace.catalog().call("workspace", "write", args, &other, &workspace.call_context());
+    workspace.call_as(&other, "workspace", "write", args);
     let session = guarded(&workspace);
     // Less than half of what the person wrote is left: that replaces it, and does not edit it.
     let id = asked(&shell_as(&workspace, &session, "sed -i '2,6s/$/!/' a.txt"));
     let args =
         json!({"path": "/a.txt", "content": "1\n2\n3\n4\n5\n6\n7\n8\nnine\n", "overwrite": true});
-    workspace.catalog().call("workspace", "write", args, &other, &workspace.call_context());
+    workspace.call_as(&other, "workspace", "write", args);
     let again = decide(&workspace, id, true);
     assert_eq!(again.status, ApprovalStatus::Pending, "what would happen now was not shown");
     assert!(again.request.reason.contains("asked again"), "{}", again.request.reason);
@@ -186,7 +186,7 @@ fn b7_a_landing_that_conflicts_by_now_is_not_reported_as_executed() {
     let id = asked(&shell_as(&workspace, &guarded(&workspace), "echo said; echo two > a.txt"));
     let other = workspace.session_of(Actor::LocalPerson, CallerPolicy::Open);
     let args = json!({"path": "/a.txt", "content": "mine\n", "overwrite": true});
-    workspace.catalog().call("workspace", "write", args, &other, &workspace.call_context());
+    workspace.call_as(&other, "workspace", "write", args);
     let done = decide(&workspace, id, true);
     assert_eq!(done.status, ApprovalStatus::Failed, "the diff that was shown never landed");
     assert_eq!(workspace.bytes("/a.txt"), b"mine\n");
@@ -198,9 +198,7 @@ fn p2_a_terminal_that_another_process_approves_lives_in_the_process_that_waits()
     let workspace = workspace();
     let agent = guarded(&workspace);
     let args = json!({"session_id": "t", "cmd": "cat", "workdir": null});
-    let call = |tool: &str, args: Value| {
-        workspace.catalog().call("codex", tool, args, &agent, &workspace.call_context())
-    };
+    let call = |tool: &str, args: Value| workspace.call_as(&agent, "codex", tool, args);
     let id = asked(&call("exec_command", args.clone()));
     let other = beside(&workspace);
     assert_eq!(decide(&other, id, true).status, ApprovalStatus::Approved, "it is not its to open");
@@ -220,13 +218,7 @@ fn p2_a_terminal_whose_process_is_gone_waits_for_the_next_identical_call() {
     let args = json!({"session_id": "t", "cmd": "cat", "workdir": null});
     let call = |workspace: &TestWorkspace, args: &Value| {
         let agent = guarded(workspace);
-        workspace.catalog().call(
-            "codex",
-            "exec_command",
-            args.clone(),
-            &agent,
-            &workspace.call_context(),
-        )
+        workspace.call_as(&agent, "codex", "exec_command", args.clone())
     };
     let id = asked(&call(&first, &args));
     let second = first.reopen_as(plan());

@@ -41,7 +41,7 @@ pub(crate) fn guarded(workspace: &TestWorkspace) -> Session {
 /// A command of `codex`, as that session's agent runs it.
 pub(crate) fn shell_as(workspace: &TestWorkspace, session: &Session, command: &str) -> Answer {
     let args = json!({"command": command, "workdir": null, "timeout_ms": 60_000});
-    workspace.catalog().call("codex", "shell", args, session, &workspace.call_context())
+    workspace.call_as(session, "codex", "shell", args)
 }
 
 /// A command that may do what it likes.

@@ -11,13 +11,7 @@ use crate::box_setup::{guarded, workspace};
 use crate::programs::{error, value};
 
 fn codex(workspace: &TestWorkspace, tool: &str, args: Value) -> Value {
-    let answer = workspace.catalog().call(
-        "codex",
-        tool,
-        args,
-        &workspace.session(),
-        &workspace.call_context(),
-    );
+    let answer = workspace.call_of("codex", tool, args);
     assert!(answer.ok && answer.pending.is_none(), "{tool}: {}", answer.body);
     answer.body["result"].clone()
 }
@@ -134,13 +128,7 @@ fn x6_nothing_runs_where_the_policy_says_no() {
         ("write_stdin", json!({"session_id": "open", "chars": "x\n"})),
     ];
     let call = |session: &Session, (tool, args): &(&str, Value)| {
-        let answer = workspace.catalog().call(
-            "codex",
-            tool,
-            args.clone(),
-            session,
-            &workspace.call_context(),
-        );
+        let answer = workspace.call_as(session, "codex", tool, args.clone());
         assert_eq!(answer.body["result"]["error"], "PERMISSION_DENIED", "{tool}: {}", answer.body);
     };
     calls.iter().for_each(|one| call(&viewer, one));

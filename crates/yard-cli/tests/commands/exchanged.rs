@@ -73,8 +73,7 @@ fn g1_a_root_that_is_a_link_to_elsewhere_by_now_is_refused_by_everything() {
             ("workspace", "rm", json!({"path": "/inside.txt"})),
         ];
         for (toolset, tool, args) in calls {
-            let answer =
-                workspace.catalog().call(toolset, tool, args, &session, &workspace.call_context());
+            let answer = workspace.call_as(&session, toolset, tool, args);
             let text = answer.body.to_string();
             assert!(!answer.ok && !text.contains(CANARY), "{tool}: {text}");
             assert!(text.contains("moved or replaced"), "{tool}: {text}");

@@ -151,13 +151,7 @@ fn a6_a_guarded_commit_needs_no_word_and_plan_mode_takes_none() {
     workspace.put("a", "two\n");
     let commit = |session| {
         let args = json!({"message": "two", "all": true});
-        workspace.catalog().call(
-            "assistant",
-            "git_commit",
-            args,
-            &session,
-            &workspace.call_context(),
-        )
+        workspace.call_as(&session, "assistant", "git_commit", args)
     };
     let answer = commit(guarded(&workspace));
     assert!(answer.ok && answer.pending.is_none(), "{}", answer.body);
@@ -179,13 +173,7 @@ fn a6_an_approved_commit_answers_with_its_hash() {
     let strict =
         workspace.session_of(yard_gate::Actor::LocalAgent, yard_gate::CallerPolicy::Strict);
     let args = json!({"message": "two", "all": true});
-    let first = workspace.catalog().call(
-        "assistant",
-        "git_commit",
-        args,
-        &strict,
-        &workspace.call_context(),
-    );
+    let first = workspace.call_as(&strict, "assistant", "git_commit", args);
     // The start is asked for, and then what it changed.
     let started = decide(&workspace, asked(&first), true);
     let landed = match started.answer {

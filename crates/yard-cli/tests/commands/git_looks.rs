@@ -324,13 +324,7 @@ fn a6_looking_asks_nobody_under_guarded_and_everybody_under_strict() {
     repository(&workspace);
     let as_agent = |policy| {
         let session = workspace.session_of(Actor::LocalAgent, policy);
-        workspace.catalog().call(
-            "assistant",
-            "git_status",
-            json!({}),
-            &session,
-            &workspace.call_context(),
-        )
+        workspace.call_as(&session, "assistant", "git_status", json!({}))
     };
     assert!(as_agent(CallerPolicy::Guarded).ok);
     let asked = as_agent(CallerPolicy::Strict);

@@ -51,13 +51,7 @@ fn a6_a_push_asks_under_every_policy_and_happens_after_a_yes() {
     for policy in [CallerPolicy::Open, CallerPolicy::Guarded] {
         let workspace = two();
         let session = workspace.session_of(Actor::LocalAgent, policy);
-        let answer = workspace.catalog().call(
-            "assistant",
-            "git_push",
-            json!({}),
-            &session,
-            &workspace.call_context(),
-        );
+        let answer = workspace.call_as(&session, "assistant", "git_push", json!({}));
         assert!(answer.pending.is_some(), "{policy:?}: {}", answer.body);
         assert_eq!(at_remote(&workspace, "main"), "", "not yet");
         let reply = approved(&workspace, &answer);

@@ -146,13 +146,7 @@ fn a3_code_runs_and_has_a_folder_of_its_own() {
     let workspace = workspace();
     let code = "import tempfile, sys\nwith tempfile.NamedTemporaryFile() as f:\n    print('own', sys.argv[1])";
     let args = json!({"language": "python", "code": code, "args": ["arg"]});
-    let answer = workspace.catalog().call(
-        "assistant",
-        "run_code",
-        args,
-        &workspace.session(),
-        &workspace.call_context(),
-    );
+    let answer = workspace.call_of("assistant", "run_code", args);
     assert_eq!(answer.body["result"]["value"]["stdout"], "own arg\n", "{}", answer.body);
     assert!(picture(workspace.root()).is_empty());
     assert_eq!(fs::read_dir(workspace.folders().state().join("runs")).unwrap().count(), 0);

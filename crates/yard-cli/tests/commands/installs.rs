@@ -83,13 +83,7 @@ fn workspace(web: Web) -> TestWorkspace {
 
 /// A call of `assistant`, as an agent makes it under the guarded policy.
 fn call(workspace: &TestWorkspace, tool: &str, args: Value) -> Answer {
-    workspace.catalog().call(
-        "assistant",
-        tool,
-        args,
-        &guarded(workspace),
-        &workspace.call_context(),
-    )
+    workspace.call_as(&guarded(workspace), "assistant", tool, args)
 }
 
 /// The answer after a person said yes, and what that person was shown.
@@ -228,13 +222,7 @@ fn a6_a_yes_to_an_install_covers_its_hosts_and_by_a_rule_every_install() {
         .change_settings(&workspace.call_context(), deny.as_object().unwrap())
         .unwrap();
     let open = workspace.session_of(Actor::LocalAgent, CallerPolicy::Open);
-    let reply = workspace.catalog().call(
-        "assistant",
-        "install_package",
-        args,
-        &open,
-        &workspace.call_context(),
-    );
+    let reply = workspace.call_as(&open, "assistant", "install_package", args);
     let error = &reply.body["result"]["error"];
     let message = error["message"].as_str().unwrap_or_else(|| panic!("{}", reply.body));
     assert!(message.contains(&format!("files.example:{}", host.port)), "{message}");

@@ -389,13 +389,7 @@ fn a_port_that_the_person_named_is_reached_once_they_agree_and_by_commands_alone
     decide(&workspace, awaited(&workspace).id, true, Scope::Once);
     assert_eq!(stdout(&run(&workspace, &guarded(&workspace), &command)), "the page");
     let url = json!({"url": format!("http://{place}/")});
-    let answer = workspace.catalog().call(
-        "assistant",
-        "web_fetch",
-        url,
-        &workspace.session(),
-        &workspace.call_context(),
-    );
+    let answer = workspace.call_of("assistant", "web_fetch", url);
     assert!(answer.body.to_string().contains("do not reach"), "{}", answer.body);
     assert_eq!(host.count(), 1);
 }
@@ -529,13 +523,7 @@ fn many_connections_of_a_command_are_served_a_few_at_a_time() {
     workspace.put("crowd.py", &script);
     let args =
         json!({"command": "/usr/bin/python3 crowd.py", "workdir": null, "timeout_ms": 110_000});
-    let answer = workspace.catalog().call(
-        "codex",
-        "shell",
-        args,
-        &workspace.session(),
-        &workspace.call_context(),
-    );
+    let answer = workspace.call_of("codex", "shell", args);
     let reply = answer.body["result"].clone();
     assert_eq!(stdout(&reply), format!("{count}\n"), "{reply}");
     assert_eq!(host.count(), count);
@@ -594,7 +582,7 @@ fn a_terminal_asks_as_a_command_does_and_says_what_waits() {
     let url = host.url("site.example");
     let call = |tool: &str, args: Value| {
         let agent = guarded(&workspace);
-        workspace.catalog().call("codex", tool, args, &agent, &workspace.call_context())
+        workspace.call_as(&agent, "codex", tool, args)
     };
     let opened =
         call("exec_command", json!({"session_id": "t", "cmd": "bash --norc", "workdir": null}));

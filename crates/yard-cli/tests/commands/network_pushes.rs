@@ -99,13 +99,7 @@ fn pushing_to(address: &str, port: u16) -> TestWorkspace {
 
 /// A push by an agent whose hosts are asked about.
 fn push(workspace: &TestWorkspace, args: Value) -> Answer {
-    workspace.catalog().call(
-        "assistant",
-        "git_push",
-        args,
-        &guarded(workspace),
-        &workspace.call_context(),
-    )
+    workspace.call_as(&guarded(workspace), "assistant", "git_push", args)
 }
 
 fn after_a_yes(workspace: &TestWorkspace, answer: &Answer) -> Value {

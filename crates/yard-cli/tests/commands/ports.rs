@@ -15,7 +15,7 @@ fn file_server(port: u16) -> String {
 }
 
 fn call(workspace: &TestWorkspace, session: &Session, tool: &str, args: Value) -> Value {
-    let answer = workspace.catalog().call("codex", tool, args, session, &workspace.call_context());
+    let answer = workspace.call_as(session, "codex", tool, args);
     assert!(answer.ok && answer.pending.is_none(), "{tool}: {}", answer.body);
     answer.body["result"].clone()
 }

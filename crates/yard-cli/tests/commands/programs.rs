@@ -34,13 +34,7 @@ pub(crate) fn workspace_showing_with(shown: Vec<PathBuf>, web: Web) -> TestWorks
 
 /// A call of `assistant`, as an agent makes it under the open policy.
 pub(crate) fn call(workspace: &TestWorkspace, tool: &str, args: Value) -> Answer {
-    workspace.catalog().call(
-        "assistant",
-        tool,
-        args,
-        &workspace.session(),
-        &workspace.call_context(),
-    )
+    workspace.call_of("assistant", tool, args)
 }
 
 /// The value of a call that goes well.

@@ -57,7 +57,7 @@ fn call(
     tool: &str,
     args: Value,
 ) -> Answer {
-    workspace.catalog().call(toolset, tool, args, session, &workspace.call_context())
+    workspace.call_as(session, toolset, tool, args)
 }
 
 #[test]

@@ -92,13 +92,7 @@ fn g2_no_way_of_making_one_works_in_place_on_a_terminal() {
     fs::write(workspace.root().join("ways.py"), WAYS).unwrap();
     let args = json!({"cmd": "python3 ways.py; echo made", "session_id": "s"});
     let session = workspace.session();
-    let answer = workspace.catalog().call(
-        "codex",
-        "exec_command",
-        args,
-        &session,
-        &workspace.call_context(),
-    );
+    let answer = workspace.call_as(&session, "codex", "exec_command", args);
     assert!(answer.ok, "{}", answer.body);
     session.stop_all_terminals();
     assert!(workspace.root().join("plain").exists() || workspace.root().join("renamed").exists());

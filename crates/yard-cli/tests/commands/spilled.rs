@@ -29,7 +29,7 @@ fn workspace_keeping(keeping: RetentionLimits) -> TestWorkspace {
 }
 
 fn call(workspace: &TestWorkspace, toolset: &str, tool: &str, args: Value) -> Answer {
-    workspace.catalog().call(toolset, tool, args, &workspace.session(), &workspace.call_context())
+    workspace.call_of(toolset, tool, args)
 }
 
 #[track_caller]

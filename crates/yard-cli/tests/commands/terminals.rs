@@ -14,7 +14,7 @@ use yard_testkit::{Folders, TestWorkspace};
 use crate::box_setup::{asked, decide, guarded, newest, plan, times, workspace};
 
 fn call_as(workspace: &TestWorkspace, session: &Session, tool: &str, args: Value) -> Answer {
-    workspace.catalog().call("codex", tool, args, session, &workspace.call_context())
+    workspace.call_as(session, "codex", tool, args)
 }
 
 fn call(workspace: &TestWorkspace, tool: &str, args: Value) -> Value {
@@ -195,13 +195,7 @@ fn x4_a_folder_to_start_in_that_is_not_there_is_a_file_that_is_not_found() {
         ("run_tests", json!({"path": "nowhere"})),
         ("git_status", json!({})),
     ] {
-        let answer = workspace.catalog().call(
-            "assistant",
-            tool,
-            args,
-            &workspace.session(),
-            &workspace.call_context(),
-        );
+        let answer = workspace.call_of("assistant", tool, args);
         let error = &answer.body["result"]["error"];
         assert_eq!(error["code"], "FILE_NOT_FOUND", "{tool}: {}", answer.body);
     }
@@ -281,13 +275,7 @@ fn x5_a_flood_is_counted_to_the_last_byte() {
     assert!(text(&reply, "output").ends_with("end\r\n"));
     let log = text(&reply, "log_path");
     let args = json!({"path": log, "offset": lines, "limit": 2});
-    let read = workspace.catalog().call(
-        "codex",
-        "read_file",
-        args,
-        &workspace.session(),
-        &workspace.call_context(),
-    );
+    let read = workspace.call_of("codex", "read_file", args);
     assert!(read.ok && read.body.to_string().contains("end"), "{}", read.body);
 }
 
@@ -552,13 +540,7 @@ fn x5_work_goes_on_in_the_background_and_its_log_pages() {
     assert!(begun.elapsed() > Duration::from_secs(9), "{:?}", begun.elapsed());
     let log = text(&reply, "log_path");
     let args = json!({"path": log, "offset": 10, "limit": 2});
-    let read = workspace.catalog().call(
-        "codex",
-        "read_file",
-        args,
-        &workspace.session(),
-        &workspace.call_context(),
-    );
+    let read = workspace.call_of("codex", "read_file", args);
     assert!(read.body.to_string().contains("tick 11"), "{}", read.body);
     let mut reply = types(&workspace, "bg", "");
     while state(&reply) != "ended" {

@@ -88,8 +88,7 @@ fn a6_a_dependency_that_is_missing_is_asked_for_and_the_answer_names_the_request
     workspace.put("Cargo.toml", format!("{manifest}[dependencies]\nmissing = \"1\"\n"));
     let args = json!({"env": {"PATH": path}});
     let agent = guarded(&workspace);
-    let answer =
-        workspace.catalog().call("assistant", "run_tests", args, &agent, &workspace.call_context());
+    let answer = workspace.call_as(&agent, "assistant", "run_tests", args);
     let reply = &answer.body["result"]["value"];
     let row = awaited(&workspace);
     let words = format!(

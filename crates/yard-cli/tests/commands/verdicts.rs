@@ -16,7 +16,7 @@ fn twenty() -> String {
 
 fn call(workspace: &TestWorkspace, session: &Session, what: (&str, &str, Value)) -> Answer {
     let (toolset, tool, args) = what;
-    workspace.catalog().call(toolset, tool, args, session, &workspace.call_context())
+    workspace.call_as(session, toolset, tool, args)
 }
 
 #[test]

@@ -132,14 +132,6 @@ impl CommandListener for Clerk {
         assert!(!self.made.exists(), "the command did not wait");
         if self.fails { Err(io::Error::other("no ink")) } else { Ok(()) }
     }
-
-    fn stdout(&mut self, _: &[u8]) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn stderr(&mut self, _: &[u8]) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 /// Whatever must be written down before a command starts is, with each wall alone too.

@@ -149,9 +149,6 @@ fn a_flood_of_output_is_ended_by_who_listens() {
             self.0 += bytes.len() as u64;
             if self.0 > 5 * MEGA { Err(io::Error::other("enough")) } else { Ok(()) }
         }
-        fn stderr(&mut self, _: &[u8]) -> io::Result<()> {
-            Ok(())
-        }
     }
     as_root_and_user("bombs::a_flood_of_output_is_ended_by_who_listens", || {
         let (sandbox, setup) = (sandbox(), BoxSetup::new());

@@ -41,6 +41,21 @@ pub struct Write {
     pub expected: Option<ContentHash>,
 }
 
+impl Write {
+    /// Writes these bytes over whatever the file holds, and makes the folders that are missing.
+    pub fn replacing(path: WsPath, content: Vec<u8>) -> Self {
+        Self {
+            path,
+            content,
+            json: false,
+            file_type: None,
+            on_existing: OnExisting::Replace,
+            on_missing_folder: OnMissingFolder::Make,
+            expected: None,
+        }
+    }
+}
+
 /// Sets a file's modification time to now, or makes an empty file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Touch {

@@ -159,6 +159,20 @@ pub struct List {
     pub skip: usize,
 }
 
+impl List {
+    /// Lists a folder's own entries, folders first.
+    pub fn own(path: WsPath) -> Self {
+        Self {
+            path,
+            depth: Depth::Own,
+            hidden: true,
+            order: ListOrder::FoldersFirst,
+            limit: None,
+            skip: 0,
+        }
+    }
+}
+
 /// A folder's entries, in the order that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {

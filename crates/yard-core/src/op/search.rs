@@ -60,6 +60,22 @@ pub struct Find {
     pub after: Option<WsPath>,
 }
 
+impl Find {
+    /// Finds everything below a folder, of any type and size, that ignore files do not exclude.
+    pub fn below(path: WsPath, by: FindBy) -> Self {
+        Self {
+            path,
+            by,
+            file_type: None,
+            size: SizeRange::default(),
+            recursive: true,
+            include_ignored: false,
+            limit: None,
+            after: None,
+        }
+    }
+}
+
 /// Entries in the order of their path bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {

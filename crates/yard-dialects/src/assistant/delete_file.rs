@@ -8,11 +8,9 @@ use yard_gate::Asks;
 
 use crate::tool::{Context, Hints, Stop, Tool};
 
-pub(super) struct DeleteFile;
-
 /// Deletes a file, or a directory: an empty one, or with `recursive` any one with all that is in it.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct DeleteFile {
     /// Path of the file or directory, relative to the workspace root.
     path: String,
     /// Delete also what is in the directory; otherwise one that is not empty is an error.
@@ -27,13 +25,13 @@ pub(super) struct Reply {
 }
 
 impl Tool for DeleteFile {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "delete_file";
     const ASKS: Asks = Asks::ToOverwrite;
     const HINTS: Hints = Hints::CHANGES.repeating();
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;
         let on_folder = match args.recursive {
             true => OnFolder::WithContents,

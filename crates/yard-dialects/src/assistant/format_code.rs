@@ -25,13 +25,11 @@ const MAX_FILES: usize = 500;
 /// Bytes of the script's output that are parsed.
 const MAX_PARSED_OUTPUT: u64 = 16 << 20;
 
-pub(super) struct FormatCode;
-
 /// Formats source files: Rust with rustfmt, Python with ruff or black, JavaScript, TypeScript, CSS, JSON,
 /// Markdown and the like with prettier, Go with gofmt; whichever are installed, the project's own first. What
 /// changes is one step that can be undone. With `check` nothing changes and the answer says what would.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct FormatCode {
     /// Files and folders, relative to the workspace root; in folders what ignore files exclude is left out.
     paths: Vec<String>,
     /// Only say what would change.
@@ -91,13 +89,13 @@ struct Missing {
 }
 
 impl Tool for FormatCode {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "format_code";
     const WORK: Work = Work::Run;
     const HINTS: Hints = Hints::CHANGES.repeating();
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let command = command(&args, context)?;
         let finished = match args.check {
             true => commands::run_read_only(context, &command)?,
@@ -113,7 +111,7 @@ impl Tool for FormatCode {
     }
 }
 
-fn command(args: &Args, context: &Context<'_>) -> Result<Command, Stop> {
+fn command(args: &FormatCode, context: &Context<'_>) -> Result<Command, Stop> {
     if args.paths.is_empty() || args.paths.len() > MAX_PATHS {
         let message = format!("expected between 1 and {MAX_PATHS} files and folders; `.` is all");
         return Err(Stop::argument("paths", message));

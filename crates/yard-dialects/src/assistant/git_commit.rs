@@ -24,13 +24,11 @@ const MAX_FILES: usize = 500;
 /// Bytes of a message, at most: it is handed over as an argument.
 const MAX_MESSAGE_BYTES: usize = 64 << 10;
 
-pub(super) struct GitCommit;
-
 /// Commits to a git repository: what is staged, or with `all` everything that changed (untracked files
 /// too), or with `paths` only what is there. The author is the `user.name` and `user.email` of the repository, or
 /// the caller where it sets none; hooks do not run and nothing is signed. The commit is a step that can be undone.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct GitCommit {
     /// Folder of the repository (the one that holds `.git`), relative to the workspace root.
     #[serde(default = "root")]
     repository: String,
@@ -67,12 +65,12 @@ pub(super) struct Reply {
 }
 
 impl Tool for GitCommit {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "git_commit";
     const WORK: Work = Work::Run;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let repository = Repository::parse(context, &args.repository, None)?;
         let author = Signature::of(context.session().actor());
         let finished = commands::run(context, &command(&args, &repository, &author, context)?)?;
@@ -102,7 +100,7 @@ impl Signature {
 }
 
 fn command(
-    args: &Args,
+    args: &GitCommit,
     repository: &Repository,
     author: &Signature,
     context: &Context<'_>,
@@ -161,7 +159,7 @@ fn reply(
     }
 }
 
-fn nothing_to_commit(args: &Args) -> Stop {
+fn nothing_to_commit(args: &GitCommit) -> Stop {
     let why = match (args.all, args.paths.is_empty()) {
         (true, _) => "nothing differs from the last commit",
         (false, false) => "nothing in `paths` differs from the last commit",

@@ -12,13 +12,11 @@ use crate::{commands, paging};
 /// Files that one answer names.
 const MAX_FILES: usize = 500;
 
-pub(super) struct GitDiff;
-
 /// Shows what changed in a git repository: each file with its counts of lines, and a unified diff. By
 /// default what is changed and not staged (untracked files are in no diff); with `staged` what the next
 /// commit changes; with `range` how two commits differ. Changes nothing.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct GitDiff {
     /// Folder of the repository (the one that holds `.git`), relative to the workspace root.
     #[serde(default = "root")]
     repository: String,
@@ -54,13 +52,13 @@ pub(super) struct Reply {
 }
 
 impl Tool for GitDiff {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "git_diff";
     const WORK: Work = Work::Run;
     const HINTS: Hints = Hints::LOOKS;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let skip = paging::skip_cursor(args.cursor.as_deref())?;
         let repository = Repository::parse(context, &args.repository, args.path.as_deref())?;
         let range = args.range.as_deref().map(|range| git::revision("range", range)).transpose()?;

@@ -12,11 +12,9 @@ use crate::{commands, paging};
 /// Commits in one answer.
 const MAX_COMMITS: u64 = 200;
 
-pub(super) struct GitLog;
-
 /// Lists the commits of a git repository, newest first. Changes nothing.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct GitLog {
     /// Folder of the repository (the one that holds `.git`), relative to the workspace root.
     #[serde(default = "root")]
     repository: String,
@@ -45,13 +43,13 @@ pub(super) struct Reply {
 }
 
 impl Tool for GitLog {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "git_log";
     const WORK: Work = Work::Run;
     const HINTS: Hints = Hints::LOOKS;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let skip = paging::skip_cursor(args.cursor.as_deref())?;
         if args.limit == 0 || args.limit > MAX_COMMITS {
             return Err(Stop::argument("limit", format!("expected between 1 and {MAX_COMMITS}")));

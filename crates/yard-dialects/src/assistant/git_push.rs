@@ -14,15 +14,13 @@ use super::root;
 use crate::tool::{Context, Hints, Stop, Tool, Work};
 use crate::{args, commands};
 
-pub(super) struct GitPush;
-
 /// Pushes a branch of a git repository to a remote: a folder of the workspace, or an http or https address. A
 /// person is always asked first, and their yes covers the host. The person's keys and passwords are not there, so
 /// a remote that asks for them is pushed to by the person. A branch without an upstream gets this one. Never overwrites what is there unless `forceWithLease`
 /// says so, and then only what was last seen there.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Args {
+pub(super) struct GitPush {
     /// Folder of the repository (the one that holds `.git`), relative to the workspace root.
     #[serde(default = "root")]
     repository: String,
@@ -52,14 +50,14 @@ pub(super) struct Reply {
 }
 
 impl Tool for GitPush {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "git_push";
     const WORK: Work = Work::Run;
     const ASKS: Asks = Asks::Always;
     const HINTS: Hints = Hints::CHANGES.reaching_out();
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let repository = Repository::parse(context, &args.repository, None)?;
         let remote = remote(&args.remote)?;
         let branch = args.branch.as_deref().map(branch_name).transpose()?;

@@ -8,12 +8,10 @@ use super::root;
 use crate::tool::{Context, Hints, Stop, Tool, Work};
 use crate::{commands, paging};
 
-pub(super) struct GitStatus;
-
 /// Shows the branch of a git repository, how far it is from its upstream, and which files are staged,
 /// changed, untracked or in conflict. Changes nothing.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct GitStatus {
     /// Folder of the repository (the one that holds `.git`), relative to the workspace root.
     #[serde(default = "root")]
     repository: String,
@@ -81,13 +79,13 @@ struct Counts {
 }
 
 impl Tool for GitStatus {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "git_status";
     const WORK: Work = Work::Run;
     const HINTS: Hints = Hints::LOOKS;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let skip = paging::skip_cursor(args.cursor.as_deref())?;
         let repository = Repository::parse(context, &args.repository, args.path.as_deref())?;
         // The work trees of submodules are left out: these repositories have settings of their own.

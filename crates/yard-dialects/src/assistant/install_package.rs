@@ -21,8 +21,6 @@ use crate::{args, commands};
 const MAX_PACKAGES: usize = 50;
 const MAX_NAME_BYTES: usize = 300;
 
-pub(super) struct InstallPackage;
-
 /// Installs packages for the project: `pip` into its `.venv`, which is made if there is none, or by uv, poetry,
 /// pdm or pipenv where the project is managed by one of them; `npm` into `node_modules` and `package.json`, or by
 /// pnpm, yarn or bun where the project's lock file or `packageManager` names them; `cargo` adds them to
@@ -30,7 +28,7 @@ pub(super) struct InstallPackage;
 /// covers every public host that the packages come from. It runs in a sandbox; what it changes is a step that can
 /// be undone.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct InstallPackage {
     /// Whose packages they are.
     manager: Manager,
     /// Names, with a version where one is wanted, as the manager reads them: `requests==2.32.3`, `left-pad@1`.
@@ -184,14 +182,14 @@ fn cannot_add(program: &str) -> Stop {
 }
 
 impl Tool for InstallPackage {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "install_package";
     const WORK: Work = Work::Run;
     const ASKS: Asks = Asks::ToStart;
     const HINTS: Hints = Hints::CHANGES.reaching_out();
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let folder = commands::start_folder(context, &args.path)?;
         check_names(&args.packages)?;
         let index = context.session().package_index(args.manager.name())?;
@@ -203,7 +201,7 @@ impl Tool for InstallPackage {
         if commands::exit_code(&finished) != 0 {
             return Err(not_installed(context, &installer, &finished));
         }
-        let Args { manager, packages, .. } = args;
+        let Self { manager, packages, .. } = args;
         let output = output(context, &finished);
         let message = commands::outcome_message(context, &finished);
         let refused_hosts = unreached_hosts(&finished);
@@ -212,7 +210,12 @@ impl Tool for InstallPackage {
 }
 
 /// The text that a person approves.
-fn summary(args: &Args, installer: &Installer, folder: &WsPath, index: Option<&str>) -> String {
+fn summary(
+    args: &InstallPackage,
+    installer: &Installer,
+    folder: &WsPath,
+    index: Option<&str>,
+) -> String {
     let from = index.map(|index| format!(" from {index}")).unwrap_or_default();
     let packages = args.packages.join(" ");
     format!(
@@ -222,7 +225,7 @@ fn summary(args: &Args, installer: &Installer, folder: &WsPath, index: Option<&s
 }
 
 fn command(
-    args: &Args,
+    args: &InstallPackage,
     installer: &Installer,
     folder: WsPath,
     index: Option<&str>,

@@ -8,12 +8,10 @@ use yard_core::{FileKind, WsPath};
 use crate::tool::{Context, Stop, Tool, Work};
 use crate::{across_roots, paging, relative};
 
-pub(super) struct ListDirectory;
-
 /// Lists files and directories, level by level, directories first.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Args {
+pub(super) struct ListDirectory {
     /// Directory, relative to the workspace root; `.` is the root.
     path: String,
     /// List everything below it too (links are not followed, `.git` is skipped).
@@ -50,20 +48,19 @@ struct Entry {
 }
 
 impl Tool for ListDirectory {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "list_directory";
     const WORK: Work = Work::Walk;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let skip = paging::skip_cursor(args.cursor.as_deref())?;
         let list_at = |path| op::List {
-            path,
             depth: if args.recursive { Depth::All } else { Depth::Own },
             hidden: args.include_hidden,
             order: ListOrder::BreadthFirst,
-            limit: None,
             skip,
+            ..op::List::own(path)
         };
         across_roots::list(context, &args.path, list_at, |listing, _| {
             Ok(Reply {

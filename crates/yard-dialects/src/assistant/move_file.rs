@@ -9,11 +9,9 @@ use yard_gate::Asks;
 use crate::relative;
 use crate::tool::{Context, Stop, Tool};
 
-pub(super) struct MoveFile;
-
 /// Moves or renames a file or directory. `to` is its new path, name included.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct MoveFile {
     /// Where it is, relative to the workspace root.
     from: String,
     /// Where it shall be, relative to the workspace root: the whole path, not the directory that it
@@ -33,12 +31,12 @@ pub(super) struct Reply {
 }
 
 impl Tool for MoveFile {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "move_file";
     const ASKS: Asks = Asks::ToOverwrite;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let from = context.path(&args.from)?;
         let to = context.path_about(&args.to, Subject::Destination)?;
         if from != to {

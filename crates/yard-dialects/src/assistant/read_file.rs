@@ -9,13 +9,11 @@ use super::encoding::{Encoding, to_base64};
 use crate::pages::{self, LinePrefix, Page, PageRequest};
 use crate::tool::{Context, Stop, Tool, Work};
 
-pub(super) struct ReadFile;
-
 /// Reads a whole file: as text, or in base64 if it is no text. A large one is read in parts, with `offset`
 /// and `limit`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Args {
+pub(super) struct ReadFile {
     /// Path of the file, relative to the workspace root.
     path: String,
     /// How `content` is written: `utf-8` for text, `base64` for the bytes of any file.
@@ -52,12 +50,12 @@ pub(super) struct Reply {
 }
 
 impl Tool for ReadFile {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "read_file";
     const WORK: Work = Work::Look;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;
         let part = part(&args, &path, context).map_err(suggest_base64)?;
         let stat = context.perform(op::Stat { path, want: Want::default(), follow: true })?;
@@ -91,7 +89,7 @@ struct Part {
     next_byte: Option<u64>,
 }
 
-fn part(args: &Args, path: &WsPath, context: &Context<'_>) -> Result<Part, Stop> {
+fn part(args: &ReadFile, path: &WsPath, context: &Context<'_>) -> Result<Part, Stop> {
     let by_lines = args.offset.is_some() || args.limit.is_some();
     match (args.byte_offset, args.encoding) {
         (Some(_), _) if by_lines => {
@@ -120,7 +118,7 @@ fn part(args: &Args, path: &WsPath, context: &Context<'_>) -> Result<Part, Stop>
     }
 }
 
-fn lines(args: &Args, path: &WsPath, context: &Context<'_>) -> Result<Part, Stop> {
+fn lines(args: &ReadFile, path: &WsPath, context: &Context<'_>) -> Result<Part, Stop> {
     let request = PageRequest {
         path: path.clone(),
         skip: args.offset.unwrap_or(0),

@@ -12,15 +12,13 @@ use super::project::{self, python::Environment};
 use crate::commands;
 use crate::tool::{Context, Stop, Tool, Work};
 
-pub(super) struct RunCode;
-
 /// Runs Python or bash code in a sandbox that sees the workspace and starts in its root. Python
 /// imports the workspace's modules, and what `install_package` installed in the environment of its root.
 /// What the code changes in the workspace is kept as one step that can be undone; replacing or deleting
 /// files that this chat did not make, and reaching a host that is not allowed yet, may need a person's approval. Of
 /// long output the answer shows the beginning and the end, and names a file with the whole, for `read_file`.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct RunCode {
     /// What the code is written in.
     language: Language,
     /// The code.
@@ -68,12 +66,12 @@ pub(super) struct Reply {
 }
 
 impl Tool for RunCode {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "run_code";
     const WORK: Work = Work::Run;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let finished = commands::run(context, &command(args, context)?)?;
         let mut reply = reply(context, &finished);
         if commands::is_out_of_time(&finished) {
@@ -86,7 +84,7 @@ impl Tool for RunCode {
     }
 }
 
-fn command(args: Args, context: &Context<'_>) -> Result<Command, Stop> {
+fn command(args: RunCode, context: &Context<'_>) -> Result<Command, Stop> {
     if args.args.iter().any(|argument| argument.contains('\0')) {
         return Err(Stop::argument("args", "one holds a NUL, which no argument can: leave it out"));
     }

@@ -24,15 +24,13 @@ const MAX_SHOWN_OUTPUT: usize = 16 << 10;
 /// Bytes of the output that are parsed.
 const MAX_PARSED_OUTPUT: u64 = 16 << 20;
 
-pub(super) struct RunTests;
-
 /// Runs the tests of a project in a sandbox and tells how many passed, failed and were skipped, and what
 /// went wrong in those that failed. The project's own environment is used: its `.venv`, uv, poetry, pdm, hatch,
 /// tox; npm, pnpm, yarn or bun (Node's own runner, Jest, Vitest); cargo, go, Maven, Gradle, make, CMake. Where
 /// it is not installed the answer says how to get it, and nothing else is run. What the tests change in the
 /// workspace is kept as one step that can be undone.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct RunTests {
     /// What runs the tests; `auto` looks at the project's files. `npm` is the script `test` of package.json,
     /// whoever manages its packages.
     #[serde(default)]
@@ -82,12 +80,12 @@ pub(super) struct Reply {
 }
 
 impl Tool for RunTests {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "run_tests";
     const WORK: Work = Work::Run;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;
         commands::kind_at(context, &path)?;
         let tests = project::find_tests(context, &path, args.framework);
@@ -119,7 +117,7 @@ impl Tool for RunTests {
 }
 
 fn command(
-    args: &Args,
+    args: &RunTests,
     path: &WsPath,
     tests: Option<&ProjectTests>,
     context: &Context<'_>,

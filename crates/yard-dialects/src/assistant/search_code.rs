@@ -9,8 +9,6 @@ use super::root;
 use crate::tool::{Context, Stop, Tool, Work};
 use crate::{across_roots, paging};
 
-pub(super) struct SearchCode;
-
 /// Finds code by name or by words, the best result first: definitions of functions, methods, types and
 /// constants, then lines of text. Use it to find where something is defined (`parse_config`,
 /// `Session::perform`) or which code is about something (`retry with backoff`) when the exact spelling or
@@ -19,7 +17,7 @@ pub(super) struct SearchCode;
 /// Java, JavaScript, Python, Rust and TypeScript; every other text is searched by its words. Edits are seen at
 /// once. Skips `.git` and what ignore files exclude. The first search in a large workspace takes seconds.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct SearchCode {
     /// A name, a qualified name or some words.
     query: String,
     /// Directory to search, relative to the workspace root.
@@ -101,12 +99,12 @@ struct Found {
 }
 
 impl Tool for SearchCode {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "search_code";
     const WORK: Work = Work::Walk;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let search = op::SearchCode {
             path: WsPath::root(),
             query: args.query,

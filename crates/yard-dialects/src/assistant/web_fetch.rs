@@ -12,14 +12,12 @@ use yard_gate::{FetchedPage, Method, PageFormat, Target, WebRequest};
 use crate::stop::completed;
 use crate::tool::{Context, Hints, Stop, Tool, Work};
 
-pub(super) struct WebFetch;
-
 /// Fetches a URL of the public web: HTML as Markdown, JSON and other texts as they are. Redirects are
 /// followed; one to a host that is not allowed yet is answered with where it leads. A host that is not on
 /// the operator's list may need a person's approval. Private and local addresses are refused. Of a long page
 /// the answer holds a part, and `offset` reads on.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct WebFetch {
     /// The address, with http or https.
     url: String,
     /// How it is asked for.
@@ -80,13 +78,13 @@ pub(super) struct Reply {
 }
 
 impl Tool for WebFetch {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "web_fetch";
     const WORK: Work = Work::Run;
     const HINTS: Hints = Hints::CHANGES.reaching_out();
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let (offset, url) = (args.offset, args.url.clone());
         let shape = match args.format {
             Format::Markdown => PageFormat::Markdown,
@@ -99,7 +97,7 @@ impl Tool for WebFetch {
     }
 }
 
-fn request(args: Args, context: &Context<'_>) -> Result<WebRequest, Stop> {
+fn request(args: WebFetch, context: &Context<'_>) -> Result<WebRequest, Stop> {
     if args.method == HttpMethod::Get && args.body.is_some() {
         return Err(Stop::argument("body", "a GET sends none; send it with `method: \"POST\"`"));
     }

@@ -14,12 +14,10 @@ const MAX_QUERY_BYTES: usize = 1_000;
 /// Seconds that a provider may take (A2).
 const SECONDS: f64 = 30.0;
 
-pub(super) struct WebSearch;
-
 /// Searches the web and answers titles, addresses and snippets, best first. `web_fetch` reads a result.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Args {
+pub(super) struct WebSearch {
     /// What to search for.
     query: String,
     /// How many results, at most 20.
@@ -49,13 +47,13 @@ struct SearchResult {
 }
 
 impl Tool for WebSearch {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "web_search";
     const WORK: Work = Work::Run;
     const HINTS: Hints = Hints::LOOKS.reaching_out();
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         if args.query.trim().is_empty() || args.query.len() > MAX_QUERY_BYTES {
             return Err(Stop::argument(
                 "query",

@@ -3,18 +3,16 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::FaultCode;
-use yard_core::op::{self, OnExisting, OnMissingFolder};
+use yard_core::op::{self, OnMissingFolder};
 use yard_gate::Asks;
 
 use super::encoding::Encoding;
 use crate::tool::{Context, Hints, Stop, Tool};
 
-pub(super) struct WriteFile;
-
 /// Creates a file, or replaces all that an existing one holds.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Args {
+pub(super) struct WriteFile {
     /// Path of the file, relative to the workspace root.
     path: String,
     /// All that the file shall hold.
@@ -36,26 +34,21 @@ pub(super) struct Reply {
 }
 
 impl Tool for WriteFile {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "write_file";
     const ASKS: Asks = Asks::ToOverwrite;
     const HINTS: Hints = Hints::CHANGES.repeating();
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let content = args.encoding.decode(args.content)?;
         let size = content.len();
         let changed = context.perform(op::Write {
-            path: context.path(&args.path)?,
-            content,
-            json: false,
-            file_type: None,
-            on_existing: OnExisting::Replace,
             on_missing_folder: match args.create_dirs {
                 true => OnMissingFolder::Make,
                 false => OnMissingFolder::Refuse,
             },
-            expected: None,
+            ..op::Write::replacing(context.path(&args.path)?, content)
         });
         let changed = changed.map_err(|stop| {
             stop.reword(|fault| {

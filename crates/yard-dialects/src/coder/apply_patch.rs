@@ -9,14 +9,12 @@ use yard_gate::Asks;
 use crate::patches::{self, Placed};
 use crate::tool::{Context, Stop, Tool};
 
-pub(super) struct ApplyPatch;
-
 /// Applies a patch to any number of files: adds, updates, deletes and moves them, all or none. Takes a
 /// unified or git diff, or an envelope from `*** Begin Patch` to `*** End Patch`. Folders that are
 /// missing are made.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Args {
+pub(super) struct ApplyPatch {
     /// The whole patch. Its paths are relative to the workspace root.
     patch_text: String,
 }
@@ -51,12 +49,12 @@ struct File {
 }
 
 impl Tool for ApplyPatch {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "apply_patch";
     const ASKS: Asks = Asks::OnceToChange;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let applied = patches::apply(context, &args.patch_text)?;
         let files = applied.files.iter().map(|file| File {
             path: context.display(&file.path),

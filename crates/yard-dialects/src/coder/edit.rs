@@ -7,13 +7,11 @@ use yard_gate::Asks;
 
 use crate::tool::{Context, Stop, Tool};
 
-pub(super) struct Edit;
-
 /// Replaces a text in a file. `oldString` must occur exactly once, unless `replaceAll` is true.
 /// Everything else in the file stays byte for byte. Use `multiedit` for several changes of one file.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Args {
+pub(super) struct Edit {
     /// Path of the file, relative to the workspace root.
     file_path: String,
     /// The text to replace, exactly as it stands in the file (without line numbers), with enough around
@@ -38,12 +36,12 @@ pub(super) struct Reply {
 }
 
 impl Tool for Edit {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "edit";
     const ASKS: Asks = Asks::OnceToChange;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.file_path)?;
         let action = EditAction::Replace {
             old: args.old_string,

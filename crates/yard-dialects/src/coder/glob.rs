@@ -9,14 +9,12 @@ use crate::paging::is_zero;
 use crate::tool::{Context, Stop, Tool, Work};
 use crate::{across_roots, paging, patterns};
 
-pub(super) struct Glob;
-
 /// Finds files by glob pattern in the whole workspace, ordered by path. Without a slash a pattern
 /// matches the name at any depth (`*.ts`); with one, the path from the workspace root (`src/**/*.ts`).
 /// Skips `.git` and what ignore files exclude.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Args {
+pub(super) struct Glob {
     /// The pattern: `*`, `**`, `?`, `[]`, `{a,b}` and `@(a|b)`; with `!` before it, all but what it matches.
     pattern: String,
     /// Most files to return.
@@ -52,21 +50,18 @@ pub(super) struct Reply {
 }
 
 impl Tool for Glob {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "glob";
     const WORK: Work = Work::Walk;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let mut find = op::Find {
-            path: WsPath::root(),
-            by: FindBy::Any,
-            file_type: None,
             size: SizeRange::FILES,
-            recursive: true,
             include_ignored: args.include_ignored,
             limit: paging::max_entries(args.limit, context.limits()),
             after: args.cursor.as_deref().map(paging::path_cursor).transpose()?,
+            ..op::Find::below(WsPath::root(), FindBy::Any)
         };
         if args.pattern.trim().starts_with('/') {
             let glob = patterns::absolute_glob(context, &args.pattern)?;

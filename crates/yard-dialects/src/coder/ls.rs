@@ -8,13 +8,11 @@ use yard_core::{FaultCode, FileKind, WsPath};
 use crate::tool::{Context, Stop, Tool, Work};
 use crate::{across_roots, paging, relative};
 
-pub(super) struct Ls;
-
 /// Lists the files and directories in a directory, level by level, files first. A directory that does
 /// not exist is empty. A link is listed as what it points to.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Args {
+pub(super) struct Ls {
     /// Path of the directory, relative to the workspace root; `.` is the root.
     dir_path: String,
     /// List everything below it too (links are not followed, `.git` is skipped).
@@ -48,20 +46,18 @@ struct Entry {
 }
 
 impl Tool for Ls {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "ls";
     const WORK: Work = Work::Walk;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let skip = paging::skip_cursor(args.cursor.as_deref())?;
         let list_at = |path| op::List {
-            path,
             depth: if args.recursive { Depth::All } else { Depth::Own },
-            hidden: true,
             order: ListOrder::BreadthFirst,
-            limit: None,
             skip,
+            ..op::List::own(path)
         };
         let listed = across_roots::list(context, &args.dir_path, list_at, |listing, context| {
             reply(listing, skip, context)

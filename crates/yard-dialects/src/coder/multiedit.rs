@@ -7,13 +7,11 @@ use yard_gate::Asks;
 
 use crate::tool::{Context, Stop, Tool};
 
-pub(super) struct MultiEdit;
-
 /// Makes several edits in one file, in this order; each is made to what those before it left. Either
 /// all edits are made or none.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Args {
+pub(super) struct MultiEdit {
     /// Path of the file, relative to the workspace root.
     file_path: String,
     /// The edits.
@@ -53,12 +51,12 @@ struct EditResult {
 }
 
 impl Tool for MultiEdit {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "multiedit";
     const ASKS: Asks = Asks::OnceToChange;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.file_path)?;
         let actions = args.edits.into_iter().map(EditAction::from).collect();
         let edited = context.perform(op::Edit { path, actions, expected: None })?;

@@ -12,14 +12,12 @@ const MAX_LINES: u64 = 2_000;
 /// Most bytes of one answer, numbers included.
 const MAX_BYTES: u64 = 50 << 10;
 
-pub(super) struct Read;
-
 /// Reads a text file. Each line comes with its number, right-aligned in six columns, and an arrow
 /// (`→`), which are not part of the file. One answer holds at most 2,000 lines and 50 KB: read a longer
 /// file in parts with `offset` and `limit`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Args {
+pub(super) struct Read {
     /// Path of the file, relative to the workspace root.
     file_path: String,
     /// How many lines to skip first: 0 starts at line 1.
@@ -58,13 +56,13 @@ struct Metadata {
 }
 
 impl Tool for Read {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "read";
     const WORK: Work = Work::Look;
     const ASKS: Asks = Asks::OnceToRead;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.file_path)?;
         let page = match args.byte_offset {
             Some(offset) => pages::read_bytes(context, path, offset, MAX_BYTES)?,

@@ -3,18 +3,16 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::VersionId;
-use yard_core::op::{self, OnExisting, OnMissingFolder};
+use yard_core::op;
 use yard_gate::Asks;
 
 use crate::tool::{Context, Hints, Stop, Tool};
-
-pub(super) struct Write;
 
 /// Creates a file, or replaces all that an existing one holds; folders that are missing are made.
 /// Answers with a unified diff of what changed. Use `edit` to change a part of a file.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Args {
+pub(super) struct Write {
     /// All that the file shall hold.
     content: String,
     /// Path of the file, relative to the workspace root.
@@ -38,22 +36,15 @@ pub(super) struct Reply {
 }
 
 impl Tool for Write {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "write";
     const ASKS: Asks = Asks::OnceToChange;
     const HINTS: Hints = Hints::CHANGES.repeating();
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let changed = context.perform(op::Write {
-            path: context.path(&args.file_path)?,
-            content: args.content.into_bytes(),
-            json: false,
-            file_type: None,
-            on_existing: OnExisting::Replace,
-            on_missing_folder: OnMissingFolder::Make,
-            expected: None,
-        })?;
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
+        let path = context.path(&args.file_path)?;
+        let changed = context.perform(op::Write::replacing(path, args.content.into_bytes()))?;
         let (diff, diff_truncated) = match changed.version {
             Some(version) if !changed.unchanged => diff_of(version, context),
             _ => (String::new(), false),

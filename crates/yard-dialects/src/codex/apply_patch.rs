@@ -10,21 +10,17 @@ use yard_gate::Asks;
 use crate::patches::{self, AppliedPatch, Placed};
 use crate::tool::{Calling, Context, Stop, Tool};
 
-pub(super) struct Json;
-
 /// Applies a unified diff, of git or of `diff -u`, to any number of files: all of it, or nothing.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct JsonArgs {
+pub(super) struct Json {
     /// The unified diff, or an envelope from `*** Begin Patch` to `*** End Patch`.
     patch: String,
 }
 
-pub(super) struct Freeform;
-
 /// Applies an envelope, from `*** Begin Patch` to `*** End Patch`, with a section for each file
 /// (`*** Add File: `, `*** Update File: `, `*** Delete File: `): all of it, or nothing.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct FreeformArgs {
+pub(super) struct Freeform {
     /// The envelope, or a unified diff.
     patch: String,
 }
@@ -57,25 +53,25 @@ struct File {
 }
 
 impl Tool for Json {
-    type Args = JsonArgs;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "apply_patch_json";
     const ASKS: Asks = Asks::ToChange;
     const CALLING: Calling = Calling::Strict;
 
-    fn run(args: JsonArgs, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         patches::apply(context, &args.patch).map(|applied| Reply::of(&applied, context))
     }
 }
 
 impl Tool for Freeform {
-    type Args = FreeformArgs;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "apply_patch_freeform";
     const ASKS: Asks = Asks::ToChange;
     const CALLING: Calling = Calling::Strict;
 
-    fn run(args: FreeformArgs, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         patches::apply(context, &args.patch).map(|applied| Reply::of(&applied, context))
     }
 }

@@ -9,8 +9,6 @@ use crate::stop::completed;
 use crate::terminals::{MAX_WAIT, TerminalReply};
 use crate::tool::{Calling, Context, Stop, Tool, Work};
 
-pub(super) struct ExecCommand;
-
 /// Starts a command on a terminal (PTY) of its own, in a sandbox that sees the workspace,
 /// and returns once it ends, waits for input, or is still busy after ten seconds: it then goes on in the
 /// background. Type into it and poll it with `write_stdin`. Use it for prompts, editors, pagers, servers and
@@ -18,7 +16,7 @@ pub(super) struct ExecCommand;
 /// that opening it, and reaching a host that is not allowed yet, may need a person's approval; what it changes is
 /// recorded as steps that can be undone, but for git's own files and what ignore files exclude.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct ExecCommand {
     /// Opaque PTY session identifier: a name of your choice, not in use in this chat.
     session_id: String,
     /// Command to execute in PTY, as a shell reads it.
@@ -28,14 +26,14 @@ pub(super) struct Args {
 }
 
 impl Tool for ExecCommand {
-    type Args = Args;
+    type Args = Self;
     type Reply = TerminalReply;
     const NAME: &'static str = "exec_command";
     const SERVED: yard_gate::ExecutableBy = yard_gate::ExecutableBy::ConnectedProcess;
     const WORK: Work = Work::Run;
     const CALLING: Calling = Calling::Strict;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<TerminalReply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<TerminalReply, Stop> {
         if args.cmd.trim().is_empty() || args.cmd.contains('\0') {
             return Err(Stop::argument("cmd", "expected a command, without a NUL"));
         }

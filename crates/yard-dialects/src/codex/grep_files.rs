@@ -10,12 +10,10 @@ use crate::relative::root;
 use crate::tool::{Calling, Context, Stop, Tool, Work};
 use crate::{across_roots, paging};
 
-pub(super) struct GrepFiles;
-
 /// Searches files for a regular expression, line by line. Files come in the order of their paths.
 /// Skips `.git` and what ignore files exclude.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct GrepFiles {
     /// The regular expression, in Rust's syntax; look-around and back-references work too.
     pattern: String,
     /// Directory or file to search, relative to the workspace root.
@@ -61,13 +59,13 @@ struct Line {
 }
 
 impl Tool for GrepFiles {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "grep_files";
     const WORK: Work = Work::Walk;
     const CALLING: Calling = Calling::Strict;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let grep = op::Grep {
             pattern: args.pattern,
             flavor: RegexFlavor::Plain,

@@ -6,18 +6,16 @@ use serde::Deserialize;
 use crate::terminals::{self, TerminalReply};
 use crate::tool::{Calling, Context, Hints, Stop, Tool, Work};
 
-pub(super) struct KillSession;
-
 /// Ends a PTY session with everything that it started, and returns what it still said and what became of the
 /// files that it changed.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct KillSession {
     /// Existing PTY session id.
     session_id: String,
 }
 
 impl Tool for KillSession {
-    type Args = Args;
+    type Args = Self;
     type Reply = TerminalReply;
     const NAME: &'static str = "kill_session";
     const SERVED: yard_gate::ExecutableBy = yard_gate::ExecutableBy::ConnectedProcess;
@@ -25,7 +23,7 @@ impl Tool for KillSession {
     const CALLING: Calling = Calling::Strict;
     const HINTS: Hints = Hints::CHANGES.repeating();
 
-    fn run(args: Args, context: &Context<'_>) -> Result<TerminalReply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<TerminalReply, Stop> {
         let look = context.attempt.stop_terminal(&args.session_id);
         let look = look.map_err(|fault| terminals::to_stop(context, fault))?;
         Ok(TerminalReply::of(context, &look))

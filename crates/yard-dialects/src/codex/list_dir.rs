@@ -9,12 +9,10 @@ use crate::relative::root;
 use crate::tool::{Calling, Context, Stop, Tool, Work};
 use crate::{across_roots, paging};
 
-pub(super) struct ListDir;
-
 /// Lists a directory level by level, in each directory its directories first. A directory ends in `/`,
 /// a symbolic link in `@`.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct ListDir {
     /// Directory to list, relative to the workspace root.
     #[serde(default = "root")]
     path: String,
@@ -41,20 +39,19 @@ pub(super) struct Reply {
 }
 
 impl Tool for ListDir {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "list_dir";
     const WORK: Work = Work::Walk;
     const CALLING: Calling = Calling::Strict;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let list_at = |path| op::List {
-            path,
             depth: Depth::Levels(u32::try_from(args.depth).unwrap_or(u32::MAX)),
-            hidden: true,
             order: ListOrder::BreadthFirst,
             limit: paging::max_entries(args.limit, context.limits()),
             skip: usize::try_from(args.offset).unwrap_or(usize::MAX),
+            ..op::List::own(path)
         };
         across_roots::list(context, &args.path, list_at, |listing, context| {
             Ok(Reply {

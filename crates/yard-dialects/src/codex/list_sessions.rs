@@ -11,12 +11,10 @@ use crate::tool::{Calling, Context, Stop, Tool, Work};
 /// Terminals that a listing shows.
 const MAX_SESSIONS: usize = 50;
 
-pub(super) struct ListSessions;
-
 /// Lists the PTY sessions of this chat, the newest first: those that run, and the last ones that ended or
 /// were interrupted by a restart.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {}
+pub(super) struct ListSessions {}
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Reply {
@@ -25,13 +23,13 @@ pub(super) struct Reply {
 }
 
 impl Tool for ListSessions {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "list_sessions";
     const WORK: Work = Work::Look;
     const CALLING: Calling = Calling::Strict;
 
-    fn run(_: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(_: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let mut sessions = Vec::new();
         for session in context.session().sessions_with_chats() {
             let attempt = context.attempt.in_session(session);

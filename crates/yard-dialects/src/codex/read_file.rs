@@ -10,11 +10,9 @@ use crate::tool::{Calling, Context, Stop, Tool, Work};
 /// The longest indentation.
 const MAX_INDENT: usize = 1_000;
 
-pub(super) struct ReadFile;
-
 /// Reads a slice of a text file.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct ReadFile {
     /// File to read, relative to the workspace root.
     path: String,
     /// First line to read, counted from 0.
@@ -54,13 +52,13 @@ pub(super) struct Reply {
 }
 
 impl Tool for ReadFile {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "read_file";
     const WORK: Work = Work::Look;
     const CALLING: Calling = Calling::Strict;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let request = PageRequest {
             path: context.path(&args.path)?,
             skip: args.offset,

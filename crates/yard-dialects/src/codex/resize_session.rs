@@ -10,11 +10,9 @@ use crate::tool::{Calling, Context, Hints, Stop, Tool};
 /// The rows and the columns that a screen can have.
 const SIDES: std::ops::RangeInclusive<u16> = 2..=500;
 
-pub(super) struct ResizeSession;
-
 /// Gives a PTY session another size; its program is told. A new session has 24 rows of 80 columns.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct ResizeSession {
     /// Existing PTY session id.
     session_id: String,
     /// How many rows.
@@ -34,15 +32,15 @@ pub(super) struct Reply {
 }
 
 impl Tool for ResizeSession {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "resize_session";
     const SERVED: yard_gate::ExecutableBy = yard_gate::ExecutableBy::ConnectedProcess;
     const CALLING: Calling = Calling::Strict;
     const HINTS: Hints = Hints::ADDS.repeating();
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let Args { session_id, rows, columns } = args;
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
+        let Self { session_id, rows, columns } = args;
         for (name, side) in [("rows", rows), ("columns", columns)] {
             if !SIDES.contains(&side) {
                 return Err(Stop::argument(name, "expected between 2 and 500"));

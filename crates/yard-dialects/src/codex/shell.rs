@@ -6,14 +6,12 @@ use serde::{Deserialize, Serialize};
 use crate::commands;
 use crate::tool::{Calling, Context, Stop, Tool, Work};
 
-pub(super) struct Shell;
-
 /// Runs a shell command in a sandbox that sees the workspace. What it changes in the
 /// workspace is kept as one step that can be undone; replacing or deleting files that this chat did not
 /// make, and reaching a host that is not allowed yet, may need a person's approval. Of long output the answer shows
 /// the beginning and the end, and names a file with the whole, for `read_file` and `grep_files`.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct Shell {
     /// Shell command to run.
     command: String,
     /// Working directory (optional), relative to the workspace root.
@@ -51,13 +49,13 @@ pub(super) struct Reply {
 }
 
 impl Tool for Shell {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "shell";
     const WORK: Work = Work::Run;
     const CALLING: Calling = Calling::Strict;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         if args.command.contains('\0') {
             return Err(Stop::argument(
                 "command",

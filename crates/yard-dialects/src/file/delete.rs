@@ -7,11 +7,9 @@ use yard_core::{Fault, FaultCode, Subject};
 
 use crate::tool::{Context, Hints, Stop, Tool};
 
-pub(super) struct Delete;
-
 /// Deletes a file. Does not delete directories.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct Delete {
     /// Path of the file, relative to the workspace root.
     path: String,
 }
@@ -23,12 +21,12 @@ pub(super) struct Reply {
 }
 
 impl Tool for Delete {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "file.delete";
     const HINTS: Hints = Hints::CHANGES.repeating();
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;
         if path.is_root() {
             let message = format!(

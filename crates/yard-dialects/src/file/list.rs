@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use yard_core::op::{self, Depth, FindBy, ListOrder, SizeRange};
+use yard_core::op::{self, FindBy, SizeRange};
 use yard_core::{FileType, WsPath};
 
 use crate::paging::is_zero;
@@ -10,12 +10,10 @@ use crate::relative::root;
 use crate::tool::{Context, Stop, Tool, Work};
 use crate::{across_roots, paging};
 
-pub(super) struct List;
-
 /// Lists a directory. Without `pattern`: its own files and directories. With `pattern`: the files below
 /// it, at any depth, that match; `.git` and what ignore files exclude is then skipped.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct List {
     /// Directory, relative to the workspace root.
     #[serde(default = "root")]
     path: String,
@@ -70,12 +68,12 @@ impl Entry {
 }
 
 impl Tool for List {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "file.list";
     const WORK: Work = Work::Walk;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         match &args.pattern {
             Some(pattern) => matching(pattern, &args, context),
             None => own(&args, context),
@@ -83,16 +81,9 @@ impl Tool for List {
     }
 }
 
-fn own(args: &Args, context: &Context<'_>) -> Result<Reply, Stop> {
+fn own(args: &List, context: &Context<'_>) -> Result<Reply, Stop> {
     let skip = paging::skip_cursor(args.cursor.as_deref())?;
-    let list_at = |path| op::List {
-        path,
-        depth: Depth::Own,
-        hidden: true,
-        order: ListOrder::FoldersFirst,
-        limit: None,
-        skip,
-    };
+    let list_at = |path| op::List { skip, ..op::List::own(path) };
     across_roots::list(context, &args.path, list_at, |listing, context| {
         Ok(Reply {
             next: paging::next_skip(listing, skip),
@@ -104,16 +95,12 @@ fn own(args: &Args, context: &Context<'_>) -> Result<Reply, Stop> {
     })
 }
 
-fn matching(pattern: &str, args: &Args, context: &Context<'_>) -> Result<Reply, Stop> {
+fn matching(pattern: &str, args: &List, context: &Context<'_>) -> Result<Reply, Stop> {
     let find = op::Find {
-        path: WsPath::root(),
-        by: FindBy::Any,
-        file_type: None,
         size: SizeRange::FILES,
-        recursive: true,
         include_ignored: args.include_ignored,
-        limit: None,
         after: args.cursor.as_deref().map(paging::path_cursor).transpose()?,
+        ..op::Find::below(WsPath::root(), FindBy::Any)
     };
     across_roots::find(context, &args.path, &[pattern.to_owned()], find, |found, context| {
         Ok(Reply {

@@ -6,12 +6,10 @@ use yard_core::op::{self, EditAction};
 
 use crate::tool::{Context, Stop, Tool};
 
-pub(super) struct Patch;
-
 /// Replaces texts in a file. Each `find` must occur exactly once in the file as the patches before it
 /// left it. Either all patches are applied or none. Everything else in the file stays byte for byte.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct Patch {
     /// Path of the file, relative to the workspace root.
     path: String,
     /// What to replace, in this order.
@@ -36,11 +34,11 @@ pub(super) struct Reply {
 }
 
 impl Tool for Patch {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "file.patch";
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;
         let actions: Vec<EditAction> = args.patches.into_iter().map(EditAction::from).collect();
         let patches_applied = actions.len();

@@ -6,12 +6,10 @@ use serde::{Deserialize, Serialize};
 use crate::pages::{self, LinePrefix, PageRequest};
 use crate::tool::{Context, Stop, Tool, Work};
 
-pub(super) struct Read;
-
 /// Reads a text file. Each line comes with its number, right-aligned in six columns, and a tab; the
 /// number and the tab are not part of the file. Read a long file in parts with `offset` and `limit`.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct Read {
     /// Path of the file, relative to the workspace root.
     path: String,
     /// First line to read, counted from 1.
@@ -40,12 +38,12 @@ pub(super) struct Reply {
 }
 
 impl Tool for Read {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "file.read";
     const WORK: Work = Work::Look;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;
         let max_bytes = context.limits().answer_bytes;
         let page = match args.byte_offset {

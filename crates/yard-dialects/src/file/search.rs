@@ -5,17 +5,15 @@ use serde::{Deserialize, Serialize};
 use yard_core::WsPath;
 use yard_core::op::{self, GrepMatch, PathFilter, RegexFlavor};
 
-use crate::paging::is_zero;
+use crate::matches::Matches;
 use crate::relative::root;
 use crate::tool::{Context, Stop, Tool, Work};
 use crate::{across_roots, paging};
 
-pub(super) struct Search;
-
 /// Searches the text of files for a regular expression, line by line. Matches come ordered by path,
 /// then line. Skips `.git` and what ignore files exclude.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct Search {
     /// The regular expression, in Rust's syntax; look-around and back-references work too.
     pattern: String,
     /// Directory or file to search, relative to the workspace root.
@@ -43,24 +41,7 @@ pub(super) struct Args {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Reply {
-    /// The matching lines.
-    matches: Vec<Match>,
-    /// Whether matches remain after these.
-    truncated: bool,
-    /// The `cursor` that gives the matches that remain; not there if none do.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next: Option<String>,
-    /// How many files and folders were left out because ignore files exclude them; not there if none were.
-    #[serde(skip_serializing_if = "is_zero")]
-    ignored: u64,
-    /// How many were left out because they may not be read; not there if none were.
-    #[serde(skip_serializing_if = "is_zero")]
-    withheld: u64,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct Match {
+pub(super) struct Match {
     /// The file, relative to the workspace root.
     path: String,
     /// The line's number, counted from 1.
@@ -84,12 +65,12 @@ fn marked(found: &GrepMatch) -> String {
 }
 
 impl Tool for Search {
-    type Args = Args;
-    type Reply = Reply;
+    type Args = Self;
+    type Reply = Matches<Match>;
     const NAME: &'static str = "file.search";
     const WORK: Work = Work::Walk;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Matches<Match>, Stop> {
         let around = usize::try_from(args.context_lines).unwrap_or(usize::MAX);
         let globs: Vec<String> = args.glob.into_iter().collect();
         let grep = op::Grep {
@@ -105,13 +86,7 @@ impl Tool for Search {
             cursor: args.cursor.as_deref().map(paging::match_cursor).transpose()?,
         };
         across_roots::grep(context, &args.path, &globs, grep, |answer, context| {
-            Ok(Reply {
-                next: paging::next_match(&answer),
-                truncated: answer.truncated,
-                ignored: answer.ignored,
-                withheld: answer.withheld,
-                matches: answer.matches.iter().map(|found| Match::of(found, context)).collect(),
-            })
+            Ok(Matches::of(answer, |found| Match::of(&found, context)))
         })
     }
 }

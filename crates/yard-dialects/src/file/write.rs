@@ -2,16 +2,14 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use yard_core::op::{self, OnExisting, OnMissingFolder};
+use yard_core::op;
 
 use crate::tool::{Context, Hints, Stop, Tool};
-
-pub(super) struct Write;
 
 /// Creates a file, or replaces all that an existing one holds. Folders that are missing are made. Use
 /// `file.patch` to change a part of a file.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct Write {
     /// Path of the file, relative to the workspace root.
     path: String,
     /// All that the file shall hold.
@@ -27,22 +25,15 @@ pub(super) struct Reply {
 }
 
 impl Tool for Write {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "file.write";
     const HINTS: Hints = Hints::CHANGES.repeating();
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let bytes_written = args.content.len();
-        context.perform(op::Write {
-            path: context.path(&args.path)?,
-            content: args.content.into_bytes(),
-            json: false,
-            file_type: None,
-            on_existing: OnExisting::Replace,
-            on_missing_folder: OnMissingFolder::Make,
-            expected: None,
-        })?;
+        let path = context.path(&args.path)?;
+        context.perform(op::Write::replacing(path, args.content.into_bytes()))?;
         Ok(Reply { success: true, bytes_written })
     }
 }

@@ -11,8 +11,6 @@ use super::{Reply, host_paths};
 use crate::relative;
 use crate::tool::{Context, Stop, Tool, Work};
 
-pub(super) struct DirectoryTree;
-
 /// The depth of the tree: no real tree is deeper.
 const MAX_DEPTH: usize = 128;
 
@@ -22,7 +20,7 @@ const MAX_DEPTH: usize = 128;
 /// indentation for readability. Only works within allowed directories.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Args {
+pub(super) struct DirectoryTree {
     /// The directory: an absolute path within an allowed directory, or one relative to it.
     path: String,
     /// What to leave out, with all below it: globs relative to the directory, or names at any depth.
@@ -39,12 +37,12 @@ struct Node {
 }
 
 impl Tool for DirectoryTree {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "directory_tree";
     const WORK: Work = Work::Walk;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = host_paths::parse(context, &args.path, Subject::Path)?;
         let mut builder = TreeBuilder {
             context,

@@ -9,8 +9,6 @@ use yard_core::{Bounds, Fault, FaultCode, Subject, WsPath, diff};
 use super::{Reply, fault, flexible, host_paths};
 use crate::tool::{Context, Stop, Tool};
 
-pub(super) struct EditFile;
-
 /// Unchanged lines that the diff shows around a change.
 const CONTEXT: usize = 4;
 /// The work of an edit with other white space, in exact edits.
@@ -22,7 +20,7 @@ const FLEXIBLE_WORK: usize = 8;
 /// within allowed directories.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Args {
+pub(super) struct EditFile {
     /// The file: an absolute path within an allowed directory, or one relative to it.
     path: String,
     /// The edits, each made to what those before it left.
@@ -42,11 +40,11 @@ struct EditOperation {
 }
 
 impl Tool for EditFile {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "edit_file";
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = host_paths::parse(context, &args.path, Subject::Path)?;
         // The diff has to be of the edited text: if another process changed the file first, both are made again.
         for _ in 0..context.limits().replans {

@@ -8,23 +8,21 @@ use yard_core::{FileKind, Subject, Timestamp};
 use super::{Reply, fault, host_paths};
 use crate::tool::{Context, Stop, Tool, Work};
 
-pub(super) struct GetFileInfo;
-
 /// Retrieve detailed metadata about a file or directory. Returns comprehensive information including size,
 /// creation time, last modified time, permissions, and type. Only works within allowed directories.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct GetFileInfo {
     /// The file or directory: an absolute path within an allowed directory, or one relative to it.
     path: String,
 }
 
 impl Tool for GetFileInfo {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "get_file_info";
     const WORK: Work = Work::Look;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = host_paths::parse(context, &args.path, Subject::Path)?;
         let operation = Stat { path: path.clone(), want: Want::default(), follow: true };
         let info =

@@ -6,21 +6,19 @@ use serde::Deserialize;
 use super::{Reply, host_paths};
 use crate::tool::{Context, Stop, Tool, Work};
 
-pub(super) struct ListAllowedDirectories;
-
 /// Returns the list of directories that this server is allowed to access. Subdirectories within these allowed
 /// directories are also accessible. Use this to understand which directories and their nested paths are
 /// available before trying to access files.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {}
+pub(super) struct ListAllowedDirectories {}
 
 impl Tool for ListAllowedDirectories {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "list_allowed_directories";
     const WORK: Work = Work::Look;
 
-    fn run(_: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(_: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         Ok(format!("Allowed directories:\n{}", host_paths::roots(context).join("\n")).into())
     }
 }

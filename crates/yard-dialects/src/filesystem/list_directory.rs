@@ -9,23 +9,21 @@ use super::{Reply, fault, host_paths};
 use crate::relative;
 use crate::tool::{Context, Stop, Tool, Work};
 
-pub(super) struct ListDirectory;
-
 /// Get a detailed listing of all files and directories in a specified path. Results clearly distinguish
 /// between files and directories with [FILE] and [DIR] prefixes. Only works within allowed directories.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct ListDirectory {
     /// The directory: an absolute path within an allowed directory, or one relative to it.
     path: String,
 }
 
 impl Tool for ListDirectory {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "list_directory";
     const WORK: Work = Work::Walk;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = host_paths::parse(context, &args.path, Subject::Path)?;
         let listed = names(context, Names { path, for_tree: false })?;
         let mut lines: Vec<String> = listed

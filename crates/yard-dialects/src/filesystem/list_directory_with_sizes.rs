@@ -4,7 +4,7 @@ use std::cmp::{Ordering, Reverse};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use yard_core::op::{Depth, Entry, List, ListOrder, Stat, Want};
+use yard_core::op::{Entry, List, Stat, Want};
 use yard_core::{FaultCode, FileKind, Subject};
 
 use super::list_directory::{mark, rest};
@@ -12,14 +12,12 @@ use super::{Reply, fault, host_paths};
 use crate::relative;
 use crate::tool::{Context, Stop, Tool, Work};
 
-pub(super) struct ListDirectoryWithSizes;
-
 /// Get a detailed listing of all files and directories in a specified path, including sizes. Results clearly
 /// distinguish between files and directories with [FILE] and [DIR] prefixes. Only works within allowed
 /// directories.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Args {
+pub(super) struct ListDirectoryWithSizes {
     /// The directory: an absolute path within an allowed directory, or one relative to it.
     path: String,
     /// Sort entries by name or size.
@@ -44,21 +42,14 @@ struct Line {
 }
 
 impl Tool for ListDirectoryWithSizes {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "list_directory_with_sizes";
     const WORK: Work = Work::Walk;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = host_paths::parse(context, &args.path, Subject::Path)?;
-        let listed = context.perform(List {
-            path: path.clone(),
-            depth: Depth::Own,
-            hidden: true,
-            order: ListOrder::FoldersFirst,
-            limit: None,
-            skip: 0,
-        });
+        let listed = context.perform(List::own(path.clone()));
         let mut listing = listed.map_err(fault::of_system_call(context, "scandir", &path))?;
         listing.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         let entries = listing.entries.iter().map(|entry| line(entry, context));

@@ -9,13 +9,11 @@ use super::{Reply, fault, host_paths};
 use crate::context::suggestions;
 use crate::tool::{Context, Stop, Tool};
 
-pub(super) struct MoveFile;
-
 /// Move or rename files and directories. Can move files between directories and rename them in a single
 /// operation. If the destination exists, the operation will fail. Both source and destination must be within
 /// allowed directories.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct MoveFile {
     /// What to move: an absolute path within an allowed directory, or one relative to it.
     source: String,
     /// Its new path, name included; the directory that it goes into must exist.
@@ -23,11 +21,11 @@ pub(super) struct Args {
 }
 
 impl Tool for MoveFile {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "move_file";
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let from = host_paths::parse(context, &args.source, Subject::Path)?;
         let to = host_paths::parse(context, &args.destination, Subject::Destination)?;
         check_free(context, &to)?;

@@ -3,14 +3,13 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Reply, read_text_file};
+use super::Reply;
+use super::read_text_file::{self, ReadTextFile};
 use crate::tool::{Context, Stop, Tool, Work};
-
-pub(super) struct ReadFile;
 
 /// Read the complete contents of a file as text. DEPRECATED: Use read_text_file instead.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct ReadFile {
     /// The file: an absolute path within an allowed directory, or one relative to it.
     path: String,
     /// If provided, returns only the last N lines of the file.
@@ -20,13 +19,13 @@ pub(super) struct Args {
 }
 
 impl Tool for ReadFile {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "read_file";
     const WORK: Work = Work::Look;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let Args { path, tail, head } = args;
-        read_text_file::read(&read_text_file::Args { path, tail, head }, context).map(Reply::from)
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
+        let Self { path, tail, head } = args;
+        read_text_file::read(&ReadTextFile { path, tail, head }, context).map(Reply::from)
     }
 }

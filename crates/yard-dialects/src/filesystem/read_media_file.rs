@@ -10,13 +10,11 @@ use super::{fault, host_paths};
 use crate::pages;
 use crate::tool::{Context, Stop, Tool, Work};
 
-pub(super) struct ReadMediaFile;
-
 /// Read a file and return it as a base64-encoded content block with its MIME type. Image and audio files
 /// are returned as image/audio content; any other file type is returned as an embedded resource. Only works
 /// within allowed directories.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct ReadMediaFile {
     /// The file: an absolute path within an allowed directory, or one relative to it.
     path: String,
 }
@@ -70,12 +68,12 @@ const MIME_TYPES: [(&str, &str); 11] = [
 ];
 
 impl Tool for ReadMediaFile {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "read_media_file";
     const WORK: Work = Work::Look;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let named = host_paths::parse(context, &args.path, Subject::Path)?;
         let (path, bytes) = pages::read_whole(context, &named, |path, size| {
             let limit = context.limits().load_bytes;

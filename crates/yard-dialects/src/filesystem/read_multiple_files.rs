@@ -7,13 +7,11 @@ use yard_core::{FaultCode, Subject};
 use super::{Reply, host_paths, read_text_file};
 use crate::tool::{Context, Stop, Tool, Work};
 
-pub(super) struct ReadMultipleFiles;
-
 /// Read the contents of multiple files simultaneously. Each file's content is returned with its path as a
 /// reference. Failed reads for individual files won't stop the entire operation. Only works within allowed
 /// directories.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct ReadMultipleFiles {
     /// Array of file paths to read. Each path must be a string pointing to a valid file within allowed
     /// directories.
     #[schemars(length(min = 1))]
@@ -21,12 +19,12 @@ pub(super) struct Args {
 }
 
 impl Tool for ReadMultipleFiles {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "read_multiple_files";
     const WORK: Work = Work::Look;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         // R12: all of them share one answer.
         let mut left = context.limits().load_bytes;
         let mut parts = Vec::with_capacity(args.paths.len());

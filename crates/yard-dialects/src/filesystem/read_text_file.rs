@@ -8,15 +8,13 @@ use yard_core::{Fault, FaultCode, Subject, WsPath};
 use super::{Reply, fault, host_paths};
 use crate::tool::{Context, Stop, Tool, Work};
 
-pub(super) struct ReadTextFile;
-
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
 /// Read the complete contents of a file from the file system as text, whatever its encoding and its
 /// extension. Use the 'head' parameter to read only the first N lines of a file, or the 'tail' parameter
 /// to read only the last N lines. Only works within allowed directories.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct ReadTextFile {
     /// The file: an absolute path within an allowed directory, or one relative to it.
     pub(super) path: String,
     /// If provided, returns only the last N lines of the file.
@@ -26,18 +24,18 @@ pub(super) struct Args {
 }
 
 impl Tool for ReadTextFile {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "read_text_file";
     const WORK: Work = Work::Look;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         read(&args, context).map(Reply::from)
     }
 }
 
 /// The text that the arguments ask for.
-pub(super) fn read(args: &Args, context: &Context<'_>) -> Result<String, Stop> {
+pub(super) fn read(args: &ReadTextFile, context: &Context<'_>) -> Result<String, Stop> {
     let path = host_paths::parse(context, &args.path, Subject::Path)?;
     // The reference server reads a 0 as if the argument had not been sent.
     let nonzero = |lines: Option<u64>| lines.filter(|lines| *lines > 0);

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use yard_core::op::{self, FindBy, SizeRange};
+use yard_core::op::{self, FindBy};
 use yard_core::{Subject, WsPath};
 
 use super::globs::{Excluded, checked};
@@ -10,15 +10,13 @@ use super::{Reply, fault, host_paths};
 use crate::relative;
 use crate::tool::{Context, Stop, Tool, Work};
 
-pub(super) struct SearchFiles;
-
 /// Recursively search for files and directories matching a pattern. The patterns should be glob-style
 /// patterns that match paths relative to the directory that is searched. Use pattern like '*.ext' to match
 /// files in that directory, and '**/*.ext' to match files in all subdirectories. Returns full paths to all
 /// matching items; what is in `.git` is left out. Only searches within allowed directories.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Args {
+pub(super) struct SearchFiles {
     /// The directory to search: an absolute path within an allowed directory, or one relative to it.
     path: String,
     /// The pattern: `*`, `**`, `?`, `[]` and `{}`.
@@ -29,26 +27,19 @@ pub(super) struct Args {
 }
 
 impl Tool for SearchFiles {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "search_files";
     const WORK: Work = Work::Walk;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = host_paths::parse(context, &args.path, Subject::Path)?;
         let excluded = Excluded::by_path(&args.exclude_patterns)?;
+        // A pattern without a slash means the directory itself, not any below it.
+        let glob = format!("./{}", checked(&args.pattern)?);
+        let below = op::Find::below(path.clone(), FindBy::Globs(vec![glob]));
         let found = context
-            .perform(op::Find {
-                path: path.clone(),
-                // A pattern without a slash means the directory itself, not any below it.
-                by: FindBy::Globs(vec![format!("./{}", checked(&args.pattern)?)]),
-                file_type: None,
-                size: SizeRange::default(),
-                recursive: true,
-                include_ignored: true,
-                limit: None,
-                after: None,
-            })
+            .perform(op::Find { include_ignored: true, ..below })
             .map_err(fault::of_system_call(context, "scandir", &path))?;
         let mut paths: Vec<&WsPath> = found.entries.iter().map(|entry| &entry.path).collect();
         paths.retain(|path| !excluded.matches_any_above(&relative::below(path, &found.path)));

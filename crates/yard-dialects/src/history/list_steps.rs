@@ -10,12 +10,10 @@ use crate::tool::{Context, Stop, Tool, Work};
 /// Steps in one answer.
 const MAX_STEPS: u64 = 200;
 
-pub(super) struct ListSteps;
-
 /// Lists what changed in the workspace, newest first: every step of anybody, with the id under which
 /// `undo_step` takes it back.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct ListSteps {
     /// Only steps that changed this file.
     path: Option<String>,
     /// How many (1 to 200).
@@ -55,12 +53,12 @@ struct ListedStep {
 }
 
 impl Tool for ListSteps {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "list_steps";
     const WORK: Work = Work::Look;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         if !(1..=MAX_STEPS).contains(&args.limit) {
             let message = format!("expected a number from 1 to {MAX_STEPS}");
             return Err(Stop::argument("limit", message));

@@ -7,12 +7,10 @@ use yard_core::{Author, Fault, FaultCode};
 
 use crate::tool::{Context, Stop, Tool};
 
-pub(super) struct UndoStep;
-
 /// Takes back one step of the workspace, and nothing that came after it: later changes to the same files stay
 /// if they fit. Undoing is a step itself, so undoing that brings the change back. `list_steps` has the ids.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct UndoStep {
     /// The step's id.
     step: String,
 }
@@ -31,11 +29,11 @@ pub(super) struct Reply {
 }
 
 impl Tool for UndoStep {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "undo_step";
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let wrong = "expected a step's id, as list_steps has it";
         let step = args.step.trim().parse().map_err(|_| Stop::argument("step", wrong))?;
         let shown = context.perform(Show { step, max_bytes: 0 })?;

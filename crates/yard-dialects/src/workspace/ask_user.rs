@@ -8,15 +8,13 @@ use yard_gate::{AskedQuestion, Awaited, Button, FormQuestion, Pending, QuestionF
 
 use crate::tool::{Context, Hints, Stop, Tool};
 
-pub(super) struct AskUser;
-
 /// Asks the user one to four questions at once, each answered by a value that keeps its JSON Schema.
 /// Use it when a request is unclear, when several ways are open, or before something that cannot be
 /// taken back. Answers `question_pending` with a `question_id` at once, or waits up to `wait_ms` for
 /// the answers. Offer `buttons` for single choices only; several choices are an array schema without
 /// buttons. To have a plan accepted, ask one question with exactly the choices Accept and Reject.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct AskUser {
     /// The questions.
     #[schemars(length(min = 1, max = 4))]
     questions: Vec<Asked>,
@@ -70,12 +68,12 @@ pub(super) struct Reply {
 }
 
 impl Tool for AskUser {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "ask_user";
     const HINTS: Hints = Hints::ADDS;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let items = args.questions.into_iter().map(FormQuestion::from).collect();
         let form =
             QuestionForm::check(items).map_err(|flaw| Stop::argument(&flaw.at, flaw.message))?;

@@ -10,14 +10,12 @@ use super::read;
 use crate::paging;
 use crate::tool::{Context, Stop, Tool, Work};
 
-pub(super) struct Cat;
-
 /// Concatenates up to 20 text files, and can show line ends, tabs and line numbers as GNU `cat`
 /// does:
 /// to tell tabs from spaces or to find trailing white space. A file that cannot be read has `error`
 /// in its entry; the others are shown. Use `read` to page through one file.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct Cat {
     /// Full paths of the files, 1 to 20.
     #[schemars(length(min = 1, max = 20))]
     paths: Vec<String>,
@@ -86,12 +84,12 @@ struct File {
 }
 
 impl Tool for Cat {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "cat";
     const WORK: Work = Work::Look;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let mut left = context.limits().answer_bytes;
         let mut reply = Reply { content: String::new(), files: Vec::new(), truncated: false };
         for (index, path) in args.paths.iter().enumerate() {
@@ -113,7 +111,7 @@ impl Tool for Cat {
 }
 
 /// One file, displayed in at most `share` bytes, and whether that was too little.
-fn one(text: &str, args: &Args, share: u64, context: &Context<'_>) -> Result<(File, bool), Stop> {
+fn one(text: &str, args: &Cat, share: u64, context: &Context<'_>) -> Result<(File, bool), Stop> {
     let path = context.path(text)?;
     let limit = args.limit.and_then(paging::max_lines);
     let answer = context.perform(op::Read {
@@ -134,13 +132,13 @@ fn one(text: &str, args: &Args, share: u64, context: &Context<'_>) -> Result<(Fi
 
 /// The bytes that may be read so that any one line of them, displayed, fits into `share`: a tab takes two
 /// bytes, and a number, `^M` and `$` a few.
-fn max_read_bytes(share: u64, args: &Args) -> u64 {
+fn max_read_bytes(share: u64, args: &Cat) -> u64 {
     let room = share.saturating_sub(32);
     let room = if args.show_tabs { room / 2 } else { room };
     room.max(1)
 }
 
-fn marks(args: &Args) -> Marks {
+fn marks(args: &Cat) -> Marks {
     Marks {
         ends: args.show_ends,
         tabs: args.show_tabs,
@@ -149,7 +147,7 @@ fn marks(args: &Args) -> Marks {
     }
 }
 
-fn shown(path: String, args: &Args, answer: &ReadAnswer, displayed: Displayed) -> File {
+fn shown(path: String, args: &Cat, answer: &ReadAnswer, displayed: Displayed) -> File {
     let next = answer.first_line.saturating_add(displayed.taken);
     let truncated = answer.truncated || displayed.taken < answer.lines;
     let more = answer.line_count.is_none_or(|total| next < total);
@@ -168,12 +166,12 @@ fn shown(path: String, args: &Args, answer: &ReadAnswer, displayed: Displayed) -
     }
 }
 
-fn unread(path: String, args: &Args, fault: &Fault) -> File {
+fn unread(path: String, args: &Cat, fault: &Fault) -> File {
     File { path, limit: args.limit, error: Some(fault.message().to_owned()), ..File::default() }
 }
 
 /// Appends a file to the whole; a file that was not read is left out.
-fn append(whole: &mut String, file: &File, args: &Args) {
+fn append(whole: &mut String, file: &File, args: &Cat) {
     let Some(text) = &file.content else { return };
     if args.show_headers {
         if !whole.is_empty() {
@@ -190,7 +188,7 @@ mod tests {
 
     use super::*;
 
-    fn args() -> Args {
+    fn args() -> Cat {
         serde_json::from_value(serde_json::json!({"paths": ["/a"]})).unwrap()
     }
 
@@ -216,7 +214,7 @@ mod tests {
         shown(path.to_owned(), &args(), &read(text), displayed)
     }
 
-    fn joined(files: &[File], args: &Args) -> String {
+    fn joined(files: &[File], args: &Cat) -> String {
         let mut whole = String::new();
         for file in files {
             append(&mut whole, file, args);
@@ -229,7 +227,7 @@ mod tests {
         let missing = unread("/x".to_owned(), &args(), &Fault::new(FaultCode::NotFound, "no"));
         let files = [file("/a", "1\n"), missing, file("/b", "2"), file("/c", "3\n")];
         assert_eq!(
-            joined(&files, &Args { show_headers: true, ..args() }),
+            joined(&files, &Cat { show_headers: true, ..args() }),
             "==> /a <==\n1\n\n==> /b <==\n2\n\n==> /c <==\n3\n"
         );
         assert_eq!(joined(&files, &args()), "1\n23\n");

@@ -9,14 +9,12 @@ use super::content;
 use crate::args::Fields;
 use crate::tool::{Context, Stop, Tool};
 
-pub(super) struct Edit;
-
 /// Changes a part of a text file. Either replaces `old_string`, which must occur exactly once, by
 /// `new_string`; or inserts `insert_content` as whole lines before line `insert_line`. Everything
 /// else in the file stays byte for byte. Send `last_read_hash` from a `read` to be safe from
 /// changes in between.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct Edit {
     /// Full path to the file.
     path: String,
     /// The text to be replaced, exactly as it stands in the file, with enough around it to be
@@ -46,11 +44,11 @@ pub(super) struct Reply {
 }
 
 impl Tool for Edit {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "edit";
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;
         let expected = content::parse_hash(args.last_read_hash.as_deref())?;
         let replace = (args.old_string, args.new_string);
@@ -139,7 +137,7 @@ mod tests {
 
     fn parsed(mut value: Value) -> Result<EditAction, Stop> {
         value["path"] = json!("/a");
-        let args: Args = serde_json::from_value(value).unwrap();
+        let args: Edit = serde_json::from_value(value).unwrap();
         let replace = (args.old_string, args.new_string);
         action(replace, (args.insert_line, args.insert_content))
     }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use yard_core::op::{OnExisting, OnMissingFolder, ReadAnswer, Stat, StatAnswer, Want, Write};
+use yard_core::op::{ReadAnswer, Stat, StatAnswer, Want, Write};
 use yard_core::{FaultCode, FileType, WsPath};
 
 use super::front_matter::{Plan, Status};
@@ -13,14 +13,12 @@ use crate::tool::{Context, Hints, Stop, Tool};
 /// The argument that names the plan.
 const PATH: &str = "plan_file_path";
 
-pub(super) struct ExitPlanMode;
-
 /// Leaves plan mode and goes on in build mode. Call it only after the user clicked `Accept` on a
 /// question of `ask_user` with exactly the choices Accept and Reject, asked after the plan's last
 /// change; a chat message that sounds positive is not enough. Each `Accept` counts once. The plan's
 /// status becomes `approved`.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct ExitPlanMode {
     /// Full path to the plan, ending in `.plan`.
     plan_file_path: String,
     /// Kept in the chat's transcript.
@@ -51,12 +49,12 @@ pub(super) struct Reply {
 }
 
 impl Tool for ExitPlanMode {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "exit_plan_mode";
     const HINTS: Hints = Hints::CHANGES;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = plan_file::path(&args.plan_file_path, PATH, context)?;
         let (stat, whole) = plan(&path, context).map_err(about_plan)?;
         let plan = Plan::of(&whole.text);
@@ -66,14 +64,11 @@ impl Tool for ExitPlanMode {
                 format!("{} is empty: write the plan first", context.display(&path)),
             ));
         }
+        let content = approved(&plan, &stat) + plan.body;
         let write = Write {
-            path: whole.path.clone(),
-            content: (approved(&plan, &stat) + plan.body).into_bytes(),
-            json: false,
             file_type: Some(FileType::Plan),
-            on_existing: OnExisting::Replace,
-            on_missing_folder: OnMissingFolder::Make,
             expected: whole.hash,
+            ..Write::replacing(whole.path.clone(), content.into_bytes())
         };
         let notes = args.notes();
         let left = context.attempt.leave_plan_mode(write, notes);
@@ -86,7 +81,7 @@ impl Tool for ExitPlanMode {
     }
 }
 
-impl Args {
+impl ExitPlanMode {
     /// The other arguments, for the transcript.
     fn notes(self) -> Value {
         let sent = [

@@ -9,13 +9,11 @@ use super::content;
 use crate::paging::is_false;
 use crate::tool::{Context, Stop, Tool, Work};
 
-pub(super) struct FileInfo;
-
 /// Tells the type, size, line count, times and hash of a file, or the type and times of a folder,
 /// without returning its content. Of a link it tells of the file or folder that it leads to, and where that
 /// is.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct FileInfo {
     /// Full path to the file or folder.
     path: String,
 }
@@ -51,12 +49,12 @@ pub(super) struct Reply {
 }
 
 impl Tool for FileInfo {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "file_info";
     const WORK: Work = Work::Look;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;
         let look = |follow| {
             context.perform(op::Stat { path: path.clone(), want: content::EVERYTHING, follow })

@@ -10,12 +10,10 @@ use super::{root, write};
 use crate::paging::{self, is_zero};
 use crate::tool::{Context, Stop, Tool, Work};
 
-pub(super) struct Find;
-
 /// Finds files and folders by name, type and size, ordered by path. With `min_size` or `max_size`
 /// only files match. Skips `.git` and what ignore files exclude. Use `grep` to search by content.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct Find {
     /// Pattern for the name alone: `*`, `?` and `[]` (`*.txt`, `test_*`). All names if not given.
     name: Option<String>,
     /// Folder to search; it is never a match itself.
@@ -59,12 +57,12 @@ pub(super) struct Reply {
 }
 
 impl Tool for Find {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "find";
     const WORK: Work = Work::Walk;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let found = context.perform(op::Find {
             path: context.path(&args.path)?,
             by: args.name.map_or(FindBy::Any, FindBy::Name),

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use yard_core::op::{self, FindBy, SizeRange};
+use yard_core::op::{self, FindBy};
 use yard_core::{Fault, Subject};
 
 use super::entry::{self, Found};
@@ -10,13 +10,11 @@ use super::root;
 use crate::paging::{self, is_zero};
 use crate::tool::{Context, Stop, Tool, Work};
 
-pub(super) struct Glob;
-
 /// Finds files and folders by glob pattern, ordered by path. Without a slash a pattern matches the
 /// name at any depth (`*.rs`); with one it is relative to `path` (`src/**/*.rs`); with a leading
 /// slash to the root of the workspace (`/src/**/*.rs`). Skips `.git` and what ignore files exclude.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct Glob {
     /// The pattern: `*`, `**`, `?`, `[]` and `{}`. Send this or `patterns`.
     pattern: Option<String>,
     /// Several patterns; what matches any of them is found. Send this or `pattern`.
@@ -60,23 +58,21 @@ pub(super) struct Reply {
 }
 
 impl Tool for Glob {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "glob";
     const WORK: Work = Work::Walk;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let globs = globs(args.pattern.as_ref(), args.patterns.as_ref())?;
         let several = args.patterns.is_some();
+        let globs = globs.into_iter().map(|glob| context.own_pattern(glob)).collect();
+        let below = op::Find::below(context.path(&args.path)?, FindBy::Globs(globs));
         let found = context.perform(op::Find {
-            path: context.path(&args.path)?,
-            by: FindBy::Globs(globs.into_iter().map(|glob| context.own_pattern(glob)).collect()),
-            file_type: None,
-            size: SizeRange::default(),
-            recursive: true,
             include_ignored: args.include_ignored,
             limit: paging::max_entries(args.limit, context.limits()),
             after: args.cursor.as_deref().map(paging::path_cursor).transpose()?,
+            ..below
         });
         let found =
             found.map_err(|stop| if several { stop.map_fault(about_patterns) } else { stop })?;

@@ -2,18 +2,17 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use yard_core::op::{self, GrepAnswer, GrepMatch, PathFilter, RegexFlavor};
+use yard_core::op::{self, GrepMatch, PathFilter, RegexFlavor};
 
 use super::root;
-use crate::paging::{self, is_zero};
+use crate::matches::Matches;
+use crate::paging;
 use crate::tool::{Context, Stop, Tool, Work};
-
-pub(super) struct Grep;
 
 /// Searches the text of files for a regular expression, line by line. Matches come ordered by path,
 /// then line. Skips `.git` and what ignore files exclude. Use `glob` or `find` to search by name.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct Grep {
     /// The regular expression, in PostgreSQL's syntax; look-around and back-references work too.
     pattern: String,
     /// Which files: with `%`, `*` (both also match `/`) or `?` a pattern for the whole path
@@ -46,24 +45,7 @@ pub(super) struct Args {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Reply {
-    /// The matching lines.
-    matches: Vec<Match>,
-    /// Whether matches remain after these.
-    truncated: bool,
-    /// The `cursor` that gives the matches that remain; not there if none do.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next: Option<String>,
-    /// How many files and folders were left out because ignore files exclude them; not there if none were.
-    #[serde(skip_serializing_if = "is_zero")]
-    ignored: u64,
-    /// How many were left out because they may not be read; not there if none were.
-    #[serde(skip_serializing_if = "is_zero")]
-    withheld: u64,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct Match {
+pub(super) struct Match {
     /// The file.
     path: String,
     /// The line's number, counted from 1.
@@ -91,12 +73,12 @@ impl Match {
 }
 
 impl Tool for Grep {
-    type Args = Args;
-    type Reply = Reply;
+    type Args = Self;
+    type Reply = Matches<Match>;
     const NAME: &'static str = "grep";
     const WORK: Work = Work::Walk;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Matches<Match>, Stop> {
         let answer = context.perform(op::Grep {
             path: context.path(&args.path)?,
             flavor: RegexFlavor::Postgres,
@@ -109,7 +91,7 @@ impl Tool for Grep {
             cursor: args.cursor.as_deref().map(paging::match_cursor).transpose()?,
             pattern: args.pattern,
         })?;
-        Ok(reply(answer, context))
+        Ok(Matches::of(answer, |found| Match::of(found, context)))
     }
 }
 
@@ -122,16 +104,6 @@ fn filter(path_pattern: Option<String>) -> PathFilter {
 
 fn lines(context: Option<u64>) -> usize {
     usize::try_from(context.unwrap_or(0)).unwrap_or(usize::MAX)
-}
-
-fn reply(answer: GrepAnswer, context: &Context<'_>) -> Reply {
-    Reply {
-        next: paging::next_match(&answer),
-        truncated: answer.truncated,
-        ignored: answer.ignored,
-        withheld: answer.withheld,
-        matches: answer.matches.into_iter().map(|found| Match::of(found, context)).collect(),
-    }
 }
 
 #[cfg(test)]

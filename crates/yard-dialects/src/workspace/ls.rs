@@ -2,19 +2,17 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use yard_core::op::{self, Depth, ListOrder};
+use yard_core::op::{self, Depth};
 
 use super::entry::{self, Entry};
 use super::root;
 use crate::tool::{Context, Stop, Tool, Work};
 use crate::{across_roots, paging};
 
-pub(super) struct Ls;
-
 /// Lists the files and folders in a directory, folders first, then by path. Shows everything that
 /// is on disk. Use `glob` or `find` to search by name, `grep` to search by content.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct Ls {
     /// Directory to list.
     #[serde(default = "root")]
     path: String,
@@ -44,20 +42,18 @@ pub(super) struct Reply {
 }
 
 impl Tool for Ls {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "ls";
     const WORK: Work = Work::Walk;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let skip = args.cursor.unwrap_or(0);
         let list_at = |path| op::List {
-            path,
             depth: if args.recursive { Depth::All } else { Depth::Own },
-            hidden: true,
-            order: ListOrder::FoldersFirst,
             limit: paging::max_entries(args.limit, context.limits()),
             skip: usize::try_from(skip).unwrap_or(usize::MAX),
+            ..op::List::own(path)
         };
         across_roots::list(context, &args.path, list_at, |listing, context| {
             Ok(Reply {

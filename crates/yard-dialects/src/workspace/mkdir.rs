@@ -6,12 +6,10 @@ use yard_core::{Fault, FaultCode, Subject, op};
 
 use crate::tool::{Context, Hints, Stop, Tool};
 
-pub(super) struct Mkdir;
-
 /// Creates a folder and all missing folders above it. A folder that exists already is a success.
 /// Use `touch` or `write` for files.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct Mkdir {
     /// Full path to the folder.
     path: String,
 }
@@ -25,12 +23,12 @@ pub(super) struct Reply {
 }
 
 impl Tool for Mkdir {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "mkdir";
     const HINTS: Hints = Hints::ADDS.repeating();
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;
         let changed = context.perform(op::Mkdir { path });
         let changed = changed.map_err(|stop| stop.map_fault(in_the_way))?;

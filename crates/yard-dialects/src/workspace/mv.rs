@@ -6,13 +6,11 @@ use yard_core::{Fault, FaultCode, Subject, op};
 
 use crate::tool::{Context, Stop, Tool};
 
-pub(super) struct Mv;
-
 /// Moves or renames a file or a folder with everything below it. Never overwrites. Into a folder:
 /// end the destination with `/`, or name an existing folder. Otherwise the destination is the new
 /// path; its folder must exist.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct Mv {
     /// Current path of the file or folder.
     source: String,
     /// New path, or the folder to move it into (with a trailing `/`).
@@ -28,11 +26,11 @@ pub(super) struct Reply {
 }
 
 impl Tool for Mv {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "mv";
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let into_folder = names_folder(&args.destination);
         let from = context.path(&args.source)?;
         let to = context.path_about(&args.destination, Subject::Destination)?;

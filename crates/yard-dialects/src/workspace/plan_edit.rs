@@ -9,13 +9,11 @@ use super::front_matter::Plan;
 use super::{content, edit, plan_file};
 use crate::tool::{Context, Stop, Tool};
 
-pub(super) struct PlanEdit;
-
 /// Changes a part of a plan and leaves its front matter as it is. Either replaces `old_string`, which
 /// must occur exactly once in the plan, by `new_string`; or inserts `insert_content` as whole lines
 /// before line `insert_line`, counted as `plan_read` counts them. Works in plan mode.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct PlanEdit {
     /// Full path to the plan, ending in `.plan`.
     path: String,
     /// The text to be replaced, exactly as it stands in the plan, with enough around it to be unique.
@@ -33,11 +31,11 @@ pub(super) struct Args {
 }
 
 impl Tool for PlanEdit {
-    type Args = Args;
+    type Args = Self;
     type Reply = edit::Reply;
     const NAME: &'static str = "plan_edit";
 
-    fn run(args: Args, context: &Context<'_>) -> Result<edit::Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<edit::Reply, Stop> {
         let path = plan_file::path(&args.path, "path", context)?;
         let expected = content::parse_hash(args.last_read_hash.as_deref())?;
         let replace = (args.old_string, args.new_string);

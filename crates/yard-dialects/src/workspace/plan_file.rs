@@ -1,6 +1,6 @@
 //! Plan files, for all plan tools: their paths, and their whole text.
 
-use yard_core::op::{Entry, Find, FindBy, LineStart, Read, ReadAnswer, SizeRange, Slice, Want};
+use yard_core::op::{Entry, Find, FindBy, LineStart, Read, ReadAnswer, Slice, Want};
 use yard_core::{Fault, FaultCode, FileKind, Subject, WsPath};
 
 use crate::tool::{Context, Stop};
@@ -40,16 +40,9 @@ pub(super) fn read(path: &WsPath, context: &Context<'_>) -> Result<ReadAnswer, S
 
 /// Every plan file below the folder, which need not be there.
 pub(super) fn all(context: &Context<'_>) -> Result<Vec<Entry>, Stop> {
-    let found = context.perform(Find {
-        path: context.own_path(FOLDER)?,
-        by: FindBy::Globs(vec![format!("*{END}")]),
-        file_type: None,
-        size: SizeRange::default(),
-        recursive: true,
-        include_ignored: true,
-        limit: None,
-        after: None,
-    });
+    let by = FindBy::Globs(vec![format!("*{END}")]);
+    let below = Find::below(context.own_path(FOLDER)?, by);
+    let found = context.perform(Find { include_ignored: true, ..below });
     match found {
         Ok(found) => {
             let is_file = |entry: &Entry| entry.kind == Some(FileKind::File);

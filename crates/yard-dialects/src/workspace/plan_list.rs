@@ -16,11 +16,9 @@ use crate::tool::{Context, Stop, Tool, Work};
 const HEAD_LINES: u64 = 100;
 const HEAD_BYTES: u64 = 16 << 10;
 
-pub(super) struct PlanList;
-
 /// Lists the plans below `/plans/` with what their front matter says, newest first.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct PlanList {
     /// Only plans of this status.
     #[schemars(extend("enum" = Status::WORDS.map(|(_, word)| word)))]
     status: Option<String>,
@@ -62,12 +60,12 @@ struct Found {
 }
 
 impl Tool for PlanList {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "plan_list";
     const WORK: Work = Work::Walk;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let status = args.status.as_deref().map(Status::named).transpose()?;
         let mut plans = Vec::new();
         for entry in plan_file::all(context)? {

@@ -11,12 +11,10 @@ use super::{plan_file, read};
 use crate::paging;
 use crate::tool::{Context, Stop, Tool, Work};
 
-pub(super) struct PlanRead;
-
 /// Reads a plan by its path or its name: what its front matter says as `metadata`, and the plan
 /// itself, without front matter, by lines.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct PlanRead {
     /// Full path to the plan. Send this or `name`.
     path: Option<String>,
     /// The plan's name below `/plans/`, without `.plan`. Send this or `path`.
@@ -61,12 +59,12 @@ pub(super) struct Reply {
 }
 
 impl Tool for PlanRead {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "plan_read";
     const WORK: Work = Work::Look;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = match (&args.path, &args.name) {
             (Some(path), None) => plan_file::path(path, "path", context)?,
             (None, Some(name)) if name.trim().is_empty() => {

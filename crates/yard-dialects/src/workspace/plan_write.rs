@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use yard_core::op::{OnExisting, OnMissingFolder, ReadAnswer, Stat, Want, Write};
+use yard_core::op::{OnExisting, ReadAnswer, Stat, Want, Write};
 use yard_core::{Fault, FaultCode, FileType, WsPath};
 
 use super::front_matter::{Metadata, Plan, Status};
@@ -12,13 +12,11 @@ use crate::tool::{Context, Stop, Tool};
 /// How many random names are tried.
 const MAX_TRIES: usize = 100;
 
-pub(super) struct PlanWrite;
-
 /// Writes a plan: a Markdown file below `/plans/` with a front matter that says its title, its status
 /// and when it was made. Without `path` it gets a name of three random words. An existing plan is
 /// replaced and keeps its `created_at`. Works in plan mode.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct PlanWrite {
     /// The plan's title.
     title: String,
     /// The plan itself, in Markdown, without front matter.
@@ -50,11 +48,11 @@ pub(super) struct Reply {
 }
 
 impl Tool for PlanWrite {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "plan_write";
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let status = Status::named(&args.status)?;
         let title = args.title.trim();
         if title.is_empty() {
@@ -69,13 +67,10 @@ impl Tool for PlanWrite {
         let metadata = metadata(title, status, &old, context);
         let content = head(&old, &metadata) + &args.content;
         let changed = context.perform(Write {
-            path,
-            content: content.into_bytes(),
-            json: false,
             file_type: Some(FileType::Plan),
             on_existing: if before.is_some() { OnExisting::Replace } else { OnExisting::Refuse },
-            on_missing_folder: OnMissingFolder::Make,
             expected: before.as_ref().and_then(|answer| answer.hash),
+            ..Write::replacing(path, content.into_bytes())
         })?;
         Ok(Reply {
             path: context.display(&changed.path),

@@ -11,13 +11,11 @@ use crate::args::Fields;
 use crate::paging;
 use crate::tool::{Context, Stop, Tool, Work};
 
-pub(super) struct Read;
-
 /// Reads a text file, by lines. Returns `hash`, to be sent as `last_read_hash` when editing, and
 /// `total_lines`. A file that was written as a JSON value comes back as that value. Use `cat` to
 /// see tabs and line ends, `grep` to find a place in a large file.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct Read {
     /// Full path to the file.
     path: String,
     /// First line to read, counted from 0; negative counts from the end (-100 reads the last 100
@@ -73,12 +71,12 @@ const NOT_HASHED: &str = "hash and total_lines are left out of a file above 8 Mi
     read: send `hash: true`, or call file_info, if you need them";
 
 impl Tool for Read {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "read";
     const WORK: Work = Work::Look;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;
         let slice = slice(&args, context.limits().answer_bytes)?;
         let max_bytes = context.limits().answer_bytes;
@@ -101,7 +99,7 @@ impl Tool for Read {
 }
 
 /// W5: the lines or bytes that the arguments ask for.
-fn slice(args: &Args, answer_bytes: u64) -> Result<Slice, Stop> {
+fn slice(args: &Read, answer_bytes: u64) -> Result<Slice, Stop> {
     if let Some(offset) = args.byte_offset {
         if args.cursor.is_some() || args.offset != 0 {
             let mixed = "reads bytes, `offset` and `cursor` read lines: send one of them";
@@ -169,9 +167,9 @@ pub(super) fn next_line(answer: &ReadAnswer) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn args(offset: i64, limit: u64, cursor: Option<u64>) -> Args {
+    fn args(offset: i64, limit: u64, cursor: Option<u64>) -> Read {
         let path = "/a".to_owned();
-        Args { path, offset, limit, cursor, byte_offset: None, byte_limit: None, hash: false }
+        Read { path, offset, limit, cursor, byte_offset: None, byte_limit: None, hash: false }
     }
 
     #[test]
@@ -201,7 +199,7 @@ mod tests {
     #[test]
     fn r4_bytes_are_read_on_their_own() {
         let bytes = |offset, byte_offset, byte_limit| {
-            slice(&Args { byte_offset, byte_limit, ..args(offset, 500, None) }, 9)
+            slice(&Read { byte_offset, byte_limit, ..args(offset, 500, None) }, 9)
         };
         assert_eq!(bytes(0, Some(7), None), Ok(Slice::Bytes { offset: 7, limit: 9 }));
         assert_eq!(bytes(0, Some(7), Some(3)), Ok(Slice::Bytes { offset: 7, limit: 3 }));

@@ -10,14 +10,12 @@ use super::{content, read};
 use crate::paging;
 use crate::tool::{Context, Stop, Tool, Work};
 
-pub(super) struct ReadMultipleFiles;
-
 /// Reads up to 50 text files in one call. A file that cannot be read has `success: false` and
 /// `error` in its entry; the others are read. One answer's bytes are shared among the files: read
 /// on
 /// in a cut one with `read` and its `cursor`.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct ReadMultipleFiles {
     /// Full paths of the files, 1 to 50.
     #[schemars(length(min = 1, max = 50))]
     paths: Vec<String>,
@@ -61,12 +59,12 @@ struct File {
 }
 
 impl Tool for ReadMultipleFiles {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "read_multiple_files";
     const WORK: Work = Work::Look;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let mut left = context.limits().answer_bytes;
         let mut files = Vec::with_capacity(args.paths.len());
         for (index, path) in args.paths.iter().enumerate() {

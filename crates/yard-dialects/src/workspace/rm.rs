@@ -6,12 +6,10 @@ use yard_core::op;
 
 use crate::tool::{Context, Hints, Stop, Tool};
 
-pub(super) struct Rm;
-
 /// Removes a file or an empty folder. What was removed can be restored by a person. A folder that
 /// is not empty is refused: remove what is in it first.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct Rm {
     /// Full path to the file or folder.
     path: String,
 }
@@ -27,12 +25,12 @@ pub(super) struct Reply {
 }
 
 impl Tool for Rm {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "rm";
     const HINTS: Hints = Hints::CHANGES.repeating();
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;
         let removed = context.perform(op::Remove { path, on_folder: op::OnFolder::IfEmpty })?;
         let id = removed.file.to_string();

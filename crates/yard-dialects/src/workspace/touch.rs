@@ -6,12 +6,10 @@ use yard_core::op;
 
 use crate::tool::{Context, Hints, Stop, Tool};
 
-pub(super) struct Touch;
-
 /// Sets a file's modification time to now, or creates an empty file; missing folders are made. The
 /// content of an existing file stays. Use `mkdir` for folders.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct Touch {
     /// Full path to the file.
     path: String,
 }
@@ -25,12 +23,12 @@ pub(super) struct Reply {
 }
 
 impl Tool for Touch {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "touch";
     const HINTS: Hints = Hints::ADDS;
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;
         let changed = context.perform(op::Touch { path })?;
         Ok(Reply { path: context.display(&changed.path), file_id: changed.file.to_string() })

@@ -9,12 +9,10 @@ use yard_core::{Fault, FaultCode, FileType, Subject};
 use super::content;
 use crate::tool::{Context, Hints, Stop, Tool};
 
-pub(super) struct Write;
-
 /// Creates a file, or replaces all of one with `overwrite`; missing folders are made. To change a
 /// part of a file use `edit`.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Args {
+pub(super) struct Write {
     /// Full path to the file.
     path: String,
     /// The content. A string is stored as it is; any other JSON value is stored as pretty-printed
@@ -64,12 +62,12 @@ impl Reply {
 }
 
 impl Tool for Write {
-    type Args = Args;
+    type Args = Self;
     type Reply = Reply;
     const NAME: &'static str = "write";
     const HINTS: Hints = Hints::CHANGES.repeating();
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;
         let file_type = file_type(args.file_type.as_deref())?;
         let expected = content::parse_hash(args.last_read_hash.as_deref())?;
@@ -203,7 +201,7 @@ mod tests {
 
     #[test]
     fn null_is_a_content_and_absent_is_none() {
-        let args = |value| serde_json::from_value::<Args>(value).map(|args| args.content).unwrap();
+        let args = |value| serde_json::from_value::<Write>(value).map(|args| args.content).unwrap();
         assert_eq!(args(json!({"path": "/a", "content": null})), Some(Value::Null));
         assert_eq!(args(json!({"path": "/a"})), None);
     }

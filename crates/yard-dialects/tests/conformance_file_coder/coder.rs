@@ -21,7 +21,7 @@ fn fails(workspace: &TestWorkspace, tool: &str, args: Value, code: &str) -> Stri
 /// A call under the policy of a server.
 fn guarded(workspace: &TestWorkspace, tool: &str, args: Value) -> Answer {
     let agent = workspace.session_of(Actor::LocalAgent, CallerPolicy::Guarded);
-    workspace.catalog().call("coder", tool, args, &agent, &workspace.call_context())
+    workspace.call_as(&agent, "coder", tool, args)
 }
 
 /// The request that a call waits for.

@@ -28,7 +28,7 @@ use yard_testkit::TestWorkspace;
 
 /// Calls a tool of any toolset.
 pub(crate) fn call(workspace: &TestWorkspace, toolset: &str, tool: &str, args: Value) -> Answer {
-    workspace.catalog().call(toolset, tool, args, &workspace.session(), &workspace.call_context())
+    workspace.call_of(toolset, tool, args)
 }
 
 /// A call's reply, in the dialect's own words; F1 is checked on the way.

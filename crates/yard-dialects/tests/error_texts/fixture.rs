@@ -126,13 +126,7 @@ impl Fixture {
         let disk = self.disks.iter().find(|(name, ..)| *name == failing.setting);
         if let Some((_, workspace, disk)) = disk {
             disk.fails.store(true, Ordering::Relaxed);
-            let answer = workspace.catalog().call(
-                toolset,
-                tool,
-                args,
-                &workspace.session(),
-                &workspace.call_context(),
-            );
+            let answer = workspace.call_of(toolset, tool, args);
             disk.fails.store(false, Ordering::Relaxed);
             return answer;
         }

@@ -74,8 +74,7 @@ pub(crate) fn ours(workspace: &TestWorkspace, tool: &str, args: &Value) -> ToolR
     let root = workspace.root().to_str().unwrap();
     let session = workspace.session().showing_host_paths();
     let args = within(args, root);
-    let answer =
-        workspace.catalog().call("filesystem", tool, args, &session, &workspace.call_context());
+    let answer = workspace.call_as(&session, "filesystem", tool, args);
     let content = &answer.body["result"]["content"];
     let text = match (answer.ok, content) {
         (false, _) => answer.body["error"].as_str().unwrap().to_owned(),
@@ -152,12 +151,7 @@ pub(crate) fn files(root: &Path) -> Vec<(String, Vec<u8>)> {
 fn r13_who_may_not_see_the_host_sees_the_workspace_from_its_root() {
     let workspace = TestWorkspace::new();
     workspace.put("/src/a.txt", "x\n");
-    let call = |tool: &str, args: Value| {
-        workspace
-            .catalog()
-            .call("filesystem", tool, args, &workspace.session(), &workspace.call_context())
-            .body
-    };
+    let call = |tool: &str, args: Value| workspace.call_of("filesystem", tool, args).body;
     let root = workspace.root().to_str().unwrap();
     for (tool, args, text) in [
         ("list_allowed_directories", json!({}), "Allowed directories:\n/"),

@@ -2,9 +2,7 @@
 //! written. Nothing here can change anything: only the operations below are accepted, a plan that is a change is a
 //! fault, and nothing is committed. No other crate can use this module.
 
-use yard_core::op::{
-    FETCH_BYTES, Fetch, Find, FindBy, LineStart, Names, Read, SizeRange, Slice, Stat, Want,
-};
+use yard_core::op::{FETCH_BYTES, Fetch, Find, FindBy, LineStart, Names, Read, Slice, Stat, Want};
 use yard_core::{Call, ContentHash, Fault, FaultCode, FileType, Result, WsPath};
 use yard_kernel::{Execute, Planned, Workspace};
 
@@ -73,14 +71,10 @@ impl UnjudgedReads<'_> {
     /// Every plan file, with the hash of what it holds now.
     pub(crate) fn plans(&self) -> Result<Vec<(WsPath, ContentHash)>> {
         let listing = self.answer(Find {
-            path: WsPath::root(),
-            by: FindBy::Globs(vec!["*.plan".to_owned()]),
             file_type: Some(FileType::Plan),
-            size: SizeRange::default(),
-            recursive: true,
             include_ignored: true,
             limit: Some(MAX_PLANS),
-            after: None,
+            ..Find::below(WsPath::root(), FindBy::Globs(vec!["*.plan".to_owned()]))
         })?;
         if listing.truncated {
             let message = format!(

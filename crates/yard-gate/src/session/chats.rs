@@ -18,36 +18,18 @@ const MAX_TITLE_CHARS: usize = 200;
 /// The longest message, in bytes.
 pub const MESSAGE_BYTES: usize = 256 << 10;
 
-/// The author of a message, as models know it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MessageRole {
-    /// The person.
-    User,
-    /// The model.
-    Assistant,
-    /// The operator of the model.
-    System,
-    /// A tool.
-    Tool,
-}
-
-impl MessageRole {
-    /// Every role with its one spelling.
-    pub const WORDS: [(MessageRole, &'static str); 4] = [
-        (Self::User, "user"),
-        (Self::Assistant, "assistant"),
-        (Self::System, "system"),
-        (Self::Tool, "tool"),
-    ];
-
-    /// Its spelling.
-    pub fn word(self) -> &'static str {
-        Self::WORDS.iter().find(|(role, _)| *role == self).map_or("user", |(_, word)| word)
-    }
-
-    /// The role of that spelling.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::WORDS.iter().find(|(_, known)| *known == word).map(|(role, _)| *role)
+yard_core::spelled_enum! {
+    /// The author of a message, as models know it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum MessageRole {
+        /// The person.
+        User = "user",
+        /// The model.
+        Assistant = "assistant",
+        /// The operator of the model.
+        System = "system",
+        /// A tool.
+        Tool = "tool",
     }
 }
 

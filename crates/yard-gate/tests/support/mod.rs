@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use yard_core::op::{LineStart, OnExisting, OnMissingFolder, Read, Slice, Want, Write};
+use yard_core::op::{LineStart, Read, Slice, Want, Write};
 use yard_core::{ApprovalId, Call, Fault, Limits, Timestamp, World, WsPath};
 use yard_disk::Resolution;
 use yard_gate::{
@@ -180,15 +180,7 @@ pub(crate) fn args(path: &str, text: &str) -> Value {
 }
 
 pub(crate) fn write(path: &str, text: &str) -> Write {
-    Write {
-        path: self::path(path),
-        content: text.as_bytes().to_vec(),
-        json: false,
-        file_type: None,
-        on_existing: OnExisting::Replace,
-        on_missing_folder: OnMissingFolder::Make,
-        expected: None,
-    }
+    Write::replacing(self::path(path), text.as_bytes().to_vec())
 }
 
 pub(crate) fn read(path: &str) -> Read {

@@ -1,6 +1,6 @@
 //! place: makes an upload a file, new or replaced, and makes the folders above it.
 
-use yard_core::op::{Changed, OnExisting, OnMissingFolder, Place, Write};
+use yard_core::op::{Changed, OnExisting, Place, Write};
 use yard_core::{Call, FileKind, FileType, Result, WsPath};
 use yard_disk::{EntryKind, EntryStat, ResolvedPath, is_folder, special};
 
@@ -36,13 +36,10 @@ impl Execute for Place {
 /// The write that has the same effect, for a content that is small enough to be loaded and compressed.
 fn as_write(place: &Place, content: Vec<u8>) -> Write {
     Write {
-        path: place.path.clone(),
-        content,
-        json: false,
         file_type: place.file_type,
         on_existing: place.on_existing,
-        on_missing_folder: OnMissingFolder::Make,
         expected: place.expected,
+        ..Write::replacing(place.path.clone(), content)
     }
 }
 

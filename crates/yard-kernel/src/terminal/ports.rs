@@ -265,12 +265,4 @@ impl CommandListener for Connecting {
             self.ports.answer(stream);
         }
     }
-
-    fn stdout(&mut self, _: &[u8]) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn stderr(&mut self, _: &[u8]) -> io::Result<()> {
-        Ok(())
-    }
 }

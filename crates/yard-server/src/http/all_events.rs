@@ -9,9 +9,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use futures_util::stream;
-use hyper::body::Frame;
 use parking_lot::Mutex;
 use serde_json::json;
 use tokio::sync::Notify;
@@ -19,12 +16,13 @@ use yard_core::{Call, Role, Timestamp, WorkspaceId};
 use yard_gate::admin::{Identity, PageRequest};
 use yard_gate::{ChangeSubscription, EventRow, MAX_EVENTS, Session};
 
-use super::events::{self, HEARTBEAT, POLL_INTERVAL, StreamCount};
+use super::event_stream::{self, EventSource, RETRY};
+use super::events;
 use super::problem::Problem;
 use super::reply::{Content, Reply};
 use super::request::HttpRequest;
 use super::response::CancelOnDrop;
-use super::stream::{Body, pieces};
+use super::stream::Body;
 use crate::pool::WorkKind;
 
 /// How often the list of the person's workspaces is read.
@@ -52,76 +50,26 @@ pub(super) fn body(
     let notify = Arc::new(Notify::new());
     let followed = Followed {
         request: Arc::clone(&request),
-        notify,
+        notify: Arc::clone(&notify),
         workspaces: HashMap::new(),
         listed_at: None,
     };
-    let reader = Reader {
-        notify: Arc::clone(&followed.notify),
-        _counted: StreamCount::new(&request),
-        request,
-        followed: Arc::new(Mutex::new(followed)),
-        since,
-        is_started: false,
-        silence: Duration::ZERO,
-        _stop: stop,
-    };
-    pieces(stream::unfold(reader, |mut reader| async move {
-        let text = reader.next().await?;
-        Some((Ok(Frame::data(Bytes::from(text))), reader))
-    }))
+    let followed = Arc::new(Mutex::new(followed));
+    let source = PersonEvents { request: Arc::clone(&request), followed, since };
+    event_stream::body(request, notify, source, stop)
 }
 
-/// One reader of the stream.
-struct Reader {
+/// The events of a person's workspaces for one reader.
+struct PersonEvents {
     request: Arc<HttpRequest>,
-    notify: Arc<Notify>,
     followed: Arc<Mutex<Followed>>,
     /// When the last event happened that the reader has from an earlier stream.
     since: Option<Timestamp>,
-    is_started: bool,
-    /// How long nothing was sent.
-    silence: Duration,
-    _counted: StreamCount,
-    _stop: CancelOnDrop,
 }
 
-impl Reader {
-    /// The next piece of the stream; `None` ends it.
-    async fn next(&mut self) -> Option<String> {
-        let mut text = String::new();
-        if !self.is_started {
-            self.is_started = true;
-            text.push_str("retry: 2000\n\n");
-        }
-        loop {
-            if self.request.app.is_shutting_down() {
-                return None;
-            }
-            text.push_str(&self.read_events().await?);
-            if !text.is_empty() {
-                self.silence = Duration::ZERO;
-                return Some(text);
-            }
-            self.wait().await;
-            if self.silence >= HEARTBEAT {
-                self.silence = Duration::ZERO;
-                return Some(": still here\n\n".to_owned());
-            }
-        }
-    }
-
-    async fn wait(&mut self) {
-        let app = Arc::clone(&self.request.app);
-        tokio::select! {
-            () = self.notify.notified() => {}
-            () = app.shutdown.notified() => {}
-            () = tokio::time::sleep(POLL_INTERVAL) => self.silence += POLL_INTERVAL,
-        }
-    }
-
+impl EventSource for PersonEvents {
     /// The events since the last look; `None` if the caller is not logged in any more.
-    async fn read_events(&mut self) -> Option<String> {
+    async fn read(&mut self) -> Option<String> {
         let (followed, since) = (Arc::clone(&self.followed), self.since.take());
         let read = move || followed.lock().read(since);
         let pools = &self.request.app.pools;
@@ -163,6 +111,9 @@ impl Followed {
         let now = self.request.call.world().elapsed();
         if self.listed_at.is_none_or(|at| now >= at + RELIST_INTERVAL) {
             let is_first = self.listed_at.replace(now).is_none();
+            if is_first {
+                text.push_str(RETRY);
+            }
             let change = self.follow(&identity, since)?;
             other_workspaces = change.other_workspaces && !is_first;
             if change.missed_events {

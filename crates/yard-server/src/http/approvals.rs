@@ -6,53 +6,25 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use yard_core::ContentHash;
-use yard_gate::{
-    Approval, ApprovalFilter, ApprovalStatus, DecisionInput, MAX_ROWS, Scope, effect_value,
-};
+use yard_gate::{Approval, ApprovalFilter, ApprovalStatus, DecisionInput, Scope, effect_value};
 
 use super::chats;
-use super::enum_conversion::convert_same_variants;
 use super::paging::Paging;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::request::HttpRequest;
+use super::word::Word;
 
 /// The longest diff, arguments and result that a list shows, in bytes.
 const BRIEF_BYTES: usize = 4 << 10;
 /// The longest diff in the answer about one request, and the size of a part of the diff, in bytes.
 const PAGE_BYTES: usize = 256 << 10;
 
-/// How far a request has come.
-#[derive(Clone, Copy, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Status {
-    /// It waits for a person.
-    Pending,
-    /// A person allowed it; it has not happened yet.
-    Approved,
-    /// A person said no.
-    Denied,
-    /// It happened, once.
-    Executed,
-    /// A person allowed it, and it could not be done.
-    Failed,
-    /// It was started, and nobody knows what came of it.
-    Unknown,
-    /// Whoever asked cancelled the call.
-    Withdrawn,
-    /// A person allowed it, and nobody came to do it in time.
-    Expired,
-}
-
-convert_same_variants!(
-    Status to ApprovalStatus: Pending, Approved, Denied, Executed, Failed, Unknown, Withdrawn, Expired
-);
-
 /// Which requests.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct ApprovalsQuery {
     /// Only those that have come that far.
-    status: Option<Status>,
+    status: Option<Word<ApprovalStatus>>,
     /// Only those of this chat.
     chat_id: Option<String>,
     /// At most that many, 1 to 1,000 (default 100).
@@ -72,27 +44,13 @@ pub(super) enum DecisionWord {
     Deny,
 }
 
-/// How far a yes reaches.
-#[derive(Clone, Copy, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum ScopeWord {
-    /// This call.
-    Once,
-    /// Every such call of the same chat.
-    Chat,
-    /// Every such call on the same paths, by a saved rule.
-    Rule,
-}
-
-convert_same_variants!(ScopeWord to Scope: Once, Chat, Rule);
-
 /// A decision.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct NewDecision {
     /// Whether it may happen.
     decision: DecisionWord,
     /// How far a yes reaches (default `once`).
-    scope: Option<ScopeWord>,
+    scope: Option<Word<Scope>>,
     /// Other arguments for the call; it is then planned anew, and that plan is done and kept. If it cannot
     /// be planned, nothing is decided.
     args: Option<Map<String, Value>>,
@@ -270,12 +228,12 @@ pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
     let ApprovalsQuery { status, chat_id, limit, cursor } = request.query()?;
     let paging = Paging { limit, cursor };
     let filter = ApprovalFilter {
-        status: status.map(ApprovalStatus::from),
+        status: status.map(|Word(status)| status),
         asked_by: None,
         chat: chat_id.as_deref().map(chats::id).transpose()?,
     };
-    let limit = paging.limit()?.min(MAX_ROWS);
-    let page = request.session()?.approvals().list(filter, paging.cursor()?, limit)?;
+    let session = request.session()?;
+    let page = session.approvals().list(filter, paging.cursor()?, paging.limit()?)?;
     let next = page.rows.last().filter(|_| page.truncated).map(|row| row.id.to_string());
     Reply::ok(&ApprovalList { approvals: page.rows.iter().map(brief).collect(), next })
 }
@@ -358,7 +316,7 @@ pub(super) fn decide(request: &HttpRequest) -> Result<Reply, Problem> {
     })?;
     let decision = DecisionInput {
         approves: matches!(decision, DecisionWord::Approve),
-        scope: scope.map_or(Scope::Once, Scope::from),
+        scope: scope.map_or(Scope::Once, |Word(scope)| scope),
         reason,
         args: args.map(Value::Object),
         state,

@@ -4,25 +4,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use yard_core::ChatId;
-use yard_gate::{Chat, MAX_ROWS, MessageRole, Mode, Turn};
+use yard_gate::{Chat, MessageRole, Mode, Turn};
 
-use super::enum_conversion::convert_same_variants;
 use super::paging::Paging;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::request::HttpRequest;
-
-/// What may change in a chat.
-#[derive(Clone, Copy, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum ModeWord {
-    /// Plan files only.
-    Plan,
-    /// Everything that the policy allows.
-    Build,
-}
-
-convert_same_variants!(ModeWord to Mode: Plan, Build);
+use super::word::Word;
 
 /// A new chat.
 #[derive(Deserialize, JsonSchema)]
@@ -30,40 +18,24 @@ pub(super) struct NewChat {
     /// What people call it, up to 200 characters.
     title: String,
     /// `build` unless said otherwise; an agent's is always `plan`.
-    mode: Option<ModeWord>,
+    mode: Option<Word<Mode>>,
 }
 
 /// What is to be different about a chat.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct ChangedChat {
     /// Only a person opens `build`.
-    mode: Option<ModeWord>,
+    mode: Option<Word<Mode>>,
     /// What people call it from now on, up to 200 characters. Only a person sets it; the path of its transcript
     /// stays.
     title: Option<String>,
 }
 
-/// Who speaks.
-#[derive(Clone, Copy, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum RoleWord {
-    /// The person.
-    User,
-    /// The model.
-    Assistant,
-    /// Whoever set the model up.
-    System,
-    /// A tool.
-    Tool,
-}
-
-convert_same_variants!(RoleWord to MessageRole: User, Assistant, System, Tool);
-
 /// A new message.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct NewMessage {
     /// Who speaks.
-    role: RoleWord,
+    role: Word<MessageRole>,
     /// The words, up to 256 KiB.
     content: String,
 }
@@ -174,14 +146,15 @@ fn chat_of(request: &HttpRequest) -> Result<ChatId, Problem> {
 
 pub(super) fn create(request: &HttpRequest) -> Result<Reply, Problem> {
     let NewChat { title, mode } = request.json()?;
-    let chat = request.session()?.chats().make(&request.call, &title, mode.map(Mode::from))?;
+    let mode = mode.map(|Word(mode)| mode);
+    let chat = request.session()?.chats().make(&request.call, &title, mode)?;
     Reply::created(&OneChat { chat: ChatRow::from(&chat) })
 }
 
 pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
     let paging: Paging = request.query()?;
     let session = request.session()?;
-    let page = session.chats().list(paging.cursor()?, paging.limit()?.min(MAX_ROWS))?;
+    let page = session.chats().list(paging.cursor()?, paging.limit()?)?;
     let next = page.rows.last().filter(|_| page.truncated).map(|chat| chat.id.to_string());
     Reply::ok(&ChatList { chats: page.rows.iter().map(ChatRow::from).collect(), next })
 }
@@ -191,8 +164,7 @@ pub(super) fn read(request: &HttpRequest) -> Result<Reply, Problem> {
     let (session, id) = (request.session()?, chat_of(request)?);
     let chat = session.chats().get(id)?;
     let after = paging.cursor::<u64>()?.unwrap_or(0);
-    let page =
-        session.chats().turns(&request.call, id, None, after, paging.limit()?.min(MAX_ROWS))?;
+    let page = session.chats().turns(&request.call, id, None, after, paging.limit()?)?;
     let next = page.rows.last().filter(|_| page.truncated).map(|turn| turn.number.to_string());
     let messages = page.rows.iter().map(Message::from).collect();
     Reply::ok(&Transcript { chat: ChatRow::from(&chat), messages, next })
@@ -207,8 +179,8 @@ pub(super) fn change(request: &HttpRequest) -> Result<Reply, Problem> {
     if let Some(title) = title {
         session.chats().rename(&request.call, id, &title)?;
     }
-    if let Some(mode) = mode {
-        session.chats().set_mode(&request.call, id, mode.into())?;
+    if let Some(Word(mode)) = mode {
+        session.chats().set_mode(&request.call, id, mode)?;
     }
     Reply::ok(&OneChat { chat: ChatRow::from(&session.chats().get(id)?) })
 }
@@ -219,8 +191,8 @@ pub(super) fn remove(request: &HttpRequest) -> Result<Reply, Problem> {
 }
 
 pub(super) fn post(request: &HttpRequest) -> Result<Reply, Problem> {
-    let NewMessage { role, content } = request.json()?;
+    let NewMessage { role: Word(role), content } = request.json()?;
     let id = chat_of(request)?;
-    let number = request.session()?.chats().post(&request.call, id, role.into(), &content)?;
+    let number = request.session()?.chats().post(&request.call, id, role, &content)?;
     Reply::created(&Posted { message: PostedMessage { chat_id: id.to_string(), number } })
 }

@@ -3,11 +3,7 @@
 //! says how many events it missed and where to read them.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use bytes::Bytes;
-use futures_util::stream;
-use hyper::body::Frame;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -17,17 +13,14 @@ use yard_gate::{
     ApprovalStatus, ChangeSubscription, Event, EventRow, MAX_EVENTS, Session, StepEvent,
 };
 
+use super::event_stream::{self, EventSource, RETRY};
 use super::problem::Problem;
 use super::reply::{Content, Reply};
 use super::request::HttpRequest;
 use super::response::CancelOnDrop;
-use super::stream::{Body, pieces};
+use super::stream::Body;
 use crate::pool::WorkKind;
 
-/// How often a stream without events sends a comment.
-pub(super) const HEARTBEAT: Duration = Duration::from_secs(15);
-/// How often the store is read without a notification: another process may have written to it.
-pub(super) const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// How many events a reader may be behind. A slower one gets one event that says so.
 const MAX_BEHIND: u64 = 10_000;
 
@@ -59,93 +52,47 @@ pub(super) fn open(request: &HttpRequest) -> Result<Reply, Problem> {
 pub(super) fn body(request: Arc<HttpRequest>, cursor: u64, stop: CancelOnDrop) -> Body {
     let notify = Arc::new(Notify::new());
     let open = OpenStream::new(&request, &notify);
-    let silence = Duration::ZERO;
-    let reader = Reader { request, notify, cursor, silence, is_started: false, open, _stop: stop };
-    pieces(stream::unfold(reader, |mut reader| async move {
-        let text = reader.next().await?;
-        Some((Ok(Frame::data(Bytes::from(text))), reader))
-    }))
+    let source = WorkspaceEvents { request: Arc::clone(&request), cursor, is_started: false, open };
+    event_stream::body(request, notify, source, stop)
 }
 
-/// One reader of the stream.
-struct Reader {
+/// The events of a workspace for one reader.
+struct WorkspaceEvents {
     request: Arc<HttpRequest>,
-    notify: Arc<Notify>,
     cursor: u64,
-    /// How long nothing was sent.
-    silence: Duration,
     is_started: bool,
     open: Option<OpenStream>,
-    _stop: CancelOnDrop,
 }
 
 /// The caller's session and its listener, for as long as the stream is open.
 struct OpenStream {
     session: Session,
     _subscription: ChangeSubscription,
-    _counted: StreamCount,
 }
 
 impl OpenStream {
-    fn new(request: &Arc<HttpRequest>, notify: &Arc<Notify>) -> Option<Self> {
+    fn new(request: &HttpRequest, notify: &Arc<Notify>) -> Option<Self> {
         let session = request.session().ok()?;
         let waker = Arc::clone(notify);
         // `notify_one` keeps a permit if no task waits, so that no notification is missed between two reads.
         let subscription = session.subscribe(Arc::new(move || waker.notify_one()));
-        Some(Self { session, _subscription: subscription, _counted: StreamCount::new(request) })
+        Some(Self { session, _subscription: subscription })
     }
 }
 
-/// Counts an open stream.
-pub(super) struct StreamCount(Arc<HttpRequest>);
-
-impl StreamCount {
-    pub(super) fn new(request: &Arc<HttpRequest>) -> Self {
-        request.app.metrics.streams.inc();
-        Self(Arc::clone(request))
-    }
-}
-
-impl Drop for StreamCount {
-    fn drop(&mut self) {
-        self.0.app.metrics.streams.dec();
-    }
-}
-
-impl Reader {
-    /// The next piece of the stream; `None` ends it.
-    async fn next(&mut self) -> Option<String> {
+impl EventSource for WorkspaceEvents {
+    async fn read(&mut self) -> Option<String> {
         if !self.is_started {
             self.is_started = true;
-            return Some("retry: 2000\n\n".to_owned());
+            return Some(RETRY.to_owned());
         }
-        loop {
-            if self.request.app.is_shutting_down() {
-                return None;
-            }
-            let (text, cursor) = self.read_events().await?;
-            self.cursor = cursor;
-            if !text.is_empty() {
-                self.silence = Duration::ZERO;
-                return Some(text);
-            }
-            self.wait().await;
-            if self.silence >= HEARTBEAT {
-                self.silence = Duration::ZERO;
-                return Some(": still here\n\n".to_owned());
-            }
-        }
+        let (text, cursor) = self.read_events().await?;
+        self.cursor = cursor;
+        Some(text)
     }
+}
 
-    async fn wait(&mut self) {
-        let app = Arc::clone(&self.request.app);
-        tokio::select! {
-            () = self.notify.notified() => {}
-            () = app.shutdown.notified() => {}
-            () = tokio::time::sleep(POLL_INTERVAL) => self.silence += POLL_INTERVAL,
-        }
-    }
-
+impl WorkspaceEvents {
     /// The events since the cursor, and the new cursor; `None` if the caller has lost access.
     async fn read_events(&self) -> Option<(String, u64)> {
         let session = self.open.as_ref()?.session.clone();

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use yard_core::{Role, UserId};
 use yard_gate::registry::MemberRow;
 
-use super::enum_conversion::convert_same_variants;
 use super::paging::{Paging, cut};
 use super::problem::Problem;
 use super::reply::Reply;
@@ -23,7 +22,15 @@ pub(super) enum RoleWord {
     Viewer,
 }
 
-convert_same_variants!(RoleWord to Role: Owner, Member, Viewer);
+impl From<RoleWord> for Role {
+    fn from(word: RoleWord) -> Self {
+        match word {
+            RoleWord::Owner => Self::Owner,
+            RoleWord::Member => Self::Member,
+            RoleWord::Viewer => Self::Viewer,
+        }
+    }
+}
 
 /// A new member, who has an account.
 #[derive(Deserialize, JsonSchema)]

@@ -11,7 +11,7 @@ mod chats;
 mod content;
 mod cookie;
 mod decide;
-mod enum_conversion;
+mod event_stream;
 mod events;
 mod examples;
 mod files;
@@ -44,6 +44,7 @@ mod trusted_proxies;
 mod waiting;
 mod web;
 mod welcome;
+mod word;
 mod workspaces;
 
 pub use answer::REQUEST_SPAN;

@@ -3,14 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use yard_gate::{AskedQuestion, MAX_ROWS, QuestionFilter, Via};
+use yard_gate::{AskedQuestion, QuestionFilter, Via};
 
 use super::chats;
-use super::enum_conversion::convert_same_variants;
 use super::paging::Paging;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::request::HttpRequest;
+use super::word::Word;
 
 /// Whether a question waits.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
@@ -36,25 +36,13 @@ pub(super) struct QuestionsQuery {
     cursor: Option<String>,
 }
 
-/// How an answer was given.
-#[derive(Clone, Copy, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum ViaWord {
-    /// A choice was clicked.
-    Button,
-    /// It was typed.
-    Text,
-}
-
-convert_same_variants!(ViaWord to Via: Button, Text);
-
 /// An answer.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct NewAnswer {
     /// By the questions' names.
     answers: Map<String, Value>,
     /// Whether a choice was clicked or the answer typed.
-    via: ViaWord,
+    via: Word<Via>,
 }
 
 /// A question, answered or not.
@@ -128,8 +116,7 @@ pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
         chat: chat_id.as_deref().map(chats::id).transpose()?,
     };
     let session = request.session()?;
-    let limit = paging.limit()?.min(MAX_ROWS);
-    let page = session.questions().list(filter, paging.cursor()?, limit)?;
+    let page = session.questions().list(filter, paging.cursor()?, paging.limit()?)?;
     let next = page.rows.last().filter(|_| page.truncated).map(|row| row.id.to_string());
     Reply::ok(&QuestionList { questions: page.rows.iter().map(QuestionRow::from).collect(), next })
 }
@@ -140,9 +127,8 @@ pub(super) fn read(request: &HttpRequest) -> Result<Reply, Problem> {
 }
 
 pub(super) fn answer(request: &HttpRequest) -> Result<Reply, Problem> {
-    let NewAnswer { answers, via } = request.json()?;
+    let NewAnswer { answers, via: Word(via) } = request.json()?;
     let id = request.id("question_id", "question")?;
-    let question =
-        request.session()?.questions().answer(&request.call, id, &answers, via.into())?;
+    let question = request.session()?.questions().answer(&request.call, id, &answers, via)?;
     Reply::ok(&OneQuestion::from(&question))
 }

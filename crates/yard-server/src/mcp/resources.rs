@@ -7,9 +7,7 @@ use rmcp::model::{
     ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
 };
 use serde_json::json;
-use yard_core::op::{
-    FETCH_BYTES, Fetch, Find, FindBy, History, HistoryOf, Operation, Show, SizeRange,
-};
+use yard_core::op::{FETCH_BYTES, Fetch, Find, FindBy, History, HistoryOf, Operation, Show};
 use yard_core::{Call, Fault, FaultCode, FileKind, Result, WsPath};
 use yard_gate::{Asks, Completion, Execute, Origin, Session};
 
@@ -79,16 +77,8 @@ pub(super) fn list(
     let Some((workspace, folder)) = areas.get(at) else {
         return Ok(ListResourcesResult::with_all_items(items));
     };
-    let find = Find {
-        path: folder.clone(),
-        by: FindBy::Any,
-        file_type: None,
-        size: SizeRange::default(),
-        recursive: true,
-        include_ignored: false,
-        limit: Some(PAGE),
-        after,
-    };
+    let below = Find::below(folder.clone(), FindBy::Any);
+    let find = Find { limit: Some(PAGE), after, ..below };
     let listing = perform(&workspace.session, call, find).map_err(|fault| to_error(&fault))?;
     let last = listing.entries.last().map(|entry| entry.path.clone());
     let files = listing

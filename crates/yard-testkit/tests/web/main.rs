@@ -73,7 +73,7 @@ pub(crate) fn call(
     tool: &str,
     args: Value,
 ) -> Answer {
-    workspace.catalog().call("assistant", tool, args, session, &workspace.call_context())
+    workspace.call_as(session, "assistant", tool, args)
 }
 
 /// What a fetch under `open` answers.

@@ -36,7 +36,14 @@ fn asked(answer: &Answer) -> ApprovalId {
 }
 
 fn ruling(approves: bool, scope: Scope) -> DecisionInput {
-    DecisionInput { approves, scope, reason: None, args: None, state: ContentHash::of(b"") }
+    DecisionInput {
+        approves,
+        scope,
+        reason: None,
+        args: None,
+        state: ContentHash::of(b""),
+        planned: None,
+    }
 }
 
 fn decide(

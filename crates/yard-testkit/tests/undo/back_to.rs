@@ -99,6 +99,21 @@ fn back_to_an_old_step_is_one_step_that_can_be_undone() {
     assert_eq!(differences(&now, &told.tree()), "");
 }
 
+/// What comes back into a moved folder comes back before the folder moves.
+#[test]
+fn going_back_over_a_moved_folder_with_new_folders_in_it_can_be_undone() {
+    let told = Told::new();
+    let then = told.write("/a/x", "x\n");
+    told.relocate("/a", "/e");
+    told.write("/e/c/c", "new\n");
+    told.edit("/e/x", "x", "y");
+    let now = told.tree();
+    let done = told.workspace.perform(back_to(then)).unwrap();
+    assert_eq!(told.tree().into_keys().collect::<Vec<_>>(), ["/a", "/a/x"]);
+    told.undo(done.step);
+    assert_eq!(differences(&now, &told.tree()), "");
+}
+
 /// A file that was there all along is recorded when a step first changes it: going back before that step must not remove it.
 #[test]
 fn a_file_that_was_there_before_it_was_recorded_stays() {

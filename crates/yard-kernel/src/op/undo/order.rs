@@ -76,28 +76,43 @@ pub(super) fn order_of_reversal(
     Ok(following.sorted(items))
 }
 
-/// Where an entry comes to. Folders above it that come back too are followed upwards.
+/// Where an entry comes to, in folders that come back too.
 fn target(
     store: &dyn Store,
     items: &[Item],
     by_file: &HashMap<FileId, usize>,
     at: usize,
 ) -> Result<Option<WsPath>> {
-    let mut names = Vec::new();
-    let mut state = items[at].change.before.as_ref();
-    while let Some(FileState { parent, name, .. }) = state {
-        names.push(name);
-        let above = by_file.get(parent).map(|above| &items[*above]);
-        match above.filter(|above| above.comes_back() && names.len() <= items.len()) {
-            Some(above) => state = above.change.before.as_ref(),
-            None => {
-                let Some(folder) = store.path_of(*parent)? else { return Ok(None) };
-                let joined = names.iter().rev().try_fold(folder, |path, name| path.join(name));
-                return Ok(joined.ok());
-            }
-        }
-    }
-    Ok(None)
+    let Some(state) = &items[at].change.before else { return Ok(None) };
+    let Some(folder) = living_folder(store, items, by_file, state)? else { return Ok(None) };
+    let mut names = vec![&state.name];
+    names.extend(folders_that_come_back(items, by_file, state).map(|above| &above.name));
+    Ok(names.into_iter().rev().try_fold(folder, |path, name| path.join(name)).ok())
+}
+
+/// The path of the nearest folder above an entry that is there now.
+fn living_folder(
+    store: &dyn Store,
+    items: &[Item],
+    by_file: &HashMap<FileId, usize>,
+    state: &FileState,
+) -> Result<Option<WsPath>> {
+    let highest = folders_that_come_back(items, by_file, state).last().unwrap_or(state);
+    Ok(store.path_of(highest.parent)?)
+}
+
+/// The folders above an entry that come back with it, from the lowest upwards.
+fn folders_that_come_back<'a>(
+    items: &'a [Item],
+    by_file: &'a HashMap<FileId, usize>,
+    state: &'a FileState,
+) -> impl Iterator<Item = &'a FileState> {
+    let above = move |state: &&'a FileState| {
+        let folder = &items[*by_file.get(&state.parent)?];
+        folder.change.before.as_ref().filter(|_| folder.comes_back())
+    };
+    // No chain of folders is longer than the list of items.
+    std::iter::successors(above(&state), above).take(items.len())
 }
 
 /// Which items have to come after which.
@@ -129,9 +144,8 @@ impl Constraints {
             let (Some(target), Some(state)) = (&item.target, &item.change.before) else { continue };
             constraints.add(vacated.get(target).copied(), Some(at));
             let folder = by_file.get(&state.parent).copied();
-            if let Some(folder) = folder.filter(|folder| items[*folder].comes_back()) {
-                constraints.add(Some(folder), Some(at));
-            } else if let Some(folder) = store.path_of(state.parent)? {
+            constraints.add(folder.filter(|folder| items[*folder].comes_back()), Some(at));
+            if let Some(folder) = living_folder(store, items, by_file, state)? {
                 for above in folder.lineage() {
                     constraints.add(Some(at), moved_folder(&above));
                 }

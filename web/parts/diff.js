@@ -2,7 +2,7 @@
 // a header is still shown as what it is.
 
 /** @typedef {{ kind: "hunk" | "same" | "add" | "remove" | "note", before: number, after: number, text: string, pair?: DiffRow }} DiffRow */
-/** @typedef {{ from: string | null, to: string | null, kind: "created" | "removed" | "modified" | "moved" | "note", note: string, rows: DiffRow[], added: number, removed: number, longest: number }} DiffFile */
+/** @typedef {{ from: string | null, to: string | null, kind: "created" | "removed" | "modified" | "moved" | "note" | "conflict", note: string, rows: DiffRow[], added: number, removed: number, longest: number, id?: string }} DiffFile `id` is the file's, where it is known */
 
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 
@@ -122,52 +122,10 @@ function readHunk(lines, at, hunk, file) {
 }
 
 /** What is at risk comes first. @type {Record<DiffFile["kind"], number>} */
-const RISK = { removed: 0, moved: 1, note: 2, modified: 3, created: 4 };
+const RISK = { conflict: 0, removed: 1, moved: 2, note: 3, modified: 4, created: 5 };
 
 /** @param {DiffFile[]} files */
 export const byRisk = (files) => files.map((file, i) => ({ file, i })).sort((a, b) => RISK[a.file.kind] - RISK[b.file.kind] || a.i - b.i).map(({ file }) => file);
-
-/**
- * The same diff the other way around: what an undo would do, if nothing came after it.
- * @param {DiffFile[]} files
- * @returns {DiffFile[]}
- */
-export function reversed(files) {
-  return files.map((file) => ({
-    ...file,
-    from: file.to,
-    to: file.from,
-    kind: file.kind === "created" ? "removed" : file.kind === "removed" ? "created" : file.kind,
-    added: file.removed,
-    removed: file.added,
-    rows: reversedRows(file.rows),
-  }));
-}
-
-/** @param {DiffRow[]} rows @returns {DiffRow[]} */
-function reversedRows(rows) {
-  /** @type {DiffRow[]} */
-  const turned = [];
-  /** @type {DiffRow[]} */
-  let removals = [];
-  /** @type {DiffRow[]} */
-  let additions = [];
-  const flush = () => {
-    turned.push(...removals, ...additions);
-    removals = [];
-    additions = [];
-  };
-  for (const row of rows) {
-    if (row.kind === "add") removals.push({ ...row, kind: "remove", before: row.after, after: 0 });
-    else if (row.kind === "remove") additions.push({ ...row, kind: "add", after: row.before, before: 0 });
-    else {
-      if (row.kind !== "note") flush();
-      turned.push(row.kind === "hunk" ? { ...row, text: row.text.replace(/^@@ -(\S+) \+(\S+) @@/, "@@ -$2 +$1 @@") } : { ...row, before: row.after, after: row.before });
-    }
-  }
-  flush();
-  return turned;
-}
 
 /**
  * Where two lines differ: the middle between what they begin and end with alike, at the borders of words.
@@ -193,3 +151,16 @@ export function differingPart(mine, other) {
 
 /** @param {DiffFile[]} files */
 export const totals = (files) => files.reduce((sum, file) => ({ added: sum.added + file.added, removed: sum.removed + file.removed }), { added: 0, removed: 0 });
+
+/** The changes of a step as files of a diff. @param {any[]} changes @returns {DiffFile[]} */
+export function filesOf(changes) {
+  return changes.map((change) => {
+    const parsed = change.diff ? parseDiff(change.diff)[0] : undefined;
+    const mode = change.mode_before && change.mode_after && change.mode_before !== change.mode_after ? `mode ${change.mode_before} → ${change.mode_after}` : "";
+    const kind = /** @type {DiffFile["kind"]} */ ({ created: "created", removed: "removed", moved: "moved" }[/** @type {"created"} */ (change.summary)] ?? "modified");
+    const note = mode || (change.diff ? "" : change.summary === "touched" ? "its time was set" : change.summary === "modified" ? "not text" : "");
+    const id = change.file_id;
+    if (parsed) return { ...parsed, id, kind, from: change.from ?? null, to: change.to ?? null, note };
+    return { id, kind, from: change.from ?? null, to: change.to ?? null, note, rows: [], added: 0, removed: 0, longest: 0 };
+  });
+}

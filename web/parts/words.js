@@ -82,7 +82,7 @@ export function tally(approval) {
   return Object.entries(counts).map(([name, number]) => `${number} ${name}`).join(", ");
 }
 
-/** @type {Record<string, { text: string, icon: string }>} */
+/** What a step did, in words; `long` where the title of the step says more. @type {Record<string, { text: string, icon: string, long?: string }>} */
 const VERBS = {
   write: { text: "Wrote", icon: "edit" },
   edit: { text: "Edited", icon: "edit" },
@@ -94,7 +94,8 @@ const VERBS = {
   touch: { text: "Touched", icon: "edit" },
   run: { text: "Ran a command", icon: "terminals" },
   undo: { text: "Undid", icon: "undo" },
-  redo: { text: "Did again", icon: "redo" },
+  redo: { text: "Redid", icon: "redo" },
+  "back-to": { text: "Went back", icon: "rewind", long: "Went back to an earlier state of" },
   restore: { text: "Restored", icon: "undo" },
   revert: { text: "Went back to an old version of", icon: "undo" },
   patch: { text: "Patched", icon: "edit" },
@@ -104,9 +105,9 @@ const VERBS = {
 
 /** @param {{ verb: string, author: string, files: number, path: string | null, undoes?: string | null }} step */
 export function stepWords(step) {
-  const known = VERBS[step.undoes ? "undo" : step.author === "external" ? "external" : step.verb];
-  const words = known ?? { text: step.verb.charAt(0).toUpperCase() + step.verb.slice(1).replaceAll("_", " "), icon: "edit" };
-  return { ...words, more: step.files > 1 ? `and ${count(step.files - 1, "more", "more")}` : "" };
+  const verb = step.author === "external" ? "external" : step.undoes && step.verb !== "redo" ? "undo" : step.verb === "back_to" ? "back-to" : step.verb;
+  const words = (Object.hasOwn(VERBS, verb) ? VERBS[verb] : null) ?? { text: verb.charAt(0).toUpperCase() + verb.slice(1).replaceAll(/[_-]/g, " "), icon: "edit" };
+  return { ...words, long: words.long ?? words.text, more: step.files > 1 ? `and ${count(step.files - 1, "more", "more")}` : "" };
 }
 
 /** @type {Record<string, { text: string, tone: string }>} */

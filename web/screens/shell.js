@@ -106,10 +106,11 @@ function BottomBar({ place }) {
 
 const SHORTCUTS = [
   ["j / k", "Next and previous in a list"],
-  ["Enter", "Go into what is chosen"],
+  ["Enter", "Go into what is chosen; in a preview: do it"],
   ["y", "Approve what is shown, once"],
   ["n", "Deny it, with a word to the agent"],
-  ["u", "Undo the step that is shown"],
+  ["u", "Undo the step that is shown, or redo it, with a preview"],
+  ["b", "Go back to the step that is shown, with a preview"],
   ["/", "Search or filter"],
   ["i", "Inbox"],
   ["1 to 5", "The screens of the workspace"],

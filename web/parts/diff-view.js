@@ -4,7 +4,7 @@ import { html, useMemo, useState } from "../vendor.js";
 import { byRisk, differingPart } from "./diff.js";
 import { Dialog } from "./dialog.js";
 import { Icon } from "./icons.js";
-import { readable, visible } from "./text.js";
+import { readable, visible, visibleLine } from "./text.js";
 import { VirtualList } from "./virtual.js";
 
 /** @typedef {import("./diff.js").DiffFile} DiffFile */
@@ -74,13 +74,13 @@ function FileHeader({ file, isClosed, onToggle, href, choice }) {
   const hasRows = file.rows.length > 0;
   const isOpen = (hasRows && !isClosed) || file.kind === "conflict";
   const isLeftOut = choice !== undefined && !choice.isChosen(file);
-  const path = visible(file.to ?? file.from ?? file.note);
+  const path = visibleLine(file.to ?? file.from ?? file.note);
   return html`<div class="diff-file ${file.kind} ${isOpen ? "open" : ""} ${isLeftOut ? "left-out" : ""}"><div class="diff-file-inner">
     ${choice && html`<label class="tick"><input type="checkbox" aria-label=${path} checked=${!isLeftOut} onChange=${() => choice.onToggle(file)} /></label>`}
     ${(hasRows || !choice) && html`<button class="icon-button small" aria-expanded=${hasRows && !isClosed} aria-label=${`${isClosed ? "Show" : "Hide"} the changes of ${path}`} disabled=${!hasRows} onClick=${onToggle}>
       <${Icon} name=${isClosed || !hasRows ? "right" : "down"} /></button>`}
     <span class="change-mark ${file.kind}"><${Icon} name=${ICONS[file.kind]} />${WORDS[file.kind]}</span>
-    <span class="diff-path" title=${path}>${file.kind === "moved" && file.from !== file.to ? html`<s>${visible(file.from ?? "")}</s> → ` : ""}${href ? html`<a href=${href}>${path}</a>` : path}</span>
+    <span class="diff-path" title=${path}>${file.kind === "moved" && file.from !== file.to ? html`<s>${visibleLine(file.from ?? "")}</s> → ` : ""}${href ? html`<a href=${href}>${path}</a>` : path}</span>
     ${isLeftOut ? html`<span class="muted">left out</span>` : file.kind !== "note" && file.kind !== "conflict" && file.note && !hasRows && file.kind !== "moved" ? html`<span class="muted">${file.note}</span>` : ""}
     <span class="grow"></span><${Counts} added=${file.added} removed=${file.removed} />
   </div></div>`;

@@ -42,22 +42,41 @@ export function parseDiff(text) {
 
 /** @param {string} line */
 function pathOf(line) {
-  const path = line.slice(4);
-  if (path === "/dev/null") return null;
-  return "/" + path.replace(/^[ab]\//, "").replace(/^\//, "");
+  if (line.slice(4) === "/dev/null") return null;
+  return "/" + unquoted(line.slice(4)).replace(/^[ab]\//, "").replace(/^\//, "");
 }
+
+const ESCAPES = /** @type {Record<string, number>} */ ({ a: 7, b: 8, t: 9, n: 10, v: 11, f: 12, r: 13 });
+
+/** A name of a diff, which is in quotes if it has quotes, backslashes or control characters. @param {string} name */
+function unquoted(name) {
+  if (!/^".*"$/.test(name)) return name;
+  const bytes = [];
+  for (const [piece] of name.slice(1, -1).matchAll(/\\[0-7]{3}|\\.|[^\\]+/gs)) {
+    const escape = piece.startsWith("\\") ? piece.slice(1) : "";
+    if (escape === "") bytes.push(...new TextEncoder().encode(piece));
+    else bytes.push(escape.length === 3 ? parseInt(escape, 8) : ESCAPES[escape] ?? escape.charCodeAt(0));
+  }
+  return new TextDecoder().decode(new Uint8Array(bytes));
+}
+
+const NAME = String.raw`(\/.*?|"(?:[^"\\]|\\.)*")`;
+const MOVED = new RegExp(`^moved ${NAME} to ${NAME}$`);
+const REMOVED = new RegExp(`^removed ${NAME}( \\(\\d+ bytes\\))?$`);
+const CREATED = new RegExp(`^new ${NAME}( \\(\\d+ bytes\\)| with mode \\d+)?$`);
 
 /** A change without a text diff, as `moved /a to /b`. @param {string} words @returns {DiffFile} */
 function noteFile(words) {
-  const moved = /^moved (\/.*) to (\/.*)$/.exec(words);
-  const removed = /^removed (\/.*?)( \(.*\))?$/.exec(words);
-  const created = /^new (\/.*?)( \(.*\)| with mode \d+)?$/.exec(words);
+  const moved = MOVED.exec(words);
+  const removed = REMOVED.exec(words);
+  const created = CREATED.exec(words);
   const base = { note: words, rows: [], added: 0, removed: 0, longest: 0 };
-  if (moved) return { ...base, kind: "moved", from: moved[1] ?? null, to: moved[2] ?? null };
+  const name = (/** @type {string | undefined} */ text) => unquoted(text ?? "");
+  if (moved) return { ...base, kind: "moved", from: name(moved[1]), to: name(moved[2]) };
   // A folder has no bytes.
   const detail = (/** @type {string | undefined} */ text) => (text === undefined || text === " (0 bytes)" ? "" : text.trim());
-  if (removed) return { ...base, kind: "removed", from: removed[1] ?? null, to: null, note: detail(removed[2]) };
-  if (created) return { ...base, kind: "created", from: null, to: created[1] ?? null, note: detail(created[2]) };
+  if (removed) return { ...base, kind: "removed", from: name(removed[1]), to: null, note: detail(removed[2]) };
+  if (created) return { ...base, kind: "created", from: null, to: name(created[1]), note: detail(created[2]) };
   return { ...base, kind: "note", from: null, to: null };
 }
 

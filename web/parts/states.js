@@ -3,6 +3,7 @@
 import { html } from "../vendor.js";
 import { Icon } from "./icons.js";
 import { ApiError } from "../api.js";
+import { messageOf } from "./text.js";
 
 /** @param {{ lines?: number, label?: string }} props */
 export function Loading({ lines = 5, label = "Loading" }) {
@@ -28,8 +29,8 @@ function words(problem) {
   if (problem instanceof ApiError) {
     if (problem.status === 0 || problem.status === 502) return { title: "The server cannot be reached", text: "It may be restarting. The page tries again by itself." };
     if (problem.status === 404) return { title: "Nothing is here", text: "It was removed, or it is in a workspace that you do not belong to." };
-    if (problem.status === 403) return { title: "Not for your role", text: problem.message };
-    return { title: "That did not work", text: problem.message };
+    if (problem.status === 403) return { title: "Not for your role", text: messageOf(problem) };
+    return { title: "That did not work", text: messageOf(problem) };
   }
-  return { title: "Something went wrong", text: problem instanceof Error ? problem.message : String(problem) };
+  return { title: "Something went wrong", text: messageOf(problem) };
 }

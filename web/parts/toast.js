@@ -2,6 +2,7 @@
 
 import { html, signal } from "../vendor.js";
 import { Icon } from "./icons.js";
+import { messageOf } from "./text.js";
 
 /** @typedef {{ id: number, text: string, kind: "good" | "bad", action?: { label: string, run: () => void } }} Toast */
 
@@ -20,7 +21,7 @@ export function toast(text, options = {}) {
 }
 
 /** Says what went wrong. @param {unknown} problem */
-export const toastProblem = (problem) => toast(problem instanceof Error ? problem.message : String(problem), { kind: "bad" });
+export const toastProblem = (problem) => toast(messageOf(problem), { kind: "bad" });
 
 /** @param {number} id */
 const dismiss = (id) => (toasts.value = toasts.value.filter((toast) => toast.id !== id));

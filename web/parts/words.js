@@ -1,6 +1,6 @@
 // Effects, verbs and states in words.
 
-import { count } from "./text.js";
+import { asText, count } from "./text.js";
 
 /** @typedef {{ kind: string, path?: string, to?: string, asked?: string, host?: string, file_type?: string | null, with_contents?: boolean, edits?: boolean, mode_only?: boolean, decides?: boolean }} Effect */
 
@@ -63,7 +63,7 @@ export function headline(approval) {
   // Of effects with the same risk, one on a file says more than one on the folder around it.
   const first = effects.find((effect) => effect.kind === effects[0]?.kind && effect.file_type !== "folder") ?? effects[0];
   const command = approval.args?.command ?? approval.args?.cmd;
-  if (command !== undefined) return { verb: "Run", target: Array.isArray(command) ? command.join(" ") : String(command), isCode: true, more: 0 };
+  if (command !== undefined) return { verb: "Run", target: Array.isArray(command) ? command.map(asText).join(" ") : asText(command), isCode: true, more: 0 };
   if (!first) return { verb: "Use", target: `${approval.toolset}.${approval.tool}`, isCode: true, more: 0 };
   const words = effectWords(first);
   /** @type {Record<string, string>} */

@@ -11,7 +11,7 @@ import { Counts, DiffView } from "../parts/diff-view.js";
 import { Icon } from "../parts/icons.js";
 import { useKeys } from "../parts/keys.js";
 import { Loading, Problem } from "../parts/states.js";
-import { count, visible } from "../parts/text.js";
+import { count, visibleLine } from "../parts/text.js";
 import { Time } from "../parts/time.js";
 import { stepWords } from "../parts/words.js";
 import { TakeBack, WAYS } from "./undo.js";
@@ -78,7 +78,7 @@ export function StepDetail({ workspace, id, undone, later, onChanged }) {
           ${undone && html`<button class="button" onClick=${() => open("redo")}><${Icon} name="redo" />Redo${isWhollyUndone && html`<kbd>u</kbd>`}</button>`}
           ${mayGoBack && html`<button class="button" onClick=${() => open("back-to")}><${Icon} name="rewind" />Back to here<kbd>b</kbd></button>`}</div>`}
       </div>
-      <h2 class="request-title">${words.long} ${step.files === 1 && step.path ? html`<span class="path">${visible(step.path)}</span>` : html`<span class="muted">${count(step.files, "file")}</span>`}</h2>
+      <h2 class="request-title">${words.long} ${step.files === 1 && step.path ? html`<span class="path">${visibleLine(step.path)}</span>` : html`<span class="muted">${count(step.files, "file")}</span>`}</h2>
       ${step.author === "external" && html`<p class="why"><${Icon} name="external" /><span>An editor or another program changed this. It was recorded, so that it can be undone as well.</span></p>`}
     </div>
     ${step.truncated && html`<div class="banner warn"><${Icon} name="alert" /><span>This step is very large: only the beginning of its diff is shown here.</span></div>`}

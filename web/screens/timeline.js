@@ -11,7 +11,7 @@ import { Icon } from "../parts/icons.js";
 import { useKeys } from "../parts/keys.js";
 import { Split } from "../parts/split.js";
 import { Empty, Loading, Problem } from "../parts/states.js";
-import { visible } from "../parts/text.js";
+import { visibleLine } from "../parts/text.js";
 import { dayName, Time } from "../parts/time.js";
 import { VirtualList } from "../parts/virtual.js";
 import { stepWords } from "../parts/words.js";
@@ -167,7 +167,7 @@ function Row({ workspace, step, isChosen, undoneFiles }) {
   return html`<a class="list-row step-row ${undoneFiles >= step.files && undoneFiles > 0 ? "undone" : ""}" href=${address("w", workspace, "timeline", step.id)} aria-current=${isChosen ? "true" : undefined}>
     <span class="kind-mark plain"><${Icon} name=${words.icon} /></span>
     <span class="min grow">
-      <span class="row-line"><span class="ellipsis"><strong>${words.text}</strong> <span class="path">${visible(step.path ?? "")}</span></span><${Time} class="muted small" at=${step.at} clock /></span>
+      <span class="row-line"><span class="ellipsis"><strong>${words.text}</strong> <span class="path">${visibleLine(step.path ?? "")}</span></span><${Time} class="muted small" at=${step.at} clock /></span>
       <span class="row-line small"><span class="row-by"><${Actor} workspace=${workspace} actor=${step.actor} /><span class="muted ellipsis">${words.more}</span></span>${undoneFiles > 0 ? html`<span class="chip">${undoneFiles >= step.files ? "undone" : "partly undone"}</span>` : html`<${Counts} added=${step.added ?? 0} removed=${step.removed ?? 0} />`}</span>
     </span></a>`;
 }

@@ -9,7 +9,7 @@ import { Counts, DiffView } from "../parts/diff-view.js";
 import { Dialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
 import { Loading } from "../parts/states.js";
-import { count, readable, visible } from "../parts/text.js";
+import { count, messageOf, readable, visibleLine } from "../parts/text.js";
 import { toast } from "../parts/toast.js";
 
 /** @typedef {import("../parts/diff.js").DiffFile} DiffFile */
@@ -65,7 +65,7 @@ export function TakeBack({ workspace, step, way, later, onClose, onDone }) {
     } catch (failure) {
       if (mine !== asked.current) return;
       setPreview(null);
-      setProblem(wordsOf(failure));
+      setProblem(messageOf(failure));
     }
     setIsBusy(false);
   };
@@ -90,7 +90,7 @@ export function TakeBack({ workspace, step, way, later, onClose, onDone }) {
       const isChanged = failure instanceof ApiError && failure.status === 409;
       await look(left);
       if (isChanged) setIsStale(true);
-      else setProblem(wordsOf(failure));
+      else setProblem(messageOf(failure));
     }
   };
 
@@ -129,20 +129,17 @@ export function TakeBack({ workspace, step, way, later, onClose, onDone }) {
   return html`<${Dialog} title=${words.title} wide onClose=${onClose} onKeyDown=${onKeyDown} footer=${buttons}>
     <p class="muted">${way === "back-to" ? backText(later) : words.text}</p>
     ${isStale && html`<div class="banner warn" role="alert"><${Icon} name="alert" /><span><strong>Something changed meanwhile, so nothing was done.</strong> This is what would happen now.</span></div>`}
-    ${problem && html`<div class="banner bad" role="alert"><${Icon} name="alert" /><span>${visible(problem)}</span><button class="button" onClick=${() => void look(left)}>Try again</button></div>`}
+    ${problem && html`<div class="banner bad" role="alert"><${Icon} name="alert" /><span>${problem}</span><button class="button" onClick=${() => void look(left)}>Try again</button></div>`}
     ${conflicts.length > 0 && html`<div class="banner bad" role="alert"><${Icon} name="alert" /><span><strong>${count(conflicts.length, "conflict")}: nothing can be done as it is.</strong> ${conflicts.length === 1 ? "This file was" : "These files were"} changed since.</span>
       ${chosen.length > conflicts.length && html`<button class="button" ref=${leaveOutButton} disabled=${isBusy} onClick=${() => leaveOut(new Set([...left, ...conflicts.map(pathOf)]))}>Leave ${conflicts.length === 1 ? "it" : "them"} out</button>`}</div>`}
     ${preview?.truncated && html`<div class="banner warn"><${Icon} name="alert" /><span>This is very large: not all of its lines are shown here. It is done as a whole.</span></div>`}
-    ${(preview?.left?.length ?? 0) > 0 && html`<div class="banner"><${Icon} name="files" /><span>Build output stays as it is: <span class="path">${visible(preview?.left?.[0] ?? "")}</span>${(preview?.left?.length ?? 0) > 1 && ` and ${count((preview?.left?.length ?? 0) - 1, "more", "more")}`}</span></div>`}
+    ${(preview?.left?.length ?? 0) > 0 && html`<div class="banner"><${Icon} name="files" /><span>Build output stays as it is: <span class="path">${visibleLine(preview?.left?.[0] ?? "")}</span>${(preview?.left?.length ?? 0) > 1 && ` and ${count((preview?.left?.length ?? 0) - 1, "more", "more")}`}</span></div>`}
     ${isNothing ? html`<p class="nothing"><${Icon} name="check" />Nothing would change: the files are already so.</p>`
       : files.length === 0 ? !problem && html`<${Loading} lines=${5} label="Loading the preview" />`
       : html`<div class="diff-summary"><strong>${chosen.length === files.length ? count(files.length, "file") : `${readable(chosen.length)} of ${count(files.length, "file")}`}</strong><${Counts} ...${totals(chosen)} /></div>
         <${DiffView} files=${shown} label="What would change" choice=${files.length > 1 ? choice : undefined} />`}
   </${Dialog}>`;
 }
-
-/** @param {unknown} failure */
-const wordsOf = (failure) => (failure instanceof Error ? failure.message : String(failure));
 
 /**
  * The `paths` of a call: all, unless some are left out.

@@ -39,7 +39,7 @@ export function DiffView({ files, label, fileHref, choice }) {
   const row = (/** @type {number} */ i) => {
     const item = /** @type {Item} */ (items[i]);
     if (item.kind === "file") return html`<${FileHeader} file=${item.file} isClosed=${closed.has(nameOf(item.file))} onToggle=${() => toggle(item.file)} href=${fileHref?.(item.file.to ?? item.file.from ?? "")} choice=${choice} />`;
-    if (item.kind === "conflict") return html`<p class="diff-conflict ${choice?.isChosen(item.file) === false ? "left-out" : ""}" title=${visible(item.file.note)}><span>${visible(item.file.note.charAt(0).toUpperCase() + item.file.note.slice(1))}</span></p>`;
+    if (item.kind === "conflict") return html`<${Conflict} file=${item.file} isLeftOut=${choice?.isChosen(item.file) === false} />`;
     return item.kind === "end" ? null : html`<${Row} row=${item.row} onWhole=${setLine} />`;
   };
   return html`<div class="diff" role="region" aria-label=${label} tabindex="0">
@@ -84,6 +84,12 @@ function FileHeader({ file, isClosed, onToggle, href, choice }) {
     ${isLeftOut ? html`<span class="muted">left out</span>` : file.kind !== "note" && file.kind !== "conflict" && file.note && !hasRows && file.kind !== "moved" ? html`<span class="muted">${file.note}</span>` : ""}
     <span class="grow"></span><${Counts} added=${file.added} removed=${file.removed} />
   </div></div>`;
+}
+
+/** Why a file is in conflict. @param {{ file: DiffFile, isLeftOut: boolean }} props */
+function Conflict({ file, isLeftOut }) {
+  const why = visible(file.note.charAt(0).toUpperCase() + file.note.slice(1));
+  return html`<p class="diff-conflict ${isLeftOut ? "left-out" : ""}" title=${why}><span>${why}.${file.href && html` <a href=${file.href}>See that step</a>`}</span></p>`;
 }
 
 /** Lines added and removed. @param {{ added: number, removed: number }} props */

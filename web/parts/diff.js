@@ -2,7 +2,7 @@
 // a header is still shown as what it is.
 
 /** @typedef {{ kind: "hunk" | "same" | "add" | "remove" | "note", before: number, after: number, text: string, pair?: DiffRow }} DiffRow */
-/** @typedef {{ from: string | null, to: string | null, kind: "created" | "removed" | "modified" | "moved" | "note" | "conflict", note: string, rows: DiffRow[], added: number, removed: number, longest: number, id?: string }} DiffFile `id` is the file's, where it is known */
+/** @typedef {{ from: string | null, to: string | null, kind: "created" | "removed" | "modified" | "moved" | "note" | "conflict", note: string, rows: DiffRow[], added: number, removed: number, longest: number, id?: string, href?: string }} DiffFile `id` is the file's, where it is known; `href` leads to what is in conflict with it */
 
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 
@@ -173,7 +173,7 @@ export const totals = (files) => files.reduce((sum, file) => ({ added: sum.added
 
 /** The changes of a step as files of a diff. @param {any[]} changes @returns {DiffFile[]} */
 export function filesOf(changes) {
-  return changes.map((change) => {
+  return joined(changes).map((change) => {
     const parsed = change.diff ? parseDiff(change.diff)[0] : undefined;
     const mode = change.mode_before && change.mode_after && change.mode_before !== change.mode_after ? `mode ${change.mode_before} → ${change.mode_after}` : "";
     const kind = /** @type {DiffFile["kind"]} */ ({ created: "created", removed: "removed", moved: "moved" }[/** @type {"created"} */ (change.summary)] ?? "modified");
@@ -182,4 +182,16 @@ export function filesOf(changes) {
     if (parsed) return { ...parsed, id, kind, from: change.from ?? null, to: change.to ?? null, note };
     return { id, kind, from: change.from ?? null, to: change.to ?? null, note, rows: [], added: 0, removed: 0, longest: 0 };
   });
+}
+
+/** A file that was moved and changed has two changes, which are shown as one. @param {any[]} changes */
+function joined(changes) {
+  /** @type {any[]} */
+  const found = [];
+  for (const change of changes) {
+    const last = found.at(-1);
+    if (last && last.file_id === change.file_id && last.summary === "moved" && !last.diff && change.summary === "modified") found[found.length - 1] = { ...change, summary: "moved", from: last.from };
+    else found.push(change);
+  }
+  return found;
 }

@@ -61,7 +61,7 @@ export function TakeBack({ workspace, step, way, later, onClose, onDone }) {
       const read = /** @type {Preview} */ ((await api.post(route, { preview: true, ...scope(step, files, without) })).preview);
       if (mine !== asked.current) return;
       setPreview(read);
-      setFiles((old) => merged(old, read, without));
+      setFiles((old) => merged(workspace, old, read, without));
     } catch (failure) {
       if (mine !== asked.current) return;
       setPreview(null);
@@ -96,7 +96,7 @@ export function TakeBack({ workspace, step, way, later, onClose, onDone }) {
 
   const chosen = files.filter((file) => !left.has(pathOf(file)));
   const conflicts = chosen.filter((file) => file.kind === "conflict");
-  const mayDo = !isBusy && preview !== null && preview.state_hash !== null && chosen.length > 0;
+  const mayDo = !isBusy && preview !== null && preview.state_hash !== null && preview.changes.length > 0 && chosen.length > 0;
   const mayLeaveOut = !isBusy && conflicts.length > 0 && chosen.length > conflicts.length;
   const doButton = useRef(/** @type {HTMLButtonElement | null} */ (null));
   const leaveOutButton = useRef(/** @type {HTMLButtonElement | null} */ (null));
@@ -135,7 +135,7 @@ export function TakeBack({ workspace, step, way, later, onClose, onDone }) {
     ${preview?.truncated && html`<div class="banner warn"><${Icon} name="alert" /><span>This is very large: not all of its lines are shown here. It is done as a whole.</span></div>`}
     ${(preview?.left?.length ?? 0) > 0 && html`<div class="banner"><${Icon} name="files" /><span>Build output stays as it is: <span class="path">${visibleLine(preview?.left?.[0] ?? "")}</span>${(preview?.left?.length ?? 0) > 1 && ` and ${count((preview?.left?.length ?? 0) - 1, "more", "more")}`}</span></div>`}
     ${isNothing ? html`<p class="nothing"><${Icon} name="check" />Nothing would change: the files are already so.</p>`
-      : files.length === 0 ? !problem && html`<${Loading} lines=${5} label="Loading the preview" />`
+      : files.length === 0 ? problem === "" && html`<${Loading} lines=${5} label="Loading the preview" />`
       : html`<div class="diff-summary"><strong>${chosen.length === files.length ? count(files.length, "file") : `${readable(chosen.length)} of ${count(files.length, "file")}`}</strong><${Counts} ...${totals(chosen)} /></div>
         <${DiffView} files=${shown} label="What would change" choice=${files.length > 1 ? choice : undefined} />`}
   </${Dialog}>`;
@@ -159,14 +159,21 @@ function scope(step, files, left) {
 
 /**
  * The files of a preview, with those that were left out of it in their places.
+ * @param {string} workspace
  * @param {DiffFile[]} old
  * @param {Preview} preview
  * @param {Set<string>} left
  * @returns {DiffFile[]}
  */
-function merged(old, preview, left) {
-  const conflicts = preview.conflicts.map(({ path, why }) => ({ kind: /** @type {const} */ ("conflict"), from: path, to: path, note: why, rows: [], added: 0, removed: 0, longest: 0 }));
-  const fresh = [...conflicts, ...filesOf(preview.changes)];
+function merged(workspace, old, preview, left) {
+  const fresh = [...preview.conflicts.map((conflict) => conflictFile(workspace, conflict)), ...filesOf(preview.changes)];
   const known = new Set(fresh.map(pathOf));
   return [...old.filter((file) => left.has(pathOf(file)) && !known.has(pathOf(file))), ...fresh];
+}
+
+/** A file that cannot be taken back, with the way to the later step that it names. @param {string} workspace @param {{ path: string, why: string }} conflict @returns {DiffFile} */
+function conflictFile(workspace, { path, why }) {
+  const named = /^(.*) \(step ([0-9a-f-]{36}), [^()]*\)$/s.exec(why);
+  const href = named?.[2] ? address("w", workspace, "timeline", named[2]) : undefined;
+  return { kind: "conflict", from: path, to: path, note: named?.[1] ?? why, rows: [], added: 0, removed: 0, longest: 0, href };
 }

@@ -79,7 +79,7 @@ function FileHeader({ file, isClosed, onToggle, href, choice }) {
     ${choice && html`<label class="tick"><input type="checkbox" aria-label=${path} checked=${!isLeftOut} onChange=${() => choice.onToggle(file)} /></label>`}
     ${(hasRows || !choice) && html`<button class="icon-button small" aria-expanded=${hasRows && !isClosed} aria-label=${`${isClosed ? "Show" : "Hide"} the changes of ${path}`} disabled=${!hasRows} onClick=${onToggle}>
       <${Icon} name=${isClosed || !hasRows ? "right" : "down"} /></button>`}
-    <span class="change-mark ${file.kind}"><${Icon} name=${ICONS[file.kind]} />${WORDS[file.kind]}</span>
+    <span class="change-mark ${file.kind}"><${Icon} name=${ICONS[file.kind]} /><span>${WORDS[file.kind]}</span></span>
     <span class="diff-path" title=${path}>${file.kind === "moved" && file.from !== file.to ? html`<s>${visibleLine(file.from ?? "")}</s> → ` : ""}${href ? html`<a href=${href}>${path}</a>` : path}</span>
     ${isLeftOut ? html`<span class="muted">left out</span>` : file.kind !== "note" && file.kind !== "conflict" && file.note && !hasRows && file.kind !== "moved" ? html`<span class="muted">${file.note}</span>` : ""}
     <span class="grow"></span><${Counts} added=${file.added} removed=${file.removed} />

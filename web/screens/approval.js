@@ -135,7 +135,7 @@ function Request({ workspace, approval, notice, onReload, onDecided }) {
         : isDenying ? html`<${Deny} isBusy=${isBusy} onDeny=${(/** @type {string} */ word) => void decide("deny", undefined, word)} onCancel=${() => setIsDenying(false)} />`
         : html`<button class="button primary" disabled=${isBusy || !isWhole} onClick=${() => void decide("approve")}><${Icon} name="check" />Approve once<kbd>y</kbd></button>
           <button class="button" disabled=${isBusy || !isWhole} title="And do not ask again for the same in this chat" onClick=${() => void decide("approve", "chat")}>For this chat</button>
-          ${isOwner(workspace) && html`<button class="button hide-narrow" disabled=${isBusy || !isWhole} title="Saved as a rule that allows the same on the same paths; it is listed in the settings, where you can remove it" onClick=${() => void decide("approve", "rule")}>Always</button>`}
+          ${isOwner(workspace) && html`<button class="button" disabled=${isBusy || !isWhole} title="Saved as a rule that allows the same on the same paths; it is listed in the settings, where you can remove it" onClick=${() => void decide("approve", "rule")}>Always</button>`}
           <span class="grow"></span><button class="button danger" disabled=${isBusy || !isWhole} onClick=${() => setIsDenying(true)}><${Icon} name="x" />Deny<kbd>n</kbd></button>`}
     </div>`}
   </article>`;

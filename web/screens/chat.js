@@ -138,6 +138,8 @@ function OneTurn({ workspace, turn, statuses }) {
 
 /** What a call is about, in one line. @param {any} args */
 function gist(args) {
+  const patch = args?.patch ?? args?.input;
+  if (typeof patch === "string") return [...patch.matchAll(/^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b\/)?)(.+)$/gm)].map((match) => match[1]).join(", ");
   const value = args?.path ?? args?.file_path ?? args?.command ?? args?.cmd ?? args?.pattern ?? args?.query ?? args?.url ?? args?.title ?? "";
   return Array.isArray(value) ? value.map(asText).join(" ") : asText(value);
 }

@@ -81,7 +81,7 @@ export function Chats({ workspace }) {
           return html`<a class="list-row" href=${address("w", workspace, "chats", chat.id)} aria-current=${chat.id === chosenId ? "true" : undefined}>
             <span class="kind-mark plain"><${Icon} name=${chat.mode === "plan" ? "plan" : "chats"} /></span><span class="min grow">
             <span class="row-line"><strong class="ellipsis">${visibleLine(titleOf(workspace, chat))}</strong><${Time} class="muted small" at=${chat.updated_at} /></span>
-            <span class="row-line small"><${Actor} workspace=${workspace} actor=${chat.made_by} />${chat.mode === "plan" && html`<span class="chip plan">plan mode</span>`}</span></span></a>`;
+            <span class="row-line small"><${Actor} workspace=${workspace} actor=${chat.made_by} />${chat.mode === "plan" && html`<span class="chip warn">plan mode</span>`}</span></span></a>`;
         }} />`}`;
   const known = chats?.find((chat) => chat.id === chosenId);
   const detail = chosenId ? html`<${ChatDetail} key=${chosenId} workspace=${workspace} id=${chosenId} title=${known ? titleOf(workspace, known) : ""} />`

@@ -41,7 +41,7 @@ export function FileDetail({ workspace, path }) {
       if (kind === "reset" || (where === workspace && (kind === "step" || kind === "files.changed"))) void read();
     });
   }, [workspace, path]);
-  if (problem) return html`<${Empty} icon="file" title="No file is here"><p>${visibleLine(path)} was removed or moved. It may be in the <a href=${address("w", workspace, "trash")}>trash</a>, and the <a href=${address("w", workspace, "timeline")}>timeline</a> says what happened.</p></${Empty}>`;
+  if (problem) return html`<${Empty} icon="file" title="No file is here"><p><span class="path">${visibleLine(path)}</span> was removed or moved. It may be in the <a href=${address("w", workspace, "trash")}>trash</a>, and the <a href=${address("w", workspace, "timeline")}>timeline</a> says what happened.</p></${Empty}>`;
   if (!info) return html`<div class="pad"><${Loading} lines=${9} label="Loading the file" /></div>`;
   const isFolder = info.file_type === "folder";
   return html`<article class="file" aria-label="File">

@@ -249,7 +249,7 @@ export function Trash({ workspace }) {
   const row = (/** @type {number} */ i) => {
     const file = files?.[i];
     return html`<div class="trash-row"><${Icon} name=${file.kind === "folder" ? "files" : "file"} /><span class="path ellipsis grow" title=${visibleLine(file.path)}>${visibleLine(file.path)}</span>
-      <a class="muted small" href=${address("w", workspace, "timeline", file.step_id)}>step</a>
+      <a class="icon-button" href=${address("w", workspace, "timeline", file.step_id)} aria-label=${`The step that removed ${visibleLine(file.path)}`} title="The step that removed it"><${Icon} name="timeline" /></a>
       ${mayChange(workspace) && html`<button class="button" onClick=${() => void restore(file)}><${Icon} name="undo" />Restore</button>`}</div>`;
   };
   return html`<div class="column"><a class="back always" href=${address("w", workspace, "files")}><${Icon} name="left" />Files</a>

@@ -143,7 +143,11 @@ const PRESETS = [
   ["strict", "Strict", "Asks before everything, reading included."],
 ];
 const VERDICTS = /** @type {Record<string, { text: string, tone: string }>} */ ({ allow: { text: "Allow", tone: "good" }, ask: { text: "Ask", tone: "warn" }, deny: { text: "Deny", tone: "bad" } });
-const EFFECTS = ["change", "create", "modify", "move", "remove", "read", "list", "run", "connect", "fetch", "send", "any"];
+/** What a rule can be about, in words. */
+const EFFECTS = /** @type {Record<string, string>} */ ({
+  change: "Change (create, edit, move or remove)", create: "Create", modify: "Edit or replace", move: "Move", remove: "Remove", read: "Read", list: "List a folder",
+  run: "Run a command", fetch: "Read from the web", send: "Send data to the web", connect: "Connect to a host", any: "Anything",
+});
 
 /** @param {{ workspace: string }} props */
 function Policy({ workspace }) {
@@ -177,12 +181,12 @@ const listed = (words) => (Array.isArray(words) ? words : words === undefined ||
 /** @param {{ rules: any[], title: string, empty: string, may: boolean, onRemove: (index: number) => void }} props */
 function Rules({ rules, title, empty, may, onRemove }) {
   if (rules.length === 0) return empty ? html`<p class="setting muted">${empty}</p>` : null;
-  return html`<div class="table-box" tabindex="0" role="region" aria-label=${title}><table><caption>${title}</caption><thead><tr><th>Verdict</th><th>Effect</th><th>On</th><th>Tool</th><th>Why</th><th><span class="sr-only">Remove</span></th></tr></thead>
+  return html`<div class="table-box" tabindex="0" role="region" aria-label=${title}><table><caption>${title}</caption><thead><tr><th>Decision</th><th>Effect</th><th>On</th><th>Tool</th><th>Why</th><th><span class="sr-only">Remove</span></th></tr></thead>
     <tbody>${rules.map((entry, i) => {
       const rule = entry.rule ?? entry;
       const verdict = VERDICTS[rule.then] ?? { text: visibleLine(rule.then), tone: "plain" };
       const on = [...listed(rule.path), ...listed(rule.host)];
-      return html`<tr key=${i}><td><span class="verdict ${verdict.tone}">${verdict.text}</span></td><td>${listed(rule.effect).join(", ") || "any"}</td><td class="mono">${on.length > 0 ? on.join(", ") : "everything"}</td><td class="mono">${listed(rule.tool).join(", ") || "any"}</td><td>${listed(rule.why)}</td>
+      return html`<tr key=${i}><td><span class="verdict ${verdict.tone}">${verdict.text}</span></td><td>${listed(rule.effect).join(", ") || "anything"}</td><td class="mono">${on.length > 0 ? on.join(", ") : "everything"}</td><td class="mono">${listed(rule.tool).join(", ") || "any"}</td><td>${listed(rule.why)}</td>
         <td>${may && html`<button class="icon-button small" aria-label=${`Remove rule ${i + 1} of ${title}`} title="Remove" onClick=${() => onRemove(i)}><${Icon} name="trash" /></button>`}</td></tr>`;
     })}</tbody></table></div>`;
 }
@@ -202,7 +206,7 @@ function NewRule({ onClose, onMake }) {
   };
   return html`<${Dialog} title="New rule" onClose=${onClose}><form onSubmit=${submit}>
     <fieldset class="field"><legend>What happens</legend><div class="choices">${Object.entries(VERDICTS).map(([value, { text }]) => html`<label key=${value} class="choice"><input type="radio" name="then" value=${value} checked=${value === "ask"} /><span>${text}</span></label>`)}</div></fieldset>
-    <label class="field"><span>Effect</span><select name="effect">${EFFECTS.map((effect) => html`<option key=${effect} value=${effect}>${effect}</option>`)}</select></label>
+    <label class="field"><span>Effect</span><select name="effect">${Object.entries(EFFECTS).map(([effect, label]) => html`<option key=${effect} value=${effect}>${label}</option>`)}</select></label>
     <label class="field"><span>On which paths or hosts</span><input class="mono" name="on" placeholder="infra/**" /><small class="muted">Left out: on everything.</small></label>
     <label class="field"><span>By which tool</span><input class="mono" name="tool" placeholder="codex.*" /><small class="muted">Left out: by any.</small></label>
     <label class="field"><span>Why</span><input name="why" maxlength="500" placeholder="Shown to whoever is asked" /></label>

@@ -11,6 +11,8 @@ import { messageOf, visibleLine } from "../parts/text.js";
 import { Time } from "../parts/time.js";
 import { hue } from "./shell.js";
 
+const ROLES = /** @type {Record<string, string>} */ ({ owner: "Owner", member: "Member", viewer: "Viewer" });
+
 export function Workspaces() {
   const [isNew, setIsNew] = useState(false);
   const list = workspaces.value;
@@ -23,7 +25,7 @@ export function Workspaces() {
           const waits = inbox.value?.filter((entry) => entry.workspace_id === workspace.id).length ?? 0;
           return html`<li key=${workspace.id}><a class="card-link" href=${address("w", workspace.id, "timeline")}>
             <span class="workspace-dot large" style=${{ "--hue": hue(workspace.id) }} aria-hidden="true"></span>
-            <span class="grow min"><strong class="ellipsis">${visibleLine(workspace.name)}</strong><small class="muted">${workspace.role}, made <${Time} at=${workspace.created_at} /></small></span>
+            <span class="grow min"><strong class="ellipsis">${visibleLine(workspace.name)}</strong><small class="muted">${ROLES[workspace.role] ?? workspace.role} · made <${Time} at=${workspace.created_at} /></small></span>
             ${waits > 0 && html`<span class="badge">${waits} waiting</span>`}<${Icon} name="right" /></a></li>`;
         })}</ul>`}
     ${isNew && html`<${NewWorkspace} onClose=${() => setIsNew(false)} />`}

@@ -167,7 +167,10 @@ async function open(look, address) {
     assert.equal(missing.length, 0, `${missing.length} texts are not readable at ${where}, ${look.width} px: ${missing.slice(0, 5).join(" | ")}`);
   };
   page.shows = async (to) => {
-    await page.evaluate((hash) => (location.hash = hash), to);
+    await page.evaluate((hash) => {
+      location.hash = hash;
+      return new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+    }, to);
     await page.waitForFunction(() => !document.querySelector(".loading"));
   };
   return page;
@@ -279,8 +282,8 @@ test("in names of workspaces and people, and in what the server says", async () 
 });
 
 test("in addresses", async () => {
-  const page = await open(WIDE, "#/inbox");
-  const { workspace } = place;
+  const workspace = await server.api.workspace("Addresses");
+  const page = await open(WIDE, "#/settings");
   for (const [i, payload] of PAYLOADS.entries()) {
     const forms = [`#${payload}`, `#/${payload}`, `#/w/${payload}/timeline`, `#/w/${workspace.id}/${payload}`, `#/w/${workspace.id}/timeline/${payload}`, `#/w/${workspace.id}/files/${payload}`, `#/inbox/${payload}/approval/${payload}`, `#/w/${workspace.id}/timeline/${encodeURIComponent(payload.slice(0, 300).toWellFormed?.() ?? "x")}/undo`];
     await page.evaluate(async (hash) => {
@@ -314,5 +317,22 @@ test("on the screens of terminals", async (context) => {
     await until(`batch ${i} is on the screen`, () => page.evaluate((end) => document.querySelector(".screen")?.textContent.includes(end), `end-${i}`));
     await page.reads(`batch ${i} of the terminal`);
   }
+  await page.leave();
+});
+
+test("an answer of another form than expected breaks its own screen at most", async () => {
+  const { workspace, approvals } = place;
+  const page = await openPage(server, WIDE, "#/settings", { ignore: /TypeError|status of 40\d/ });
+  const forms = [5, [], "text", { approval: 1 }, { effect: { paths: 5 }, args: [], state_hash: "x", status: {}, diff: {} }, { args: { command: [{ toString: 1 }] }, diff: 7, reason: { toString: null }, asked_by: {}, status: "pending", state_hash: "x" }];
+  let form;
+  await page.route(/\/approvals\/[^/?]+$/, (route) => route.fulfill({ json: form }));
+  for (form of forms) {
+    await page.evaluate(() => (location.hash = "#/settings"));
+    await page.getByRole("heading", { name: "You", exact: true }).waitFor();
+    await page.evaluate((hash) => (location.hash = hash), `#/inbox/${workspace.id}/approval/${approvals[0].id}`);
+    await page.locator(".problem, .request").first().waitFor();
+  }
+  await page.evaluate(() => (location.hash = "#/workspaces"));
+  await page.getByRole("heading", { name: "Workspaces" }).waitFor();
   await page.leave();
 });

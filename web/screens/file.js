@@ -10,7 +10,7 @@ import { parseDiff } from "../parts/diff.js";
 import { DiffView } from "../parts/diff-view.js";
 import { Dialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
-import { Empty, Loading, Problem } from "../parts/states.js";
+import { Empty, isUnreachable, Loading, Problem } from "../parts/states.js";
 import { baseName, folderOf, messageOf, sizeInWords, visibleLine } from "../parts/text.js";
 import { TextView } from "../parts/text-view.js";
 import { Time } from "../parts/time.js";
@@ -41,7 +41,8 @@ export function FileDetail({ workspace, path }) {
       if (kind === "reset" || (where === workspace && (kind === "step" || kind === "files.changed"))) void read();
     });
   }, [workspace, path]);
-  if (problem) return html`<${Empty} icon="file" title="No file is here"><p><span class="path">${visibleLine(path)}</span> was removed or moved. It may be in the <a href=${address("w", workspace, "trash")}>trash</a>, and the <a href=${address("w", workspace, "timeline")}>timeline</a> says what happened.</p></${Empty}>`;
+  if (isUnreachable(problem) && !info) return html`<${Problem} problem=${problem} onRetry=${read} />`;
+  if (problem && !isUnreachable(problem)) return html`<${Empty} icon="file" title="No file is here"><p><span class="path">${visibleLine(path)}</span> was removed or moved. It may be in the <a href=${address("w", workspace, "trash")}>trash</a>, and the <a href=${address("w", workspace, "timeline")}>timeline</a> says what happened.</p></${Empty}>`;
   if (!info) return html`<div class="pad"><${Loading} lines=${9} label="Loading the file" /></div>`;
   const isFolder = info.file_type === "folder";
   return html`<article class="file" aria-label="File">

@@ -22,7 +22,7 @@ export const WAYS = ["undo", "redo", "back-to"];
 const WORDS = {
   undo: { title: "Undo this step?", button: "Undo it", done: "Undone", icon: "undo", text: "What came after this step stays. The undo is a new step, which can be undone too." },
   redo: { title: "Redo this step?", button: "Redo it", done: "Redone", icon: "redo", text: "This does again what was undone. It is a new step, which can be undone too." },
-  "back-to": { title: "Go back to here?", button: "Go back", done: "Gone back", icon: "rewind", text: "" },
+  "back-to": { title: "Go back to here?", button: "Go back", done: "Went back", icon: "rewind", text: "" },
 };
 
 /** @param {number | null} later how many steps came after the step */
@@ -130,11 +130,11 @@ export function TakeBack({ workspace, step, way, later, onClose, onDone }) {
     <p class="muted">${way === "back-to" ? backText(later) : words.text}</p>
     ${isStale && html`<div class="banner warn" role="alert"><${Icon} name="alert" /><span><strong>Something changed meanwhile, so nothing was done.</strong> This is what would happen now.</span></div>`}
     ${problem && html`<div class="banner bad" role="alert"><${Icon} name="alert" /><span>${problem}</span><button class="button" onClick=${() => void look(left)}>Try again</button></div>`}
-    ${conflicts.length > 0 && html`<div class="banner bad" role="alert"><${Icon} name="alert" /><span><strong>${count(conflicts.length, "conflict")}: nothing can be done as it is.</strong> ${conflicts.length === 1 ? "This file was" : "These files were"} changed since.</span>
+    ${conflicts.length > 0 && html`<div class="banner bad" role="alert"><${Icon} name="alert" /><span><strong>${count(conflicts.length, "conflict")}: nothing is done while ${conflicts.length === 1 ? "it is" : "they are"} included.</strong> ${conflicts.length === 1 ? "The file was" : "These files were"} changed since.</span>
       ${chosen.length > conflicts.length && html`<button class="button" ref=${leaveOutButton} disabled=${isBusy} onClick=${() => leaveOut(new Set([...left, ...conflicts.map(pathOf)]))}>Leave ${conflicts.length === 1 ? "it" : "them"} out</button>`}</div>`}
     ${preview?.truncated && html`<div class="banner warn"><${Icon} name="alert" /><span>This is very large: not all of its lines are shown here. It is done as a whole.</span></div>`}
     ${(preview?.left?.length ?? 0) > 0 && html`<div class="banner"><${Icon} name="files" /><span>Build output stays as it is: <span class="path">${visibleLine(preview?.left?.[0] ?? "")}</span>${(preview?.left?.length ?? 0) > 1 && ` and ${count((preview?.left?.length ?? 0) - 1, "more", "more")}`}</span></div>`}
-    ${isNothing ? html`<p class="nothing"><${Icon} name="check" />Nothing would change: the files are already so.</p>`
+    ${isNothing ? html`<p class="nothing"><${Icon} name="check" />Nothing would change: the files are like that already.</p>`
       : files.length === 0 ? problem === "" && html`<${Loading} lines=${5} label="Loading the preview" />`
       : html`<div class="diff-summary"><strong>${chosen.length === files.length ? count(files.length, "file") : `${readable(chosen.length)} of ${count(files.length, "file")}`}</strong><${Counts} ...${totals(chosen)} /></div>
         <${DiffView} files=${shown} label="What would change" choice=${files.length > 1 ? choice : undefined} />`}

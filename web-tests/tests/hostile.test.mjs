@@ -189,6 +189,12 @@ for (const look of [WIDE, PHONE]) {
     const shownNames = names.map((one) => visibleLine(one).slice(0, 60));
     await page.shows(at("timeline"));
     await page.reads("the timeline", shownNames.map((one) => one.slice(0, 30)));
+    if (look === PHONE) {
+      const first = (await workspace.list("steps?limit=1000")).steps.at(-1).id;
+      await page.shows(at("timeline", first, "back-to"));
+      await page.getByRole("dialog").getByRole("checkbox").first().waitFor();
+      await page.reads("the preview of going back", shownNames.slice(1));
+    }
     await page.shows(at("chats"));
     await page.reads("the chats");
     await page.shows(at("files"));
@@ -284,13 +290,19 @@ test("in names of workspaces and people, and in what the server says", async () 
 test("in addresses", async () => {
   const workspace = await server.api.workspace("Addresses");
   const page = await open(WIDE, "#/settings");
-  for (const [i, payload] of PAYLOADS.entries()) {
-    const forms = [`#${payload}`, `#/${payload}`, `#/w/${payload}/timeline`, `#/w/${workspace.id}/${payload}`, `#/w/${workspace.id}/timeline/${payload}`, `#/w/${workspace.id}/files/${payload}`, `#/inbox/${payload}/approval/${payload}`, `#/w/${workspace.id}/timeline/${encodeURIComponent(payload.slice(0, 300).toWellFormed?.() ?? "x")}/undo`];
-    await page.evaluate(async (hash) => {
-      location.hash = hash;
-      await new Promise((resolve) => requestAnimationFrame(resolve));
-    }, forms[i % forms.length]);
-    if (i % 40 === 0) await page.reads(`the address ${JSON.stringify(payload).slice(0, 60)}`);
+  const formsOf = (payload) => [
+    `#${payload}`, `#/${payload}`, `#/w/${payload}/timeline`, `#/w/${workspace.id}/${payload}`, `#/w/${workspace.id}/timeline/${payload}`, `#/w/${workspace.id}/files/${payload}`,
+    `#/inbox/${payload}/approval/${payload}`, `#/w/${workspace.id}/timeline/${encodeURIComponent(payload.slice(0, 300).toWellFormed())}/undo`,
+  ];
+  const addresses = PAYLOADS.map((payload, i) => formsOf(payload)[i % 8]);
+  for (let i = 0; i < addresses.length; i += 40) {
+    await page.evaluate(async (hashes) => {
+      for (const hash of hashes) {
+        location.hash = hash;
+        await new Promise((resolve) => setTimeout(resolve, 4));
+      }
+    }, addresses.slice(i, i + 40));
+    await page.reads(`the address ${JSON.stringify(addresses.at(i + 39) ?? addresses.at(-1)).slice(0, 60)}`);
   }
   // A code in the address is tried once, and gone from it.
   await page.goto(`/#code=${encodeURIComponent(PAYLOADS[0])}&to=${encodeURIComponent("//evil.invalid/")}`);

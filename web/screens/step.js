@@ -50,7 +50,7 @@ export function StepDetail({ workspace, id, undone, later, onChanged }) {
   const mayGoBack = may && later !== 0;
   // The preview has an address of its own, so that the way back of a browser or a phone closes it.
   const place = parts.value[4];
-  const way = may && WAYS.includes(place ?? "") ? /** @type {Way} */ (place) : null;
+  const way = may && WAYS.includes(place ?? "") && (place !== "back-to" || mayGoBack) ? /** @type {Way} */ (place) : null;
   const here = address("w", workspace, "timeline", id);
   const hasOpened = useRef(false);
   const open = (/** @type {Way} */ chosen) => {

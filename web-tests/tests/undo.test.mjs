@@ -175,6 +175,30 @@ test("the way back of the browser closes a preview, and nothing is done", async 
   await page.leave();
 });
 
+test("a key that is held down undoes nothing", async () => {
+  const { workspace, step } = await twoFiles("Held");
+  const page = await openPage(server, LOOKS[0], `#/w/${workspace.id}/timeline/${step}`);
+  await page.getByRole("region", { name: "What the step changed" }).getByText("a two").waitFor();
+  // The preview takes a while, so that the key is held before there is anything to do.
+  await page.route("**/steps/*/undo", async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await route.continue();
+  });
+  await page.keyboard.press("u");
+  await page.getByRole("dialog").waitFor();
+  await page.keyboard.down("Enter");
+  const button = page.getByRole("dialog").getByRole("button", { name: "Undo it" });
+  for (let i = 0; i < 200 && !(await button.isEnabled()); i++) await page.keyboard.down("Enter");
+  for (let i = 0; i < 5; i++) await page.keyboard.down("Enter");
+  assert.ok(await button.isEnabled());
+  assert.match(await text(workspace, "/a.txt"), /a two/);
+  await page.keyboard.up("Enter");
+  await page.keyboard.press("Enter");
+  await until("it is undone", async () => /a one/.test(await text(workspace, "/a.txt")));
+  await page.check();
+  await page.leave();
+});
+
 test("a viewer has no way to take anything back", async () => {
   const { workspace, step } = await twoFiles("Viewer");
   await server.api.call("POST", "/auth/register", { email: "grace@example.com", password: "another long password", full_name: "Grace Hopper" });

@@ -104,15 +104,15 @@ export function TakeBack({ workspace, step, way, later, onClose, onDone }) {
   // The button that leads on has the focus, unless the person went elsewhere.
   useEffect(() => {
     const next = mayDo ? doButton.current : mayLeaveOut ? leaveOutButton.current : null;
-    if (!next || (hadFocus.current && document.activeElement !== document.body)) return;
+    if (!next || (hadFocus.current && document.activeElement !== document.body && document.activeElement?.tagName !== "DIALOG")) return;
     hadFocus.current = true;
     next.focus();
   }, [mayDo, mayLeaveOut]);
-  /** Enter does it from everywhere but from what has a meaning for Enter itself. @param {KeyboardEvent} event */
+  /** Enter does it from everywhere but from what has a meaning for Enter itself. A key that is held down does nothing: what it would do has not been seen. @param {KeyboardEvent} event */
   const onKeyDown = (event) => {
-    if (event.key !== "Enter" || event.repeat || /** @type {HTMLElement} */ (event.target).closest("button, a")) return;
+    if (event.key !== "Enter" || (!event.repeat && /** @type {HTMLElement} */ (event.target).closest("button, a"))) return;
     event.preventDefault();
-    void doIt();
+    if (!event.repeat) void doIt();
   };
   const shown = useMemo(() => byRisk(files).map((file) => (left.has(pathOf(file)) ? { ...file, rows: [], added: 0, removed: 0 } : file)), [files, left]);
   const choice = {
@@ -126,7 +126,7 @@ export function TakeBack({ workspace, step, way, later, onClose, onDone }) {
   const isNothing = preview !== null && files.length === 0;
   const buttons = html`<button class="button" onClick=${onClose}>Cancel<kbd>Esc</kbd></button>
     <button class="button primary" ref=${doButton} disabled=${!mayDo} onClick=${doIt}><${Icon} name=${words.icon} />${words.button}<kbd>Enter</kbd></button>`;
-  return html`<${Dialog} title=${words.title} wide onClose=${onClose} onKeyDown=${onKeyDown} footer=${buttons}>
+  return html`<${Dialog} title=${words.title} wide hasFocus onClose=${onClose} onKeyDown=${onKeyDown} footer=${buttons}>
     <p class="muted">${way === "back-to" ? backText(later) : words.text}</p>
     ${isStale && html`<div class="banner warn" role="alert"><${Icon} name="alert" /><span><strong>Something changed meanwhile, so nothing was done.</strong> This is what would happen now.</span></div>`}
     ${problem && html`<div class="banner bad" role="alert"><${Icon} name="alert" /><span>${problem}</span><button class="button" onClick=${() => void look(left)}>Try again</button></div>`}

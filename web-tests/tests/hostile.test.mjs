@@ -89,6 +89,7 @@ async function readScreen() {
   const wrong = new Set();
   const pieces = [];
   const checked = new WeakSet();
+  const read = new WeakSet();
   const scrollers = () => [...document.querySelectorAll("#content, .split-list, .split-detail, .dialog-scroll, .side-list")];
   const allowed = new Set("A ARTICLE BUTTON CAPTION CODE DD DIALOG DIV DL DT EM FIELDSET FORM H1 H2 H3 HEADER INPUT KBD LABEL LEGEND LI MAIN MARK NAV OL OPTION P PATH PRE Q RECT S SECTION SELECT SMALL SPAN STRONG SUMMARY DETAILS SVG TABLE TBODY TD TEXTAREA TH THEAD TIME TR UL".split(" "));
   // Line breaks and tabs are all right in a text.
@@ -122,9 +123,13 @@ async function readScreen() {
         if (name !== "href" && name !== "value" && hidden.test(value)) wrong.add(`hidden characters in ${name}`);
       }
     }
-    const text = document.getElementById("page").textContent;
-    if (hidden.test(text)) wrong.add(`hidden characters in a text: ${JSON.stringify(hidden.exec(text))}`);
-    pieces.push(text);
+    // All of the screen at first, then the rows that were scrolled to.
+    const fresh = pieces.length === 0 ? [document.getElementById("page")] : [...document.querySelectorAll(".virtual > div")].filter((row) => !read.has(row));
+    for (const part of fresh) {
+      if (hidden.test(part.textContent)) wrong.add(`hidden characters in a text: ${JSON.stringify(hidden.exec(part.textContent))}`);
+      pieces.push(part.textContent);
+    }
+    for (const row of document.querySelectorAll(".virtual > div")) read.add(row);
   };
   await frame();
   look();

@@ -4,7 +4,7 @@ import { html, render, signal, effect } from "./vendor.js";
 import { ApiError, isLoggedIn, useCode } from "./api.js";
 import { go, parts } from "./router.js";
 import { forget, me, start, wasLocal } from "./state.js";
-import { Loading, Problem } from "./parts/states.js";
+import { Boundary, Loading, Problem } from "./parts/states.js";
 import { Login } from "./screens/login.js";
 import { Shell } from "./screens/shell.js";
 import { Inbox } from "./screens/inbox.js";
@@ -61,7 +61,7 @@ function Page() {
   if (isLoggedIn.value === false) return html`<${Login} onDone=${begin} isLocal=${codeProblem.value || wasLocal()} isCodeRefused=${codeProblem.value} />`;
   if (startProblem.value && !me.value) return html`<main class="alone"><${Problem} problem=${startProblem.value} onRetry=${begin} /></main>`;
   if (!me.value) return html`<main class="alone"><${Loading} label="Loading the page" /></main>`;
-  return html`<${Shell}><${Screen} /></${Shell}>`;
+  return html`<${Shell}><${Boundary} place=${parts.value.join("/")}><${Screen} /></${Boundary}></${Shell}>`;
 }
 
 const root = /** @type {HTMLElement} */ (document.getElementById("page"));

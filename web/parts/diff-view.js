@@ -4,12 +4,13 @@ import { html, useMemo, useState } from "../vendor.js";
 import { byRisk, differingPart } from "./diff.js";
 import { Dialog } from "./dialog.js";
 import { Icon } from "./icons.js";
-import { readable, visible } from "./text.js";
+import { readable, visible, visibleLine } from "./text.js";
 import { VirtualList } from "./virtual.js";
 
 /** @typedef {import("./diff.js").DiffFile} DiffFile */
 /** @typedef {import("./diff.js").DiffRow} DiffRow */
-/** @typedef {{ kind: "file", file: DiffFile, index: number } | { kind: "row", row: DiffRow } | { kind: "end" }} Item */
+/** @typedef {{ kind: "file", file: DiffFile, index: number } | { kind: "row", row: DiffRow } | { kind: "conflict", file: DiffFile } | { kind: "end" }} Item */
+/** @typedef {{ isChosen: (file: DiffFile) => boolean, onToggle: (file: DiffFile) => void }} Choice which files are ticked */
 
 const ROW = 20;
 const HEADER = 42;
@@ -17,27 +18,28 @@ const GAP = 14;
 /** Characters of a line that are shown at once; the whole line is shown in a dialog. */
 const LONGEST = 1_000;
 
-const WORDS = { created: "New", removed: "Removed", modified: "Changed", moved: "Moved", note: "Note" };
-const ICONS = { created: "plus", removed: "trash", modified: "edit", moved: "move", note: "alert" };
+const WORDS = { created: "New", removed: "Removed", modified: "Changed", moved: "Moved", note: "Note", conflict: "Conflict" };
+const ICONS = { created: "plus", removed: "trash", modified: "edit", moved: "move", note: "alert", conflict: "alert" };
 
 /**
- * @param {{ files: DiffFile[], label: string, fileHref?: (path: string) => string | null }} props
+ * @param {{ files: DiffFile[], label: string, fileHref?: (path: string) => string | null, choice?: Choice }} props `choice` has a box to tick at each file
  */
-export function DiffView({ files, label, fileHref }) {
-  const [closed, setClosed] = useState(/** @type {Set<DiffFile>} */ (new Set()));
+export function DiffView({ files, label, fileHref, choice }) {
+  const [closed, setClosed] = useState(/** @type {Set<string>} */ (new Set()));
   const [line, setLine] = useState(/** @type {string | null} */ (null));
   const sorted = useMemo(() => byRisk(files), [files]);
   const items = useMemo(() => itemsOf(sorted, closed), [sorted, closed]);
   const longest = sorted.reduce((most, file) => Math.max(most, file.longest), 0);
   const toggle = (/** @type {DiffFile} */ file) => {
     const next = new Set(closed);
-    if (!next.delete(file)) next.add(file);
+    if (!next.delete(nameOf(file))) next.add(nameOf(file));
     setClosed(next);
   };
   const height = (/** @type {number} */ i) => heightOf(/** @type {Item} */ (items[i]));
   const row = (/** @type {number} */ i) => {
     const item = /** @type {Item} */ (items[i]);
-    if (item.kind === "file") return html`<${FileHeader} file=${item.file} isClosed=${closed.has(item.file)} onToggle=${() => toggle(item.file)} href=${fileHref?.(item.file.to ?? item.file.from ?? "")} />`;
+    if (item.kind === "file") return html`<${FileHeader} file=${item.file} isClosed=${closed.has(nameOf(item.file))} onToggle=${() => toggle(item.file)} href=${fileHref?.(item.file.to ?? item.file.from ?? "")} choice=${choice} />`;
+    if (item.kind === "conflict") return html`<${Conflict} file=${item.file} isLeftOut=${choice?.isChosen(item.file) === false} />`;
     return item.kind === "end" ? null : html`<${Row} row=${item.row} onWhole=${setLine} />`;
   };
   return html`<div class="diff" role="region" aria-label=${label} tabindex="0">
@@ -48,33 +50,46 @@ export function DiffView({ files, label, fileHref }) {
   </div>`;
 }
 
-/** @param {DiffFile[]} files @param {Set<DiffFile>} closed */
+/** What a file is known by when the same diff is read again. @param {DiffFile} file */
+const nameOf = (file) => `${file.kind} ${file.from} ${file.to} ${file.note}`;
+
+/** @param {DiffFile[]} files @param {Set<string>} closed */
 function itemsOf(files, closed) {
   /** @type {Item[]} */
   const items = [];
   files.forEach((file, index) => {
     items.push({ kind: "file", file, index });
-    if (!closed.has(file)) for (const row of file.rows) items.push({ kind: "row", row });
+    if (file.kind === "conflict") items.push({ kind: "conflict", file });
+    if (!closed.has(nameOf(file))) for (const row of file.rows) items.push({ kind: "row", row });
     items.push({ kind: "end" });
   });
   return items;
 }
 
 /** @param {Item} item */
-const heightOf = (item) => (item.kind === "file" ? HEADER : item.kind === "row" ? ROW : GAP);
+const heightOf = (item) => (item.kind === "file" ? HEADER : item.kind === "row" ? ROW : item.kind === "conflict" ? (innerWidth < 600 ? 64 : 46) : GAP);
 
-/** @param {{ file: DiffFile, isClosed: boolean, onToggle: () => void, href?: string | null }} props */
-function FileHeader({ file, isClosed, onToggle, href }) {
+/** @param {{ file: DiffFile, isClosed: boolean, onToggle: () => void, href?: string | null, choice?: Choice }} props */
+function FileHeader({ file, isClosed, onToggle, href, choice }) {
   const hasRows = file.rows.length > 0;
-  const path = visible(file.to ?? file.from ?? file.note);
-  return html`<div class="diff-file ${file.kind} ${hasRows && !isClosed ? "open" : ""}"><div class="diff-file-inner">
-    <button class="icon-button small" aria-expanded=${hasRows && !isClosed} aria-label=${`${isClosed ? "Show" : "Hide"} the changes of ${path}`} disabled=${!hasRows} onClick=${onToggle}>
-      <${Icon} name=${isClosed || !hasRows ? "right" : "down"} /></button>
-    <span class="change-mark ${file.kind}"><${Icon} name=${ICONS[file.kind]} />${WORDS[file.kind]}</span>
-    <span class="diff-path" title=${path}>${file.kind === "moved" && file.from !== file.to ? html`<s>${visible(file.from ?? "")}</s> → ` : ""}${href ? html`<a href=${href}>${path}</a>` : path}</span>
-    ${file.kind !== "note" && file.note && !hasRows && file.kind !== "moved" ? html`<span class="muted">${file.note}</span>` : ""}
+  const isOpen = (hasRows && !isClosed) || file.kind === "conflict";
+  const isLeftOut = choice !== undefined && !choice.isChosen(file);
+  const path = visibleLine(file.to ?? file.from ?? file.note);
+  return html`<div class="diff-file ${file.kind} ${isOpen ? "open" : ""} ${isLeftOut ? "left-out" : ""}"><div class="diff-file-inner">
+    ${choice && html`<label class="tick"><input type="checkbox" aria-label=${path} checked=${!isLeftOut} onChange=${() => choice.onToggle(file)} /></label>`}
+    ${(hasRows || !choice) && html`<button class="icon-button small" aria-expanded=${hasRows && !isClosed} aria-label=${`${isClosed ? "Show" : "Hide"} the changes of ${path}`} disabled=${!hasRows} onClick=${onToggle}>
+      <${Icon} name=${isClosed || !hasRows ? "right" : "down"} /></button>`}
+    <span class="change-mark ${file.kind}"><${Icon} name=${ICONS[file.kind]} /><span>${WORDS[file.kind]}</span></span>
+    <span class="diff-path" title=${path}>${file.kind === "moved" && file.from !== file.to ? html`<s>${visibleLine(file.from ?? "")}</s> → ` : ""}${href ? html`<a href=${href}>${path}</a>` : path}</span>
+    ${isLeftOut ? html`<span class="muted">left out</span>` : file.kind !== "note" && file.kind !== "conflict" && file.note && !hasRows && file.kind !== "moved" ? html`<span class="muted">${file.note}</span>` : ""}
     <span class="grow"></span><${Counts} added=${file.added} removed=${file.removed} />
   </div></div>`;
+}
+
+/** Why a file is in conflict. @param {{ file: DiffFile, isLeftOut: boolean }} props */
+function Conflict({ file, isLeftOut }) {
+  const why = visible(file.note.charAt(0).toUpperCase() + file.note.slice(1));
+  return html`<p class="diff-conflict ${isLeftOut ? "left-out" : ""}" title=${why}><span>${why}.${file.href && html` <a href=${file.href}>See that step</a>`}</span></p>`;
 }
 
 /** Lines added and removed. @param {{ added: number, removed: number }} props */

@@ -2,7 +2,7 @@
 // a header is still shown as what it is.
 
 /** @typedef {{ kind: "hunk" | "same" | "add" | "remove" | "note", before: number, after: number, text: string, pair?: DiffRow }} DiffRow */
-/** @typedef {{ from: string | null, to: string | null, kind: "created" | "removed" | "modified" | "moved" | "note", note: string, rows: DiffRow[], added: number, removed: number, longest: number }} DiffFile */
+/** @typedef {{ from: string | null, to: string | null, kind: "created" | "removed" | "modified" | "moved" | "note" | "conflict", note: string, rows: DiffRow[], added: number, removed: number, longest: number, id?: string, href?: string }} DiffFile `id` is the file's, where it is known; `href` leads to what is in conflict with it */
 
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 
@@ -42,22 +42,41 @@ export function parseDiff(text) {
 
 /** @param {string} line */
 function pathOf(line) {
-  const path = line.slice(4);
-  if (path === "/dev/null") return null;
-  return "/" + path.replace(/^[ab]\//, "").replace(/^\//, "");
+  if (line.slice(4) === "/dev/null") return null;
+  return "/" + unquoted(line.slice(4)).replace(/^[ab]\//, "").replace(/^\//, "");
 }
+
+const ESCAPES = /** @type {Record<string, number>} */ ({ a: 7, b: 8, t: 9, n: 10, v: 11, f: 12, r: 13 });
+
+/** A name of a diff, which is in quotes if it has quotes, backslashes or control characters. @param {string} name */
+function unquoted(name) {
+  if (!/^".*"$/.test(name)) return name;
+  const bytes = [];
+  for (const [piece] of name.slice(1, -1).matchAll(/\\[0-7]{3}|\\.|[^\\]+/gs)) {
+    const escape = piece.startsWith("\\") ? piece.slice(1) : "";
+    if (escape === "") bytes.push(...new TextEncoder().encode(piece));
+    else bytes.push(escape.length === 3 ? parseInt(escape, 8) : ESCAPES[escape] ?? escape.charCodeAt(0));
+  }
+  return new TextDecoder().decode(new Uint8Array(bytes));
+}
+
+const NAME = String.raw`(\/.*?|"(?:[^"\\]|\\.)*")`;
+const MOVED = new RegExp(`^moved ${NAME} to ${NAME}$`);
+const REMOVED = new RegExp(`^removed ${NAME}( \\(\\d+ bytes\\))?$`);
+const CREATED = new RegExp(`^new ${NAME}( \\(\\d+ bytes\\)| with mode \\d+)?$`);
 
 /** A change without a text diff, as `moved /a to /b`. @param {string} words @returns {DiffFile} */
 function noteFile(words) {
-  const moved = /^moved (\/.*) to (\/.*)$/.exec(words);
-  const removed = /^removed (\/.*?)( \(.*\))?$/.exec(words);
-  const created = /^new (\/.*?)( \(.*\)| with mode \d+)?$/.exec(words);
+  const moved = MOVED.exec(words);
+  const removed = REMOVED.exec(words);
+  const created = CREATED.exec(words);
   const base = { note: words, rows: [], added: 0, removed: 0, longest: 0 };
-  if (moved) return { ...base, kind: "moved", from: moved[1] ?? null, to: moved[2] ?? null };
+  const name = (/** @type {string | undefined} */ text) => unquoted(text ?? "");
+  if (moved) return { ...base, kind: "moved", from: name(moved[1]), to: name(moved[2]) };
   // A folder has no bytes.
   const detail = (/** @type {string | undefined} */ text) => (text === undefined || text === " (0 bytes)" ? "" : text.trim());
-  if (removed) return { ...base, kind: "removed", from: removed[1] ?? null, to: null, note: detail(removed[2]) };
-  if (created) return { ...base, kind: "created", from: null, to: created[1] ?? null, note: detail(created[2]) };
+  if (removed) return { ...base, kind: "removed", from: name(removed[1]), to: null, note: detail(removed[2]) };
+  if (created) return { ...base, kind: "created", from: null, to: name(created[1]), note: detail(created[2]) };
   return { ...base, kind: "note", from: null, to: null };
 }
 
@@ -122,52 +141,10 @@ function readHunk(lines, at, hunk, file) {
 }
 
 /** What is at risk comes first. @type {Record<DiffFile["kind"], number>} */
-const RISK = { removed: 0, moved: 1, note: 2, modified: 3, created: 4 };
+const RISK = { conflict: 0, removed: 1, moved: 2, note: 3, modified: 4, created: 5 };
 
 /** @param {DiffFile[]} files */
 export const byRisk = (files) => files.map((file, i) => ({ file, i })).sort((a, b) => RISK[a.file.kind] - RISK[b.file.kind] || a.i - b.i).map(({ file }) => file);
-
-/**
- * The same diff the other way around: what an undo would do, if nothing came after it.
- * @param {DiffFile[]} files
- * @returns {DiffFile[]}
- */
-export function reversed(files) {
-  return files.map((file) => ({
-    ...file,
-    from: file.to,
-    to: file.from,
-    kind: file.kind === "created" ? "removed" : file.kind === "removed" ? "created" : file.kind,
-    added: file.removed,
-    removed: file.added,
-    rows: reversedRows(file.rows),
-  }));
-}
-
-/** @param {DiffRow[]} rows @returns {DiffRow[]} */
-function reversedRows(rows) {
-  /** @type {DiffRow[]} */
-  const turned = [];
-  /** @type {DiffRow[]} */
-  let removals = [];
-  /** @type {DiffRow[]} */
-  let additions = [];
-  const flush = () => {
-    turned.push(...removals, ...additions);
-    removals = [];
-    additions = [];
-  };
-  for (const row of rows) {
-    if (row.kind === "add") removals.push({ ...row, kind: "remove", before: row.after, after: 0 });
-    else if (row.kind === "remove") additions.push({ ...row, kind: "add", after: row.before, before: 0 });
-    else {
-      if (row.kind !== "note") flush();
-      turned.push(row.kind === "hunk" ? { ...row, text: row.text.replace(/^@@ -(\S+) \+(\S+) @@/, "@@ -$2 +$1 @@") } : { ...row, before: row.after, after: row.before });
-    }
-  }
-  flush();
-  return turned;
-}
 
 /**
  * Where two lines differ: the middle between what they begin and end with alike, at the borders of words.
@@ -193,3 +170,28 @@ export function differingPart(mine, other) {
 
 /** @param {DiffFile[]} files */
 export const totals = (files) => files.reduce((sum, file) => ({ added: sum.added + file.added, removed: sum.removed + file.removed }), { added: 0, removed: 0 });
+
+/** The changes of a step as files of a diff. @param {any[]} changes @returns {DiffFile[]} */
+export function filesOf(changes) {
+  return joined(changes).map((change) => {
+    const parsed = change.diff ? parseDiff(change.diff)[0] : undefined;
+    const mode = change.mode_before && change.mode_after && change.mode_before !== change.mode_after ? `mode ${change.mode_before} → ${change.mode_after}` : "";
+    const kind = /** @type {DiffFile["kind"]} */ ({ created: "created", removed: "removed", moved: "moved" }[/** @type {"created"} */ (change.summary)] ?? "modified");
+    const note = mode || (change.diff ? "" : change.summary === "touched" ? "its time was set" : change.summary === "modified" ? "not text" : "");
+    const id = change.file_id;
+    if (parsed) return { ...parsed, id, kind, from: change.from ?? null, to: change.to ?? null, note };
+    return { id, kind, from: change.from ?? null, to: change.to ?? null, note, rows: [], added: 0, removed: 0, longest: 0 };
+  });
+}
+
+/** A file that was moved and changed has two changes, which are shown as one. @param {any[]} changes */
+function joined(changes) {
+  /** @type {any[]} */
+  const found = [];
+  for (const change of changes) {
+    const last = found.at(-1);
+    if (last && last.file_id === change.file_id && last.summary === "moved" && !last.diff && change.summary === "modified") found[found.length - 1] = { ...change, summary: "moved", from: last.from };
+    else found.push(change);
+  }
+  return found;
+}

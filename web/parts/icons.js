@@ -20,6 +20,7 @@ const PATHS = {
   alert: "M12 4l9 16H3zM12 10v4M12 17v.5",
   undo: "M8 5L4 9l4 4M4 9h10a6 6 0 0 1 0 12h-3",
   redo: "M16 5l4 4-4 4M20 9H10a6 6 0 0 0 0 12h3",
+  rewind: "M11 6l-7 6 7 6zM20 6l-7 6 7 6z",
   plus: "M12 5v14M5 12h14",
   minus: "M5 12h14",
   edit: "M4 20h4L19 9l-4-4L4 16zM13 7l4 4",

@@ -6,15 +6,29 @@ const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160
 const EMOJI = /(\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f)$/u;
 
 /**
- * The text with what hides in it as `‹U+202E›`. The joiners within an emoji stay.
- * @param {string} text
+ * The text with what hides in it as `‹U+202E›`. The joiners within an emoji stay. A value that is not a text, though one
+ * was expected, is shown as JSON.
+ * @param {unknown} value
  */
-export function visible(text) {
+export function visible(value) {
+  const text = asText(value);
   return text.replace(HIDDEN, (character, /** @type {number} */ at) => {
     if ((character === "\u200d" || character === "\ufe0f") && EMOJI.test(text.slice(Math.max(0, at - 2), at))) return character;
-    return `‹U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}›`;
+    return byNumber(character);
   });
 }
+
+/** The same for what is one line, as a name or a path: a line break or a tab is shown by its number, too. @param {unknown} value */
+export const visibleLine = (value) => visible(value).replace(/[\n\t]/g, byNumber);
+
+/** @param {string} character */
+const byNumber = (character) => `‹U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}›`;
+
+/** A value as a text. A program that sends an object where a text belongs must not be able to run a method of it. @param {unknown} value */
+export const asText = (value) => (typeof value === "string" ? value : value === undefined || value === null ? "" : JSON.stringify(value) ?? "");
+
+/** What went wrong, in words. @param {unknown} problem */
+export const messageOf = (problem) => visible(problem instanceof Error ? problem.message : problem);
 
 /** The part of a path after the last slash. @param {string} path */
 export const baseName = (path) => path.slice(path.lastIndexOf("/") + 1) || "/";

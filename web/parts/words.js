@@ -1,6 +1,6 @@
 // Effects, verbs and states in words.
 
-import { count } from "./text.js";
+import { asText, count } from "./text.js";
 
 /** @typedef {{ kind: string, path?: string, to?: string, asked?: string, host?: string, file_type?: string | null, with_contents?: boolean, edits?: boolean, mode_only?: boolean, decides?: boolean }} Effect */
 
@@ -63,7 +63,7 @@ export function headline(approval) {
   // Of effects with the same risk, one on a file says more than one on the folder around it.
   const first = effects.find((effect) => effect.kind === effects[0]?.kind && effect.file_type !== "folder") ?? effects[0];
   const command = approval.args?.command ?? approval.args?.cmd;
-  if (command !== undefined) return { verb: "Run", target: Array.isArray(command) ? command.join(" ") : String(command), isCode: true, more: 0 };
+  if (command !== undefined) return { verb: "Run", target: Array.isArray(command) ? command.map(asText).join(" ") : asText(command), isCode: true, more: 0 };
   if (!first) return { verb: "Use", target: `${approval.toolset}.${approval.tool}`, isCode: true, more: 0 };
   const words = effectWords(first);
   /** @type {Record<string, string>} */
@@ -82,7 +82,7 @@ export function tally(approval) {
   return Object.entries(counts).map(([name, number]) => `${number} ${name}`).join(", ");
 }
 
-/** @type {Record<string, { text: string, icon: string }>} */
+/** What a step did, in words; `long` where the title of the step says more. @type {Record<string, { text: string, icon: string, long?: string }>} */
 const VERBS = {
   write: { text: "Wrote", icon: "edit" },
   edit: { text: "Edited", icon: "edit" },
@@ -94,7 +94,8 @@ const VERBS = {
   touch: { text: "Touched", icon: "edit" },
   run: { text: "Ran a command", icon: "terminals" },
   undo: { text: "Undid", icon: "undo" },
-  redo: { text: "Did again", icon: "redo" },
+  redo: { text: "Redid", icon: "redo" },
+  "back-to": { text: "Went back", icon: "rewind", long: "Went back to an earlier state of" },
   restore: { text: "Restored", icon: "undo" },
   revert: { text: "Went back to an old version of", icon: "undo" },
   patch: { text: "Patched", icon: "edit" },
@@ -104,9 +105,9 @@ const VERBS = {
 
 /** @param {{ verb: string, author: string, files: number, path: string | null, undoes?: string | null }} step */
 export function stepWords(step) {
-  const known = VERBS[step.undoes ? "undo" : step.author === "external" ? "external" : step.verb];
-  const words = known ?? { text: step.verb.charAt(0).toUpperCase() + step.verb.slice(1).replaceAll("_", " "), icon: "edit" };
-  return { ...words, more: step.files > 1 ? `and ${count(step.files - 1, "more", "more")}` : "" };
+  const verb = step.author === "external" ? "external" : step.undoes && step.verb !== "redo" ? "undo" : step.verb === "back_to" ? "back-to" : step.verb;
+  const words = (Object.hasOwn(VERBS, verb) ? VERBS[verb] : null) ?? { text: verb.charAt(0).toUpperCase() + verb.slice(1).replaceAll(/[_-]/g, " "), icon: "edit" };
+  return { ...words, long: words.long ?? words.text, more: step.files > 1 ? `and ${count(step.files - 1, "more", "more")}` : "" };
 }
 
 /** @type {Record<string, { text: string, tone: string }>} */

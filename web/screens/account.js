@@ -7,7 +7,7 @@ import { notificationsAllowed, setNotifications, wantsNotifications } from "../p
 import { isHelpShown } from "../parts/keys.js";
 import { Icon } from "../parts/icons.js";
 import { ThemeSwitch } from "../parts/theme-switch.js";
-import { visible } from "../parts/text.js";
+import { visibleLine } from "../parts/text.js";
 
 export function Account() {
   const [, redraw] = useState(0);
@@ -19,7 +19,7 @@ export function Account() {
   return html`<div class="column">
     <div class="page-head"><h1>You</h1></div>
     <section class="panel">
-      <div class="setting"><div class="grow min"><strong>${me.value?.is_local ? "This machine" : visible(me.value?.full_name || me.value?.email || "You")}</strong><p class="muted">${me.value?.is_local ? "No account: toolyard ui opens the page again after a logout." : visible(me.value?.email ?? "")}</p></div>
+      <div class="setting"><div class="grow min"><strong>${me.value?.is_local ? "This machine" : visibleLine(me.value?.full_name || me.value?.email || "You")}</strong><p class="muted">${me.value?.is_local ? "No account: toolyard ui opens the page again after a logout." : visibleLine(me.value?.email ?? "")}</p></div>
         <button class="button" title=${me.value?.is_local ? "toolyard ui opens the page again" : ""} onClick=${() => void logOut()}><${Icon} name="out" />Log out</button></div>
       <div class="setting"><div class="grow min"><strong>Theme</strong><p class="muted">Light or dark, or as your system has it.</p></div><${ThemeSwitch} /></div>
       ${notificationsAllowed() !== "missing" && html`<div class="setting"><div class="grow min"><strong>Notifications</strong><p class="muted">${isDenied ? "Your browser refuses them for this page: allow them in its settings first." : "When an agent waits for you while this tab is in the background. They name the workspace only, never a file."}</p></div>

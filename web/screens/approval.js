@@ -11,7 +11,7 @@ import { Counts, DiffView } from "../parts/diff-view.js";
 import { Icon } from "../parts/icons.js";
 import { useKeys } from "../parts/keys.js";
 import { Loading, Problem } from "../parts/states.js";
-import { count, sizeInWords, visible } from "../parts/text.js";
+import { count, sizeInWords, visible, visibleLine } from "../parts/text.js";
 import { Time } from "../parts/time.js";
 import { toast, toastProblem } from "../parts/toast.js";
 import { effectsOf, effectWords, headline, STATUS } from "../parts/words.js";
@@ -117,10 +117,10 @@ function Request({ workspace, approval, notice, onReload, onDecided }) {
 
   return html`<article class="request" aria-label="Request">
     <div class="request-head">
-      <div class="request-who"><${Actor} workspace=${workspace} actor=${approval.asked_by} /><span class="muted">in</span><a href=${address("w", workspace, "timeline")}>${visible(workspaceOf(workspace)?.name ?? "a workspace")}</a>
+      <div class="request-who"><${Actor} workspace=${workspace} actor=${approval.asked_by} /><span class="muted">in</span><a href=${address("w", workspace, "timeline")}>${visibleLine(workspaceOf(workspace)?.name ?? "a workspace")}</a>
         <a class="muted" href=${address("w", workspace, "chats", approval.chat_id)} title="The chat that it belongs to"><${Icon} name="chats" />chat</a><span class="grow"></span><${Time} class="muted" at=${approval.asked_at} /></div>
-      <h1 class="request-title">${about.verb} ${about.isCode ? html`<code>${visible(about.target)}</code>` : html`<span class="path">${visible(about.target)}</span>`}${about.more > 0 && html` <span class="muted">and ${count(about.more, "more", "more")}</span>`}</h1>
-      <p class="why"><${Icon} name="shield" /><span><strong>Why you are asked:</strong> ${visible(approval.reason)} <code class="tool">${visible(`${approval.toolset}.${approval.tool}`)}</code></span></p>
+      <h1 class="request-title">${about.verb} ${about.isCode ? html`<code>${visible(about.target)}</code>` : html`<span class="path">${visibleLine(about.target)}</span>`}${about.more > 0 && html` <span class="muted">and ${count(about.more, "more", "more")}</span>`}</h1>
+      <p class="why"><${Icon} name="shield" /><span><strong>Why you are asked:</strong> ${visible(approval.reason)} <code class="tool">${visibleLine(`${approval.toolset}.${approval.tool}`)}</code></span></p>
     </div>
     ${notice && isPending && html`<div class="banner warn" role="alert"><${Icon} name="alert" /><span>${notice}</span></div>`}
     ${!isPending && html`<${Outcome} workspace=${workspace} approval=${approval} />`}
@@ -135,7 +135,7 @@ function Request({ workspace, approval, notice, onReload, onDecided }) {
         : isDenying ? html`<${Deny} isBusy=${isBusy} onDeny=${(/** @type {string} */ word) => void decide("deny", undefined, word)} onCancel=${() => setIsDenying(false)} />`
         : html`<button class="button primary" disabled=${isBusy || !isWhole} onClick=${() => void decide("approve")}><${Icon} name="check" />Approve once<kbd>y</kbd></button>
           <button class="button" disabled=${isBusy || !isWhole} title="And do not ask again for the same in this chat" onClick=${() => void decide("approve", "chat")}>For this chat</button>
-          ${isOwner(workspace) && html`<button class="button hide-narrow" disabled=${isBusy || !isWhole} title="Saved as a rule that allows the same on the same paths; it is listed in the settings, where you can remove it" onClick=${() => void decide("approve", "rule")}>Always</button>`}
+          ${isOwner(workspace) && html`<button class="button" disabled=${isBusy || !isWhole} title="Saved as a rule that allows the same on the same paths; it is listed in the settings, where you can remove it" onClick=${() => void decide("approve", "rule")}>Always</button>`}
           <span class="grow"></span><button class="button danger" disabled=${isBusy || !isWhole} onClick=${() => setIsDenying(true)}><${Icon} name="x" />Deny<kbd>n</kbd></button>`}
     </div>`}
   </article>`;
@@ -166,7 +166,7 @@ function Effects({ effects, more }) {
   return html`<ul class="effects" aria-label="What would happen">
     ${shown.map((effect, i) => {
       const words = effectWords(effect);
-      return html`<li key=${i} class="effect ${words.tone}"><${Icon} name=${words.icon} /><span>${words.one}${words.isFolder ? " the folder" : ""}</span> <span class="path">${visible(words.target)}</span>
+      return html`<li key=${i} class="effect ${words.tone}"><${Icon} name=${words.icon} /><span>${words.one}${words.isFolder ? " the folder" : ""}</span> <span class="path">${visibleLine(words.target)}</span>
         ${words.withContents && html`<em>with everything below it</em>`}${words.decides && html`<em>decides what other programs do later</em>`}</li>`;
     })}
     ${hidden > 0 && html`<li class="effect plain"><span></span><button class="link" disabled=${showsAll} onClick=${() => setShowsAll(true)}>and ${count(hidden, "more", "more")}</button></li>`}
@@ -196,7 +196,7 @@ function Outcome({ workspace, approval }) {
 export function Arguments({ args }) {
   if (args === null || args === undefined) return html`<p class="muted pad-x">The arguments are too long to be shown here.</p>`;
   const entries = typeof args === "object" && !Array.isArray(args) ? Object.entries(args) : [["", args]];
-  return html`<dl class="args">${entries.map(([name, value]) => html`<div key=${name}><dt>${visible(String(name))}</dt><dd><pre tabindex="0" role="group" aria-label=${visible(String(name))}>${visible(cut(typeof value === "string" ? value : JSON.stringify(value, null, 2)))}</pre></dd></div>`)}</dl>`;
+  return html`<dl class="args">${entries.map(([name, value]) => html`<div key=${name}><dt>${visibleLine(name)}</dt><dd><pre tabindex="0" role="group" aria-label=${visibleLine(name)}>${visible(cut(typeof value === "string" ? value : JSON.stringify(value, null, 2)))}</pre></dd></div>`)}</dl>`;
 }
 
 /** @param {string} text */

@@ -10,7 +10,7 @@ import { parseDiff } from "../parts/diff.js";
 import { DiffView } from "../parts/diff-view.js";
 import { Icon } from "../parts/icons.js";
 import { Loading, Problem } from "../parts/states.js";
-import { visible } from "../parts/text.js";
+import { asText, visible, visibleLine } from "../parts/text.js";
 import { Time } from "../parts/time.js";
 import { toastProblem } from "../parts/toast.js";
 import { STATUS } from "../parts/words.js";
@@ -97,7 +97,7 @@ export function ChatDetail({ workspace, id, title }) {
   const visibleTurns = turns.slice(-shown).filter((turn) => !isOnlyPending(turn));
   return html`<article class="chat" aria-label="Chat">
     <header class="chat-head">
-      <h2 class="ellipsis grow">${visible(title || chat.title)}</h2>
+      <h2 class="ellipsis grow">${visibleLine(title || chat.title)}</h2>
       <div class="segmented" role="group" aria-label="Mode">${[["plan", "Plan", "In plan mode only plans change"], ["build", "Build", "In build mode the agent works"]].map(([mode, label, hint]) => html`<button key=${mode} aria-pressed=${chat.mode === mode} disabled=${!mayChange(workspace)} title=${hint} onClick=${() => chat.mode !== mode && setMode(String(mode))}>${label}</button>`)}</div>
     </header>
     ${chat.mode === "plan" && html`<div class="banner warn mode-note"><${Icon} name="plan" /><span>Plan mode: only plan files change, until a person accepts the plan or opens build mode.</span></div>`}
@@ -119,27 +119,29 @@ function OneTurn({ workspace, turn, statuses }) {
   const { data } = turn;
   if (turn.kind === "message") {
     const isMine = actorOf(workspace, turn.actor).kind === "person";
-    return html`<div class="turn said ${isMine ? "person" : "agent"}"><div class="turn-by"><${Actor} workspace=${workspace} actor=${turn.actor} /><${Time} class="muted small" at=${turn.at} /></div><div class="bubble">${visible(String(data.content ?? ""))}</div></div>`;
+    return html`<div class="turn said ${isMine ? "person" : "agent"}"><div class="turn-by"><${Actor} workspace=${workspace} actor=${turn.actor} /><${Time} class="muted small" at=${turn.at} /></div><div class="bubble">${visible(data.content)}</div></div>`;
   }
   if (turn.kind === "tool_call") return html`<${Call} workspace=${workspace} turn=${turn} />`;
   if (turn.kind === "approval") {
     const status = statuses[data.approval_id] ?? "pending";
     const words = STATUS[status] ?? { text: status, tone: "plain" };
-    return html`<a class="turn event ${words.tone}" href=${address("inbox", workspace, "approval", data.approval_id)}><${Icon} name="shield" /><span class="min grow"><strong>${words.text}</strong> <span class="small muted line">${visible(data.reason ?? "")}</span></span><code class="small">${visible(data.tool ?? "")}</code><${Icon} name="right" /></a>`;
+    return html`<a class="turn event ${words.tone}" href=${address("inbox", workspace, "approval", data.approval_id)}><${Icon} name="shield" /><span class="min grow"><strong>${words.text}</strong> <span class="small muted line">${visible(data.reason ?? "")}</span></span><code class="small">${visibleLine(data.tool ?? "")}</code><${Icon} name="right" /></a>`;
   }
   if (turn.kind === "question") {
     const isAnswered = statuses[data.question_id] === "answered";
     return html`<a class="turn event ${isAnswered ? "good" : "warn"}" href=${address("inbox", workspace, "question", data.question_id)}><${Icon} name="question" /><span class="min grow"><strong>${isAnswered ? "Asked, and answered" : "Asks, and waits for an answer"}</strong><span class="small muted line">${visible((data.questions ?? []).map((/** @type {any} */ item) => item.question).join(" · "))}</span></span><${Icon} name="right" /></a>`;
   }
-  if (turn.kind === "answer") return html`<div class="turn said person"><div class="turn-by"><${Actor} workspace=${workspace} actor=${turn.actor} /><${Time} class="muted small" at=${turn.at} /></div><div class="bubble">${Object.entries(data.answers ?? {}).map(([name, value]) => html`<div key=${name}><span class="small">${visible(name)}: </span>${visible(typeof value === "string" ? value : JSON.stringify(value))}</div>`)}</div></div>`;
+  if (turn.kind === "answer") return html`<div class="turn said person"><div class="turn-by"><${Actor} workspace=${workspace} actor=${turn.actor} /><${Time} class="muted small" at=${turn.at} /></div><div class="bubble">${Object.entries(data.answers ?? {}).map(([name, value]) => html`<div key=${name}><span class="small">${visibleLine(name)}: </span>${visible(value)}</div>`)}</div></div>`;
   const text = turn.kind === "mode" ? `${data.mode === "plan" ? "Plan" : "Build"} mode` : turn.kind === "decision" ? `${data.decision === "approved" ? "Approved" : "Denied"}${data.scope && data.scope !== "once" && data.decision === "approved" ? (data.scope === "chat" ? " for this chat" : " by a rule") : ""}` : turn.kind;
   return html`<div class="turn note"><${Actor} workspace=${workspace} actor=${turn.actor} /><span><strong>${text}</strong>${data.reason && html` <q class="muted">${visible(data.reason)}</q>`}</span><${Time} class="muted small" at=${turn.at} /></div>`;
 }
 
 /** What a call is about, in one line. @param {any} args */
 function gist(args) {
+  const patch = args?.patch ?? args?.input;
+  if (typeof patch === "string") return [...patch.matchAll(/^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b\/)?)(.+)$/gm)].map((match) => match[1]).join(", ");
   const value = args?.path ?? args?.file_path ?? args?.command ?? args?.cmd ?? args?.pattern ?? args?.query ?? args?.url ?? args?.title ?? "";
-  return Array.isArray(value) ? value.join(" ") : String(value);
+  return Array.isArray(value) ? value.map(asText).join(" ") : asText(value);
 }
 
 /** @param {{ workspace: string, turn: Turn }} props */
@@ -148,9 +150,9 @@ function Call({ workspace, turn }) {
   const { data } = turn;
   const result = data.answer?.result;
   const step = /step ([0-9a-f]{8}-[0-9a-f-]{27})/.exec(typeof result?.message === "string" ? result.message : "")?.[1] ?? result?.step_id;
-  const failure = data.ok ? "" : String(data.answer?.error ?? result?.message ?? "It failed.");
+  const failure = data.ok ? "" : asText(data.answer?.error ?? result?.message) || "It failed.";
   return html`<div class="turn call ${data.ok ? "" : "failed"}">
-    <button class="call-head" aria-expanded=${isOpen} onClick=${() => setIsOpen(!isOpen)}><${Icon} name=${data.ok ? "check" : "x"} /><code>${visible(data.tool ?? "")}</code><span class="mono ellipsis muted grow">${visible(gist(data.args))}</span><${Time} class="muted small" at=${turn.at} clock /><${Icon} name=${isOpen ? "down" : "right"} /></button>
+    <button class="call-head" aria-expanded=${isOpen} onClick=${() => setIsOpen(!isOpen)}><${Icon} name=${data.ok ? "check" : "x"} /><code>${visibleLine(data.tool ?? "")}</code><span class="mono ellipsis muted grow">${visible(gist(data.args))}</span><${Time} class="muted small" at=${turn.at} clock /><${Icon} name=${isOpen ? "down" : "right"} /></button>
     ${failure && html`<p class="call-failure">${visible(failure.slice(0, 600))}</p>`}
     ${isOpen && html`<div class="call-body">
       ${result?.version_id && result?.file_id && html`<${Version} workspace=${workspace} file=${result.file_id} version=${result.version_id} />`}
@@ -164,8 +166,8 @@ function Call({ workspace, turn }) {
 /** @param {{ result: any, error: any }} props */
 function Answer({ result, error }) {
   if (result && typeof result === "object" && (result.stdout !== undefined || result.stderr !== undefined)) {
-    return html`<dl class="args">${["stdout", "stderr", "message"].filter((name) => result[name]).map((name) => html`<div key=${name}><dt>${name}</dt><dd><pre tabindex="0" role="group" aria-label=${name}>${visible(String(result[name]).slice(0, 20_000))}</pre></dd></div>`)}
-      ${result.returncode !== undefined && html`<div><dt>exit code</dt><dd>${String(result.returncode)}</dd></div>`}</dl>`;
+    return html`<dl class="args">${["stdout", "stderr", "message"].filter((name) => result[name]).map((name) => html`<div key=${name}><dt>${name}</dt><dd><pre tabindex="0" role="group" aria-label=${name}>${visible(asText(result[name]).slice(0, 20_000))}</pre></dd></div>`)}
+      ${result.returncode !== undefined && html`<div><dt>exit code</dt><dd>${visibleLine(result.returncode)}</dd></div>`}</dl>`;
   }
   if (result && typeof result === "object" && !Array.isArray(result)) {
     // Ids and hashes are for programs.

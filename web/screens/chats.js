@@ -11,7 +11,7 @@ import { Icon } from "../parts/icons.js";
 import { useKeys } from "../parts/keys.js";
 import { Split } from "../parts/split.js";
 import { Empty, Loading, Problem } from "../parts/states.js";
-import { visible } from "../parts/text.js";
+import { messageOf, visibleLine } from "../parts/text.js";
 import { Time } from "../parts/time.js";
 import { VirtualList } from "../parts/virtual.js";
 import { ChatDetail } from "./chat.js";
@@ -80,8 +80,8 @@ export function Chats({ workspace }) {
           const chat = /** @type {Chat} */ (chats[i]);
           return html`<a class="list-row" href=${address("w", workspace, "chats", chat.id)} aria-current=${chat.id === chosenId ? "true" : undefined}>
             <span class="kind-mark plain"><${Icon} name=${chat.mode === "plan" ? "plan" : "chats"} /></span><span class="min grow">
-            <span class="row-line"><strong class="ellipsis">${visible(titleOf(workspace, chat))}</strong><${Time} class="muted small" at=${chat.updated_at} /></span>
-            <span class="row-line small"><${Actor} workspace=${workspace} actor=${chat.made_by} />${chat.mode === "plan" && html`<span class="chip plan">plan mode</span>`}</span></span></a>`;
+            <span class="row-line"><strong class="ellipsis">${visibleLine(titleOf(workspace, chat))}</strong><${Time} class="muted small" at=${chat.updated_at} /></span>
+            <span class="row-line small"><${Actor} workspace=${workspace} actor=${chat.made_by} />${chat.mode === "plan" && html`<span class="chip warn">plan mode</span>`}</span></span></a>`;
         }} />`}`;
   const known = chats?.find((chat) => chat.id === chosenId);
   const detail = chosenId ? html`<${ChatDetail} key=${chosenId} workspace=${workspace} id=${chosenId} title=${known ? titleOf(workspace, known) : ""} />`
@@ -103,7 +103,7 @@ function NewChat({ workspace, onClose, onMade }) {
       onMade();
       go(address("w", workspace, "chats", chat.id));
     } catch (failure) {
-      setProblem(failure instanceof Error ? failure.message : String(failure));
+      setProblem(messageOf(failure));
     }
   };
   return html`<${Dialog} title="New chat" onClose=${onClose}><form onSubmit=${submit}>

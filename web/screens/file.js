@@ -10,8 +10,8 @@ import { parseDiff } from "../parts/diff.js";
 import { DiffView } from "../parts/diff-view.js";
 import { Dialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
-import { Empty, Loading, Problem } from "../parts/states.js";
-import { baseName, folderOf, sizeInWords, visible } from "../parts/text.js";
+import { Empty, isUnreachable, Loading, Problem } from "../parts/states.js";
+import { baseName, folderOf, messageOf, sizeInWords, visibleLine } from "../parts/text.js";
 import { TextView } from "../parts/text-view.js";
 import { Time } from "../parts/time.js";
 import { toast, toastProblem } from "../parts/toast.js";
@@ -41,11 +41,12 @@ export function FileDetail({ workspace, path }) {
       if (kind === "reset" || (where === workspace && (kind === "step" || kind === "files.changed"))) void read();
     });
   }, [workspace, path]);
-  if (problem) return html`<${Empty} icon="file" title="No file is here"><p>${visible(path)} was removed or moved. It may be in the <a href=${address("w", workspace, "trash")}>trash</a>, and the <a href=${address("w", workspace, "timeline")}>timeline</a> says what happened.</p></${Empty}>`;
+  if (isUnreachable(problem) && !info) return html`<${Problem} problem=${problem} onRetry=${read} />`;
+  if (problem && !isUnreachable(problem)) return html`<${Empty} icon="file" title="No file is here"><p><span class="path">${visibleLine(path)}</span> was removed or moved. It may be in the <a href=${address("w", workspace, "trash")}>trash</a>, and the <a href=${address("w", workspace, "timeline")}>timeline</a> says what happened.</p></${Empty}>`;
   if (!info) return html`<div class="pad"><${Loading} lines=${9} label="Loading the file" /></div>`;
   const isFolder = info.file_type === "folder";
   return html`<article class="file" aria-label="File">
-    <div class="request-head file-head"><h2 class="request-title"><span class="path"><span class="muted">${visible(folderOf(path))}</span>${visible(baseName(path))}</span></h2>
+    <div class="request-head file-head"><h2 class="request-title"><span class="path"><span class="muted">${visibleLine(folderOf(path))}</span>${visibleLine(baseName(path))}</span></h2>
       <div class="file-tools">
         ${!isFolder && html`<div class="segmented" role="group" aria-label="What is shown"><button aria-pressed=${shows === "text"} onClick=${() => setShows("text")}><${Icon} name="file" />Text</button><button aria-pressed=${shows === "history"} onClick=${() => setShows("history")}><${Icon} name="timeline" />History</button></div>`}
         <span class="muted small">${info.size !== undefined && !isFolder ? sizeInWords(info.size) : ""}${info.updated_at && html` · <${Time} at=${info.updated_at} />`}</span><span class="grow"></span>
@@ -151,7 +152,7 @@ function Move({ workspace, path, onClose }) {
       toast("Moved. It is a step: you can undo it in the timeline.");
       go(fileAddress(workspace, destination.endsWith("/") ? destination + baseName(path) : destination), { replace: true });
     } catch (failure) {
-      setProblem(failure instanceof Error ? failure.message : String(failure));
+      setProblem(messageOf(failure));
     }
   };
   return html`<${Dialog} title="Rename or move" onClose=${onClose}><form onSubmit=${submit}>
@@ -170,11 +171,11 @@ function Remove({ workspace, path, onClose }) {
       toast("Removed. It is in the trash.", { action: { label: "Trash", run: () => go(address("w", workspace, "trash")) } });
       go(address("w", workspace, "files"), { replace: true });
     } catch (failure) {
-      setProblem(failure instanceof Error ? failure.message : String(failure));
+      setProblem(messageOf(failure));
     }
   };
   return html`<${Dialog} title="Remove this file?" onClose=${onClose}>
-    <p><span class="path">${visible(path)}</span> goes to the trash, from where it can be brought back.</p>
+    <p><span class="path">${visibleLine(path)}</span> goes to the trash, from where it can be brought back.</p>
     ${problem && html`<p class="form-problem" role="alert">${problem}</p>`}
     <div class="actions"><button class="button" onClick=${onClose}>Cancel</button><button class="button danger" onClick=${remove}>Remove it</button></div></${Dialog}>`;
 }

@@ -9,7 +9,7 @@ import { Icon } from "../parts/icons.js";
 import { useKeys } from "../parts/keys.js";
 import { Split } from "../parts/split.js";
 import { Empty, Loading, Problem } from "../parts/states.js";
-import { count, visible } from "../parts/text.js";
+import { count, visible, visibleLine } from "../parts/text.js";
 import { toast, toastProblem } from "../parts/toast.js";
 import { VirtualList } from "../parts/virtual.js";
 import { FileDetail } from "./file.js";
@@ -183,15 +183,15 @@ function treeItems(folders, open) {
 function Row({ workspace, item, isChosen, showsPath, onToggle }) {
   const { entry, depth, isOpen, isFolder } = item;
   const style = { paddingLeft: `${14 + Math.min(depth, 12) * 16}px` };
-  const name = visible(showsPath ? entry.path : entry.name);
+  const name = visibleLine(showsPath ? entry.path : entry.name);
   if (isFolder && !showsPath) return html`<button class="tree-row" style=${style} aria-expanded=${isOpen} onClick=${() => onToggle(entry.path)}><${Icon} name=${isOpen ? "down" : "right"} class="tiny" /><${Icon} name="files" /><span class="ellipsis">${name}</span></button>`;
-  return html`<a class="tree-row" style=${style} href=${fileAddress(workspace, entry.path)} aria-current=${isChosen ? "true" : undefined} title=${visible(entry.path)}><span class="icon tiny"></span><${Icon} name=${isFolder ? "files" : "file"} /><span class="ellipsis">${name}</span></a>`;
+  return html`<a class="tree-row" style=${style} href=${fileAddress(workspace, entry.path)} aria-current=${isChosen ? "true" : undefined} title=${visibleLine(entry.path)}><span class="icon tiny"></span><${Icon} name=${isFolder ? "files" : "file"} /><span class="ellipsis">${name}</span></a>`;
 }
 
 /** @param {{ workspace: string, found: { path: string, line_number: number, line_text: string } }} props */
 function FoundRow({ workspace, found }) {
   return html`<a class="found-row" href=${fileAddress(workspace, found.path)} onClick=${() => (foundLine.value = { path: found.path, line: found.line_number })}>
-    <span class="small muted ellipsis">${visible(found.path)}:${found.line_number}</span><span class="mono ellipsis">${visible(found.line_text.trim().slice(0, 300))}</span></a>`;
+    <span class="small muted ellipsis">${visibleLine(found.path)}:${found.line_number}</span><span class="mono ellipsis">${visible(found.line_text.trim().slice(0, 300))}</span></a>`;
 }
 
 /**
@@ -207,10 +207,10 @@ export async function uploadOne(workspace, path, file) {
     if (answer.status === 409) {
       const { id } = await callTool(workspace, "file_info", { path });
       answer = await request(`/api/v1/workspaces/${workspace}/files/${id}/content`, { ...options, method: "PUT" });
-      if (answer.ok) return toast(`${path} has a new version.`);
+      if (answer.ok) return toast(`${visibleLine(path)} has a new version.`);
     }
     if (!answer.ok) throw new Error((await answer.json()).error);
-    toast(`Uploaded ${path}.`);
+    toast(`Uploaded ${visibleLine(path)}.`);
   } catch (failure) {
     toastProblem(failure);
   }
@@ -240,7 +240,7 @@ export function Trash({ workspace }) {
   const restore = async (/** @type {any} */ file) => {
     try {
       const answer = await api.post(`/workspaces/${workspace}/files/${file.id}/restore`);
-      toast(`${visible(answer.path)} is back.`, { action: { label: "See the step", run: () => go(address("w", workspace, "timeline", answer.step_id)) } });
+      toast(`${visibleLine(answer.path)} is back.`, { action: { label: "See the step", run: () => go(address("w", workspace, "timeline", answer.step_id)) } });
       void read();
     } catch (failure) {
       toastProblem(failure);
@@ -248,8 +248,8 @@ export function Trash({ workspace }) {
   };
   const row = (/** @type {number} */ i) => {
     const file = files?.[i];
-    return html`<div class="trash-row"><${Icon} name=${file.kind === "folder" ? "files" : "file"} /><span class="path ellipsis grow" title=${visible(file.path)}>${visible(file.path)}</span>
-      <a class="muted small" href=${address("w", workspace, "timeline", file.step_id)}>step</a>
+    return html`<div class="trash-row"><${Icon} name=${file.kind === "folder" ? "files" : "file"} /><span class="path ellipsis grow" title=${visibleLine(file.path)}>${visibleLine(file.path)}</span>
+      <a class="icon-button" href=${address("w", workspace, "timeline", file.step_id)} aria-label=${`The step that removed ${visibleLine(file.path)}`} title="The step that removed it"><${Icon} name="timeline" /></a>
       ${mayChange(workspace) && html`<button class="button" onClick=${() => void restore(file)}><${Icon} name="undo" />Restore</button>`}</div>`;
   };
   return html`<div class="column"><a class="back always" href=${address("w", workspace, "files")}><${Icon} name="left" />Files</a>

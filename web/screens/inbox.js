@@ -8,7 +8,7 @@ import { Icon } from "../parts/icons.js";
 import { useKeys } from "../parts/keys.js";
 import { Split } from "../parts/split.js";
 import { Empty, Loading, Problem } from "../parts/states.js";
-import { visible } from "../parts/text.js";
+import { visible, visibleLine } from "../parts/text.js";
 import { Time } from "../parts/time.js";
 import { VirtualList } from "../parts/virtual.js";
 import { headline, tally } from "../parts/words.js";
@@ -76,7 +76,7 @@ export function Inbox() {
 
 /** Workspaces that could not be asked what waits in them. */
 function Unavailable() {
-  return unavailable.value.slice(0, 5).map((one) => html`<div key=${one.workspace_id} class="banner warn slim" role="status"><${Icon} name="alert" /><span><strong>${visible(one.workspace_name)}</strong> cannot be opened: ${visible(one.error)}</span></div>`);
+  return unavailable.value.slice(0, 5).map((one) => html`<div key=${one.workspace_id} class="banner warn slim" role="status"><${Icon} name="alert" /><span><strong>${visibleLine(one.workspace_name)}</strong> cannot be opened: ${visible(one.error)}</span></div>`);
 }
 
 function NothingWaits() {
@@ -94,8 +94,8 @@ function Row({ entry, isChosen }) {
   return html`<a class="list-row inbox-row" href=${addressOf(entry)} aria-current=${isChosen ? "true" : undefined}>
     <span class="kind-mark ${entry.kind}"><${Icon} name=${entry.kind === "approval" ? "shield" : "question"} /></span>
     <span class="min grow">
-      <span class="row-line"><strong class="ellipsis">${about.verb} <span class=${about.isCode ? "mono" : ""}>${visible(about.target)}</span></strong><${Time} class="muted small" at=${entry.waiting_since} /></span>
-      <span class="row-by small"><${Actor} workspace=${entry.workspace_id} actor=${asked.asked_by} /><span class="muted ellipsis">in ${visible(entry.workspace_name ?? workspaceOf(entry.workspace_id)?.name ?? "")}</span></span>
+      <span class="row-line"><strong class="ellipsis">${about.verb} <span class=${about.isCode ? "mono" : ""}>${about.isCode || entry.kind === "question" ? visible(about.target) : visibleLine(about.target)}</span></strong><${Time} class="muted small" at=${entry.waiting_since} /></span>
+      <span class="row-by small"><${Actor} workspace=${entry.workspace_id} actor=${asked.asked_by} /><span class="muted ellipsis">in ${visibleLine(entry.workspace_name ?? workspaceOf(entry.workspace_id)?.name ?? "")}</span></span>
       ${counts && html`<span class="row-line small muted"><span class="ellipsis">${counts}</span></span>`}
     </span></a>`;
 }

@@ -3,6 +3,7 @@
 import { html, useState } from "../vendor.js";
 import { logIn, register } from "../api.js";
 import { Logo } from "../parts/icons.js";
+import { messageOf } from "../parts/text.js";
 import { ThemeSwitch } from "../parts/theme-switch.js";
 
 /** For the person of this machine: there is no password, `toolyard ui` makes another code. @param {{ isCodeRefused: boolean, onOther: () => void }} props */
@@ -42,7 +43,7 @@ function PasswordLogin({ onDone }) {
     } catch (failure) {
       const fields = /** @type {any} */ (failure).fields ?? {};
       const details = Object.entries(fields).map(([field, text]) => `${field}: ${text}`).join("; ");
-      setProblem(details || (failure instanceof Error ? failure.message : String(failure)));
+      setProblem(details || messageOf(failure));
       setIsBusy(false);
     }
   };

@@ -4,7 +4,7 @@ import { html, useEffect, useState } from "../vendor.js";
 import { all, callTool } from "../api.js";
 import { Icon } from "../parts/icons.js";
 import { Loading } from "../parts/states.js";
-import { visible } from "../parts/text.js";
+import { visible, visibleLine } from "../parts/text.js";
 import { fileAddress } from "./files.js";
 
 /** Whether a question asks to accept a plan. @param {any} question */
@@ -18,7 +18,7 @@ export function Plan({ workspace, chat }) {
   }, [workspace, chat]);
   if (!plan) return html`<${Loading} lines=${4} label="Loading the plan" />`;
   if (plan.isMissing) return null;
-  return html`<section class="plan" aria-label="The plan"><header><${Icon} name="plan" /><h2 class="grow">${visible(plan.metadata?.title ?? "The plan")}</h2><a class="small" href=${fileAddress(workspace, plan.path)}>${visible(plan.path)}</a></header>
+  return html`<section class="plan" aria-label="The plan"><header><${Icon} name="plan" /><h2 class="grow">${visibleLine(plan.metadata?.title ?? "The plan")}</h2><a class="small" href=${fileAddress(workspace, plan.path)}>${visibleLine(plan.path)}</a></header>
     <div class="plan-text">${visible(plan.content)}</div>${plan.truncated && html`<p class="muted">The plan is longer: open its file to see all of it.</p>`}</section>`;
 }
 

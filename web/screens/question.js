@@ -8,7 +8,7 @@ import { onHappening } from "../stream.js";
 import { Actor } from "../parts/actor.js";
 import { Icon } from "../parts/icons.js";
 import { Loading, Problem } from "../parts/states.js";
-import { visible } from "../parts/text.js";
+import { asText, messageOf, visible, visibleLine } from "../parts/text.js";
 import { Time } from "../parts/time.js";
 import { toast } from "../parts/toast.js";
 import { asksForPlan, Plan } from "./plan.js";
@@ -41,7 +41,7 @@ export function QuestionDetail({ workspace, id, onAnswered }) {
   if (!question) return html`<div class="pad"><${Loading} label="Loading the question" /></div>`;
   return html`<article class="request" aria-label="Question">
     <div class="request-head">
-      <div class="request-who"><${Actor} workspace=${workspace} actor=${question.asked_by} /><span class="muted">asks in</span><a href=${address("w", workspace, "timeline")}>${visible(workspaceOf(workspace)?.name ?? "a workspace")}</a>
+      <div class="request-who"><${Actor} workspace=${workspace} actor=${question.asked_by} /><span class="muted">asks in</span><a href=${address("w", workspace, "timeline")}>${visibleLine(workspaceOf(workspace)?.name ?? "a workspace")}</a>
         <a class="muted" href=${address("w", workspace, "chats", question.chat_id)}><${Icon} name="chats" />chat</a><span class="grow"></span><${Time} class="muted" at=${question.asked_at} /></div>
       <h1 class="request-title">${question.questions.length > 1 ? `${question.questions.length} questions` : "A question"}</h1>
     </div>
@@ -53,11 +53,11 @@ export function QuestionDetail({ workspace, id, onAnswered }) {
 /** @param {{ workspace: string, question: any }} props */
 export function Answered({ workspace, question }) {
   return html`<div class="banner good" role="status"><${Icon} name="check" /><span class="grow"><strong>Answered</strong> by <${Actor} workspace=${workspace} actor=${question.answered_by} />, <${Time} at=${question.answered_at ?? question.asked_at} />.</span></div>
-    <dl class="answers">${question.questions.map((/** @type {Item} */ item) => html`<div key=${item.name}><dt>${visible(item.question)}</dt><dd>${visible(text(question.answers?.[item.name]))}</dd></div>`)}</dl>`;
+    <dl class="answers">${question.questions.map((/** @type {Item} */ item) => html`<div key=${item.name}><dt>${visible(item.question)}</dt><dd>${visible(own(question.answers ?? {}, item.name))}</dd></div>`)}</dl>`;
 }
 
-/** @param {unknown} value */
-const text = (value) => (typeof value === "string" ? value : value === undefined ? "" : JSON.stringify(value));
+/** A field that the object has itself: a question can be named `constructor`. @param {Record<string, any>} object @param {string} name */
+const own = (object, name) => (Object.hasOwn(object, name) ? object[name] : undefined);
 
 /** @param {{ workspace: string, question: any, onReload: () => Promise<void>, onAnswered: () => void }} props */
 function Form({ workspace, question, onReload, onAnswered }) {
@@ -79,7 +79,7 @@ function Form({ workspace, question, onReload, onAnswered }) {
     event.preventDefault();
     setIsBusy(true);
     setProblem("");
-    const byText = items.some((item) => typed[item.name]);
+    const byText = items.some((item) => own(typed, item.name));
     try {
       await api.post(`/workspaces/${workspace}/questions/${question.id}/answer`, { answers, via: byText ? "text" : "button" });
       toast("Answered.");
@@ -87,13 +87,13 @@ function Form({ workspace, question, onReload, onAnswered }) {
     } catch (failure) {
       setIsBusy(false);
       if (failure instanceof ApiError && failure.status === 409) await onReload();
-      else setProblem(failure instanceof ApiError && Object.keys(failure.fields).length > 0 ? Object.values(failure.fields).join("; ") : failure instanceof Error ? failure.message : String(failure));
+      else setProblem(failure instanceof ApiError && Object.keys(failure.fields).length > 0 ? Object.values(failure.fields).join("; ") : messageOf(failure));
     }
   };
   return html`<form ref=${form} class="question-form" onSubmit=${submit}>
-    ${items.map((item) => html`<${Field} key=${item.name} item=${item} value=${answers[item.name]} isDisabled=${!may} onChange=${(/** @type {unknown} */ value, /** @type {boolean} */ byText) => set(item.name, value, byText)} />`)}
+    ${items.map((item) => html`<${Field} key=${item.name} item=${item} value=${own(answers, item.name)} isDisabled=${!may} onChange=${(/** @type {unknown} */ value, /** @type {boolean} */ byText) => set(item.name, value, byText)} />`)}
     ${problem && html`<p class="form-problem" role="alert">${problem}</p>`}
-    <div class="decide">${may ? html`<button class="button primary" disabled=${isBusy || items.some((item) => answers[item.name] === undefined)}><${Icon} name="check" />Send the answer</button>` : html`<p class="muted">You can look at this workspace; its members answer.</p>`}</div>
+    <div class="decide">${may ? html`<button class="button primary" disabled=${isBusy || items.some((item) => own(answers, item.name) === undefined)}><${Icon} name="check" />Send the answer</button>` : html`<p class="muted">You can look at this workspace; its members answer.</p>`}</div>
   </form>`;
 }
 
@@ -101,7 +101,7 @@ function Form({ workspace, question, onReload, onAnswered }) {
 function choicesOf(item) {
   if (item.buttons?.length) return item.buttons;
   const values = item.schema?.enum ?? (item.schema?.const !== undefined ? [item.schema.const] : undefined);
-  if (Array.isArray(values)) return values.map((value) => ({ label: text(value), value }));
+  if (Array.isArray(values)) return values.map((value) => ({ label: asText(value), value }));
   if (item.schema?.type === "boolean") return [{ label: "Yes", value: true }, { label: "No", value: false }];
   return null;
 }
@@ -119,7 +119,7 @@ function Field({ item, value, isDisabled, onChange }) {
   if (many) {
     const chosen = Array.isArray(value) ? value : [];
     return html`<fieldset class="field"><legend>${visible(item.question)}</legend>${hint}<div class="choices">
-      ${many.map((/** @type {unknown} */ one, /** @type {number} */ i) => html`<label key=${i} class="choice"><input type="checkbox" checked=${chosen.includes(one)} disabled=${isDisabled} onChange=${() => onChange(chosen.includes(one) ? chosen.filter((other) => other !== one) : [...chosen, one], true)} /><span>${visible(text(one))}</span></label>`)}
+      ${many.map((/** @type {unknown} */ one, /** @type {number} */ i) => html`<label key=${i} class="choice"><input type="checkbox" checked=${chosen.includes(one)} disabled=${isDisabled} onChange=${() => onChange(chosen.includes(one) ? chosen.filter((other) => other !== one) : [...chosen, one], true)} /><span>${visible(one)}</span></label>`)}
     </div></fieldset>`;
   }
   const type = item.schema?.type;

@@ -9,7 +9,7 @@ import { Copyable } from "../parts/copy.js";
 import { Dialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
 import { Loading, Problem } from "../parts/states.js";
-import { visible } from "../parts/text.js";
+import { messageOf, visible, visibleLine } from "../parts/text.js";
 import { Time } from "../parts/time.js";
 import { toast, toastProblem } from "../parts/toast.js";
 
@@ -83,7 +83,7 @@ function Keys({ workspace }) {
   const revoke = async () => {
     try {
       await api.delete(`/workspaces/${workspace}/keys/${revoking.id}`);
-      toast(`The key ${visible(revoking.name)} is revoked.`);
+      toast(`The key ${visibleLine(revoking.name)} is revoked.`);
       setRevoking(null);
       void again();
     } catch (failure) {
@@ -92,9 +92,9 @@ function Keys({ workspace }) {
   };
   return html`<section class="panel" aria-labelledby="keys-title"><div class="panel-head"><div class="grow"><h2 id="keys-title">Keys for agents</h2><p>An agent with a key reads and writes here. It can never approve, answer or manage.</p></div><button class="button primary" onClick=${() => setIsNew(true)}><${Icon} name="key" />New key</button></div>
     ${problem ? html`<${Problem} problem=${problem} onRetry=${again} />` : keys === null ? html`<${Loading} lines=${2} />` : keys.length === 0 ? html`<p class="setting muted">No agent has a key yet.</p>`
-      : keys.map((key) => html`<div key=${key.id} class="setting"><span class="actor-mark agent"><${Icon} name="agent" /></span><div class="grow min"><strong>${visible(key.name)}</strong><p class="muted small">${key.role === "viewer" ? "may only look" : "may change files"} · ${(key.toolsets ?? []).map(visible).join(", ")}${key.chat_id ? " · one chat only" : ""} · made <${Time} at=${key.created_at} /></p></div><button class="button danger" onClick=${() => setRevoking(key)}>Revoke</button></div>`)}
+      : keys.map((key) => html`<div key=${key.id} class="setting"><span class="actor-mark agent"><${Icon} name="agent" /></span><div class="grow min"><strong>${visibleLine(key.name)}</strong><p class="muted small">${key.role === "viewer" ? "may only look" : "may change files"} · ${(key.toolsets ?? []).map(visible).join(", ")}${key.chat_id ? " · one chat only" : ""} · made <${Time} at=${key.created_at} /></p></div><button class="button danger" onClick=${() => setRevoking(key)}>Revoke</button></div>`)}
     ${isNew && html`<${NewKey} workspace=${workspace} onClose=${() => { setIsNew(false); forgetNames(workspace); void again(); }} />`}
-    ${revoking && html`<${Dialog} title="Revoke this key?" onClose=${() => setRevoking(null)}><p>The agent with the key <strong>${visible(revoking.name)}</strong> gets no further answer. What it did stays in the timeline.</p><div class="actions"><button class="button" onClick=${() => setRevoking(null)}>Cancel</button><button class="button danger" onClick=${revoke}>Revoke it</button></div></${Dialog}>`}
+    ${revoking && html`<${Dialog} title="Revoke this key?" onClose=${() => setRevoking(null)}><p>The agent with the key <strong>${visibleLine(revoking.name)}</strong> gets no further answer. What it did stays in the timeline.</p><div class="actions"><button class="button" onClick=${() => setRevoking(null)}>Cancel</button><button class="button danger" onClick=${revoke}>Revoke it</button></div></${Dialog}>`}
   </section>`;
 }
 
@@ -109,7 +109,7 @@ function NewKey({ workspace, onClose }) {
     try {
       setMade(await api.post(`/workspaces/${workspace}/keys`, { name: String(form.get("name") ?? "").trim(), role: form.get("role"), toolsets: [...new Set([String(form.get("toolset")), "workspace"])] }));
     } catch (failure) {
-      setProblem(failure instanceof Error ? failure.message : String(failure));
+      setProblem(messageOf(failure));
     }
   };
   if (made) return html`<${MadeKey} workspace=${workspace} made=${made} onClose=${onClose} />`;
@@ -143,7 +143,11 @@ const PRESETS = [
   ["strict", "Strict", "Asks before everything, reading included."],
 ];
 const VERDICTS = /** @type {Record<string, { text: string, tone: string }>} */ ({ allow: { text: "Allow", tone: "good" }, ask: { text: "Ask", tone: "warn" }, deny: { text: "Deny", tone: "bad" } });
-const EFFECTS = ["change", "create", "modify", "move", "remove", "read", "list", "run", "connect", "fetch", "send", "any"];
+/** What a rule can be about, in words. */
+const EFFECTS = /** @type {Record<string, string>} */ ({
+  change: "Change (create, edit, move or remove)", create: "Create", modify: "Edit or replace", move: "Move", remove: "Remove", read: "Read", list: "List a folder",
+  run: "Run a command", fetch: "Read from the web", send: "Send data to the web", connect: "Connect to a host", any: "Anything",
+});
 
 /** @param {{ workspace: string }} props */
 function Policy({ workspace }) {
@@ -172,17 +176,17 @@ function Policy({ workspace }) {
 }
 
 /** @param {unknown} words */
-const listed = (words) => (Array.isArray(words) ? words : words === undefined || words === null ? [] : [words]).map((word) => visible(String(word)));
+const listed = (words) => (Array.isArray(words) ? words : words === undefined || words === null ? [] : [words]).map((word) => visibleLine(word));
 
 /** @param {{ rules: any[], title: string, empty: string, may: boolean, onRemove: (index: number) => void }} props */
 function Rules({ rules, title, empty, may, onRemove }) {
   if (rules.length === 0) return empty ? html`<p class="setting muted">${empty}</p>` : null;
-  return html`<div class="table-box" tabindex="0" role="region" aria-label=${title}><table><caption>${title}</caption><thead><tr><th>Verdict</th><th>Effect</th><th>On</th><th>Tool</th><th>Why</th><th><span class="sr-only">Remove</span></th></tr></thead>
+  return html`<div class="table-box" tabindex="0" role="region" aria-label=${title}><table><caption>${title}</caption><thead><tr><th>Decision</th><th>Effect</th><th>On</th><th>Tool</th><th>Why</th><th><span class="sr-only">Remove</span></th></tr></thead>
     <tbody>${rules.map((entry, i) => {
       const rule = entry.rule ?? entry;
-      const verdict = VERDICTS[rule.then] ?? { text: String(rule.then), tone: "plain" };
+      const verdict = VERDICTS[rule.then] ?? { text: visibleLine(rule.then), tone: "plain" };
       const on = [...listed(rule.path), ...listed(rule.host)];
-      return html`<tr key=${i}><td><span class="verdict ${verdict.tone}">${verdict.text}</span></td><td>${listed(rule.effect).join(", ") || "any"}</td><td class="mono">${on.length > 0 ? on.join(", ") : "everything"}</td><td class="mono">${listed(rule.tool).join(", ") || "any"}</td><td>${listed(rule.why)}</td>
+      return html`<tr key=${i}><td><span class="verdict ${verdict.tone}">${verdict.text}</span></td><td>${listed(rule.effect).join(", ") || "anything"}</td><td class="mono">${on.length > 0 ? on.join(", ") : "everything"}</td><td class="mono">${listed(rule.tool).join(", ") || "any"}</td><td>${listed(rule.why)}</td>
         <td>${may && html`<button class="icon-button small" aria-label=${`Remove rule ${i + 1} of ${title}`} title="Remove" onClick=${() => onRemove(i)}><${Icon} name="trash" /></button>`}</td></tr>`;
     })}</tbody></table></div>`;
 }
@@ -202,7 +206,7 @@ function NewRule({ onClose, onMake }) {
   };
   return html`<${Dialog} title="New rule" onClose=${onClose}><form onSubmit=${submit}>
     <fieldset class="field"><legend>What happens</legend><div class="choices">${Object.entries(VERDICTS).map(([value, { text }]) => html`<label key=${value} class="choice"><input type="radio" name="then" value=${value} checked=${value === "ask"} /><span>${text}</span></label>`)}</div></fieldset>
-    <label class="field"><span>Effect</span><select name="effect">${EFFECTS.map((effect) => html`<option key=${effect} value=${effect}>${effect}</option>`)}</select></label>
+    <label class="field"><span>Effect</span><select name="effect">${Object.entries(EFFECTS).map(([effect, label]) => html`<option key=${effect} value=${effect}>${label}</option>`)}</select></label>
     <label class="field"><span>On which paths or hosts</span><input class="mono" name="on" placeholder="infra/**" /><small class="muted">Left out: on everything.</small></label>
     <label class="field"><span>By which tool</span><input class="mono" name="tool" placeholder="codex.*" /><small class="muted">Left out: by any.</small></label>
     <label class="field"><span>Why</span><input name="why" maxlength="500" placeholder="Shown to whoever is asked" /></label>
@@ -238,13 +242,13 @@ function Members({ workspace }) {
       forgetNames(workspace);
       void again();
     } catch (failure) {
-      setFailed(failure instanceof Error ? failure.message : String(failure));
+      setFailed(messageOf(failure));
     }
   };
   return html`<section class="panel" aria-labelledby="members-title"><div class="panel-head"><div class="grow"><h2 id="members-title">People</h2><p>Owners manage, members change and decide, viewers look.</p></div>${may && html`<button class="button" onClick=${() => { setFailed(""); setIsNew(true); }}><${Icon} name="plus" />Add a person</button>`}</div>
-    ${problem ? html`<${Problem} problem=${problem} onRetry=${again} />` : members === null ? html`<${Loading} lines=${2} />` : members.map((member) => html`<div key=${member.user_id} class="setting"><span class="actor-mark person"><${Icon} name="person" /></span><div class="grow min"><strong>${visible(member.full_name || member.email)}${member.user_id === me.value?.id ? " (you)" : ""}</strong><p class="muted small">${visible(member.email)} · since <${Time} at=${member.since} /></p></div>
-      ${may && member.user_id !== me.value?.id ? html`<select class="role" aria-label=${`Role of ${visible(member.email)}`} value=${member.role} onChange=${(/** @type {any} */ event) => void change(() => api.patch(`/workspaces/${workspace}/members/${member.user_id}`, { role: event.target.value }), "The role is changed.")}>${ROLES.map(([value, label]) => html`<option key=${value} value=${value}>${label}</option>`)}</select>
-        <button class="icon-button" aria-label=${`Remove ${visible(member.email)}`} title="Remove from the workspace" onClick=${() => void change(() => api.delete(`/workspaces/${workspace}/members/${member.user_id}`), "Removed from the workspace.")}><${Icon} name="x" /></button>`
+    ${problem ? html`<${Problem} problem=${problem} onRetry=${again} />` : members === null ? html`<${Loading} lines=${2} />` : members.map((member) => html`<div key=${member.user_id} class="setting"><span class="actor-mark person"><${Icon} name="person" /></span><div class="grow min"><strong>${visibleLine(member.full_name || member.email)}${member.user_id === me.value?.id ? " (you)" : ""}</strong><p class="muted small">${visibleLine(member.email)} · since <${Time} at=${member.since} /></p></div>
+      ${may && member.user_id !== me.value?.id ? html`<select class="role" aria-label=${`Role of ${visibleLine(member.email)}`} value=${member.role} onChange=${(/** @type {any} */ event) => void change(() => api.patch(`/workspaces/${workspace}/members/${member.user_id}`, { role: event.target.value }), "The role is changed.")}>${ROLES.map(([value, label]) => html`<option key=${value} value=${value}>${label}</option>`)}</select>
+        <button class="icon-button" aria-label=${`Remove ${visibleLine(member.email)}`} title="Remove from the workspace" onClick=${() => void change(() => api.delete(`/workspaces/${workspace}/members/${member.user_id}`), "Removed from the workspace.")}><${Icon} name="x" /></button>`
         : html`<span class="chip">${member.role}</span>`}</div>`)}
     ${isNew && html`<${Dialog} title="Add a person" onClose=${() => setIsNew(false)}><form onSubmit=${add}><label class="field"><span>Email of the account</span><input name="email" type="email" required autofocus /></label>
       <fieldset class="field"><legend>Role</legend><div class="choices">${ROLES.map(([value, label]) => html`<label key=${value} class="choice"><input type="radio" name="role" value=${value} checked=${value === "member"} /><span>${label}</span></label>`)}</div></fieldset>
@@ -281,6 +285,6 @@ function Naming({ workspace }) {
   return html`<section class="panel" aria-labelledby="naming-title"><div class="panel-head"><h2 id="naming-title">This workspace</h2></div>
     <form class="setting" onSubmit=${rename}><label class="grow min"><span class="sr-only">Name of the workspace</span><input name="name" required maxlength="200" defaultValue=${name} /></label><button class="button">Rename</button></form>
     <div class="setting"><div class="grow min"><strong>Delete it</strong><p class="muted">It goes away for everyone. Its files stay in the data folder, for the operator of the server.</p></div><button class="button danger" onClick=${() => setIsDeleting(true)}>Delete…</button></div>
-    ${isDeleting && html`<${Dialog} title="Delete this workspace?" onClose=${() => setIsDeleting(false)}><label class="field"><span>Type its name to go on: ${visible(name)}</span><input autofocus value=${typed} onInput=${(/** @type {any} */ event) => setTyped(event.target.value)} /></label><div class="actions"><button class="button" onClick=${() => setIsDeleting(false)}>Cancel</button><button class="button danger" disabled=${typed !== name} onClick=${remove}>Delete it</button></div></${Dialog}>`}
+    ${isDeleting && html`<${Dialog} title="Delete this workspace?" onClose=${() => setIsDeleting(false)}><label class="field"><span>Type its name to go on: ${visibleLine(name)}</span><input autofocus value=${typed} onInput=${(/** @type {any} */ event) => setTyped(event.target.value)} /></label><div class="actions"><button class="button" onClick=${() => setIsDeleting(false)}>Cancel</button><button class="button danger" disabled=${typed !== name} onClick=${remove}>Delete it</button></div></${Dialog}>`}
   </section>`;
 }

@@ -8,7 +8,7 @@ import { connection } from "../stream.js";
 import { Dialog } from "../parts/dialog.js";
 import { Icon, Logo } from "../parts/icons.js";
 import { isHelpShown, useKeys } from "../parts/keys.js";
-import { visible } from "../parts/text.js";
+import { visibleLine } from "../parts/text.js";
 import { ThemeSwitch } from "../parts/theme-switch.js";
 import { Toasts } from "../parts/toast.js";
 
@@ -41,13 +41,13 @@ export function Shell({ children }) {
         <div class="grow"></div>
         <${Connection} />
         <div class="side-foot">
-          <a class="side-link" href="#/settings" aria-current=${place === "settings" ? "page" : undefined}><span class="avatar" aria-hidden="true">${initials()}</span><span class="ellipsis">${visible(me.value?.full_name || me.value?.email || "You")}</span></a>
+          <a class="side-link" href="#/settings" aria-current=${place === "settings" ? "page" : undefined}><span class="avatar" aria-hidden="true">${initials()}</span><span class="ellipsis">${visibleLine(me.value?.full_name || me.value?.email || "You")}</span></a>
           <${ThemeSwitch} />
         </div>
       </nav>
       <div class="main">
         ${workspace && html`<header class="workspace-head">
-          <div class="workspace-title"><h1 class="ellipsis" title=${visible(workspace.name)}>${visible(workspace.name)}</h1>${workspace.role === "viewer" && html`<span class="chip">You can look, not change</span>`}</div>
+          <div class="workspace-title"><h1 class="ellipsis" title=${visibleLine(workspace.name)}>${visibleLine(workspace.name)}</h1>${workspace.role === "viewer" && html`<span class="chip">You can look, not change</span>`}</div>
           <nav class="tabs" aria-label="Screens of the workspace">${TABS.map(({ name, label, icon }) => html`<a key=${name} href=${address("w", workspace.id, name)} aria-current=${tab === name || (tab === "trash" && name === "files") ? "page" : undefined}><${Icon} name=${icon} /><span>${label}</span></a>`)}</nav>
         </header>`}
         ${!isReachable.value && html`<div class="offline" role="status"><${Icon} name="alert" />The server cannot be reached. What you see may be old; the page tries again by itself.</div>`}
@@ -69,8 +69,8 @@ function SideLinks({ place, id }) {
   return html`
     <a class="side-link" href="#/inbox" aria-current=${!place || place === "inbox" ? "page" : undefined}><${Icon} name="inbox" /><span class="grow">Inbox</span><${Badge} /></a>
     <div class="side-title"><span>Workspaces</span><a class="icon-button small" href="#/workspaces" aria-label="All workspaces" title="All workspaces"><${Icon} name=${me.value?.is_local ? "right" : "plus"} /></a></div>
-    <div class="side-list">${(workspaces.value ?? []).slice(0, 50).map((workspace) => html`<a key=${workspace.id} class="side-link" href=${address("w", workspace.id, "timeline")} aria-current=${place === "w" && id === workspace.id ? "page" : undefined} title=${visible(workspace.name)}>
-      <span class="workspace-dot" style=${{ "--hue": hue(workspace.id) }} aria-hidden="true"></span><span class="ellipsis">${visible(workspace.name)}</span></a>`)}
+    <div class="side-list">${(workspaces.value ?? []).slice(0, 50).map((workspace) => html`<a key=${workspace.id} class="side-link" href=${address("w", workspace.id, "timeline")} aria-current=${place === "w" && id === workspace.id ? "page" : undefined} title=${visibleLine(workspace.name)}>
+      <span class="workspace-dot" style=${{ "--hue": hue(workspace.id) }} aria-hidden="true"></span><span class="ellipsis">${visibleLine(workspace.name)}</span></a>`)}
       ${(workspaces.value?.length ?? 0) > 50 && html`<a class="side-link muted" href="#/workspaces">All ${workspaces.value?.length}</a>`}</div>`;
 }
 
@@ -102,10 +102,11 @@ function BottomBar({ place }) {
 
 const SHORTCUTS = [
   ["j / k", "Next and previous in a list"],
-  ["Enter", "Go into what is chosen"],
+  ["Enter", "Go into what is chosen; in a preview: do it"],
   ["y", "Approve what is shown, once"],
   ["n", "Deny it, with a word to the agent"],
-  ["u", "Undo the step that is shown"],
+  ["u", "Undo the step that is shown, or redo it, with a preview"],
+  ["b", "Go back to the step that is shown, with a preview"],
   ["/", "Search or filter"],
   ["i", "Inbox"],
   ["1 to 5", "The screens of the workspace"],

@@ -11,7 +11,7 @@ import { Icon } from "../parts/icons.js";
 import { useKeys } from "../parts/keys.js";
 import { Split } from "../parts/split.js";
 import { Empty, Loading, Problem } from "../parts/states.js";
-import { visible } from "../parts/text.js";
+import { visibleLine } from "../parts/text.js";
 import { dayName, Time } from "../parts/time.js";
 import { VirtualList } from "../parts/virtual.js";
 import { stepWords } from "../parts/words.js";
@@ -89,6 +89,8 @@ export function Timeline({ workspace }) {
   const items = useMemo(() => itemsOf(shown, next !== null), [shown, next]);
   const chosen = items.findIndex((item) => item.kind === "step" && item.step.id === chosenId);
   const place = shown.findIndex((step) => step.id === chosenId);
+  // The chosen step may be older than what was read so far.
+  const later = (steps ?? []).findIndex((step) => step.id === chosenId);
   const open = (/** @type {Step | undefined} */ step) => step && go(address("w", workspace, "timeline", step.id), { replace: Boolean(chosenId) });
   const move = (/** @type {number} */ by) => open(shown[Math.max(0, Math.min(shown.length - 1, place + by))]);
   useKeys({ j: () => move(1), k: () => move(-1), ArrowDown: () => move(1), ArrowUp: () => move(-1), Escape: () => go(address("w", workspace, "timeline")) });
@@ -98,7 +100,7 @@ export function Timeline({ workspace }) {
     const item = /** @type {Item} */ (items[i]);
     if (item.kind === "day") return html`<h2 class="day">${item.name}</h2>`;
     if (item.kind === "more") return html`<div class="list-row muted">Reading older steps…</div>`;
-    return html`<${Row} workspace=${workspace} step=${item.step} isChosen=${i === chosen} isUndone=${undone.has(item.step.id)} />`;
+    return html`<${Row} workspace=${workspace} step=${item.step} isChosen=${i === chosen} undoneFiles=${undone.get(item.step.id)?.files ?? 0} />`;
   };
   const list = html`<div class="list-tools">
       <label class="search"><${Icon} name="search" /><input type="search" placeholder="Path, tool or name" aria-label="Filter the steps by path, tool or name" value=${words} onInput=${(/** @type {any} */ event) => setWords(event.target.value)}
@@ -110,25 +112,25 @@ export function Timeline({ workspace }) {
       : shown.length === 0 && next === null ? html`<${Empty} icon="search" title="No step matches"><p><button class="link" onClick=${() => { setWords(""); setAuthor(""); }}>Show all steps</button></p></${Empty}>`
       : html`<${VirtualList} role="list" label="Steps" count=${items.length} height=${height} version=${items} keyOf=${(/** @type {number} */ i) => keyOf(/** @type {Item} */ (items[i]))} onEnd=${readOlder} scrollTo=${chosen} row=${row} />`}`;
   const detail = chosenId
-    ? html`<${StepDetail} key=${chosenId} workspace=${workspace} id=${chosenId} undoneBy=${undone.get(chosenId) ?? null} />`
+    ? html`<${StepDetail} key=${chosenId} workspace=${workspace} id=${chosenId} undone=${undone.get(chosenId) ?? null} later=${later < 0 ? null : later} onChanged=${readNewest} />`
     : steps && steps.length > 0 ? html`<${Empty} icon="timeline" title="Choose a step"><p>You see its diff and can take it back, even an old one, without losing what came after it. <kbd>j</kbd> and <kbd>k</kbd> go through the list.</p></${Empty}>` : null;
   return html`<${Split} label="Timeline" list=${list} detail=${detail} hasDetail=${Boolean(chosenId)} back=${address("w", workspace, "timeline")} backLabel="Timeline" />`;
 }
 
-/** By the id of a step that was undone, the step that undid it. @param {Step[]} steps */
+/**
+ * What was undone of each step, by its id. An undo that was undone itself does not count.
+ * @param {Step[]} steps newest first
+ */
 function undoneSteps(steps) {
-  /** @type {Map<string, string>} */
+  /** @type {Map<string, { by: string, files: number }>} */
   const undone = new Map();
-  /** The same the other way around. @type {Map<string, string>} */
-  const undoes = new Map();
-  // From old to new: what was undone by a step that was itself undone is not undone.
-  for (let i = steps.length - 1; i >= 0; i--) {
-    const step = /** @type {Step} */ (steps[i]);
+  for (const step of steps) {
     if (!step.undoes) continue;
-    undone.set(step.undoes, step.id);
-    undoes.set(step.id, step.undoes);
-    const again = undoes.get(step.undoes);
-    if (again !== undefined && undone.get(again) === step.undoes) undone.delete(again);
+    // A later step undoes it, and is in the map already.
+    const left = step.files - (undone.get(step.id)?.files ?? 0);
+    if (left <= 0) continue;
+    const known = undone.get(step.undoes);
+    undone.set(step.undoes, { by: known?.by ?? step.id, files: (known?.files ?? 0) + left });
   }
   return undone;
 }
@@ -159,13 +161,13 @@ function itemsOf(steps, hasMore) {
 /** @param {Item} item */
 const keyOf = (item) => (item.kind === "step" ? item.step.id : item.kind === "day" ? item.name : "more");
 
-/** @param {{ workspace: string, step: Step, isChosen: boolean, isUndone: boolean }} props */
-function Row({ workspace, step, isChosen, isUndone }) {
+/** @param {{ workspace: string, step: Step, isChosen: boolean, undoneFiles: number }} props */
+function Row({ workspace, step, isChosen, undoneFiles }) {
   const words = stepWords(step);
-  return html`<a class="list-row step-row ${isUndone ? "undone" : ""}" href=${address("w", workspace, "timeline", step.id)} aria-current=${isChosen ? "true" : undefined}>
+  return html`<a class="list-row step-row ${undoneFiles >= step.files && undoneFiles > 0 ? "undone" : ""}" href=${address("w", workspace, "timeline", step.id)} aria-current=${isChosen ? "true" : undefined}>
     <span class="kind-mark plain"><${Icon} name=${words.icon} /></span>
     <span class="min grow">
-      <span class="row-line"><span class="ellipsis"><strong>${words.text}</strong> <span class="path">${visible(step.path ?? "")}</span></span><${Time} class="muted small" at=${step.at} clock /></span>
-      <span class="row-line small"><span class="row-by"><${Actor} workspace=${workspace} actor=${step.actor} /><span class="muted ellipsis">${words.more}</span></span>${isUndone ? html`<span class="chip">undone</span>` : html`<${Counts} added=${step.added ?? 0} removed=${step.removed ?? 0} />`}</span>
+      <span class="row-line"><span class="ellipsis"><strong>${words.text}</strong> <span class="path">${visibleLine(step.path ?? "")}</span></span><${Time} class="muted small" at=${step.at} clock /></span>
+      <span class="row-line small"><span class="row-by"><${Actor} workspace=${workspace} actor=${step.actor} /><span class="muted ellipsis">${words.more}</span></span>${undoneFiles > 0 ? html`<span class="chip">${undoneFiles >= step.files ? "undone" : "partly undone"}</span>` : html`<${Counts} added=${step.added ?? 0} removed=${step.removed ?? 0} />`}</span>
     </span></a>`;
 }

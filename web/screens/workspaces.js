@@ -7,9 +7,11 @@ import { inbox, loadWorkspaces, me, workspaces } from "../state.js";
 import { Dialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
 import { Empty, Loading } from "../parts/states.js";
-import { visible } from "../parts/text.js";
+import { messageOf, visibleLine } from "../parts/text.js";
 import { Time } from "../parts/time.js";
 import { hue } from "./shell.js";
+
+const ROLES = /** @type {Record<string, string>} */ ({ owner: "Owner", member: "Member", viewer: "Viewer" });
 
 export function Workspaces() {
   const [isNew, setIsNew] = useState(false);
@@ -23,7 +25,7 @@ export function Workspaces() {
           const waits = inbox.value?.filter((entry) => entry.workspace_id === workspace.id).length ?? 0;
           return html`<li key=${workspace.id}><a class="card-link" href=${address("w", workspace.id, "timeline")}>
             <span class="workspace-dot large" style=${{ "--hue": hue(workspace.id) }} aria-hidden="true"></span>
-            <span class="grow min"><strong class="ellipsis">${visible(workspace.name)}</strong><small class="muted">${workspace.role}, made <${Time} at=${workspace.created_at} /></small></span>
+            <span class="grow min"><strong class="ellipsis">${visibleLine(workspace.name)}</strong><small class="muted">${ROLES[workspace.role] ?? workspace.role} · made <${Time} at=${workspace.created_at} /></small></span>
             ${waits > 0 && html`<span class="badge">${waits} waiting</span>`}<${Icon} name="right" /></a></li>`;
         })}</ul>`}
     ${isNew && html`<${NewWorkspace} onClose=${() => setIsNew(false)} />`}
@@ -43,7 +45,7 @@ function NewWorkspace({ onClose }) {
       onClose();
       go(address("w", workspace.id, "settings"));
     } catch (failure) {
-      setProblem(failure instanceof Error ? failure.message : String(failure));
+      setProblem(messageOf(failure));
     }
   };
   return html`<${Dialog} title="New workspace" onClose=${onClose}><form onSubmit=${submit}>

@@ -66,6 +66,7 @@ static FILES: &[(&str, &[u8])] = &files![
     "screens/step.js",
     "screens/terminals.js",
     "screens/timeline.js",
+    "screens/undo.js",
     "screens/workspace.js",
     "screens/workspaces.js",
     "state.js",

@@ -76,7 +76,10 @@ pub(super) struct Part {
 
 pub(super) fn approval(request: &HttpRequest) -> Result<Reply, Problem> {
     let Part { from } = request.query()?;
-    Ok(Reply::page(200, page::approval(&approvals::named(request)?, from.unwrap_or(0))))
+    let approval = approvals::named(request)?;
+    // The page of the server shows a request of any length.
+    let elsewhere = format!("/#/inbox/{}/approval/{}", request.param("id"), approval.id);
+    Ok(Reply::page(200, page::approval(&approval, from.unwrap_or(0), &elsewhere)))
 }
 
 pub(super) fn decide(request: &HttpRequest) -> Result<Reply, Problem> {

@@ -45,8 +45,9 @@ pub(super) fn refused(why: &str, path: &str) -> String {
     )
 }
 
-/// The page of a request, with its diff from a byte on. The page on which the diff ends has the form of the decision.
-pub(super) fn approval(approval: &Approval, from: usize) -> String {
+/// The page of a request, with its diff from a byte on. Only a page that shows the whole diff has the form of the decision:
+/// whoever gives out the address chooses the part. `elsewhere` is the address at which any request can be decided.
+pub(super) fn approval(approval: &Approval, from: usize, elsewhere: &str) -> String {
     let planned = &approval.request;
     let tool = format!("{}.{}", planned.toolset, planned.tool);
     let mut body = format!(
@@ -57,7 +58,7 @@ pub(super) fn approval(approval: &Approval, from: usize) -> String {
         approval.at
     );
     effects(&mut body, approval);
-    let is_last = match planned.diff.is_empty() {
+    let is_whole = match planned.diff.is_empty() {
         true => part(&mut body, "Arguments", &planned.args, from, escaped),
         false => part(&mut body, "Changes", &planned.diff, from, coloured),
     };
@@ -65,8 +66,15 @@ pub(super) fn approval(approval: &Approval, from: usize) -> String {
         block(&mut body, "Arguments that a person gave instead", args, escaped);
     }
     match approval.status {
-        ApprovalStatus::Pending if is_last => decision_form(&mut body, approval),
-        ApprovalStatus::Pending => {}
+        ApprovalStatus::Pending if is_whole => decision_form(&mut body, approval),
+        ApprovalStatus::Pending => {
+            let _ = write!(
+                body,
+                "<p>Only a part is shown here, and it can be decided only where all of it is: \
+                 <a href=\"{}\">Read and decide it</a></p>",
+                escaped(elsewhere)
+            );
+        }
         status => outcome(&mut body, approval, status.word()),
     }
     frame(&tool, &body)
@@ -105,7 +113,7 @@ fn outcome(body: &mut String, approval: &Approval, status: &str) {
     }
 }
 
-/// Writes a part of a text, with a link to the next one. Whether it is the last.
+/// Writes a part of a text, with a link to the next one. Whether it is the whole text.
 fn part(
     body: &mut String,
     title: &str,
@@ -119,16 +127,14 @@ fn part(
         let _ = write!(body, "<p>{from} of {} bytes came before this part.</p>", text.len());
     }
     let _ = write!(body, "<h2>{title}</h2><pre>{}</pre>", render(&text[from..end]));
-    let is_last = end == text.len();
-    if !is_last {
+    if end < text.len() {
         let rest = text.len() - end;
         let _ = write!(
             body,
-            "<p class=\"no\">{rest} bytes more. It can be decided where it ends: \
-             <a href=\"?from={end}\">the next part</a></p>"
+            "<p class=\"no\">{rest} bytes more: <a href=\"?from={end}\">the next part</a></p>"
         );
     }
-    is_last
+    from == 0 && end == text.len()
 }
 
 /// Writes a text under a title, cut if it is too long.

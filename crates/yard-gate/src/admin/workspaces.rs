@@ -6,6 +6,7 @@ use yard_store::registry::WorkspaceRow;
 use super::identity::{Entered, Identity};
 use super::refusal::Refusal;
 use super::server::Server;
+use crate::Actor;
 
 const MAX_NAME_CHARS: usize = 200;
 
@@ -68,10 +69,8 @@ impl Server {
         page: PageRequest<WorkspaceId>,
     ) -> Result<Vec<(WorkspaceRow, Role)>, Refusal> {
         match identity {
+            Identity::Person { person, .. } if person.is_local() => self.local_workspaces(page),
             Identity::Person { person, .. } => {
-                if person.is_local() {
-                    self.add_local_workspaces()?;
-                }
                 Ok(self.registry.workspaces_of(person.id, page.after, page.limit)?)
             }
             Identity::Agent(key) => {
@@ -135,8 +134,14 @@ impl Server {
     }
 
     /// Deletes a workspace, so that no caller can enter it. Its files and history stay in the data folder,
-    /// for the operator.
+    /// for the operator. The person of this machine deletes none.
     pub fn delete(&self, entered: &Entered) -> Result<(), Refusal> {
+        if entered.identity.actor() == Actor::LocalPerson {
+            return Err(Refusal::denied(
+                "a folder of this machine is a workspace for as long as it is there, because agents have worked in it. \
+                 Remove the folder, and it is listed no more; its history stays in the data folder",
+            ));
+        }
         let audit =
             self.audit(entered.identity.actor(), "delete workspace", entered.workspace.to_string());
         if !self.registry_for_change().delete_workspace(entered.workspace, &audit)? {

@@ -22,6 +22,7 @@ mod location;
 mod log;
 #[cfg(any(test, not(feature = "telemetry")))]
 mod no_telemetry;
+mod open_files;
 mod overlap;
 mod package_indexes;
 mod port_forwards;

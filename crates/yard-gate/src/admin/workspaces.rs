@@ -9,6 +9,8 @@ use super::server::Server;
 use crate::Actor;
 
 const MAX_NAME_CHARS: usize = 200;
+/// The number of workspaces that are read from the registry at once.
+const WORKSPACES_AT_ONCE: usize = 1_000;
 
 /// A request for one page of a list.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +79,24 @@ impl Server {
                 let own = self.registry.workspace(key.workspace)?;
                 let own = own.filter(|row| page.after.is_none_or(|after| row.id > after));
                 Ok(own.into_iter().map(|row| (row, key.role)).collect())
+            }
+        }
+    }
+
+    /// All workspaces of a caller.
+    pub fn all_workspaces(
+        &self,
+        identity: &Identity,
+    ) -> Result<Vec<(WorkspaceRow, Role)>, Refusal> {
+        let mut all = Vec::new();
+        loop {
+            let after = all.last().map(|(row, _): &(WorkspaceRow, Role)| row.id);
+            let rows =
+                self.workspaces(identity, PageRequest { after, limit: WORKSPACES_AT_ONCE })?;
+            let is_last = rows.len() < WORKSPACES_AT_ONCE;
+            all.extend(rows);
+            if is_last {
+                return Ok(all);
             }
         }
     }

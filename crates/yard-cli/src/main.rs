@@ -17,6 +17,7 @@ mod crash_leftovers;
 mod failure;
 mod git_identity;
 mod hidden_programs;
+mod last_events;
 mod local_workspaces;
 mod location;
 mod log;

@@ -17,6 +17,7 @@ use crate::box_config;
 use crate::config::{self, Config};
 use crate::context::CommandContext;
 use crate::failure::Failure;
+use crate::last_events::LastEvents;
 use crate::location::DataFolder;
 use crate::log;
 use crate::open_files::OpenFiles;
@@ -127,7 +128,9 @@ fn app(
     let level = sandbox.level();
     let boxes = box_config::ServerBoxes { sandbox, commands: config.commands };
     let (folders, workspaces_world) = (config.workspaces.folders, Arc::clone(&world));
-    let workspaces = ServerWorkspaces { data, folders, boxes, web, world: workspaces_world };
+    let last_events = LastEvents::new(Arc::clone(&world));
+    let workspaces =
+        ServerWorkspaces { data, folders, boxes, web, world: workspaces_world, last_events };
     let server =
         Server::new(Arc::new(registry), Box::new(workspaces), world, auth).map_err(|refusal| {
             let why = match refusal {

@@ -103,7 +103,7 @@ fn server(context: &CommandContext, data: &DataFolder) -> Result<Server, Failure
         open_registration: false,
     };
     let registry = SqliteRegistry::open(folder.path())?;
-    let workspaces = LocalWorkspaces { context: context.clone(), data: data.path().to_owned() };
+    let workspaces = LocalWorkspaces::new(context.clone(), data.path().to_owned());
     let server = Server::new(Arc::new(registry), Box::new(workspaces), world, config);
     let server = server.map_err(to_failure)?;
     server.add_local_person("You").map_err(to_failure)?;

@@ -134,7 +134,7 @@ impl Reader {
         let (followed, since) = (Arc::clone(&self.followed), self.since.take());
         let read = move || followed.lock().read(since);
         let pools = &self.request.app.pools;
-        pools.run(&self.request.workspace_key(), WorkKind::Look, read).await?.ok()
+        pools.run(&self.request.share_owner(), WorkKind::Look, read).await?.ok()
     }
 }
 

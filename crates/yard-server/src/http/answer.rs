@@ -169,7 +169,7 @@ async fn run(
     });
     if matches!(route.body, BodyShape::Bytes) {
         request = authorize_early(app, request).await?;
-        let (chunks, pump) = stream::incoming(body);
+        let (chunks, pump) = stream::incoming(body, Arc::clone(app.admin.world()));
         request.chunks = chunks;
         let both = async { tokio::join!(handle(app, request, route.work), pump) };
         let (done, ()) = Box::pin(both).await;

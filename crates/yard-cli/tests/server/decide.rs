@@ -260,6 +260,34 @@ fn w15_questions_of_every_kind_are_answered_on_a_page() {
 }
 
 #[test]
+fn w16_a_plan_is_accepted_only_on_a_page_that_shows_it() {
+    let server = Server::start();
+    let (ada, agent, workspace) = at_work(&server);
+    let write = |content: &str| {
+        let plan =
+            json!({"title": "T", "content": content, "path": "/plans/brave-otter-lantern.plan"});
+        agent.tool(&workspace, "plan_write", plan).expect(200);
+    };
+    // Changing a plan asks nobody.
+    let policy = format!("/api/v1/workspaces/{workspace}/policy");
+    ada.ask("PUT", &policy, &json!({"rules": []})).expect(200);
+    write("# <b>Build</b>\n");
+    let question = json!([{"name": "approval", "question": "Ready?",
+        "schema": {"type": "string", "enum": ["Accept", "Reject"]}}]);
+    let call = json!({"name": "ask_user", "arguments": {"questions": question}});
+    let path = page_of(&server, &mcp(&agent, &workspace, "tools/call", call));
+    let mut browser = Browser::new(&server);
+    browser.log_in(&ada, &path);
+    let shown = page(&browser.look(&path), 200);
+    assert!(shown.contains("# &lt;b&gt;Build&lt;/b&gt;") && shown.contains("<form"), "{shown}");
+    write("# Something else\n");
+    let changed = page(&browser.look(&path), 200);
+    assert!(!changed.contains("<form") && changed.contains("/#/inbox/"), "{changed}");
+    page(&browser.submit(&path, &[("answer.approval", "Accept")]), 409);
+    assert_eq!(browser.submit(&path, &[("answer.approval", "Reject")]).status, 303);
+}
+
+#[test]
 fn a_page_shows_nothing_to_others_and_takes_no_form_from_elsewhere() {
     let server = Server::start();
     let (ada, agent, workspace) = at_work(&server);

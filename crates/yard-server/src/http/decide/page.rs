@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use yard_gate::{Approval, ApprovalStatus, AskedQuestion, FormQuestion, effect_lines};
 
+use super::ShownPlan;
 use crate::http::html::{escaped, frame};
 
 /// The longest diff, arguments or answer on one page, in bytes.
-const SHOWN_BYTES: usize = 256 << 10;
+pub(super) const SHOWN_BYTES: usize = 256 << 10;
 
 /// The name of the form field for a question.
 pub(super) fn field(name: &str) -> String {
@@ -140,7 +141,7 @@ fn part(
 /// Writes a text under a title, cut if it is too long.
 fn block(body: &mut String, title: &str, text: &str, render: fn(&str) -> String) {
     let end = text.floor_char_boundary(SHOWN_BYTES.min(text.len()));
-    let _ = write!(body, "<h2>{title}</h2><pre>{}</pre>", render(&text[..end]));
+    let _ = write!(body, "<h2>{}</h2><pre>{}</pre>", escaped(title), render(&text[..end]));
     if end < text.len() {
         let rest = text.len() - end;
         let _ = write!(body, "<p class=\"no\">{rest} bytes more are not shown here.</p>");
@@ -161,7 +162,8 @@ fn coloured(diff: &str) -> String {
     diff.lines().map(line).collect()
 }
 
-pub(super) fn question(question: &AskedQuestion) -> String {
+/// The page of a question, with the plan that it asks to accept. Where that is not shown, the page has no form.
+pub(super) fn question(question: &AskedQuestion, plan: Option<&ShownPlan>) -> String {
     let items = question.form.questions();
     let mut body = format!(
         "<h1>An agent asks</h1><p><small>Asked by {} at {}.</small></p>",
@@ -178,9 +180,31 @@ pub(super) fn question(question: &AskedQuestion) -> String {
             }
             let _ = write!(body, "<p><small>Answered by {}.</small></p>", escaped(&given.by));
         }
-        None => answer_form(&mut body, items),
+        None => {
+            if plan.is_none_or(|plan| write_plan(&mut body, plan)) {
+                answer_form(&mut body, items);
+            }
+        }
     }
     frame("An agent asks", &body)
+}
+
+/// Writes the plan that Accept is for. Whether it could be shown.
+fn write_plan(body: &mut String, plan: &ShownPlan) -> bool {
+    let ShownPlan { path, text, elsewhere } = plan;
+    match text {
+        Some(text) => block(body, path, text, escaped),
+        None => {
+            let _ = write!(
+                body,
+                "<p class=\"no\">The plan {} cannot be shown here as it was when this was asked: it changed since, or it \
+                 is too long.</p><p><a href=\"{}\">Read and answer it</a></p>",
+                escaped(path),
+                escaped(elsewhere)
+            );
+        }
+    }
+    text.is_some()
 }
 
 fn answer_form(body: &mut String, items: &[FormQuestion]) {

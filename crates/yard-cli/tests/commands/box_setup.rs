@@ -70,8 +70,11 @@ pub(crate) fn decide(
     approves: bool,
 ) -> yard_gate::Approval {
     let state = shown(workspace, id);
-    let ruling = DecisionInput { approves, scope: Scope::Once, reason: None, args: None, state };
-    workspace.catalog().decide(id, &ruling, &workspace.person(), &workspace.call_context()).unwrap()
+    let decision = DecisionInput { approves, scope: Scope::Once, reason: None, args: None, state };
+    workspace
+        .catalog()
+        .decide(id, &decision, &workspace.person(), &workspace.call_context())
+        .unwrap()
 }
 
 /// The newest step, and who did it.

@@ -140,9 +140,12 @@ pub(crate) fn decide(
     approves: bool,
     scope: Scope,
 ) -> Approval {
-    let ruling =
+    let decision =
         DecisionInput { approves, scope, reason: None, args: None, state: shown(workspace, id) };
-    workspace.catalog().decide(id, &ruling, &workspace.person(), &workspace.call_context()).unwrap()
+    workspace
+        .catalog()
+        .decide(id, &decision, &workspace.person(), &workspace.call_context())
+        .unwrap()
 }
 
 fn audit(workspace: &TestWorkspace) -> String {

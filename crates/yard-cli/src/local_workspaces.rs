@@ -5,17 +5,27 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use yard_core::{Fault, FaultCode, Result, WorkspaceId};
-use yard_gate::OpenWorkspace;
 use yard_gate::admin::Opener;
 use yard_gate::registry::WorkspaceRow;
+use yard_gate::{LastEvent, OpenWorkspace};
 
 use crate::context::CommandContext;
+use crate::last_events::LastEvents;
 use crate::location;
 
 /// Opens the workspaces of this machine, as the commands do.
 pub(crate) struct LocalWorkspaces {
-    pub(crate) context: CommandContext,
-    pub(crate) data: PathBuf,
+    context: CommandContext,
+    data: PathBuf,
+    last_events: LastEvents,
+}
+
+impl LocalWorkspaces {
+    /// The workspaces of a data folder.
+    pub(crate) fn new(context: CommandContext, data: PathBuf) -> Self {
+        let last_events = LastEvents::new(context.world());
+        Self { context, data, last_events }
+    }
 }
 
 impl Opener for LocalWorkspaces {
@@ -38,5 +48,10 @@ impl Opener for LocalWorkspaces {
         let root = workspace.folder.as_deref().unwrap_or_default();
         let opened = self.context.workspace(Path::new(root));
         opened.map(|(open, _)| open).map_err(|failure| Fault::new(FaultCode::Io, failure.message()))
+    }
+
+    fn last_event(&self, workspace: &WorkspaceRow) -> Result<LastEvent> {
+        let root = workspace.folder.as_deref().map(Path::new);
+        self.last_events.of(workspace.id, &location::state_dir_of(&self.data, workspace.id, root))
     }
 }

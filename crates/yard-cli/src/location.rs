@@ -18,7 +18,9 @@ use self::data_dir::{
     absolute, data_folder, join_normalized, make_data_folder, make_private_folder,
 };
 pub(crate) use self::data_dir::{data_folder_of_server, existing_data_folder};
-pub(crate) use self::histories::{StateFolder, local_histories, other_roots, state_folders};
+pub(crate) use self::histories::{
+    JournalStamp, StateFolder, local_histories, other_roots, state_dir_of, state_folders,
+};
 use self::histories::{record_root, state_name};
 use crate::failure::Failure;
 

@@ -17,11 +17,13 @@ mod crash_leftovers;
 mod failure;
 mod git_identity;
 mod hidden_programs;
+mod last_events;
 mod local_workspaces;
 mod location;
 mod log;
 #[cfg(any(test, not(feature = "telemetry")))]
 mod no_telemetry;
+mod open_files;
 mod overlap;
 mod package_indexes;
 mod port_forwards;

@@ -90,8 +90,8 @@ impl Forwards {
     }
 
     fn address_of(&mut self, chat: ChatId) -> io::Result<Ipv4Addr> {
-        let index = self.chats.iter().position(|index| *index == chat);
-        let number = index.unwrap_or_else(|| {
+        let known = self.chats.iter().position(|known| *known == chat);
+        let number = known.unwrap_or_else(|| {
             self.chats.push(chat);
             self.chats.len() - 1
         });

@@ -7,12 +7,13 @@ use std::sync::Arc;
 use yard_core::{Fault, FaultCode, Result, World};
 use yard_gate::admin::Opener;
 use yard_gate::registry::WorkspaceRow;
-use yard_gate::{OpenWorkspace, Web};
+use yard_gate::{LastEvent, OpenWorkspace, Web};
 
 use crate::box_config::ServerBoxes;
 use crate::context::open_workspace;
 use crate::failure::Failure;
-use crate::location::{DataFolder, WorkspaceLocation, allowed_folder};
+use crate::last_events::LastEvents;
+use crate::location::{self, DataFolder, WorkspaceLocation, allowed_folder};
 use crate::overlap::overlap;
 
 /// Opens a server's workspaces.
@@ -22,6 +23,7 @@ pub(crate) struct ServerWorkspaces {
     pub(crate) boxes: ServerBoxes,
     pub(crate) web: Web,
     pub(crate) world: Arc<dyn World>,
+    pub(crate) last_events: LastEvents,
 }
 
 impl ServerWorkspaces {
@@ -76,5 +78,11 @@ impl Opener for ServerWorkspaces {
         let open = location.and_then(open);
         // A message may name paths of the host, which the log may show and an answer may not (R13).
         open.map_err(|failure| Fault::new(FaultCode::Io, failure.message()))
+    }
+
+    fn last_event(&self, workspace: &WorkspaceRow) -> Result<LastEvent> {
+        let root = workspace.folder.as_deref().map(Path::new);
+        let state_dir = location::state_dir_of(self.data.path(), workspace.id, root);
+        self.last_events.of(workspace.id, &state_dir)
     }
 }

@@ -363,6 +363,43 @@ fn w16_a_later_answer_counts_for_more_than_an_earlier_one() {
 }
 
 #[test]
+fn w16_an_accept_is_for_the_one_plan_that_was_asked_about() {
+    let workspace = TestWorkspace::new();
+    let (_, agent) = planning(&workspace);
+    write_plan(&workspace, &agent);
+    let another = "/plans/other-river-lamp.plan";
+    let plan_of = |id| {
+        let question = workspace.person().questions().get(id).unwrap();
+        question.plan().map(|(path, hash)| (path.to_string(), hash.to_string()))
+    };
+    let hash_of = |path: &str| {
+        let read = call(&workspace, &agent, "file_info", json!({"path": path}));
+        read.body["result"]["hash"].as_str().unwrap_or_else(|| panic!("{}", read.body)).to_owned()
+    };
+    let leave_with =
+        |path: &str| call(&workspace, &agent, "exit_plan_mode", json!({"plan_file_path": path}));
+    let accept = |id| answer(&workspace, id, json!({"approval": "Accept"}), Via::Button);
+
+    let first = ask(&workspace, &agent);
+    assert_eq!(plan_of(first), Some((PLAN.to_owned(), hash_of(PLAN))));
+    let args = json!({"title": "U", "content": "# Do more\n", "path": another});
+    assert!(call(&workspace, &agent, "plan_write", args).ok);
+    // The person may look at the other plan by now.
+    assert_eq!(accept(first), Err(FaultCode::Stale));
+    assert_eq!(leave_with(PLAN).status, 403);
+
+    let second = ask(&workspace, &agent);
+    assert_eq!(plan_of(second), Some((another.to_owned(), hash_of(another))));
+    accept(second).unwrap();
+    assert_eq!(leave_with(PLAN).status, 403, "nobody was asked about that one");
+    assert!(leave_with(another).ok);
+    let plain =
+        json!({"questions": [{"name": "why", "question": "Why?", "schema": {"type": "string"}}]});
+    let plain = call(&workspace, &agent, "ask_user", plain).body;
+    assert_eq!(plan_of(question_id(&plain["result"])), None);
+}
+
+#[test]
 fn w16_one_accept_opens_one_door() {
     let workspace = TestWorkspace::new();
     let (_, agent) = planning(&workspace);

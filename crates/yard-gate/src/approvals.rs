@@ -187,24 +187,24 @@ impl Approvals<'_> {
         &self,
         call: &Call,
         id: ApprovalId,
-        ruling: &DecisionInput,
+        decision: &DecisionInput,
     ) -> Result<Approval> {
         self.check_may_decide(call, id)?;
         let approval = self.get(id)?;
         if approval.status != ApprovalStatus::Pending {
             return Err(decided_already(&approval));
         }
-        if ruling.args.is_some() && is_for_host(&approval) {
+        if decision.args.is_some() && is_for_host(&approval) {
             let message =
                 "a command asks for this host: say yes or no to it, without other arguments";
             return Err(Fault::new(FaultCode::BadArgument, message));
         }
-        if ruling.args.is_some() && approval.request.run.is_some() {
+        if decision.args.is_some() && approval.request.run.is_some() {
             let message = "the command is over, and this is what it changed: say yes or no to that, \
                            without other arguments";
             return Err(Fault::new(FaultCode::BadArgument, message));
         }
-        if ruling.state != approval.request.state {
+        if decision.state != approval.request.state {
             return Err(changed_since_shown(id));
         }
         Ok(approval)
@@ -215,37 +215,37 @@ impl Approvals<'_> {
         &self,
         call: &Call,
         id: ApprovalId,
-        ruling: &DecisionInput,
+        decision: &DecisionInput,
         deciding: &DecisionContext<'_>,
     ) -> Result<Approval> {
         let session = self.0;
-        let approval = self.decidable(call, id, ruling)?;
+        let approval = self.decidable(call, id, decision)?;
         let planned = deciding.revision.map(|revision| revision.state);
-        if ruling.planned.is_some() && ruling.planned != planned {
+        if decision.planned.is_some() && decision.planned != planned {
             return Err(changed_since_planned(id));
         }
-        let audit = session.audit_entry(call, "decide", decision_detail(id, ruling));
-        let decision = Decision {
-            approves: ruling.approves,
-            scope: ruling.scope,
-            reason: ruling.reason.clone(),
+        let audit = session.audit_entry(call, "decide", decision_detail(id, decision));
+        let stored = Decision {
+            approves: decision.approves,
+            scope: decision.scope,
+            reason: decision.reason.clone(),
             by: audit.actor.clone(),
             at: audit.at,
         };
         let is_edited = deciding.revision.is_some() || approval.edited_args.is_some();
         let grant = grant_of(
             &approval,
-            &decision,
+            &stored,
             deciding.asks,
             is_edited,
             session.open().hints.writing_rule,
         )?;
-        let turn = transcript::decision(&approval, &decision);
+        let turn = transcript::decision(&approval, &stored);
         let records = &session.open().records;
         let made = NewDecision {
             id,
-            shown: ruling.state,
-            decision: &decision,
+            shown: decision.state,
+            decision: &stored,
             revision: deciding.revision,
             claimed_by: deciding.claimed_by,
             grant: grant.as_ref(),
@@ -453,10 +453,10 @@ fn policy_of(request: &ApprovalRequest) -> CallerPolicy {
     }
 }
 
-fn decision_detail(id: ApprovalId, ruling: &DecisionInput) -> String {
-    let word = if ruling.approves { "approve" } else { "deny" };
-    let edited = if ruling.args.is_some() { " with other arguments" } else { "" };
-    format!("{word} {id} {}{edited} as shown in {}", ruling.scope.word(), ruling.state)
+fn decision_detail(id: ApprovalId, decision: &DecisionInput) -> String {
+    let word = if decision.approves { "approve" } else { "deny" };
+    let edited = if decision.args.is_some() { " with other arguments" } else { "" };
+    format!("{word} {id} {}{edited} as shown in {}", decision.scope.word(), decision.state)
 }
 
 fn no_approval(id: ApprovalId) -> Fault {

@@ -113,6 +113,8 @@ struct Notes {
     touched: Option<Arc<TouchedPaths>>,
     /// Set in a dry run: nothing is performed, and the judgements are recorded here.
     dry_run: Option<Arc<DryRun>>,
+    /// The attempt is in another workspace than the one whose transcript has its call.
+    is_elsewhere: bool,
 }
 
 /// One attempt of a session to perform a call, by one tool.
@@ -250,13 +252,16 @@ impl<'a> Attempt<'a> {
         self
     }
 
-    /// The same attempt in another session of its caller. Its permit and its records are valid in the workspace of its
-    /// first session only.
+    /// The same attempt in another session of its caller. Its permit is valid in the workspace of its first session only;
+    /// what it records about itself, and whether it is a dry run, goes on.
     #[must_use]
     pub fn in_session<'b>(&'b self, session: &'b Session) -> Attempt<'b> {
         match session.shares_workspace(self.session) {
             true => Attempt { session, ..self.clone() },
-            false => session.attempt(self.origin, self.call),
+            false => {
+                let notes = Notes { is_elsewhere: true, ..self.notes.clone() };
+                Attempt { notes, ..session.attempt(self.origin, self.call) }
+            }
         }
     }
 
@@ -504,8 +509,10 @@ impl<'a> Attempt<'a> {
         if let Some(effects) = &self.notes.effects {
             effects.add(summary(effect));
         }
-        if let Some(touched) = &self.notes.touched {
-            touched.add(effect);
+        match &self.notes.touched {
+            Some(touched) if self.notes.is_elsewhere => touched.add_elsewhere(),
+            Some(touched) => touched.add(effect),
+            None => {}
         }
     }
 

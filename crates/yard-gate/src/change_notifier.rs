@@ -49,6 +49,13 @@ pub struct ChangeSubscription {
     id: u64,
 }
 
+impl ChangeSubscription {
+    /// Whether this notifier calls its listener.
+    pub(crate) fn is_of(&self, notifier: &ChangeNotifier) -> bool {
+        Arc::ptr_eq(&self.notifier.0, &notifier.0)
+    }
+}
+
 impl Drop for ChangeSubscription {
     fn drop(&mut self) {
         let mut listeners = self.notifier.0.all.lock();

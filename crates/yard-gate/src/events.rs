@@ -3,15 +3,33 @@
 
 use std::sync::Arc;
 
-use yard_core::{Call, ReadAccess as _, Result, World};
+use yard_core::{Call, ReadAccess as _, Result, Timestamp, World};
 use yard_kernel::ExternalChanges;
-use yard_store::{EVENT_PATHS, Event, EventRow};
+use yard_store::{EVENT_PATHS, Event, EventRow, WorkspaceRecords};
 
 use crate::session::ANY_TOOL;
 use crate::{ChangeSubscription, CommitListener, OpenWorkspace, Session};
 
 /// How many events are read at once.
 pub const MAX_EVENTS: usize = 200;
+
+/// The newest event of a workspace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LastEvent {
+    /// Its number; 0 before the first.
+    pub number: u64,
+    /// When it happened.
+    pub at: Option<Timestamp>,
+}
+
+impl LastEvent {
+    /// Reads it.
+    pub fn read(records: &dyn WorkspaceRecords) -> Result<Self> {
+        let number = records.last_event()?;
+        let rows = records.events(number.saturating_sub(1), 1)?;
+        Ok(Self { number, at: rows.first().map(|row| row.at) })
+    }
+}
 
 impl Session {
     /// Events after number `after`, oldest first, at most [`MAX_EVENTS`], without paths that the caller may not list.
@@ -41,6 +59,16 @@ impl Session {
     /// Calls `listener` after each change until the subscription is dropped.
     pub fn subscribe(&self, listener: CommitListener) -> ChangeSubscription {
         self.open().changes.subscribe(listener)
+    }
+
+    /// The newest event.
+    pub fn newest_event(&self) -> Result<LastEvent> {
+        LastEvent::read(self.open().records.as_ref())
+    }
+
+    /// Whether a subscription is one to this open workspace, and not to one that was closed since.
+    pub fn is_subscribed(&self, subscription: &ChangeSubscription) -> bool {
+        subscription.is_of(&self.open().changes)
     }
 
     /// Begins to record changes on disk by other programs as events, unless this was begun before. It ends when the

@@ -47,7 +47,7 @@ pub use call_log::{CALL_SPAN, CallLog, LOG_TARGET};
 pub use caller_hints::{CallerHints, LoggedMembers};
 pub use change_notifier::{ChangeNotifier, ChangeSubscription, CommitListener};
 pub use commands::Finished;
-pub use events::MAX_EVENTS;
+pub use events::{LastEvent, MAX_EVENTS};
 pub use fetch::FetchedPage;
 pub use open::{OpenWorkspace, TerminalInfo, TerminalView, Waiter};
 pub use page::ListPage;

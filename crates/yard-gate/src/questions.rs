@@ -23,7 +23,8 @@ pub struct AskedQuestion {
     pub form: QuestionForm,
     /// The answer, once it was given.
     pub answer: Option<GivenAnswer>,
-    /// The plan files and their hashes when it was asked, if it can approve one.
+    /// The plan that Accept is for, as it was when the question was asked, if it can approve one. A question of an older
+    /// version has all plans of that time.
     pub(crate) plans: Vec<(WsPath, ContentHash)>,
     /// Whether the answer has opened build mode, which it does once.
     pub(crate) used: bool,
@@ -43,6 +44,14 @@ pub struct GivenAnswer {
 }
 
 impl AskedQuestion {
+    /// The plan that Accept is for, and the hash of the only content that it is good for.
+    pub fn plan(&self) -> Option<(&WsPath, ContentHash)> {
+        match self.plans.as_slice() {
+            [(path, hash)] => Some((path, *hash)),
+            _ => None,
+        }
+    }
+
     pub(crate) fn of(row: Row) -> Result<Self> {
         Ok(Self {
             id: row.id,
@@ -117,7 +126,11 @@ impl Questions<'_> {
         if let Some(given) = &question.answer {
             return Err(answered_already(id, Some(given)));
         }
-        let answers = Value::Object(question.form.accept(answers, via)?);
+        let answers = question.form.accept(answers, via)?;
+        if question.form.is_accepted(&answers) {
+            self.check_plan(call, &question)?;
+        }
+        let answers = Value::Object(answers);
         let detail = format!("question {id} by {}", via.word());
         let audit = session.audit_entry(call, "answer", detail);
         let by = audit.actor.clone();
@@ -129,6 +142,21 @@ impl Questions<'_> {
         }
         session.open().changes.notify();
         self.get(id)
+    }
+
+    /// A fault if the asker has another plan by now than the one that a question asks about: the person may have been shown
+    /// that one.
+    fn check_plan(&self, call: &Call, question: &AskedQuestion) -> Result<()> {
+        let Some((path, hash)) = question.plan() else { return Ok(()) };
+        let current = self.0.unjudged_reads(call).current_plan(&question.asked_by)?;
+        if current.as_ref().is_some_and(|(now, content)| now == path && *content == hash) {
+            return Ok(());
+        }
+        let message = format!(
+            "question {} asks about {path} as it was at {}, and the plan changed since. Reject it, or let the agent ask again",
+            question.id, question.at
+        );
+        Err(Fault::new(FaultCode::Stale, message))
     }
 
     fn may_see(&self, row: &Row) -> bool {
@@ -157,8 +185,11 @@ impl Attempt<'_> {
     /// Stores a question to a person; durable when it returns.
     pub fn ask_question(&self, form: QuestionForm) -> Result<AskedQuestion> {
         self.check_record_write("ask")?;
-        let plans = if form.can_approve() { self.unjudged_reads().plans()? } else { Vec::new() };
         let (session, origin) = (self.session(), self.origin());
+        let plan = match form.can_approve() {
+            true => self.unjudged_reads().current_plan(&session.actor().name())?,
+            false => None,
+        };
         let chat = session.needed_chat(self.call())?;
         let id = QuestionId::new(self.call().world());
         let detail = format!("{}.{} question {id}", origin.toolset, origin.tool);
@@ -170,7 +201,7 @@ impl Attempt<'_> {
             asked_by: audit.actor.clone(),
             at: audit.at,
             form: form.to_json(),
-            plans,
+            plans: plan.into_iter().collect(),
         };
         self.open().records.ask(&asked, &self.with_about(turn), &audit)?;
         self.open().changes.notify();

@@ -128,6 +128,8 @@ struct Paths {
     named: BTreeSet<WsPath>,
     /// Whether it was about whole trees or ran a command, and so about everything that its caller could read.
     is_wide: bool,
+    /// Whether it was also about another workspace, whose rules are not known where the turn is read.
+    is_elsewhere: bool,
 }
 
 impl TouchedPaths {
@@ -144,11 +146,16 @@ impl TouchedPaths {
         }
     }
 
+    /// Counts a read in another workspace: the turn is hidden from every caller with restrictions.
+    pub(crate) fn add_elsewhere(&self) {
+        self.0.lock().is_elsewhere = true;
+    }
+
     /// Writes the paths into `about`.
     pub(crate) fn describe(&self, about: &mut Value) {
         let paths = self.0.lock();
         about["wide"] = json!(paths.is_wide);
-        about["paths"] = match paths.named.len() > MAX_NAMED_PATHS {
+        about["paths"] = match paths.is_elsewhere || paths.named.len() > MAX_NAMED_PATHS {
             true => Value::Null,
             false => paths.named.iter().map(ToString::to_string).collect(),
         };

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 use yard_core::{Call, Fault, FaultCode, Result, Timestamp};
-use yard_store::{Grant, StoreError};
+use yard_store::{AuditEntry, Grant, StoreError};
 
 use crate::{Preset, Rule, Session, WorkspacePolicy};
 
@@ -44,7 +44,7 @@ impl Session {
     }
 
     /// Sets those of `preset`, `rules` and `saved` that `wanted` has, as a person. Nothing is set if any of them is
-    /// invalid.
+    /// invalid. What doors show of the policy can be set again: an entry of `saved` is a rule, or `{rule, by, at}`.
     pub fn change_settings(
         &self,
         call: &Call,
@@ -60,8 +60,9 @@ impl Session {
             let message = format!("{error}. Nothing was changed");
             Fault::new(FaultCode::BadArgument, message)
         };
+        let wanted = without_derived(wanted.clone());
         let parsed = WorkspacePolicy::parse(&Value::Object(wanted.clone())).map_err(refused)?;
-        while !self.try_change_settings(call, wanted, &parsed)? {
+        while !self.try_change_settings(call, &wanted, &parsed)? {
             // Another call set the policy meanwhile: this change is made to that policy.
             call.check()?;
         }
@@ -90,19 +91,45 @@ impl Session {
         }
         let text = rules.to_text();
         let audit = self.audit_entry(call, "set policy", text.clone());
-        let grant = |rule: &Rule| Grant {
-            chat: None,
-            rule: rule.to_value().to_string(),
-            by: audit.actor.clone(),
-            at: audit.at,
+        let saved = match wanted.contains_key("saved") {
+            true => Some(grants_of(&parsed.saved, &records.grants(None)?, &audit)),
+            false => None,
         };
-        let saved: Option<Vec<Grant>> =
-            wanted.contains_key("saved").then(|| parsed.saved.iter().map(grant).collect());
         match records.set_policy(before.as_deref(), &text, saved.as_deref(), &audit) {
             Err(StoreError::Misfit(_)) => Ok(false),
             done => done.map(|()| true).map_err(Fault::from),
         }
     }
+}
+
+/// What doors show of the policy, without what is derived: the preset that holds, and who saved a rule and when.
+fn without_derived(mut shown: Map<String, Value>) -> Map<String, Value> {
+    shown.shift_remove("effective_preset");
+    for entry in shown.get_mut("saved").and_then(Value::as_array_mut).into_iter().flatten() {
+        let Some(members) = entry.as_object() else { continue };
+        let is_shown = members.keys().all(|name| ["rule", "by", "at"].contains(&name.as_str()));
+        if let Some(rule) = members.get("rule").filter(|_| is_shown) {
+            *entry = rule.clone();
+        }
+    }
+    shown
+}
+
+/// The grants of saved rules. One that was saved before keeps its person and its time.
+fn grants_of(rules: &[Rule], known: &[Grant], audit: &AuditEntry) -> Vec<Grant> {
+    let grant = |rule: &Rule| {
+        let value = rule.to_value();
+        let is_same = |grant: &&Grant| {
+            serde_json::from_str(&grant.rule).is_ok_and(|known: Value| known == value)
+        };
+        known.iter().find(is_same).cloned().unwrap_or_else(|| Grant {
+            chat: None,
+            rule: value.to_string(),
+            by: audit.actor.clone(),
+            at: audit.at,
+        })
+    };
+    rules.iter().map(grant).collect()
 }
 
 fn saved_rule(grant: Grant) -> SavedRule {

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use yard_core::op::{Edit, EditAction, Move, OnExisting, OnFolder, Remove};
 use yard_core::{Call, Fault, FaultCode};
 use yard_gate::{
-    Asks, Attempt, CallerPolicy, Completion, ExplainedEffect, Mode, Origin, Session, Verdict,
+    Asks, Attempt, CallerPolicy, Completion, ExplainedEffect, Mode, Origin, Session, TurnKind,
+    Verdict,
 };
 
 use support::{Gate, path, read, write};
@@ -143,4 +144,33 @@ fn what_is_explained_is_what_happens() {
         gate.remove("moved.txt");
         gate.remove("sub/new.txt");
     }
+}
+
+#[test]
+fn what_is_read_in_another_root_is_explained_and_hides_the_turn_where_rules_withhold() {
+    let (gate, other) = (Gate::new(), Gate::new());
+    gate.put("secret.txt", "theirs\n");
+    other.put("a.txt", "theirs\n");
+    let call = gate.call();
+    let agent = session(&gate, &call, CallerPolicy::Guarded, Mode::Build);
+    let elsewhere = other.agent(CallerPolicy::Guarded);
+    let origin = Origin { toolset: "files", tool: "tool", asks: Asks::Never };
+    let read_elsewhere =
+        |attempt: &Attempt<'_>| attempt.in_session(&elsewhere).perform(read("/a.txt")).unwrap();
+
+    let attempt = agent.attempt(origin, &call).repeatable(json!({}));
+    let (explained, _) = attempt.explain(read_elsewhere);
+    assert_eq!(explained.len(), 1, "{explained:?}");
+    assert_eq!(explained[0].effect.paths[0].path, path("/a.txt"));
+
+    read_elsewhere(&attempt);
+    attempt.transcript_turn(&json!({}), true, &json!("theirs")).unwrap().write();
+    let chat = agent.chat().unwrap();
+    let shown = || {
+        let turns = gate.person().chats().turns(&call, chat, Some(TurnKind::Call), 0, 9).unwrap();
+        turns.rows[0].data.contains("theirs")
+    };
+    assert!(shown());
+    gate.set_policy(json!({"rules": [{"effect": "read", "path": "secret.txt", "then": "deny"}]}));
+    assert!(!shown());
 }

@@ -1,5 +1,6 @@
 //! Runs work that may block: a bounded number of threads for each kind of work, so that a burst of one kind
-//! never delays another, and a fair share of each for every workspace (`slots`).
+//! never delays another, and a fair share of each for every workspace (`slots`). Work that belongs to no workspace has the
+//! share of its caller.
 //!
 //! A short look at a row or a file runs on the thread that serves the request, through tokio's
 //! `block_in_place`; everything else runs on a thread of tokio's blocking pool.
@@ -18,6 +19,8 @@ use slots::{Bounds, FairSlots};
 /// The kind of a piece of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum WorkKind {
+    /// Answers from memory, and so at once, whatever else waits.
+    Memory,
     /// Looks at a row or a file.
     Look,
     /// Walks a tree.
@@ -51,7 +54,7 @@ pub(crate) struct Pools {
     run: Arc<FairSlots>,
 }
 
-/// The owner of work that belongs to no workspace.
+/// The owner of work that belongs to no workspace and to no caller.
 pub(crate) const NO_WORKSPACE: &str = "";
 
 impl Pools {
@@ -83,29 +86,31 @@ impl Pools {
     /// As [`Pools::try_run`], with `None` also where too much work waits.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
-        workspace: &str,
+        owner: &str,
         kind: WorkKind,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
-        self.try_run(workspace, kind, work).await.ok().flatten()
+        self.try_run(owner, kind, work).await.ok().flatten()
     }
 
-    /// Runs `work` of a workspace where it may block, under the caller's request id and in its span. `None`
-    /// if the work panicked or the runtime is shutting down.
+    /// Runs `work` where it may block, under the caller's request id and in its span. `owner` is the workspace, or else the
+    /// caller, whose share it counts in. `None` if the work panicked or the runtime is shutting down.
     pub(crate) async fn try_run<T: Send + 'static>(
         &self,
-        workspace: &str,
+        owner: &str,
         kind: WorkKind,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<Option<T>, Overloaded> {
-        let slots = match kind {
-            WorkKind::Look => &self.look,
-            WorkKind::Walk => &self.walk,
-            WorkKind::Change => &self.change,
-            WorkKind::Password => &self.password,
-            WorkKind::Run => &self.run,
+        let (slots, owner) = match kind {
+            WorkKind::Memory => return Ok(run_in_place(work)),
+            WorkKind::Look => (&self.look, owner),
+            WorkKind::Walk => (&self.walk, owner),
+            WorkKind::Change => (&self.change, owner),
+            // What bounds them is the memory of all: a first slot for every caller would be too many.
+            WorkKind::Password => (&self.password, NO_WORKSPACE),
+            WorkKind::Run => (&self.run, owner),
         };
-        let slot = slots.acquire(workspace).await?;
+        let slot = slots.acquire(owner).await?;
         if kind == WorkKind::Look {
             return Ok(run_in_place(work));
         }
@@ -196,6 +201,18 @@ mod tests {
             }
             send.send(7).unwrap();
             assert_eq!(look.await.unwrap(), Some(7));
+        });
+    }
+
+    #[test]
+    fn what_is_in_memory_is_answered_while_no_slot_is_free() {
+        with_pools(async |pools| {
+            let mut taken = Vec::new();
+            while taken.len() < Pools::LOOK + Pools::FIRST {
+                let owner = format!("caller {}", taken.len());
+                taken.push(pools.look.acquire(&owner).await.unwrap());
+            }
+            assert_eq!(pools.run("another", WorkKind::Memory, || 7).await, Some(7));
         });
     }
 

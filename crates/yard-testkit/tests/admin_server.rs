@@ -1,4 +1,4 @@
-//! A server's house: who comes in, for how long, and which workspaces stay open. The registry, the
+//! People, logins and workspaces of a server: who is admitted, for how long, and which workspaces stay open. The registry, the
 //! stores and the folders are real; the clock is not.
 
 #![allow(
@@ -51,7 +51,7 @@ impl WorkspaceOpener {
     }
 }
 
-/// The opener that a house owns, while a test keeps looking at the rooms.
+/// The opener that a server owns, while a test keeps looking at the workspaces.
 struct SharedOpener(Arc<WorkspaceOpener>);
 
 impl Opener for SharedOpener {
@@ -95,7 +95,7 @@ impl Opener for SharedOpener {
     }
 }
 
-/// A house in a folder of its own.
+/// A server in a folder of its own.
 struct ServerFixture {
     server: Server,
     registry: Arc<SqliteRegistry>,
@@ -109,7 +109,7 @@ impl ServerFixture {
         let folder = TempDir::new().unwrap();
         let world = Arc::new(FakeWorld::new(3));
         let opener = Arc::new(WorkspaceOpener {
-            home: folder.path().join("rooms"),
+            home: folder.path().join("workspaces"),
             world: Arc::clone(&world),
             allowed: Mutex::default(),
             opened: AtomicUsize::new(0),
@@ -451,7 +451,7 @@ fn a_deleted_workspace_admits_no_caller_and_keeps_its_files() {
     assert!(server.add_key(&entered, &new).is_err());
     drop(inside);
     assert_eq!(fixture.opener.still_open(), 0);
-    let files = fixture.folder.path().join("rooms").join(entered.workspace.to_string());
+    let files = fixture.folder.path().join("workspaces").join(entered.workspace.to_string());
     assert!(files.join("before.txt").exists() && files.join("under way.txt").exists());
 }
 

@@ -126,6 +126,10 @@ fn interview(local: &LocalSession, questions: &[AskedQuestion]) -> Result<Reply,
     for question in questions {
         let about = format!("{} asks ({}):", question.asked_by, local_time(question.at));
         let _ = writeln!(output, "{}", visible_cell(&about));
+        if let Some((path, _)) = question.plan() {
+            let _ =
+                writeln!(output, "  Accept is for the plan {}", visible_cell(&path.to_string()));
+        }
         let answered_form = ask(&question.form, &mut input, &mut output);
         let answered_form =
             answered_form.map_err(|error| Failure::io("the terminal could not be used", &error))?;

@@ -439,7 +439,7 @@ mod tests {
         assert_eq!(decision("y\n"), yes(Scope::Once));
         assert_eq!(decision("what\nchat\n"), yes(Scope::Chat));
         assert_eq!(decision("r\n"), yes(Scope::Rule));
-        let Typed::Decision(no) = decision("n not now\n") else { panic!("a ruling") };
+        let Typed::Decision(no) = decision("n not now\n") else { panic!("a decision") };
         assert_eq!((no.approves, no.reason.as_deref()), (false, Some("not now")));
         assert_eq!(decision("s\n"), Typed::Later);
         assert_eq!(decision("q\n"), Typed::End);

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use yard_core::FaultCode;
 use yard_dialects::Catalog;
 use yard_gate::{Actor, ExplainedEffect, PolicySettings, Verdict};
@@ -112,20 +112,7 @@ fn set(context: &CommandContext, wanted: Value) -> Result<PolicySettings, Failur
         return Err(misuse("expected an object with `preset` and `rules`"));
     };
     let local = context.open(Actor::LocalPerson)?;
-    Ok(local.session.change_settings(&local.call(), &without_derived(wanted))?)
-}
-
-/// What `policy --json` prints can be set again.
-fn without_derived(mut wanted: Map<String, Value>) -> Map<String, Value> {
-    wanted.shift_remove("effective_preset");
-    if let Some(Value::Array(saved)) = wanted.get_mut("saved") {
-        for entry in saved {
-            if let Some(rule) = entry.get_mut("rule").map(Value::take) {
-                *entry = rule;
-            }
-        }
-    }
-    wanted
+    Ok(local.session.change_settings(&local.call(), &wanted)?)
 }
 
 fn parsed(text: &str) -> Result<Value, Failure> {
@@ -176,8 +163,8 @@ fn cell_text(value: &Value) -> String {
     match value {
         Value::Null => "any".to_owned(),
         Value::String(word) => word.clone(),
-        Value::Array(cell_text) => {
-            cell_text.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+        Value::Array(values) => {
+            values.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
         }
         other => other.to_string(),
     }

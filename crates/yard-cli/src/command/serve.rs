@@ -6,7 +6,6 @@ use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use yard_core::{ContentHash, FaultCode};
 use yard_dialects::Catalog;
 use yard_gate::admin::{AuthConfig, Refusal, Server};
@@ -18,14 +17,13 @@ use crate::box_config;
 use crate::config::{self, Config};
 use crate::context::CommandContext;
 use crate::failure::Failure;
+use crate::last_events::LastEvents;
 use crate::location::DataFolder;
 use crate::log;
+use crate::open_files::OpenFiles;
 use crate::reply::Reply;
 use crate::server_workspaces::ServerWorkspaces;
 use crate::telemetry::{self, Exporter};
-
-/// Files that an open workspace holds: its databases, its folders and its locks.
-const FILES_OF_A_WORKSPACE: u64 = 16;
 
 /// Where the server listens unless an address is chosen.
 const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 3000);
@@ -80,7 +78,7 @@ impl Options {
         let config = Config::read(file.as_deref(), config::variables())?;
         let exporter = Exporter::start(&config.otel)?;
         let _log = log::start(&config.log, exporter.as_ref())?;
-        let files = raise_open_files();
+        let files = OpenFiles::raise();
         let listening = BoundServer::at(self.address(&config)).map_err(|error| {
             Failure::io("the address cannot be listened on", &error)
                 .with_hint("choose another with --listen, as in --listen 127.0.0.1:3001")
@@ -105,7 +103,7 @@ fn app(
     data: DataFolder,
     config: Config,
     address: SocketAddr,
-    files: Option<u64>,
+    files: OpenFiles,
 ) -> Result<(Arc<App>, Level), Failure> {
     let world = context.world();
     let (web, open_registration) = (config.web_access()?, is_registration_open(&config, address));
@@ -115,7 +113,7 @@ fn app(
             world.secret().map(|secret| ContentHash::from_bytes(secret).to_string())
         })?,
     };
-    let rules = AuthConfig {
+    let auth = AuthConfig {
         secret: secret.into_bytes(),
         access_minutes: config.jwt.access_token_expiration_minutes,
         refresh_days: config.jwt.refresh_token_expiration_days,
@@ -130,9 +128,11 @@ fn app(
     let level = sandbox.level();
     let boxes = box_config::ServerBoxes { sandbox, commands: config.commands };
     let (folders, workspaces_world) = (config.workspaces.folders, Arc::clone(&world));
-    let workspaces = ServerWorkspaces { data, folders, boxes, web, world: workspaces_world };
+    let last_events = LastEvents::new(Arc::clone(&world));
+    let workspaces =
+        ServerWorkspaces { data, folders, boxes, web, world: workspaces_world, last_events };
     let server =
-        Server::new(Arc::new(registry), Box::new(workspaces), world, rules).map_err(|refusal| {
+        Server::new(Arc::new(registry), Box::new(workspaces), world, auth).map_err(|refusal| {
             let why = match refusal {
                 Refusal::Fields(fields) => {
                     fields.into_iter().map(|(_, message)| message).collect::<Vec<_>>().join("; ")
@@ -150,14 +150,10 @@ fn app(
         is_local: false,
         public_metrics: config.server.public_metrics,
         commands: level,
-        connections: files.map(|files| to_usize(files / 4)),
+        connections: files.connections(),
         continue_trace: config.otel.endpoint.as_ref().map(|_| telemetry::continue_trace as _),
     };
-    let server = match files {
-        Some(files) => server.with_open_workspaces(to_usize(files / 2 / FILES_OF_A_WORKSPACE)),
-        None => server,
-    };
-    Ok((App::new(server, Catalog::standard(), settings, None), level))
+    Ok((App::new(files.bound(server), Catalog::standard(), settings, None), level))
 }
 
 /// Whether a person without an account may register. By default only people on this machine may: not if other machines
@@ -165,10 +161,6 @@ fn app(
 fn is_registration_open(config: &Config, address: SocketAddr) -> bool {
     let is_local = address.ip().is_loopback() && config.server.trusted_proxies.is_empty();
     config.registration.open.unwrap_or(is_local)
-}
-
-fn to_usize(count: u64) -> usize {
-    usize::try_from(count).unwrap_or(usize::MAX)
 }
 
 /// Prints the address and the first steps, for people who start a server by hand.
@@ -194,14 +186,6 @@ fn print_welcome(address: SocketAddr, data: &DataFolder, level: Level) {
     );
     // If standard error is closed, there is no other place for the text.
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
-}
-
-/// Raises the limit of open files to what the system allows. Returns the limit, if there is one: half of it is for
-/// workspaces, a quarter for connections, and the rest for commands.
-fn raise_open_files() -> Option<u64> {
-    let limit = getrlimit(Resource::Nofile);
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
-    getrlimit(Resource::Nofile).current
 }
 
 /// Waits for SIGTERM or Ctrl-C.

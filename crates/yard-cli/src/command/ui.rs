@@ -18,6 +18,7 @@ use crate::failure::Failure;
 use crate::local_workspaces::LocalWorkspaces;
 use crate::location::DataFolder;
 use crate::log;
+use crate::open_files::OpenFiles;
 use crate::reply::Reply;
 
 /// The port that is tried first, so that bookmarks and permissions of the browser stay good.
@@ -27,6 +28,8 @@ const FOLDER: &str = "page";
 /// How long a browser stays logged in without being used.
 const LOGIN_DAYS: u32 = 30;
 const ACCESS_MINUTES: u32 = 15;
+/// The largest number of connections: one person has a few tabs open.
+const MAX_CONNECTIONS: usize = 256;
 
 const HELP: &str = "\
 It shows every folder that `toolyard mcp` and `toolyard call` have worked in: what waits for you, what was
@@ -53,9 +56,16 @@ impl Options {
                 .with_hint("choose another with --port, or none for any that is free")
         })?;
         let address = listening.address;
-        let server = server(context, &data)?;
+        let files = OpenFiles::raise();
+        let server = files.bound(server(context, &data)?);
         let code = server.new_local_code().map_err(to_failure)?;
-        let settings = ServerSettings { is_local: true, ..ServerSettings::default() };
+        let connections =
+            files.connections().map_or(MAX_CONNECTIONS, |fit| fit.min(MAX_CONNECTIONS));
+        let settings = ServerSettings {
+            is_local: true,
+            connections: Some(connections),
+            ..ServerSettings::default()
+        };
         let app = App::new(server, Catalog::standard(), settings, None);
         let address = format!("http://{address}/#code={code}");
         let text = format!(
@@ -93,7 +103,7 @@ fn server(context: &CommandContext, data: &DataFolder) -> Result<Server, Failure
         open_registration: false,
     };
     let registry = SqliteRegistry::open(folder.path())?;
-    let workspaces = LocalWorkspaces { context: context.clone(), data: data.path().to_owned() };
+    let workspaces = LocalWorkspaces::new(context.clone(), data.path().to_owned());
     let server = Server::new(Arc::new(registry), Box::new(workspaces), world, config);
     let server = server.map_err(to_failure)?;
     server.add_local_person("You").map_err(to_failure)?;

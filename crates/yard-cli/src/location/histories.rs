@@ -5,9 +5,10 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use yard_core::{ContentHash, WorkspaceId};
+use yard_core::{ContentHash, Timestamp, WorkspaceId};
 
 use super::data_dir::existing_data_folder;
 use crate::failure::Failure;
@@ -22,6 +23,40 @@ pub(crate) fn state_name(root: &Path) -> String {
     let mut name = ContentHash::of(root.as_os_str().as_bytes()).to_string();
     name.truncate(STATE_NAME_DIGITS);
     name
+}
+
+/// The folder that keeps the history of a workspace of a server or of this machine. This makes nothing.
+pub(crate) fn state_dir_of(data: &Path, id: WorkspaceId, root: Option<&Path>) -> PathBuf {
+    match root {
+        Some(root) => data.join("workspaces").join(state_name(root)),
+        None => data.join("journals").join(id.to_string()),
+    }
+}
+
+/// The sizes and times of the files of a journal: whoever writes into it changes them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct JournalStamp {
+    /// The size, the time in nanoseconds and the number of each file; of the log only while something is in it.
+    files: [Option<(u64, i128, u64)>; 2],
+    /// When the newer one was written into.
+    pub(crate) changed_at: Timestamp,
+}
+
+impl JournalStamp {
+    /// The stamp of the journal in a state folder, if there is one.
+    pub(crate) fn of(state_dir: &Path) -> Option<Self> {
+        let about = |name: &str| {
+            let file = fs::metadata(state_dir.join(name)).ok()?;
+            let nanos = i128::from(file.mtime()) * 1_000_000_000 + i128::from(file.mtime_nsec());
+            Some((file.len(), nanos, file.ino()))
+        };
+        // An empty log comes and goes with everybody who reads the journal.
+        let log = about("journal.db-wal").filter(|(size, ..)| *size > 0);
+        let files = [Some(about("journal.db")?), log];
+        let newest = files.iter().flatten().map(|(_, nanos, _)| *nanos).max()?;
+        let changed_at = Timestamp::from_nanos(i64::try_from(newest).ok()?);
+        Some(Self { files, changed_at })
+    }
 }
 
 /// Writes the path of the root into its state folder, for people who look there and for `doctor`.

@@ -93,7 +93,7 @@ fn under_strict_a_start_asks_and_its_effect_asks_again() {
         (ApprovalStatus::Executed, b"once\n".to_vec())
     );
     workspace.put("/kept", "x");
-    let ruling = DecisionInput {
+    let decision = DecisionInput {
         approves: true,
         scope: Scope::Once,
         reason: None,
@@ -102,9 +102,9 @@ fn under_strict_a_start_asks_and_its_effect_asks_again() {
         planned: None,
     };
     let id = asked(&shell_as(&workspace, &guarded(&workspace), "rm kept"));
-    let ruling = DecisionInput { state: shown(&workspace, id), ..ruling };
+    let decision = DecisionInput { state: shown(&workspace, id), ..decision };
     let refused =
-        workspace.catalog().decide(id, &ruling, &workspace.person(), &workspace.call_context());
+        workspace.catalog().decide(id, &decision, &workspace.person(), &workspace.call_context());
     assert!(refused.unwrap_err().message().contains("the command is over"));
 }
 
@@ -115,7 +115,7 @@ fn an_agent_cannot_land_what_waits() {
     let session = guarded(&workspace);
     let id = asked(&shell_as(&workspace, &session, "echo two > a.txt"));
     let state = shown(&workspace, id);
-    let ruling = DecisionInput {
+    let decision = DecisionInput {
         approves: true,
         scope: Scope::Once,
         reason: None,
@@ -123,7 +123,9 @@ fn an_agent_cannot_land_what_waits() {
         state,
         planned: None,
     };
-    assert!(workspace.catalog().decide(id, &ruling, &session, &workspace.call_context()).is_err());
+    assert!(
+        workspace.catalog().decide(id, &decision, &session, &workspace.call_context()).is_err()
+    );
     assert_eq!(workspace.bytes("/a.txt"), b"one\n");
 }
 

@@ -70,7 +70,7 @@ pub(crate) fn decide(
     approves: bool,
 ) -> yard_gate::Approval {
     let state = shown(workspace, id);
-    let ruling = DecisionInput {
+    let decision = DecisionInput {
         approves,
         scope: Scope::Once,
         reason: None,
@@ -78,7 +78,10 @@ pub(crate) fn decide(
         state,
         planned: None,
     };
-    workspace.catalog().decide(id, &ruling, &workspace.person(), &workspace.call_context()).unwrap()
+    workspace
+        .catalog()
+        .decide(id, &decision, &workspace.person(), &workspace.call_context())
+        .unwrap()
 }
 
 /// The newest step, and who did it.

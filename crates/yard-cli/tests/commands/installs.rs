@@ -196,7 +196,7 @@ fn a6_a_yes_to_an_install_covers_its_hosts_and_by_a_rule_every_install() {
     let row = workspace.person().approvals().get(id).unwrap();
     assert!(row.request.diff.contains("may reach every public host"), "{}", row.request.diff);
     let state = row.request.state;
-    let ruling = DecisionInput {
+    let decision = DecisionInput {
         approves: true,
         scope: Scope::Rule,
         reason: None,
@@ -206,7 +206,7 @@ fn a6_a_yes_to_an_install_covers_its_hosts_and_by_a_rule_every_install() {
     };
     let done = workspace
         .catalog()
-        .decide(id, &ruling, &workspace.person(), &workspace.call_context())
+        .decide(id, &decision, &workspace.person(), &workspace.call_context())
         .unwrap();
     assert!(done.answer.unwrap().contains("saidsaid"), "both hosts, and nobody was asked again");
     let saved = workspace.person().settings().unwrap().saved;

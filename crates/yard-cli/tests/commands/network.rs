@@ -140,7 +140,7 @@ pub(crate) fn decide(
     approves: bool,
     scope: Scope,
 ) -> Approval {
-    let ruling = DecisionInput {
+    let decision = DecisionInput {
         approves,
         scope,
         reason: None,
@@ -148,7 +148,10 @@ pub(crate) fn decide(
         state: shown(workspace, id),
         planned: None,
     };
-    workspace.catalog().decide(id, &ruling, &workspace.person(), &workspace.call_context()).unwrap()
+    workspace
+        .catalog()
+        .decide(id, &decision, &workspace.person(), &workspace.call_context())
+        .unwrap()
 }
 
 fn audit(workspace: &TestWorkspace) -> String {

@@ -300,7 +300,7 @@ fn w18_what_one_chat_was_allowed_to_read_is_shown_in_no_other() {
     let (other, _) = in_chat(&workspace, "Other");
     let asked = call(&workspace, &reader, "workspace", "read", json!({"path": "/secrets/k.txt"}));
     let id = crate::box_setup::asked(&asked);
-    let ruling = yard_gate::DecisionInput {
+    let decision = yard_gate::DecisionInput {
         approves: true,
         scope: Scope::Chat,
         reason: None,
@@ -310,7 +310,7 @@ fn w18_what_one_chat_was_allowed_to_read_is_shown_in_no_other() {
     };
     workspace
         .catalog()
-        .decide(id, &ruling, &workspace.person(), &workspace.call_context())
+        .decide(id, &decision, &workspace.person(), &workspace.call_context())
         .unwrap();
     let read = call(&workspace, &reader, "workspace", "read", json!({"path": "/secrets/k.txt"}));
     assert!(read.body.to_string().contains(CANARIES[0]), "{}", read.body);

@@ -77,6 +77,29 @@ fn a_workspace_that_is_joined_later_is_followed_and_one_that_is_left_is_not() {
     assert_eq!(live.next("workspaces").data, json!({}), "nothing is said of what bob may not see");
 }
 
+#[test]
+fn a_workspace_that_cannot_be_read_does_not_end_the_stream_of_the_others() {
+    let mut server = Server::start();
+    let (token, damaged, sound) = {
+        let ada = server.person();
+        let (damaged, sound) = (ada.workspace(), ada.workspace());
+        write(&ada, &damaged, "/a");
+        write(&ada, &sound, "/a");
+        (ada.token.clone(), damaged, sound)
+    };
+    server.stop();
+    let journal = server.data().join("journals").join(&damaged).join("journal.db");
+    std::fs::write(journal, "no journal any more").unwrap();
+    server.crash_and_restart();
+    let ada = server.holder(&token);
+    for since in [None, Some("2020-01-01T00:00:00.000Z")] {
+        let mut live = Listener::open(&ada, BASE, since);
+        live.greeted();
+        write(&ada, &sound, since.map_or("/b", |_| "/c"));
+        assert_eq!(live.next("change").data["workspace"], json!(sound));
+    }
+}
+
 impl Listener {
     /// The data of the next change of this kind.
     fn next_of_kind(&mut self, kind: &str) -> Value {

@@ -163,6 +163,25 @@ fn only_people_see_and_set_the_policy_and_what_does_not_parse_changes_nothing() 
 }
 
 #[test]
+fn the_policy_that_is_shown_can_be_set_again() {
+    let server = Server::start();
+    let (ada, agent, base) = at_work(&server);
+    let (status, answer) = overwrite(&agent, &base, "two\n", 0);
+    assert_eq!(status, 202);
+    let one = format!("{base}/approvals/{}", id(&answer));
+    ada.decide(&one, json!({"decision": "approve", "scope": "rule"})).expect(200);
+    let path = format!("{base}/policy");
+    let shown = ada.get(&path).expect(200);
+    assert_eq!(shown["saved"].as_array().map(Vec::len), Some(1), "{shown}");
+    assert_eq!(ada.ask("PUT", &path, &shown).expect(200), shown, "also who saved it, and when");
+    let plain = json!({"saved": [shown["saved"][0]["rule"]]});
+    assert_eq!(ada.ask("PUT", &path, &plain).expect(200), shown);
+    let stranger = json!({"saved": [{"rule": {"then": "allow"}, "then": "deny"}]});
+    ada.ask("PUT", &path, &stranger).expect(400);
+    assert_eq!(ada.ask("PUT", &path, &json!({"saved": []})).expect(200)["saved"], json!([]));
+}
+
+#[test]
 fn approvals_survive_a_crash_of_the_server() {
     let mut server = Server::start();
     let (base, token, one) = {

@@ -155,6 +155,36 @@ fn an_agents_key_is_led_to_a_page_where_a_person_logs_in_and_decides() {
 }
 
 #[test]
+fn only_a_page_with_the_whole_diff_has_the_form_that_allows() {
+    let server = Server::start();
+    let (ada, agent, workspace) = at_work(&server);
+    let mut browser = Browser::new(&server);
+    let mut shown = |content: &str, query: &str| {
+        let path = page_of(&server, &mcp(&agent, &workspace, "tools/call", overwrite(content)));
+        if browser.cookies.is_empty() {
+            browser.log_in(&ada, &path);
+        }
+        let shown = page(&browser.look(&format!("{path}{query}")), 200);
+        let (_, id) = path.rsplit_once('/').unwrap();
+        let link = format!("href=\"/#/inbox/{workspace}/approval/{id}\"");
+        (shown.contains("value=\"once\"") && shown.contains("state_hash"), shown.contains(&link))
+    };
+    let long = "long line\n".repeat(40_000);
+    for (content, query, expected) in [
+        ("short\n", "", (true, false)),
+        ("short\n", "?from=0", (true, false)),
+        // An agent could give out an address at which only the end is shown, or nothing at all.
+        ("short\n", "?from=20", (false, true)),
+        ("short\n", "?from=99999999", (false, true)),
+        (&long, "", (false, true)),
+        (&long, "?from=262144", (false, true)),
+        (&long, "?from=99999999", (false, true)),
+    ] {
+        assert_eq!(shown(content, query), expected, "{} bytes, {query:?}", content.len());
+    }
+}
+
+#[test]
 fn a_person_who_turns_away_leaves_the_call_waiting() {
     let server = Server::start();
     let (_ada, agent, workspace) = at_work(&server);
@@ -227,6 +257,34 @@ fn w15_questions_of_every_kind_are_answered_on_a_page() {
         assert_eq!(result["structuredContent"]["answers"], expected, "{result}");
         assert!(page(&browser.look(&path), 200).contains("Answered by"));
     }
+}
+
+#[test]
+fn w16_a_plan_is_accepted_only_on_a_page_that_shows_it() {
+    let server = Server::start();
+    let (ada, agent, workspace) = at_work(&server);
+    let write = |content: &str| {
+        let plan =
+            json!({"title": "T", "content": content, "path": "/plans/brave-otter-lantern.plan"});
+        agent.tool(&workspace, "plan_write", plan).expect(200);
+    };
+    // Changing a plan asks nobody.
+    let policy = format!("/api/v1/workspaces/{workspace}/policy");
+    ada.ask("PUT", &policy, &json!({"rules": []})).expect(200);
+    write("# <b>Build</b>\n");
+    let question = json!([{"name": "approval", "question": "Ready?",
+        "schema": {"type": "string", "enum": ["Accept", "Reject"]}}]);
+    let call = json!({"name": "ask_user", "arguments": {"questions": question}});
+    let path = page_of(&server, &mcp(&agent, &workspace, "tools/call", call));
+    let mut browser = Browser::new(&server);
+    browser.log_in(&ada, &path);
+    let shown = page(&browser.look(&path), 200);
+    assert!(shown.contains("# &lt;b&gt;Build&lt;/b&gt;") && shown.contains("<form"), "{shown}");
+    write("# Something else\n");
+    let changed = page(&browser.look(&path), 200);
+    assert!(!changed.contains("<form") && changed.contains("/#/inbox/"), "{changed}");
+    page(&browser.submit(&path, &[("answer.approval", "Accept")]), 409);
+    assert_eq!(browser.submit(&path, &[("answer.approval", "Reject")]).status, 303);
 }
 
 #[test]

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Map, Value, json};
 
 use crate::harness::{Answer, Server, Someone};
+use crate::talk::Listener;
 
 fn is_soak() -> bool {
     std::env::var_os("YARD_SOAK").is_some()
@@ -265,11 +266,24 @@ fn h6_a_server_with_many_terminals_and_much_changed_stops_soon() {
 fn h10_a_server_with_few_open_files_goes_on_accepting() {
     let server = Server::start_with_files(1_024);
     let person = server.person();
-    for _ in 0..80 {
-        let id = person.workspace();
-        person.tool(&id, "write", json!({"path": "/a.txt", "content": "a"})).expect(200);
+    let all: Vec<String> = (0..80).map(|_| person.workspace()).collect();
+    for id in &all {
+        person.tool(id, "write", json!({"path": "/a.txt", "content": "a"})).expect(200);
     }
-    let files = fs::read_dir(format!("/proc/{}/fd", server.pid())).unwrap().count();
+    let open_files = || fs::read_dir(format!("/proc/{}/fd", server.pid())).unwrap().count();
+    let mut streams: Vec<Listener> =
+        (0..3).map(|_| Listener::open(&person, "/api/v1", None)).collect();
+    streams.iter_mut().for_each(Listener::greeted);
+    let inbox = person.get("/api/v1/inbox").expect(200);
+    assert_eq!((&inbox["entries"], &inbox["unavailable"]), (&json!([]), &json!([])));
+    let files = open_files();
     println!("{files} files are open");
     assert!(files < 900, "{files}");
+    // What happens in a workspace that was closed meanwhile reaches every stream.
+    let first = &all[0];
+    person.tool(first, "write", json!({"path": "/b.txt", "content": "b"})).expect(200);
+    for stream in &mut streams {
+        assert_eq!(&stream.next("change").data["workspace"], first);
+    }
+    assert!(open_files() < 900, "{}", open_files());
 }

@@ -60,6 +60,12 @@ impl Page {
         (answer.status().as_u16(), answer.body_mut().read_json().unwrap())
     }
 
+    fn delete(&self, cookie: &str, path: &str) -> (u16, Value) {
+        let request = self.agent.delete(format!("{}{path}", self.address));
+        let mut answer = request.header("cookie", cookie).call().unwrap();
+        (answer.status().as_u16(), answer.body_mut().read_json().unwrap())
+    }
+
     /// The cookie that a browser sends after the login.
     fn cookie(&self) -> String {
         let (status, cookies, _) = self.log_in(&self.code);
@@ -124,6 +130,28 @@ fn a_folder_in_which_an_agent_works_is_a_workspace_and_its_history_is_that_of_th
     assert!(!page.temp.path().join("project/a.txt").exists());
     let (_, steps) = page.get(&cookie, &format!("{base}/steps"));
     assert_eq!(steps["steps"][0]["actor"], "person:local", "as on the command line");
+}
+
+#[test]
+fn a_folder_stays_a_workspace_until_it_is_gone_and_then_nothing_names_it() {
+    let page = Page::start();
+    let cookie = page.cookie();
+    let listed = || page.get(&cookie, "/api/v1/workspaces").1["workspaces"].clone();
+    assert!(page.call("write", &json!({"path": "/a.txt", "content": "one\n"})).status.success());
+    let workspace = format!("/api/v1/workspaces/{}", listed()[0]["id"].as_str().unwrap());
+    let (status, refused) = page.delete(&cookie, &workspace);
+    assert_eq!(status, 403, "{refused}");
+    assert!(refused["error"].as_str().unwrap().contains("Remove the folder"), "{refused}");
+    assert_eq!(listed().as_array().map(Vec::len), Some(1));
+    let nothing_waits = json!({"entries": [], "unavailable": [], "next": null});
+    assert_eq!(page.get(&cookie, "/api/v1/inbox"), (200, nothing_waits.clone()));
+
+    let project = page.temp.path().join("project");
+    std::fs::rename(&project, page.temp.path().join("elsewhere")).unwrap();
+    assert_eq!(listed(), json!([]));
+    assert_eq!(page.get(&cookie, "/api/v1/inbox"), (200, nothing_waits));
+    std::fs::rename(page.temp.path().join("elsewhere"), &project).unwrap();
+    assert_eq!(listed().as_array().map(Vec::len), Some(1));
 }
 
 #[test]

@@ -25,7 +25,7 @@ impl Catalog {
     pub fn decide(
         &self,
         id: ApprovalId,
-        ruling: &DecisionInput,
+        decision: &DecisionInput,
         session: &Session,
         call: &Call,
     ) -> Result<Approval, Fault> {
@@ -34,12 +34,12 @@ impl Catalog {
         if is_for_host(&known) {
             // There is no call to execute: the command that waits, or the next one, makes the connection.
             let deciding = DecisionContext { asks: Asks::Never, revision: None, claimed_by: None };
-            return approvals.decide(call, id, ruling, &deciding);
+            return approvals.decide(call, id, decision, &deciding);
         }
-        if known.status == ApprovalStatus::Approved && is_same_decision(&known, ruling) {
+        if known.status == ApprovalStatus::Approved && is_same_decision(&known, decision) {
             return self.execute_unclaimed(&known, session, call);
         }
-        let approval = approvals.decidable(call, id, ruling)?;
+        let approval = approvals.decidable(call, id, decision)?;
         let request = &approval.request;
         let found = self.find_approved(&request.toolset, &request.tool).ok();
         let (asks, served) = match found {
@@ -49,16 +49,16 @@ impl Catalog {
             }
             None => (Asks::Never, ExecutableBy::AnyProcess),
         };
-        let revision = match &ruling.args {
-            Some(args) if ruling.approves => Some(self.revise(&approval, args, session, call)?),
+        let revision = match &decision.args {
+            Some(args) if decision.approves => Some(self.revise(&approval, args, session, call)?),
             _ => None,
         };
-        let claimed_by = match ruling.approves {
+        let claimed_by = match decision.approves {
             true => approvals.claimant(call, &approval, served)?,
             false => None,
         };
         let deciding = DecisionContext { asks, revision: revision.as_ref(), claimed_by };
-        let decided = approvals.decide(call, id, ruling, &deciding)?;
+        let decided = approvals.decide(call, id, decision, &deciding)?;
         if decided.status == ApprovalStatus::Denied {
             self.conclude_denied_run(&decided, session, call);
         } else if claimed_by.is_some() {
@@ -323,8 +323,8 @@ fn detached_call(tool: &AnyTool, session: &Session, call: &Call) -> Call {
 }
 
 /// Whether a second decision is the same approval as the first.
-fn is_same_decision(approval: &Approval, ruling: &DecisionInput) -> bool {
-    ruling.approves && ruling.args.is_none() && ruling.state == approval.request.state
+fn is_same_decision(approval: &Approval, decision: &DecisionInput) -> bool {
+    decision.approves && decision.args.is_none() && decision.state == approval.request.state
 }
 
 /// Adds the arguments that a person changed to the answer.

@@ -1,10 +1,11 @@
 //! What waits for a person: the requests and questions of all workspaces in which the person may decide, oldest first.
-//! A workspace that cannot be opened is named instead of hiding what the others have.
+//! A workspace that cannot be opened is named instead of hiding what the others have. A person may have hundreds of
+//! workspaces: the inbox uses one at a time.
 
 use std::fmt;
 use std::str::FromStr;
 
-use yard_core::{ApprovalId, FaultCode, QuestionId, Role, Timestamp, WorkspaceId};
+use yard_core::{ApprovalId, FaultCode, QuestionId, Role, Timestamp};
 use yard_store::registry::WorkspaceRow;
 
 use super::identity::{Entered, Identity};
@@ -15,8 +16,6 @@ use crate::{Approval, ApprovalStatus, AskedQuestion, Session};
 
 /// The largest number of requests, and of questions, that are read of one workspace.
 const MAX_OF_WORKSPACE: usize = 1_000;
-/// The number of workspaces that are read from the registry at once.
-const WORKSPACES_AT_ONCE: usize = 200;
 
 /// What waits for one person.
 #[derive(Debug)]
@@ -86,10 +85,23 @@ enum WaitingId {
     Question(QuestionId),
 }
 
-/// A person's session in a workspace.
-struct OpenedWorkspace {
+/// Something that waits, before it is read.
+struct Waiting<'a> {
+    position: InboxPosition,
+    workspace: &'a DecidableWorkspace,
+    id: WaitingId,
+}
+
+/// A workspace in which the person may decide.
+struct DecidableWorkspace {
     row: WorkspaceRow,
-    session: Session,
+    entered: Entered,
+}
+
+impl DecidableWorkspace {
+    fn unread(&self, refusal: Refusal) -> UnreadWorkspace {
+        UnreadWorkspace { workspace: self.row.clone(), refusal }
+    }
 }
 
 impl Server {
@@ -99,60 +111,83 @@ impl Server {
         identity: &Identity,
         page: PageRequest<InboxPosition>,
     ) -> Result<Inbox, Refusal> {
-        let (opened, mut unread) = self.open_decidable(identity)?;
-        let mut waiting = Vec::new();
-        for workspace in &opened {
-            match waiting_ids(&workspace.session) {
-                Ok(ids) => {
-                    waiting.extend(ids.into_iter().map(|(position, id)| (position, workspace, id)));
-                }
-                Err(refusal) => {
-                    unread.push(UnreadWorkspace { workspace: workspace.row.clone(), refusal });
-                }
+        let workspaces = self.decidable_workspaces(identity)?;
+        let (mut waiting, mut unread) = (Vec::new(), Vec::new());
+        for workspace in &workspaces {
+            match self.waiting_in(workspace) {
+                Ok(found) => waiting.extend(found),
+                Err(refusal) => unread.push(workspace.unread(refusal)),
             }
         }
-        waiting.retain(|(position, ..)| page.after.as_ref().is_none_or(|after| position > after));
-        waiting.sort_by(|one, other| one.0.cmp(&other.0));
+        waiting.retain(|one| page.after.as_ref().is_none_or(|after| one.position > *after));
+        waiting.sort_by(|one, other| one.position.cmp(&other.position));
         let mut entries = Vec::new();
-        for (position, OpenedWorkspace { row, session }, id) in waiting {
-            if entries.len() == page.limit {
-                break;
-            }
-            if let Some(request) = still_waiting(session, id)? {
-                entries.push(InboxEntry { workspace: row.clone(), position, request });
-            }
+        // What was decided since its id was read is left out, so that a page may need more than it has entries.
+        while entries.len() < page.limit && !waiting.is_empty() {
+            let count = waiting.len().min(page.limit - entries.len());
+            entries.extend(self.read_waiting(waiting.drain(..count).collect(), &mut unread));
         }
         Ok(Inbox { entries, unread })
     }
 
-    /// Opens every workspace in which the person may decide.
-    fn open_decidable(
+    /// Every workspace in which the person may decide.
+    fn decidable_workspaces(
         &self,
         identity: &Identity,
-    ) -> Result<(Vec<OpenedWorkspace>, Vec<UnreadWorkspace>), Refusal> {
-        let (mut opened, mut unread) = (Vec::new(), Vec::new());
+    ) -> Result<Vec<DecidableWorkspace>, Refusal> {
         if matches!(identity, Identity::Agent(_)) {
-            return Ok((opened, unread));
+            return Ok(Vec::new());
         }
-        let mut after: Option<WorkspaceId> = None;
-        loop {
-            let rows =
-                self.workspaces(identity, PageRequest { after, limit: WORKSPACES_AT_ONCE })?;
-            let is_last = rows.len() < WORKSPACES_AT_ONCE;
-            after = rows.last().map(|(row, _)| row.id);
-            for (row, role) in rows.into_iter().filter(|(_, role)| *role >= Role::Member) {
-                let entered = Entered { identity: identity.clone(), workspace: row.id, role };
-                match self.session(&entered) {
-                    Ok(session) => opened.push(OpenedWorkspace { row, session }),
-                    Err(refusal) => {
-                        unread.push(UnreadWorkspace { workspace: row, refusal });
-                    }
+        let rows = self.all_workspaces(identity)?.into_iter();
+        let decidable = rows.filter(|(_, role)| *role >= Role::Member).map(|(row, role)| {
+            let entered = Entered { identity: identity.clone(), workspace: row.id, role };
+            DecidableWorkspace { row, entered }
+        });
+        Ok(decidable.collect())
+    }
+
+    /// What waits in one workspace.
+    fn waiting_in<'a>(
+        &self,
+        workspace: &'a DecidableWorkspace,
+    ) -> Result<Vec<Waiting<'a>>, Refusal> {
+        let ids = waiting_ids(&self.session(&workspace.entered)?)?.into_iter();
+        Ok(ids.map(|(position, id)| Waiting { position, workspace, id }).collect())
+    }
+
+    /// Reads what still waits, one workspace after the other, and brings it into the order of the inbox.
+    fn read_waiting(
+        &self,
+        mut waiting: Vec<Waiting<'_>>,
+        unread: &mut Vec<UnreadWorkspace>,
+    ) -> Vec<InboxEntry> {
+        waiting.sort_by_key(|one| one.workspace.row.id);
+        let mut entries = Vec::new();
+        for of_one in waiting.chunk_by(|one, other| one.workspace.row.id == other.workspace.row.id)
+        {
+            match self.read_entries(of_one) {
+                Ok(read) => entries.extend(read),
+                Err(refusal) => {
+                    unread.extend(of_one.first().map(|one| one.workspace.unread(refusal)));
                 }
             }
-            if is_last {
-                return Ok((opened, unread));
+        }
+        entries.sort_by(|one, other| one.position.cmp(&other.position));
+        entries
+    }
+
+    /// Reads what still waits in one workspace.
+    fn read_entries(&self, waiting: &[Waiting<'_>]) -> Result<Vec<InboxEntry>, Refusal> {
+        let Some(first) = waiting.first() else { return Ok(Vec::new()) };
+        let session = self.session(&first.workspace.entered)?;
+        let mut entries = Vec::new();
+        for Waiting { position, workspace, id } in waiting {
+            if let Some(request) = still_waiting(&session, *id)? {
+                let (workspace, position) = (workspace.row.clone(), position.clone());
+                entries.push(InboxEntry { workspace, position, request });
             }
         }
+        Ok(entries)
     }
 }
 

@@ -1,14 +1,16 @@
 //! The person of a machine: whoever can read the data folder needs no account. Such a person logs in with a code that
 //! the program hands over, and works under the same name in the history as on the command line.
 
-use std::path::Path;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
-use yard_core::{UserId, WorkspaceId};
+use yard_core::{Role, UserId, WorkspaceId};
 use yard_store::registry::{SecretHash, UserRow, WorkspaceRow};
 
 use super::people::{LoginTokens, secret_hash};
 use super::refusal::Refusal;
 use super::server::{LocalCode, Server};
+use super::workspaces::PageRequest;
 use crate::Actor;
 
 /// The id of the person of this machine. No account has it, because ids of accounts have a time in them.
@@ -41,18 +43,45 @@ impl Server {
         Ok(())
     }
 
-    /// Makes every folder in which agents have worked a workspace of the person.
-    pub(super) fn add_local_workspaces(&self) -> Result<(), Refusal> {
+    /// The workspaces of the person: every folder of this machine in which agents have worked, for as long as the folder
+    /// is there.
+    pub(super) fn local_workspaces(
+        &self,
+        page: PageRequest<WorkspaceId>,
+    ) -> Result<Vec<(WorkspaceRow, Role)>, Refusal> {
         let folders = self.opener.local_folders();
-        folders.iter().try_for_each(|(id, folder)| self.add_local_workspace(*id, folder))
+        self.add_local_workspaces(&folders)?;
+        let present: HashSet<WorkspaceId> = folders.iter().map(|(id, _)| *id).collect();
+        let (mut listed, mut after) = (Vec::new(), page.after);
+        while listed.len() < page.limit {
+            let rows = self.registry.workspaces_of(local_person(), after, page.limit)?;
+            let is_last = rows.len() < page.limit;
+            after = rows.last().map(|(row, _)| row.id);
+            listed.extend(rows.into_iter().filter(|(row, _)| present.contains(&row.id)));
+            if is_last {
+                break;
+            }
+        }
+        listed.truncate(page.limit);
+        Ok(listed)
     }
 
-    fn add_local_workspace(&self, id: WorkspaceId, folder: &Path) -> Result<(), Refusal> {
+    /// Adds the folders that are no workspaces yet.
+    fn add_local_workspaces(&self, folders: &[(WorkspaceId, PathBuf)]) -> Result<(), Refusal> {
+        let known: HashSet<WorkspaceId> =
+            self.registry.folders()?.into_iter().map(|(id, _)| id).collect();
+        for (id, folder) in folders.iter().filter(|(id, _)| !known.contains(id)) {
+            if let Err(error) = self.add_local_workspace(*id, folder) {
+                // Such as one that an older version deleted: it must not hide the others.
+                tracing::warn!(workspace = %id, %error, "a folder cannot become a workspace");
+            }
+        }
+        Ok(())
+    }
+
+    fn add_local_workspace(&self, id: WorkspaceId, folder: &Path) -> yard_store::Result<()> {
         // A folder whose path is no text cannot be kept in the registry.
         let Some(path) = folder.to_str() else { return Ok(()) };
-        if self.registry.workspace(id)?.is_some() {
-            return Ok(());
-        }
         let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or(path);
         let now = self.now();
         let row = WorkspaceRow {
@@ -63,7 +92,7 @@ impl Server {
             updated_at: now,
         };
         let audit = self.audit(Actor::LocalPerson, "add workspace", id.to_string());
-        Ok(self.registry.add_workspace(&row, local_person(), &audit)?)
+        self.registry.add_workspace(&row, local_person(), &audit)
     }
 
     /// A new code for the person of this machine. It is good once, and for a minute.

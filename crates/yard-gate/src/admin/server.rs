@@ -14,7 +14,7 @@ use super::identity::{Entered, Identity};
 use super::rate_limit::RateLimit;
 use super::refusal::Refusal;
 use super::token::{MIN_SECRET_BYTES, Tokens};
-use crate::{Actor, OpenWorkspace, Session};
+use crate::{Actor, LastEvent, OpenWorkspace, Session};
 
 /// Wrong passwords within a minute, for one account from one address.
 const FAILED_LOGINS: usize = 15;
@@ -46,6 +46,11 @@ pub trait Opener: Send + Sync {
 
     /// Opens a workspace, making what is missing.
     fn open(&self, workspace: &WorkspaceRow) -> Result<Arc<OpenWorkspace>>;
+
+    /// The newest event of a workspace that need not be open. It is asked for often, for each workspace of a person.
+    fn last_event(&self, workspace: &WorkspaceRow) -> Result<LastEvent> {
+        LastEvent::read(self.open(workspace)?.records.as_ref())
+    }
 }
 
 /// How callers prove who they are, as the operator decided it.
@@ -209,7 +214,26 @@ impl Server {
 
     /// The session of a caller in the workspace that it entered.
     pub fn session(&self, entered: &Entered) -> std::result::Result<Session, Refusal> {
-        let open = self.open(entered.workspace)?;
+        Self::session_in(self.open(entered.workspace)?, entered)
+    }
+
+    /// The session of a caller in a workspace that is open. This opens none, waits for none, and does not keep it open
+    /// longer than the session is used.
+    pub fn session_if_open(&self, entered: &Entered) -> Option<Session> {
+        let slot = self.open.lock().get(&entered.workspace).cloned()?;
+        let open = slot.workspace.try_lock()?.clone()?;
+        Self::session_in(open, entered).ok()
+    }
+
+    /// The newest event of a workspace, which this does not open.
+    pub fn last_event(&self, workspace: &WorkspaceRow) -> std::result::Result<LastEvent, Refusal> {
+        Ok(self.opener.last_event(workspace)?)
+    }
+
+    fn session_in(
+        open: Arc<OpenWorkspace>,
+        entered: &Entered,
+    ) -> std::result::Result<Session, Refusal> {
         let session = Session::new(open, entered.identity.actor(), entered.policy());
         let Identity::Agent(KeyRow { chat, toolsets, .. }) = &entered.identity else {
             return Ok(session);

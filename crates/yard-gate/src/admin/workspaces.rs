@@ -6,8 +6,11 @@ use yard_store::registry::WorkspaceRow;
 use super::identity::{Entered, Identity};
 use super::refusal::Refusal;
 use super::server::Server;
+use crate::Actor;
 
 const MAX_NAME_CHARS: usize = 200;
+/// The number of workspaces that are read from the registry at once.
+const WORKSPACES_AT_ONCE: usize = 1_000;
 
 /// A request for one page of a list.
 #[derive(Clone, Copy, Debug)]
@@ -68,16 +71,32 @@ impl Server {
         page: PageRequest<WorkspaceId>,
     ) -> Result<Vec<(WorkspaceRow, Role)>, Refusal> {
         match identity {
+            Identity::Person { person, .. } if person.is_local() => self.local_workspaces(page),
             Identity::Person { person, .. } => {
-                if person.is_local() {
-                    self.add_local_workspaces()?;
-                }
                 Ok(self.registry.workspaces_of(person.id, page.after, page.limit)?)
             }
             Identity::Agent(key) => {
                 let own = self.registry.workspace(key.workspace)?;
                 let own = own.filter(|row| page.after.is_none_or(|after| row.id > after));
                 Ok(own.into_iter().map(|row| (row, key.role)).collect())
+            }
+        }
+    }
+
+    /// All workspaces of a caller.
+    pub fn all_workspaces(
+        &self,
+        identity: &Identity,
+    ) -> Result<Vec<(WorkspaceRow, Role)>, Refusal> {
+        let mut all = Vec::new();
+        loop {
+            let after = all.last().map(|(row, _): &(WorkspaceRow, Role)| row.id);
+            let rows =
+                self.workspaces(identity, PageRequest { after, limit: WORKSPACES_AT_ONCE })?;
+            let is_last = rows.len() < WORKSPACES_AT_ONCE;
+            all.extend(rows);
+            if is_last {
+                return Ok(all);
             }
         }
     }
@@ -135,8 +154,14 @@ impl Server {
     }
 
     /// Deletes a workspace, so that no caller can enter it. Its files and history stay in the data folder,
-    /// for the operator.
+    /// for the operator. The person of this machine deletes none.
     pub fn delete(&self, entered: &Entered) -> Result<(), Refusal> {
+        if entered.identity.actor() == Actor::LocalPerson {
+            return Err(Refusal::denied(
+                "a folder of this machine is a workspace for as long as it is there, because agents have worked in it. \
+                 Remove the folder, and it is listed no more; its history stays in the data folder",
+            ));
+        }
         let audit =
             self.audit(entered.identity.actor(), "delete workspace", entered.workspace.to_string());
         if !self.registry_for_change().delete_workspace(entered.workspace, &audit)? {

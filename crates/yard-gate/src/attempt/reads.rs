@@ -2,14 +2,20 @@
 //! written. Nothing here can change anything: only the operations below are accepted, a plan that is a change is a
 //! fault, and nothing is committed. No other crate can use this module.
 
-use yard_core::op::{FETCH_BYTES, Fetch, Find, FindBy, LineStart, Names, Read, Slice, Stat, Want};
-use yard_core::{Call, ContentHash, Fault, FaultCode, FileType, Result, WsPath};
+use yard_core::op::{
+    Entry, FETCH_BYTES, Fetch, Find, FindBy, History, HistoryOf, LineStart, Names, Read, Slice,
+    Stat, Want,
+};
+use yard_core::{Call, ContentHash, Fault, FaultCode, FileType, Result, Timestamp, WsPath};
 use yard_kernel::{Execute, Planned, Workspace};
 
 use super::Attempt;
+use crate::Session;
 
 /// How many plan files a question can be about.
 const MAX_PLANS: usize = 1_000;
+/// How many of the newest steps of a plan tell who worked on it.
+const PLAN_STEPS: usize = 50;
 /// The largest project file that is read: manifests are small.
 const MAX_PROJECT_FILE_BYTES: u64 = 1 << 20;
 
@@ -18,6 +24,7 @@ trait ReadsOnly: Execute {}
 
 impl ReadsOnly for Fetch {}
 impl ReadsOnly for Find {}
+impl ReadsOnly for History {}
 impl ReadsOnly for Names {}
 impl ReadsOnly for Read {}
 impl ReadsOnly for Stat {}
@@ -31,7 +38,14 @@ pub(crate) struct UnjudgedReads<'a> {
 impl<'a> Attempt<'a> {
     /// Reads for the gate's own decisions.
     pub(crate) fn unjudged_reads(&self) -> UnjudgedReads<'a> {
-        UnjudgedReads { workspace: &self.session.open().workspace, call: self.call }
+        self.session.unjudged_reads(self.call)
+    }
+}
+
+impl Session {
+    /// Reads for the gate's own decisions about what a person answers.
+    pub(crate) fn unjudged_reads<'a>(&'a self, call: &'a Call) -> UnjudgedReads<'a> {
+        UnjudgedReads { workspace: &self.open().workspace, call }
     }
 }
 
@@ -68,8 +82,38 @@ impl UnjudgedReads<'_> {
         Ok(bytes)
     }
 
-    /// Every plan file, with the hash of what it holds now.
-    pub(crate) fn plans(&self) -> Result<Vec<(WsPath, ContentHash)>> {
+    /// The plan that an actor would ask about, with the hash of what it holds now: of the plans that the actor worked on, or
+    /// of all if there is none, the one that was changed last.
+    pub(crate) fn current_plan(&self, actor: &str) -> Result<Option<(WsPath, ContentHash)>> {
+        let mut newest = None;
+        for entry in self.plan_files()? {
+            newest = newest.max(Some(self.last_change(entry, actor)?));
+        }
+        let Some((.., path)) = newest else { return Ok(None) };
+        let want = Want { hash: true, ..Want::default() };
+        match self.answer(Stat { path: path.clone(), want, follow: false }) {
+            Ok(stat) => Ok(stat.hash.map(|hash| (path, hash))),
+            // Removed since it was found.
+            Err(fault) if fault.code() == FaultCode::NotFound => Ok(None),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// Whether an actor worked on a file, and when anybody changed it last.
+    fn last_change(&self, entry: Entry, actor: &str) -> Result<(bool, Timestamp, WsPath)> {
+        let Entry { path, updated_at, .. } = entry;
+        let of = HistoryOf::Path(path.clone());
+        let steps = match self.answer(History { of, limit: PLAN_STEPS, before: None }) {
+            Ok(history) => history.steps,
+            // Removed since it was found, or made by a program that no step tells of.
+            Err(fault) if fault.code() == FaultCode::NotFound => Vec::new(),
+            Err(fault) => return Err(fault),
+        };
+        let is_own = steps.iter().any(|step| step.actor == actor);
+        Ok((is_own, steps.first().map_or(updated_at, |step| step.at), path))
+    }
+
+    fn plan_files(&self) -> Result<Vec<Entry>> {
         let listing = self.answer(Find {
             file_type: Some(FileType::Plan),
             include_ignored: true,
@@ -83,17 +127,7 @@ impl UnjudgedReads<'_> {
             );
             return Err(Fault::new(FaultCode::TooLarge, message));
         }
-        let mut plans = Vec::with_capacity(listing.entries.len());
-        for entry in listing.entries {
-            let want = Want { hash: true, ..Want::default() };
-            match self.answer(Stat { path: entry.path.clone(), want, follow: false }) {
-                Ok(stat) => plans.extend(stat.hash.map(|hash| (entry.path, hash))),
-                // Removed since it was found.
-                Err(fault) if fault.code() == FaultCode::NotFound => {}
-                Err(fault) => return Err(fault),
-            }
-        }
-        Ok(plans)
+        Ok(listing.entries)
     }
 
     fn answer<O: ReadsOnly>(&self, op: O) -> Result<O::Answer> {

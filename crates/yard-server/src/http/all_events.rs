@@ -3,18 +3,23 @@
 //! each event.
 //!
 //! `change` names a workspace and what happened in it. `workspaces` says that the person is in other workspaces than
-//! before. After `reset` the reader has missed events, and reads everything again.
+//! before. After `reset` the reader has missed events, and reads everything again. `partial` says that the person is in more
+//! workspaces than are followed, which are the newest ones.
+//!
+//! A stream keeps no workspace open. One that is open for another reason tells it of changes; of the others it asks once a
+//! second for the number of the newest event.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde_json::json;
 use tokio::sync::Notify;
-use yard_core::{Call, Role, Timestamp, WorkspaceId};
-use yard_gate::admin::{Identity, PageRequest};
-use yard_gate::{ChangeSubscription, EventRow, MAX_EVENTS, Session};
+use yard_core::{Role, Timestamp, WorkspaceId};
+use yard_gate::admin::{Entered, Identity};
+use yard_gate::registry::WorkspaceRow;
+use yard_gate::{ChangeSubscription, EventRow, LastEvent, MAX_EVENTS, Session};
 
 use super::event_stream::{self, EventSource, RETRY};
 use super::events;
@@ -28,9 +33,13 @@ use crate::pool::WorkKind;
 /// How often the list of the person's workspaces is read.
 const RELIST_INTERVAL: Duration = Duration::from_secs(1);
 /// The largest number of workspaces that one stream follows.
-const MAX_WORKSPACES: usize = 200;
+const MAX_WORKSPACES: usize = 1_000;
 /// How many events of a workspace a reader that comes back may have missed.
 const MAX_MISSED: u64 = 200;
+/// In how many workspaces a reader that comes back may have missed events: each of them is opened.
+const MAX_MISSED_WORKSPACES: usize = 32;
+/// How much later an event may be committed than its time says.
+const COMMIT_MILLIS: i64 = 10_000;
 
 /// Begins a stream, or goes on after the event whose id the header `Last-Event-ID` has.
 pub(super) fn open(request: &HttpRequest) -> Result<Reply, Problem> {
@@ -73,7 +82,7 @@ impl EventSource for PersonEvents {
         let (followed, since) = (Arc::clone(&self.followed), self.since.take());
         let read = move || followed.lock().read(since);
         let pools = &self.request.app.pools;
-        pools.run(&self.request.workspace_key(), WorkKind::Look, read).await?.ok()
+        pools.run(&self.request.share_owner(), WorkKind::Look, read).await?.ok()
     }
 }
 
@@ -87,19 +96,26 @@ struct Followed {
 }
 
 /// What a look at the list of workspaces found.
+#[derive(Default)]
 struct FollowChange {
     /// The person is in other workspaces than before.
     other_workspaces: bool,
+    /// In how many workspaces the reader missed events.
+    missed_workspaces: usize,
     /// The reader missed more events than are sent again.
-    missed_events: bool,
+    missed_too_much: bool,
+    /// The person is in more workspaces than are followed.
+    is_partial: bool,
 }
 
 /// One workspace that is followed.
 struct FollowedWorkspace {
-    session: Session,
+    row: WorkspaceRow,
+    entered: Entered,
     /// The number of the last event that was read.
     cursor: u64,
-    _subscription: ChangeSubscription,
+    /// Wakes the stream while the workspace is open.
+    subscription: Option<ChangeSubscription>,
 }
 
 impl Followed {
@@ -116,15 +132,19 @@ impl Followed {
             }
             let change = self.follow(&identity, since)?;
             other_workspaces = change.other_workspaces && !is_first;
-            if change.missed_events {
+            if change.missed_too_much {
                 text.push_str("event: reset\ndata: {}\n\n");
             }
+            if change.is_partial && is_first {
+                let data = json!({"followed": MAX_WORKSPACES});
+                text.push_str(&format!("event: partial\ndata: {data}\n\n"));
+            }
         }
-        let request = Arc::clone(&self.request);
+        let (request, notify) = (Arc::clone(&self.request), Arc::clone(&self.notify));
         let mut rows: Vec<(WorkspaceId, EventRow)> = Vec::new();
         self.workspaces.retain(|id, workspace| {
-            // A workspace that was closed is opened again if it is still in the list.
-            let Ok(new) = workspace.read(&request.call) else { return false };
+            // One that cannot be read is followed again as soon as it can, if it is still in the list.
+            let Ok(new) = workspace.read(&request, &notify) else { return false };
             let is_member = new.is_empty()
                 || request.app.admin.enter(identity.clone(), *id, Role::Viewer).is_ok();
             other_workspaces |= !is_member;
@@ -145,41 +165,109 @@ impl Followed {
         identity: &Identity,
         since: Option<Timestamp>,
     ) -> Result<FollowChange, Problem> {
-        let admin = &self.request.app.admin;
-        let page = PageRequest { after: None, limit: MAX_WORKSPACES };
-        let rows = admin.workspaces(identity, page)?;
-        let ids: Vec<WorkspaceId> = rows.iter().map(|(row, _)| row.id).collect();
+        let mut rows = self.request.app.admin.all_workspaces(identity)?;
+        let mut change =
+            FollowChange { is_partial: rows.len() > MAX_WORKSPACES, ..FollowChange::default() };
+        if change.is_partial {
+            rows.sort_by_key(|(row, _)| row.created_at);
+            rows.drain(..rows.len() - MAX_WORKSPACES);
+        }
         let before = self.workspaces.len();
+        let ids: HashSet<WorkspaceId> = rows.iter().map(|(row, _)| row.id).collect();
         self.workspaces.retain(|id, _| ids.contains(id));
-        let other_workspaces = self.workspaces.len() < before;
-        let mut change = FollowChange { other_workspaces, missed_events: false };
-        for id in ids {
-            if self.workspaces.contains_key(&id) {
+        change.other_workspaces = self.workspaces.len() < before;
+        for (row, role) in rows {
+            if self.workspaces.contains_key(&row.id) {
                 continue;
             }
-            let entered = admin.enter(identity.clone(), id, Role::Viewer);
-            // The inbox names a workspace that cannot be opened.
-            let Ok(session) = entered.and_then(|entered| admin.session(&entered)) else { continue };
-            let waker = Arc::clone(&self.notify);
-            let subscription = session.subscribe(Arc::new(move || waker.notify_one()));
-            let (cursor, missed) = begin(&session, &self.request, since)?;
-            change.missed_events |= missed;
-            change.other_workspaces = true;
-            let workspace = FollowedWorkspace { session, cursor, _subscription: subscription };
-            self.workspaces.insert(id, workspace);
+            let entered = Entered { identity: identity.clone(), workspace: row.id, role };
+            let mut workspace = FollowedWorkspace { row, entered, cursor: 0, subscription: None };
+            // The inbox names a workspace that cannot be read. It must not end the stream of the others.
+            if workspace.begin(&self.request, since, &mut change).is_ok() {
+                change.other_workspaces = true;
+                self.workspaces.insert(workspace.row.id, workspace);
+            }
         }
         Ok(change)
     }
 }
 
-/// The number of the event after which a reader goes on, and whether it missed more than are sent again.
-fn begin(
+impl FollowedWorkspace {
+    /// Sets the event after which a reader goes on.
+    fn begin(
+        &mut self,
+        request: &HttpRequest,
+        since: Option<Timestamp>,
+        change: &mut FollowChange,
+    ) -> Result<(), Problem> {
+        let admin = &request.app.admin;
+        let last = match admin.session_if_open(&self.entered) {
+            Some(session) => session.newest_event()?,
+            None => admin.last_event(&self.row)?,
+        };
+        self.cursor = last.number;
+        let Some(since) = since.filter(|since| may_have_missed(last, *since)) else {
+            return Ok(());
+        };
+        change.missed_workspaces += 1;
+        if change.missed_workspaces > MAX_MISSED_WORKSPACES {
+            change.missed_too_much = true;
+            return Ok(());
+        }
+        let (cursor, missed_too_much) =
+            event_before(&admin.session(&self.entered)?, request, since)?;
+        self.cursor = cursor;
+        change.missed_too_much |= missed_too_much;
+        Ok(())
+    }
+
+    /// The events since the last look.
+    fn read(
+        &mut self,
+        request: &HttpRequest,
+        notify: &Arc<Notify>,
+    ) -> Result<Vec<EventRow>, Problem> {
+        let admin = &request.app.admin;
+        let session = match admin.session_if_open(&self.entered) {
+            Some(session) => {
+                self.subscribe(&session, notify);
+                session
+            }
+            None if admin.last_event(&self.row)?.number == self.cursor => return Ok(Vec::new()),
+            None => admin.session(&self.entered)?,
+        };
+        let last = session.last_event()?;
+        if last == self.cursor {
+            return Ok(Vec::new());
+        }
+        let rows = session.events(&request.call, self.cursor.min(last), MAX_EVENTS)?;
+        self.cursor = rows.last().map_or(last, |row| row.number);
+        Ok(rows)
+    }
+
+    /// Listens to the open workspace, unless it does already.
+    fn subscribe(&mut self, session: &Session, notify: &Arc<Notify>) {
+        let subscription = self.subscription.as_ref();
+        if subscription.is_none_or(|subscription| !session.is_subscribed(subscription)) {
+            let waker = Arc::clone(notify);
+            self.subscription = Some(session.subscribe(Arc::new(move || waker.notify_one())));
+        }
+    }
+}
+
+/// Whether a reader who had everything until `since` may have missed the newest event.
+fn may_have_missed(last: LastEvent, since: Timestamp) -> bool {
+    last.at.is_some_and(|at| at.as_millis().saturating_add(COMMIT_MILLIS) >= since.as_millis())
+}
+
+/// The number of the event after which a reader goes on who had everything until `since`, and whether that reader missed
+/// more than is sent again.
+fn event_before(
     session: &Session,
     request: &HttpRequest,
-    since: Option<Timestamp>,
+    since: Timestamp,
 ) -> Result<(u64, bool), Problem> {
     let last = session.last_event()?;
-    let Some(since) = since else { return Ok((last, false)) };
     let oldest = last.saturating_sub(MAX_MISSED);
     let rows = session.events(&request.call, oldest, MAX_EVENTS)?;
     // An event of the same millisecond is sent again: nobody knows whether the reader has it.
@@ -190,19 +278,6 @@ fn begin(
         Some(row) => (row.number - 1, false),
         None => (last, false),
     })
-}
-
-impl FollowedWorkspace {
-    /// The events since the last look.
-    fn read(&mut self, call: &Call) -> yard_core::Result<Vec<EventRow>> {
-        let last = self.session.last_event()?;
-        if last == self.cursor {
-            return Ok(Vec::new());
-        }
-        let rows = self.session.events(call, self.cursor.min(last), MAX_EVENTS)?;
-        self.cursor = rows.last().map_or(last, |row| row.number);
-        Ok(rows)
-    }
 }
 
 /// An event in the format of SSE. Its id is its time.

@@ -169,7 +169,7 @@ async fn run(
     });
     if matches!(route.body, BodyShape::Bytes) {
         request = authorize_early(app, request).await?;
-        let (chunks, pump) = stream::incoming(body);
+        let (chunks, pump) = stream::incoming(body, Arc::clone(app.admin.world()));
         request.chunks = chunks;
         let both = async { tokio::join!(handle(app, request, route.work), pump) };
         let (done, ()) = Box::pin(both).await;
@@ -186,6 +186,12 @@ async fn run(
         _ => RequestBody::raw(bytes),
     };
     request.body_memory = memory;
+    // What belongs to no workspace counts for its caller, who has to be known for that.
+    if matches!(route.access, RouteAccess::Caller | RouteAccess::Person)
+        && matches!(request.caller, Caller::Anonymous)
+    {
+        request = authorize_early(app, request).await?;
+    }
     let work = idempotency::work(&request, tools::work(&request).unwrap_or(route.work));
     let (reply, mut request) = handle(app, request, work).await?;
     match reply.content {
@@ -209,8 +215,8 @@ async fn handle(
     mut request: Box<HttpRequest>,
     work: WorkKind,
 ) -> Result<(Reply, Box<HttpRequest>), Problem> {
-    let workspace = request.workspace_key();
-    let done = app.pools.try_run(&workspace, work, move || {
+    let owner = request.share_owner();
+    let done = app.pools.try_run(&owner, work, move || {
         if matches!(request.caller, Caller::Anonymous) {
             request.authorize()?;
         }
@@ -257,13 +263,13 @@ fn check_media_type(route: &Route, headers: &HeaderMap, bytes: &[u8]) -> Result<
     }
 }
 
-/// Authorizes the caller before a large body is read.
+/// Authorizes the caller before its work begins.
 async fn authorize_early(
     app: &Arc<App>,
     mut request: Box<HttpRequest>,
 ) -> Result<Box<HttpRequest>, Problem> {
-    let workspace = request.workspace_key();
+    let owner = request.share_owner();
     let authorize = move || request.authorize().map(|()| request);
-    let done = app.pools.run(&workspace, WorkKind::Look, authorize).await;
+    let done = app.pools.run(&owner, WorkKind::Look, authorize).await;
     done.unwrap_or_else(|| Err(Problem::internal()))
 }

@@ -1,9 +1,10 @@
 //! The state that all requests share.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::HeaderMap;
 use tokio::sync::Notify;
 use tracing::Span;
@@ -60,6 +61,9 @@ pub struct App {
     pub(super) metrics: Arc<Metrics>,
     pub(super) in_flight: InFlight,
     pub(super) body_budget: BodyBudget,
+    /// The OpenAPI document and the page of it, which are made when they are first asked for.
+    pub(super) openapi: OnceLock<Bytes>,
+    pub(super) docs: OnceLock<Bytes>,
     shutting_down: AtomicBool,
     /// Wakes the tasks that wait for the shutdown to begin.
     pub(super) shutdown: Notify,
@@ -87,6 +91,8 @@ impl App {
             metrics,
             in_flight: InFlight::default(),
             body_budget: BodyBudget::default(),
+            openapi: OnceLock::new(),
+            docs: OnceLock::new(),
             shutting_down: AtomicBool::new(false),
             shutdown: Notify::new(),
         })

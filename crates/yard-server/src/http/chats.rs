@@ -94,7 +94,7 @@ pub(super) struct Message {
     at: String,
     /// Who, as `person:ID` or `key:ID`.
     actor: String,
-    /// `message`, `tool_call`, `mode`, `question` or `answer`.
+    /// `message`, `tool_call`, `mode`, `question`, `answer`, `approval` or `decision`.
     kind: &'static str,
     /// What it holds, by its kind: a message has `role` and `content`.
     data: Value,

@@ -10,6 +10,8 @@ mod page;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use yard_core::op::{LineStart, Read, Slice, Want};
+use yard_core::{ContentHash, WsPath};
 use yard_gate::{AskedQuestion, Awaited, DecisionInput, FormQuestion, Scope, Via};
 
 use super::problem::Problem;
@@ -76,7 +78,10 @@ pub(super) struct Part {
 
 pub(super) fn approval(request: &HttpRequest) -> Result<Reply, Problem> {
     let Part { from } = request.query()?;
-    Ok(Reply::page(200, page::approval(&approvals::named(request)?, from.unwrap_or(0))))
+    let approval = approvals::named(request)?;
+    // The page of the server shows a request of any length.
+    let elsewhere = format!("/#/inbox/{}/approval/{}", request.param("id"), approval.id);
+    Ok(Reply::page(200, page::approval(&approval, from.unwrap_or(0), &elsewhere)))
 }
 
 pub(super) fn decide(request: &HttpRequest) -> Result<Reply, Problem> {
@@ -99,7 +104,30 @@ pub(super) fn decide(request: &HttpRequest) -> Result<Reply, Problem> {
 
 pub(super) fn question(request: &HttpRequest) -> Result<Reply, Problem> {
     let question = request.session()?.questions().get(request.id("question_id", "question")?)?;
-    Ok(Reply::page(200, page::question(&question)))
+    let plan = question.plan().map(|(path, hash)| ShownPlan {
+        path: path.to_string(),
+        text: plan_text(request, path, hash),
+        elsewhere: format!("/#/inbox/{}/question/{}", request.param("id"), question.id),
+    });
+    Ok(Reply::page(200, page::question(&question, plan.as_ref())))
+}
+
+/// The plan that a question asks to accept.
+struct ShownPlan {
+    path: String,
+    /// Its text, if that is what Accept is good for and the person may read all of it.
+    text: Option<String>,
+    /// The address at which any question can be answered.
+    elsewhere: String,
+}
+
+fn plan_text(request: &HttpRequest, path: &WsPath, hash: ContentHash) -> Option<String> {
+    let slice = Slice::Lines { start: LineStart::FromStart(0), limit: None };
+    let want = Want { hash: true, ..Want::default() };
+    let read = Read { path: path.clone(), slice, want, max_bytes: page::SHOWN_BYTES as u64 };
+    let answer = request.perform(read).ok()?;
+    let is_whole = !answer.truncated && answer.cut_at_byte.is_none();
+    (is_whole && answer.hash == Some(hash)).then_some(answer.text)
 }
 
 pub(super) fn answer(request: &HttpRequest) -> Result<Reply, Problem> {

@@ -307,9 +307,9 @@ pub(super) fn revert(request: &HttpRequest) -> Result<Reply, Problem> {
 pub(super) fn trash(request: &HttpRequest) -> Result<Reply, Problem> {
     let paging: Paging = request.query()?;
     let (limit, skip) = (paging.limit()?, paging.cursor::<usize>()?.unwrap_or(0));
-    let location = request.perform(Trash { limit, skip })?;
-    let next = location.truncated.then(|| (skip + location.entries.len()).to_string());
-    Reply::ok(&TrashList { files: location.entries.iter().map(TrashedFile::from).collect(), next })
+    let page = request.perform(Trash { limit, skip })?;
+    let next = page.truncated.then(|| (skip + page.entries.len()).to_string());
+    Reply::ok(&TrashList { files: page.entries.iter().map(TrashedFile::from).collect(), next })
 }
 
 pub(super) fn restore(request: &HttpRequest) -> Result<Reply, Problem> {

@@ -4,6 +4,7 @@
 use serde_json::{Map, Value, json};
 use yard_dialects::Catalog;
 
+use super::app::App;
 use super::examples::{self, Example};
 use super::problem::Problem;
 use super::reply::Reply;
@@ -15,11 +16,14 @@ const JSON: &str = "application/json";
 const BYTES: &str = "application/octet-stream";
 
 pub(super) fn serve(request: &HttpRequest) -> Result<Reply, Problem> {
-    Ok(Reply::text("application/json", document(&request.app.catalog).to_string()))
+    let App { openapi, catalog, .. } = &*request.app;
+    let document = openapi.get_or_init(|| document(catalog).to_string().into());
+    Ok(Reply::text("application/json", document.clone()))
 }
 
 pub(super) fn page(request: &HttpRequest) -> Result<Reply, Problem> {
-    Ok(Reply::page(200, super::page::render(&request.app.catalog)))
+    let App { docs, catalog, .. } = &*request.app;
+    Ok(Reply::page(200, docs.get_or_init(|| super::page::render(catalog).into()).clone()))
 }
 
 /// The document.

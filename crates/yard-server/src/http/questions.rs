@@ -45,6 +45,14 @@ pub(super) struct NewAnswer {
     via: Word<Via>,
 }
 
+/// The plan that a question asks to accept. Accept is good for this content alone: show it, and nothing newer.
+#[derive(Clone, Serialize, JsonSchema)]
+pub(super) struct AskedPlan {
+    path: String,
+    /// SHA-256 of its content.
+    hash: String,
+}
+
 /// A question, answered or not.
 #[derive(Clone, Serialize, JsonSchema)]
 pub(super) struct QuestionRow {
@@ -57,6 +65,9 @@ pub(super) struct QuestionRow {
     asked_at: String,
     /// One to four, each with `name`, `question`, `schema` and, if there are any, `buttons`.
     questions: Vec<Value>,
+    /// The plan that Accept is for, if the question asks for one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan: Option<AskedPlan>,
     /// By name.
     answers: Option<Map<String, Value>>,
     answered_by: Option<String>,
@@ -76,6 +87,9 @@ impl From<&AskedQuestion> for QuestionRow {
             asked_by: question.asked_by.clone(),
             asked_at: question.at.to_string(),
             questions: items.filter_map(|item| serde_json::to_value(item).ok()).collect(),
+            plan: question
+                .plan()
+                .map(|(path, hash)| AskedPlan { path: path.to_string(), hash: hash.to_string() }),
             answers: given.map(|given| given.answers.clone()),
             answered_by: given.map(|given| given.by.clone()),
             answered_at: given.map(|given| given.at.to_string()),

@@ -32,7 +32,7 @@ pub(crate) enum Content {
     /// Serialized JSON.
     Json(Bytes),
     /// A text with its media type.
-    Text(&'static str, String),
+    Text(&'static str, Bytes),
     /// Bytes that are read while they are sent.
     Raw(Raw),
     /// The stream of events after this number.
@@ -40,7 +40,7 @@ pub(crate) enum Content {
     /// The stream of events of all workspaces of the caller, after this time.
     AllEvents(Option<Timestamp>),
     /// A page for a person.
-    Page(String),
+    Page(Bytes),
     /// A file of the page that the program carries.
     WebFile(Box<WebFile>),
     /// A redirect to this path.
@@ -103,13 +103,13 @@ impl Reply {
     }
 
     /// A text.
-    pub(crate) fn text(media: &'static str, text: String) -> Self {
-        Self::new(200, Content::Text(media, text))
+    pub(crate) fn text(media: &'static str, text: impl Into<Bytes>) -> Self {
+        Self::new(200, Content::Text(media, text.into()))
     }
 
     /// A page for a person.
-    pub(crate) fn page(status: u16, page: String) -> Self {
-        Self::new(status, Content::Page(page))
+    pub(crate) fn page(status: u16, page: impl Into<Bytes>) -> Self {
+        Self::new(status, Content::Page(page.into()))
     }
 
     /// A file of the page that the program carries.

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use yard_core::op::Operation;
-use yard_core::{Call, Role, WorkspaceId};
+use yard_core::{Call, ContentHash, Role, WorkspaceId};
 use yard_gate::admin::{Entered, Identity};
 use yard_gate::{Asks, Completion, Execute, Origin, Session};
 
@@ -205,6 +205,19 @@ impl HttpRequest {
     pub(crate) fn workspace_key(&self) -> String {
         let id = self.param("id").parse::<WorkspaceId>();
         id.map_or_else(|_| NO_WORKSPACE.to_owned(), |id| id.to_string())
+    }
+
+    /// Whose share of the threads the request uses: that of the workspace in the path, else that of the caller, who is known
+    /// by the token until it was checked, else that of the client's address.
+    pub(crate) fn share_owner(&self) -> String {
+        let workspace = self.workspace_key();
+        match (&self.caller, &self.token) {
+            _ if workspace != NO_WORKSPACE => workspace,
+            (Caller::Known(identity), _) => identity.actor().name(),
+            (Caller::Inside(entered), _) => entered.identity.actor().name(),
+            (Caller::Anonymous, Some(token)) => ContentHash::of(token.as_bytes()).to_string(),
+            (Caller::Anonymous, None) => self.peer.to_string(),
+        }
     }
 
     /// An id in the path. A text that is no id is answered like the id of something missing.

@@ -78,22 +78,32 @@ fn page_routes() -> Vec<Route> {
 
 fn server_routes() -> Vec<Route> {
     vec![
-        get(ANYONE, "/", web::index).about("The page on which people see and decide").web_file(),
-        get(ANYONE, "/web/{*path}", web::file).about("A file of the page").web_file(),
+        get(ANYONE, "/", web::index)
+            .about("The page on which people see and decide")
+            .doing(WorkKind::Memory)
+            .web_file(),
+        get(ANYONE, "/web/{*path}", web::file)
+            .about("A file of the page")
+            .doing(WorkKind::Memory)
+            .web_file(),
         get(ANYONE, "/start", welcome::page)
             .about("What this is, what to type and where the documents are, for people")
             .replies_text("text/html"),
         get(ANYONE, "/health", health::health)
             .about("Whether the server is ready")
+            .doing(WorkKind::Memory)
             .replies::<health::Health>(200),
         get(ANYONE, "/metrics", health::metrics)
             .about("Counts and times for Prometheus")
+            .doing(WorkKind::Memory)
             .replies_text("application/openmetrics-text"),
         get(ANYONE, "/openapi.json", openapi::serve)
             .about("This document")
+            .doing(WorkKind::Memory)
             .replies_text("application/json"),
         get(ANYONE, "/docs", openapi::page)
             .about("The routes as a page for people")
+            .doing(WorkKind::Memory)
             .replies_text("text/html"),
     ]
 }

@@ -12,6 +12,7 @@ use hyper::body::{Frame, Incoming};
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
+use yard_core::World;
 
 use super::problem::Problem;
 use super::reply::Raw;
@@ -23,6 +24,9 @@ use crate::pool::WorkKind;
 const UPLOAD_QUEUE: usize = 8;
 /// How long a sender may pause.
 const PAUSE: Duration = Duration::from_secs(60);
+/// The least speed of an upload, after one pause: a slower sender would keep a thread that others wait for. It is below that
+/// of a body in memory, because files may be large and lines slow.
+const LEAST_BYTES_PER_SECOND: u64 = 64 << 10;
 
 /// The body of an answer: whole, or in pieces as they come.
 pub(crate) type Body = Either<Full<Bytes>, UnsyncBoxBody<Bytes, io::Error>>;
@@ -84,22 +88,35 @@ impl Chunks {
 }
 
 /// A channel for the pieces of an upload, and the future that sends them.
-pub(super) fn incoming(body: &mut Incoming) -> (Chunks, impl Future<Output = ()>) {
+pub(super) fn incoming(
+    body: &mut Incoming,
+    world: Arc<dyn World>,
+) -> (Chunks, impl Future<Output = ()>) {
     let (sender, receiver) = mpsc::channel(UPLOAD_QUEUE);
-    (Chunks(Mutex::new(Some(receiver))), pump(body, sender))
+    (Chunks(Mutex::new(Some(receiver))), pump(body, sender, world))
 }
 
-async fn pump(body: &mut Incoming, sender: mpsc::Sender<Result<Bytes, Problem>>) {
+async fn pump(
+    body: &mut Incoming,
+    sender: mpsc::Sender<Result<Bytes, Problem>>,
+    world: Arc<dyn World>,
+) {
+    let mut pace = Pace::default();
     loop {
+        let began = world.elapsed();
         let frame = tokio::select! {
-            frame = timeout(PAUSE, body.frame()) => frame,
+            frame = timeout(pace.longest_wait(), body.frame()) => frame,
             // The handler needs no more pieces: its answer must not wait for the client's next one.
             () = sender.closed() => return,
         };
+        pace.waited += world.elapsed().saturating_sub(began);
         let piece = match frame {
             Ok(None) => return,
             Ok(Some(Ok(frame))) => match frame.into_data() {
-                Ok(data) => Ok(data),
+                Ok(data) => {
+                    pace.bytes += data.len() as u64;
+                    Ok(data)
+                }
                 Err(_) => continue,
             },
             Ok(Some(Err(_))) => {
@@ -111,5 +128,38 @@ async fn pump(body: &mut Incoming, sender: mpsc::Sender<Result<Bytes, Problem>>)
         if sender.send(piece).await.is_err() || ends {
             return;
         }
+    }
+}
+
+/// What the sender of an upload has sent, and how long that was waited for. The time in which the handler writes is not the
+/// sender's.
+#[derive(Default)]
+struct Pace {
+    bytes: u64,
+    waited: Duration,
+}
+
+impl Pace {
+    /// How long the next piece may take.
+    fn longest_wait(&self) -> Duration {
+        let all = PAUSE + Duration::from_secs(self.bytes / LEAST_BYTES_PER_SECOND);
+        all.saturating_sub(self.waited).min(PAUSE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_upload_may_pause_and_has_a_least_speed() {
+        let longest_wait = |bytes: u64, seconds: u64| {
+            Pace { bytes, waited: Duration::from_secs(seconds) }.longest_wait().as_secs()
+        };
+        assert_eq!(longest_wait(0, 0), 60);
+        assert_eq!(longest_wait(3, 50), 10, "a byte now and then buys no time");
+        assert_eq!(longest_wait(3, 60), 0);
+        assert_eq!(longest_wait(1 << 30, 1_000), 60, "fast enough for a pause");
+        assert_eq!(longest_wait(LEAST_BYTES_PER_SECOND * 100, 150), 10);
     }
 }

@@ -71,9 +71,9 @@ pub(super) struct OneTerminal {
 }
 
 pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
-    let terminal = request.session()?.terminals().list_all()?;
+    let all = request.session()?.terminals().list_all()?;
     Reply::ok(&TerminalList {
-        terminals: terminal.iter().take(MAX_TERMINALS).map(TerminalRow::from).collect(),
+        terminals: all.iter().take(MAX_TERMINALS).map(TerminalRow::from).collect(),
     })
 }
 

@@ -1,4 +1,4 @@
-//! The page `/`: what the server is, the first commands, and links to the documents, without scripts and foreign
+//! The page `/start`: what the server is, the first commands, and links to the documents, without scripts and foreign
 //! resources.
 
 use http::Uri;

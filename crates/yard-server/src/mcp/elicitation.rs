@@ -213,7 +213,9 @@ fn describe_approval(approval: &Approval) -> (String, bool) {
 
 fn describe_question(question: &AskedQuestion) -> String {
     let items = question.form.questions();
-    items.iter().map(|item| item.question.as_str()).collect::<Vec<_>>().join("\n")
+    let mut lines: Vec<String> = items.iter().map(|item| item.question.clone()).collect();
+    lines.extend(question.plan().map(|(path, _)| format!("(Accept is for the plan {path})")));
+    lines.join("\n")
 }
 
 /// The questions as properties of one object, each with its text.

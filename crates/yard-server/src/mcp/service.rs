@@ -238,8 +238,8 @@ fn begin_now(begin: &Mutex<Option<Begin>>) {
 /// The folders that a client offers, as paths of the host; `None` if it does not answer.
 #[expect(deprecated, reason = "clients of 2025-11-25 and before offer roots in this way")]
 async fn client_roots(peer: &Peer<RoleServer>) -> Option<Vec<Vec<u8>>> {
-    let tool_list = timeout(ROOTS, peer.list_roots()).await.ok()?.ok()?;
-    let paths = tool_list.roots.iter().filter_map(|root| root.uri.strip_prefix("file://"));
+    let roots = timeout(ROOTS, peer.list_roots()).await.ok()?.ok()?.roots;
+    let paths = roots.iter().filter_map(|root| root.uri.strip_prefix("file://"));
     let paths = paths.map(|path| path.strip_prefix("localhost").unwrap_or(path));
     Some(paths.map(|path| percent_decode_str(path.trim_end_matches('/')).collect()).collect())
 }

@@ -48,13 +48,13 @@ fn definition(dialect: &Dialect, tool: &AnyTool) -> Tool {
         .destructive(hints.destroys)
         .idempotent(hints.repeats)
         .open_world(hints.open_world);
-    let tool_list =
+    let definition =
         Tool::new(tool.function_name(), tool.about().to_owned(), object(tool.input_schema()))
             .with_title(title)
             .with_annotations(annotations);
     match ReplyForm::of(tool) {
-        ReplyForm::Data => tool_list.with_raw_output_schema(object(&dialect.answer_schema(tool))),
-        ReplyForm::Text | ReplyForm::Blocks => tool_list,
+        ReplyForm::Data => definition.with_raw_output_schema(object(&dialect.answer_schema(tool))),
+        ReplyForm::Text | ReplyForm::Blocks => definition,
     }
 }
 

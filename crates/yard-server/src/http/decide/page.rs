@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use yard_gate::{Approval, ApprovalStatus, AskedQuestion, FormQuestion, effect_lines};
 
+use super::ShownPlan;
 use crate::http::html::{escaped, frame};
 
 /// The longest diff, arguments or answer on one page, in bytes.
-const SHOWN_BYTES: usize = 256 << 10;
+pub(super) const SHOWN_BYTES: usize = 256 << 10;
 
 /// The name of the form field for a question.
 pub(super) fn field(name: &str) -> String {
@@ -45,8 +46,9 @@ pub(super) fn refused(why: &str, path: &str) -> String {
     )
 }
 
-/// The page of a request, with its diff from a byte on. The page on which the diff ends has the form of the decision.
-pub(super) fn approval(approval: &Approval, from: usize) -> String {
+/// The page of a request, with its diff from a byte on. Only a page that shows the whole diff has the form of the decision:
+/// whoever gives out the address chooses the part. `elsewhere` is the address at which any request can be decided.
+pub(super) fn approval(approval: &Approval, from: usize, elsewhere: &str) -> String {
     let planned = &approval.request;
     let tool = format!("{}.{}", planned.toolset, planned.tool);
     let mut body = format!(
@@ -57,7 +59,7 @@ pub(super) fn approval(approval: &Approval, from: usize) -> String {
         approval.at
     );
     effects(&mut body, approval);
-    let is_last = match planned.diff.is_empty() {
+    let is_whole = match planned.diff.is_empty() {
         true => part(&mut body, "Arguments", &planned.args, from, escaped),
         false => part(&mut body, "Changes", &planned.diff, from, coloured),
     };
@@ -65,8 +67,15 @@ pub(super) fn approval(approval: &Approval, from: usize) -> String {
         block(&mut body, "Arguments that a person gave instead", args, escaped);
     }
     match approval.status {
-        ApprovalStatus::Pending if is_last => decision_form(&mut body, approval),
-        ApprovalStatus::Pending => {}
+        ApprovalStatus::Pending if is_whole => decision_form(&mut body, approval),
+        ApprovalStatus::Pending => {
+            let _ = write!(
+                body,
+                "<p>Only a part is shown here, and it can be decided only where all of it is: \
+                 <a href=\"{}\">Read and decide it</a></p>",
+                escaped(elsewhere)
+            );
+        }
         status => outcome(&mut body, approval, status.word()),
     }
     frame(&tool, &body)
@@ -105,7 +114,7 @@ fn outcome(body: &mut String, approval: &Approval, status: &str) {
     }
 }
 
-/// Writes a part of a text, with a link to the next one. Whether it is the last.
+/// Writes a part of a text, with a link to the next one. Whether it is the whole text.
 fn part(
     body: &mut String,
     title: &str,
@@ -119,22 +128,20 @@ fn part(
         let _ = write!(body, "<p>{from} of {} bytes came before this part.</p>", text.len());
     }
     let _ = write!(body, "<h2>{title}</h2><pre>{}</pre>", render(&text[from..end]));
-    let is_last = end == text.len();
-    if !is_last {
+    if end < text.len() {
         let rest = text.len() - end;
         let _ = write!(
             body,
-            "<p class=\"no\">{rest} bytes more. It can be decided where it ends: \
-             <a href=\"?from={end}\">the next part</a></p>"
+            "<p class=\"no\">{rest} bytes more: <a href=\"?from={end}\">the next part</a></p>"
         );
     }
-    is_last
+    from == 0 && end == text.len()
 }
 
 /// Writes a text under a title, cut if it is too long.
 fn block(body: &mut String, title: &str, text: &str, render: fn(&str) -> String) {
     let end = text.floor_char_boundary(SHOWN_BYTES.min(text.len()));
-    let _ = write!(body, "<h2>{title}</h2><pre>{}</pre>", render(&text[..end]));
+    let _ = write!(body, "<h2>{}</h2><pre>{}</pre>", escaped(title), render(&text[..end]));
     if end < text.len() {
         let rest = text.len() - end;
         let _ = write!(body, "<p class=\"no\">{rest} bytes more are not shown here.</p>");
@@ -155,7 +162,8 @@ fn coloured(diff: &str) -> String {
     diff.lines().map(line).collect()
 }
 
-pub(super) fn question(question: &AskedQuestion) -> String {
+/// The page of a question, with the plan that it asks to accept. Where that is not shown, the page has no form.
+pub(super) fn question(question: &AskedQuestion, plan: Option<&ShownPlan>) -> String {
     let items = question.form.questions();
     let mut body = format!(
         "<h1>An agent asks</h1><p><small>Asked by {} at {}.</small></p>",
@@ -172,9 +180,31 @@ pub(super) fn question(question: &AskedQuestion) -> String {
             }
             let _ = write!(body, "<p><small>Answered by {}.</small></p>", escaped(&given.by));
         }
-        None => answer_form(&mut body, items),
+        None => {
+            if plan.is_none_or(|plan| write_plan(&mut body, plan)) {
+                answer_form(&mut body, items);
+            }
+        }
     }
     frame("An agent asks", &body)
+}
+
+/// Writes the plan that Accept is for. Whether it could be shown.
+fn write_plan(body: &mut String, plan: &ShownPlan) -> bool {
+    let ShownPlan { path, text, elsewhere } = plan;
+    match text {
+        Some(text) => block(body, path, text, escaped),
+        None => {
+            let _ = write!(
+                body,
+                "<p class=\"no\">The plan {} cannot be shown here as it was when this was asked: it changed since, or it \
+                 is too long.</p><p><a href=\"{}\">Read and answer it</a></p>",
+                escaped(path),
+                escaped(elsewhere)
+            );
+        }
+    }
+    text.is_some()
 }
 
 fn answer_form(body: &mut String, items: &[FormQuestion]) {

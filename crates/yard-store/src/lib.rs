@@ -13,7 +13,6 @@ pub mod blobs;
 mod chat;
 mod display_name;
 mod event;
-mod prepared;
 mod question;
 mod record;
 pub mod registry;
@@ -25,10 +24,10 @@ pub use approval::{
     NewApproval, NewDecision, Revision, Scope,
 };
 pub use audit::{AuditEntry, AuditRow, AuditedStep, Formula, Seal, chain, first_chain};
+pub use blobs::{Base, Effort, KeptFile, Prepared, Retention};
 pub use chat::{Chat, ChatStore, Mode, NewChat, NewTurn, Turn, TurnKind, chat_file_name};
 pub use display_name::DisplayNames;
 pub use event::{ChangedFile, EVENT_PATHS, Event, EventLog, EventRow, StepEvent, TerminalState};
-pub use prepared::{Base, Effort, KeptFile, Prepared, Retention};
 pub use question::{NewQuestion, Question, QuestionAnswer, QuestionFilter, QuestionStore, Via};
 pub use record::{
     Batch, Change, ContentCheck, ContentLocation, FileIdentity, Maker, Mark, NewChange, NewStep,
@@ -130,7 +129,7 @@ pub trait Store: Send + Sync {
 
     /// Makes bytes ready to be appended, without storing them: hashed by the caller, brought into a
     /// form here, on the caller's thread. `base` is the version before, against which a small one is
-    /// stored.
+    /// stored. Dropped without having been appended, the result leaves nothing on disk.
     fn prepare(
         &self,
         hash: ContentHash,

@@ -5,6 +5,7 @@
 
 mod older;
 mod tampered;
+mod uncommitted;
 
 use std::ops::ControlFlow;
 use std::path::Path;

@@ -1,6 +1,10 @@
 //! A content that is ready to be stored: hashed, and in the form in which it will be stored.
 
+use std::sync::Arc;
+
 use yard_core::ContentHash;
+
+use super::prepared_files::PreparedFile;
 
 /// Up to this size compression saves less than it costs.
 pub(crate) const TINY: usize = 1 << 10;
@@ -57,8 +61,9 @@ pub(crate) enum Form {
     Zstd(Vec<u8>),
     /// Another content with its middle replaced, which puts it at that depth of its chain.
     Splice { base: ContentHash, depth: u8, data: Vec<u8> },
-    /// Compressed, written and flushed as a file of the store's.
-    Blob,
+    /// Compressed and a file of the store's, which is written and flushed. It is in its place already if there is no
+    /// prepared one.
+    Blob(Option<Arc<PreparedFile>>),
     /// A whole file that the kernel keeps.
     Kept(KeptFile),
 }
@@ -91,6 +96,11 @@ impl Prepared {
             Form::Raw(bytes) => Some(bytes),
             _ => None,
         }
+    }
+
+    /// Whether storing it gives a file its place.
+    pub(crate) fn has_file(&self) -> bool {
+        matches!(self.form, Form::Blob(Some(_)))
     }
 
     /// Whether it is stored uncompressed and the packer should try to compress it.

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use yard_core::{
     Call, ContentHash, Fault, FileKind, FileState, Result, Signature, StepId, VersionId, WsPath,
 };
-use yard_disk::{Displaced, RACY_NANOS, kept_name, looks_like};
+use yard_disk::{Displaced, is_older_than_a_tick, kept_name, looks_like};
 use yard_store::{AuditEntry, Batch, Effort, NewChange, NewStep, Prepared};
 
 use crate::commit_queue::RetiredFile;
@@ -156,7 +156,7 @@ impl Projector<'_> {
         let Some((path, displaced)) = applied.displaced() else { return Ok(None) };
         let content = change.before.as_ref().and_then(|before| before.content);
         let found = &displaced.stat.signature;
-        let is_old = call.world().now().as_millis() * 1_000_000 - found.mtime > RACY_NANOS;
+        let is_old = is_older_than_a_tick(found.mtime, call);
         let seen = expected.get(path);
         let looks_same = seen.is_some_and(|seen| looks_like(seen, found));
         // The plan hashed a large file, which takes longer than a tick of the file system's clock.

@@ -548,6 +548,20 @@ fn a_blob_that_a_crash_left_after_a_purge_goes_with_the_next_opening() {
 }
 
 #[test]
+fn a_file_of_the_year_2300_is_read_and_written_over() {
+    let workspace = TestWorkspace::new();
+    workspace.put("/a.txt", "one\n");
+    let path = workspace.root().join("a.txt");
+    let year_2300 = std::time::UNIX_EPOCH + std::time::Duration::from_millis(10_413_792_000_500);
+    std::fs::File::options().write(true).open(path).unwrap().set_modified(year_2300).unwrap();
+    assert_eq!(workspace.call("read", json!({"path": "/a.txt"})).status, 200);
+    workspace.perform(Import { path: at("/"), include_ignored: true }).unwrap();
+    write(&workspace, "/a.txt", "two\n");
+    assert_eq!(workspace.bytes("/a.txt"), b"two\n");
+    sound(&workspace);
+}
+
+#[test]
 fn a_write_that_is_denied_leaves_nothing_in_the_data_folder() {
     let workspace = TestWorkspace::new();
     let bytes = noise(1_000_000, 13);

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use yard_core::ContentHash;
 
+use super::compressed;
 use super::prepared_files::PreparedFile;
+use crate::Result;
 
 /// Up to this size compression saves less than it costs.
 pub(crate) const TINY: usize = 1 << 10;
@@ -106,6 +108,18 @@ impl Prepared {
     /// Whether it is stored uncompressed and the packer should try to compress it.
     pub(crate) fn is_hurried(&self) -> bool {
         matches!(&self.form, Form::Raw(bytes) if bytes.len() > TINY)
+    }
+
+    /// The same compressed, if the packer would compress it later.
+    pub(crate) fn packed(&self) -> Result<Option<Self>> {
+        match &self.form {
+            Form::Raw(bytes) if self.is_hurried() => Ok(compressed(bytes)?.map(|data| Self {
+                hash: self.hash,
+                size: self.size,
+                form: Form::Zstd(data),
+            })),
+            _ => Ok(None),
+        }
     }
 
     /// Whether it should replace a kept file of that retention: bytes in the store are better than a file, and

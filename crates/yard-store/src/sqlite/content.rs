@@ -115,10 +115,11 @@ pub(super) fn store(connection: &Connection, prepared: &Prepared) -> Result<bool
     Ok(is_blob && form == ContentForm::Blob)
 }
 
-/// Stores a content in the row that it had.
+/// Stores a content in the row that it had. It is compressed at once, because the packer is past that row.
 fn store_again(connection: &Connection, row: i64, prepared: &Prepared) -> Result<()> {
     run(connection, "DELETE FROM content WHERE id = ?1", [row])?;
-    match insert(connection, prepared, Some(row))? {
+    let packed = prepared.packed()?;
+    match insert(connection, packed.as_ref().unwrap_or(prepared), Some(row))? {
         true => Ok(()),
         false => Err(corrupt("a content was stored twice")),
     }

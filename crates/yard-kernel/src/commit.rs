@@ -163,7 +163,7 @@ fn admit(
         let is_alone = !request.draft.exclusive || admitted.is_empty();
         let may_join = is_alone && !admitted.iter().any(|other: &Request| other.draft.exclusive);
         let is_as_expected = match may_join && !collides(&request.draft, &touched) {
-            true => is_as_expected(workspace, &request.draft),
+            true => is_as_expected(workspace, &request.draft, &request.call),
             false => Ok(false),
         };
         match is_as_expected {
@@ -187,7 +187,7 @@ fn collides(draft: &Draft, touched: &HashSet<WsPath>) -> bool {
 }
 
 /// Whether the disk is still as the draft expects.
-fn is_as_expected(workspace: &Workspace, draft: &Draft) -> Result<bool> {
+fn is_as_expected(workspace: &Workspace, draft: &Draft, call: &Call) -> Result<bool> {
     for expectation in &draft.expectations {
         match is_met(workspace, expectation) {
             Ok(true) => {}
@@ -197,8 +197,12 @@ fn is_as_expected(workspace: &Workspace, draft: &Draft) -> Result<bool> {
             Err(fault) => return Err(fault),
         }
     }
-    let mut trees = draft.moved_trees.get().into_iter().flatten();
-    Ok(trees.all(|tree| tree.is_unchanged(&workspace.disk)))
+    for tree in draft.moved_trees.get().into_iter().flatten() {
+        if !tree.is_unchanged(&workspace.disk, call)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn is_met(workspace: &Workspace, expectation: &Expectation) -> Result<bool> {

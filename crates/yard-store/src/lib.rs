@@ -114,7 +114,7 @@ impl<T: ChatStore + QuestionStore + ApprovalStore + DisplayNames + EventLog> Wor
 /// **Crash notes.** `append`, `append_audit`, `add_placements`, `set_root` and `purge` return only after what they wrote is flushed: a crash
 /// at any later moment keeps it. A crash, or an error, before they return leaves all of the batch or
 /// nothing of it; `step` shows which, after the store is opened again. `remember` and
-/// `set_projected` may lose their newest values in a crash: both are hints that only save work.
+/// `set_flushed_mark` may lose their newest values in a crash: both are hints that only save work.
 /// Everything else reads. A read sees every append that returned before it began, from any process.
 pub trait Store: Send + Sync {
     /// The number of the newest step; 0 before the first.
@@ -207,13 +207,13 @@ pub trait Store: Send + Sync {
     fn remember(&self, seen: &[SeenContent]) -> Result<()>;
 
     /// Up to which step the disk is known to be flushed, and under which boot.
-    fn projected(&self) -> Result<Mark>;
+    fn flushed_mark(&self) -> Result<Mark>;
 
     /// Moves that mark. The placements of all steps up to it are forgotten.
-    fn set_projected(&self, mark: Mark) -> Result<()>;
+    fn set_flushed_mark(&self, mark: Mark) -> Result<()>;
 
     /// What a step was about to do to the disk, in the order of its changes; nothing for a step up to the
-    /// projected mark. One change may have several: each time that recovery places it again adds one.
+    /// flushed mark. One change may have several: each time that recovery places it again adds one.
     fn placements(&self, seq: Seq) -> Result<Vec<Placement>>;
 
     /// Adds placements to a step, durable when it returns: recovery is about to place its files again.

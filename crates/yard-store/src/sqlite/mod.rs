@@ -318,7 +318,7 @@ impl Store for SqliteStore {
         self.db.write(Flush::Later, |connection| append::remember(connection, seen))
     }
 
-    fn projected(&self) -> Result<Mark> {
+    fn flushed_mark(&self) -> Result<Mark> {
         let sql = "SELECT seq, boot FROM mark WHERE id = 1";
         let mark = self.db.read(|connection| {
             one(connection, sql, [], |row| {
@@ -329,8 +329,8 @@ impl Store for SqliteStore {
         Ok(mark.unwrap_or_default())
     }
 
-    fn set_projected(&self, mark: Mark) -> Result<()> {
-        self.db.write(Flush::Later, |connection| placement::set_projected(connection, mark))
+    fn set_flushed_mark(&self, mark: Mark) -> Result<()> {
+        self.db.write(Flush::Later, |connection| placement::set_flushed_mark(connection, mark))
     }
 
     fn placements(&self, seq: Seq) -> Result<Vec<Placement>> {

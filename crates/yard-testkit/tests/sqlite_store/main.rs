@@ -248,7 +248,7 @@ fn another_format_is_not_written_into() {
     assert!(matches!(refused, StoreError::Format { found: 99, .. }), "{refused}");
     assert_eq!(store.append_audit(&audit), Err(refused.clone()));
     assert_eq!(store.purge(&[], &audit), Err(refused.clone()));
-    assert_eq!(store.set_projected(yard_store::Mark::default()), Err(refused.clone()));
+    assert_eq!(store.set_flushed_mark(yard_store::Mark::default()), Err(refused.clone()));
     assert_eq!(store.node(id).unwrap().unwrap().seq, 1);
     assert_eq!(SqliteStore::open(folder.path()).err(), Some(refused));
 }

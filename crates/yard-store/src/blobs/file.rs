@@ -169,7 +169,7 @@ impl BlobFolder {
     /// Removes the blobs of contents that are not `named`, and the unfinished files of older versions.
     pub(super) fn retain(&self, mut named: impl FnMut(&ContentHash) -> Result<bool>) -> Result<()> {
         for folder in paths_in(&self.dir)? {
-            if folder == self.prepared.dir() {
+            if folder == self.prepared.dir() || !folder.is_dir() {
                 continue;
             }
             for path in paths_in(&folder)? {

@@ -35,9 +35,9 @@ struct Writer {
 }
 
 impl Writer {
-    /// Takes the first number that nobody has.
-    fn enter(dir: &Path) -> io::Result<Self> {
-        for number in 0.. {
+    /// Takes the first number that nobody has and no file is named after: an abandoned file stays known as one.
+    fn enter(dir: &Path, files: &[FoundFile]) -> io::Result<Self> {
+        for number in (0..).filter(|number| files.iter().all(|file| file.writer != *number)) {
             if let Some(lock) = try_lock(dir, number)? {
                 return Ok(Self { number, count: 0, _lock: lock });
             }
@@ -115,7 +115,7 @@ impl PreparedFiles {
             let path = self.next_path(hash)?;
             match OpenOptions::new().write(true).create_new(true).open(&path) {
                 Ok(file) => return Ok((PreparedFile(path), file)),
-                // A killed process had the same number.
+                // Of a process that was killed with the same number, right after the folder was listed.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
@@ -126,7 +126,7 @@ impl PreparedFiles {
         let mut writer = self.writer.lock();
         let entered = match writer.take() {
             Some(entered) => entered,
-            None => Writer::enter(&self.dir)?,
+            None => Writer::enter(&self.dir, &self.all()?)?,
         };
         let entered = writer.insert(entered);
         entered.count += 1;

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use yard_core::{ChatId, Result, Timestamp};
 
 use crate::folders::{entries_in, open_folder, open_in_data, unusable};
-use crate::opened::{MAX_DEPTH, prune, size_of};
+use crate::opened::{MAX_DEPTH, size_of};
 use crate::removal_queue::RemovalQueue;
 
 /// The folder of all homes, in the data folder.
@@ -87,7 +87,7 @@ impl Homes {
 
     /// Removes what is nested so deep in a home that it is not counted.
     pub fn prune(&self, home: &Home) -> Result<()> {
-        prune(&home.folder, MAX_DEPTH, &self.dropped).map_err(unusable)
+        self.dropped.prune(&home.folder, MAX_DEPTH).map_err(unusable)
     }
 
     /// Removes the homes that were not used for a week.

@@ -1,4 +1,4 @@
-//! Opens folders that agents made unreadable, restores their mode afterwards, and measures and prunes what is in them.
+//! Opens folders that agents made unreadable, restores their mode afterwards, and measures what is in them.
 //!
 //! Commands may be changing these folders: a mode is changed through a handle, so that a link which takes the place of a
 //! folder is not followed, and an entry that vanishes is no fault.
@@ -10,7 +10,6 @@ use rustix::io::Errno;
 use rustix::path::Arg;
 
 use crate::folders::{DiskResult, entries_in, open_existing, set_mode};
-use crate::removal_queue::RemovalQueue;
 
 /// Entries that are nested deeper are not kept, and so need not be counted.
 pub(crate) const MAX_DEPTH: usize = 100;
@@ -85,39 +84,8 @@ pub(crate) fn size_of(folder: &OwnedFd) -> DiskResult<u64> {
     Ok(total)
 }
 
-/// Removes what is nested deeper than `levels` below a folder: its own entries are the first level.
-pub(crate) fn prune(folder: &OwnedFd, levels: usize, removed: &RemovalQueue) -> DiskResult {
-    for (name, kind) in unless_gone(entries_in(folder))?.unwrap_or_default() {
-        let pruned = match (kind, levels.checked_sub(1)) {
-            (RawType::Directory, Some(below)) => {
-                Opened::at(folder, &name).and_then(|inside| prune(&inside.folder, below, removed))
-            }
-            (_, Some(_)) => Ok(()),
-            (kind, None) => remove_entry(folder, &name, kind, removed),
-        };
-        unless_gone(pruned)?;
-    }
-    Ok(())
-}
-
-/// Removes an entry; a folder with everything in it.
-pub(crate) fn remove_entry(
-    folder: &OwnedFd,
-    name: &[u8],
-    kind: RawType,
-    removed: &RemovalQueue,
-) -> DiskResult {
-    if kind != RawType::Directory {
-        return rustix::fs::unlinkat(folder, name, AtFlags::empty());
-    }
-    // A folder without write permission cannot be moved to another folder. Its mode is not restored: the queue
-    // deletes it, and needs to write into it.
-    open_up(folder, name)?;
-    removed.take_any(folder, name)
-}
-
 /// `None` if the entry is gone, or no folder any more: others may change the folder that it was in.
-fn unless_gone<T>(done: DiskResult<T>) -> DiskResult<Option<T>> {
+pub(crate) fn unless_gone<T>(done: DiskResult<T>) -> DiskResult<Option<T>> {
     match done {
         Ok(done) => Ok(Some(done)),
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),

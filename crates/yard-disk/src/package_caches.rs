@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use yard_core::Result;
 
 use crate::folders::{DiskResult, entries_in, open_file, open_folder, open_in_data, unusable};
-use crate::opened::{MAX_DEPTH, Opened, prune, remove_entry, size_of};
+use crate::opened::{MAX_DEPTH, Opened, size_of};
 use crate::removal_queue::RemovalQueue;
 use crate::runs::{OPAQUE, RunFolder, is_opaque};
 
@@ -106,7 +106,7 @@ impl PackageCaches {
         let mut added = 0;
         for (_, upper) in &changed {
             // What is nested deeper would not be counted.
-            prune(upper, MAX_DEPTH, &self.dropped)?;
+            self.dropped.prune(upper, MAX_DEPTH)?;
             added += size_of(upper)?;
         }
         if size + added > most {
@@ -203,7 +203,7 @@ impl Merge<'_> {
 
     fn remove(&self, under: &OwnedFd, name: &[u8]) -> DiskResult {
         let kind = kind_at(under, name)?.ok_or(Errno::NOENT)?;
-        remove_entry(under, name, kind, &self.caches.dropped)
+        self.caches.dropped.take_entry(under, name, kind)
     }
 }
 

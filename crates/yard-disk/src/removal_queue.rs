@@ -15,7 +15,7 @@ use rustix::fs::{AtFlags, FileType as RawType};
 use rustix::io::Errno;
 
 use crate::folders::{DiskResult, entries_in, open_folder, rename_new};
-use crate::opened::open_up;
+use crate::opened::{Opened, open_up, unless_gone};
 
 /// The folder of removed folders, and the thread that empties it, which lives as long as there is work. A clone is the
 /// same queue.
@@ -69,6 +69,32 @@ impl RemovalQueue {
                 renamed => return renamed.map(|()| self.begin(vec![unique.into_bytes()])),
             }
         }
+    }
+
+    /// Removes an entry; a folder with everything in it.
+    pub(crate) fn take_entry(&self, folder: &OwnedFd, name: &[u8], kind: RawType) -> DiskResult {
+        if kind != RawType::Directory {
+            return rustix::fs::unlinkat(folder, name, AtFlags::empty());
+        }
+        // A folder without write permission cannot be moved to another folder. Its mode is not restored: it has to be
+        // written into when it is deleted.
+        open_up(folder, name)?;
+        self.take_any(folder, name)
+    }
+
+    /// Removes what is nested deeper than `levels` below a folder: its own entries are the first level.
+    pub(crate) fn prune(&self, folder: &OwnedFd, levels: usize) -> DiskResult {
+        for (name, kind) in unless_gone(entries_in(folder))?.unwrap_or_default() {
+            let pruned = match (kind, levels.checked_sub(1)) {
+                (RawType::Directory, Some(below)) => {
+                    Opened::at(folder, &name).and_then(|inside| self.prune(&inside.folder, below))
+                }
+                (_, Some(_)) => Ok(()),
+                (kind, None) => self.take_entry(folder, &name, kind),
+            };
+            unless_gone(pruned)?;
+        }
+        Ok(())
     }
 
     fn begin(&self, names: Vec<Vec<u8>>) {

@@ -139,12 +139,12 @@ impl Store for Counted {
         self.store.remember(seen)
     }
 
-    fn projected(&self) -> Result<Mark> {
-        self.store.projected()
+    fn flushed_mark(&self) -> Result<Mark> {
+        self.store.flushed_mark()
     }
 
-    fn set_projected(&self, mark: Mark) -> Result<()> {
-        self.store.set_projected(mark)
+    fn set_flushed_mark(&self, mark: Mark) -> Result<()> {
+        self.store.set_flushed_mark(mark)
     }
 
     fn placements(&self, seq: Seq) -> Result<Vec<Placement>> {

@@ -43,17 +43,23 @@ const EXECUTED: [&[u8]; 9] = [
 const REBUILDABLE_INFO: [&[u8]; 3] = [b"packs", b"commit-graph", b"commit-graphs"];
 /// The names of what a folder has that git takes for a repository.
 pub const REPOSITORY_NAMES: [&[u8]; 3] = [b"HEAD", b"objects", b"refs"];
-/// Settings that name no file, by section.
+/// Settings that name no file and no program, by section.
 const PLAIN_SETTINGS: [(&str, &[&str]); 9] = [
-    ("remote", &["url", "pushurl", "fetch", "push", "tagopt", "prune", "mirror"]),
-    ("branch", &["remote", "merge", "rebase", "pushremote", "description"]),
-    ("submodule", &["url", "active", "path", "update", "branch", "ignore"]),
+    ("remote", &["fetch", "push", "tagopt", "prune", "mirror"]),
+    ("branch", &["merge", "rebase", "description"]),
+    ("submodule", &["active", "path", "branch", "ignore"]),
     ("user", &["name", "email", "signingkey"]),
     ("init", &["defaultbranch"]),
     ("pull", &["rebase", "ff"]),
     ("push", &["default", "autosetupremote", "followtags"]),
     ("core", &["autocrlf", "eol", "safecrlf", "quotepath", "longpaths", "abbrev"]),
     ("color", &["ui"]),
+];
+/// Settings that name a repository, by section: plain, unless a program is to reach it (`ext::./program`).
+const REPOSITORY_SETTINGS: [(&str, &[&str]); 3] = [
+    ("remote", &["url", "pushurl"]),
+    ("branch", &["remote", "pushremote"]),
+    ("submodule", &["url"]),
 ];
 /// Values that `git init` writes, by section and key.
 const INITIAL_SETTINGS: [(&str, &str); 8] = [
@@ -155,7 +161,7 @@ pub enum ConfigPathBase {
 
 /// The paths that a setting names, as far as such settings name files: hooks, files that are included, and
 /// whatever looks like a program's file. `key` is as git lists it, section and name in lower case.
-pub fn places_in<'v>(key: &str, value: &'v [u8]) -> Vec<(&'v [u8], ConfigPathBase)> {
+pub fn places_in<'v>(key: &'v str, value: &'v [u8]) -> Vec<(&'v [u8], ConfigPathBase)> {
     let is_include =
         key == "include.path" || key.starts_with("includeif.") && key.ends_with(".path");
     if is_include {
@@ -164,17 +170,12 @@ pub fn places_in<'v>(key: &str, value: &'v [u8]) -> Vec<(&'v [u8], ConfigPathBas
     if key == "core.hookspath" {
         return vec![(value, ConfigPathBase::Worktree)];
     }
-    if is_plain_key(key) {
+    if is_plain(key, value) {
         return Vec::new();
     }
-    let trim = |word: &'v [u8]| {
-        let marks =
-            |byte: &u8| matches!(byte, b'!' | b'"' | b'\'' | b'(' | b')' | b';' | b'`' | b'$');
-        let start = word.iter().position(|byte| !marks(byte)).unwrap_or(word.len());
-        let end = word.iter().rposition(|byte| !marks(byte)).map_or(start, |at| at + 1);
-        &word[start..end.max(start)]
-    };
-    let words = value.split(u8::is_ascii_whitespace).map(trim);
+    // What `url.<base>.insteadOf` puts in the place of its value is in the key.
+    let put_in = key.strip_prefix("url.").unwrap_or_default();
+    let words = words(value).into_iter().chain(words(put_in.as_bytes()));
     let is_path = |word: &&[u8]| !word.is_empty() && !word.starts_with(b"-") && word.len() <= 4_096;
     let base = |word: &[u8]| {
         if word.contains(&b'/') {
@@ -186,13 +187,41 @@ pub fn places_in<'v>(key: &str, value: &'v [u8]) -> Vec<(&'v [u8], ConfigPathBas
     words.filter(is_path).map(|word| (word, base(word))).collect()
 }
 
-/// Whether a setting of that key names no file that git runs or reads.
-fn is_plain_key(key: &str) -> bool {
+/// The words of a value that may be a command of a shell, without quotes; of a word with operators of the shell or an
+/// assignment in it, the parts too.
+fn words(value: &[u8]) -> Vec<&[u8]> {
+    let is_operator = |byte: &u8| b";|&()<>`=:".contains(byte);
+    let whole = value.split(u8::is_ascii_whitespace);
+    let with_parts = whole.flat_map(|word| {
+        let parts = word.split(is_operator).filter(move |part| part.len() < word.len());
+        std::iter::once(word).chain(parts)
+    });
+    with_parts.map(without_marks).collect()
+}
+
+fn without_marks(word: &[u8]) -> &[u8] {
+    let marks = |byte: &u8| matches!(byte, b'!' | b'"' | b'\'' | b'(' | b')' | b';' | b'`' | b'$');
+    let start = word.iter().position(|byte| !marks(byte)).unwrap_or(word.len());
+    let end = word.iter().rposition(|byte| !marks(byte)).map_or(start, |at| at + 1);
+    &word[start..end.max(start)]
+}
+
+/// Whether a setting names no file or program that git runs or reads.
+fn is_plain(key: &str, value: &[u8]) -> bool {
     let Some((section, name)) = key.split_once('.') else { return false };
     // What stands between is the name of a remote, a branch or a module.
     let name = name.rsplit_once('.').map_or(name, |(_, name)| name);
-    PLAIN_SETTINGS.iter().any(|(known, names)| *known == section && names.contains(&name))
+    let is_in = |table: &[(&str, &[&str])]| {
+        table.iter().any(|(known, names)| *known == section && names.contains(&name))
+    };
+    is_in(&PLAIN_SETTINGS)
         || INITIAL_SETTINGS.contains(&(section, name))
+        || is_in(&REPOSITORY_SETTINGS) && !may_name_helper(value)
+}
+
+/// Whether the name of a repository may name a program that is to reach it. Quotes and escapes of the file may hide that.
+fn may_name_helper(value: &[u8]) -> bool {
+    value.windows(2).any(|pair| pair == b"::") || value.iter().any(|byte| b"\"\\".contains(byte))
 }
 
 /// Whether a configuration holds nothing that could point to a file. One that is written in an unusual way
@@ -210,8 +239,9 @@ pub fn points_nowhere(content: &[u8]) -> bool {
             // The old way to write a subsection, and whatever stands behind a header.
             return !name.contains(['.', ']']) && !header.contains(']');
         }
-        let key = line.split_once('=').map_or(line, |(key, _)| key).trim().to_ascii_lowercase();
-        is_plain_key(&format!("{section}.{key}"))
+        let (key, value) = line.split_once('=').unwrap_or((line, ""));
+        let key = format!("{section}.{}", key.trim().to_ascii_lowercase());
+        is_plain(&key, value.as_bytes())
     })
 }
 
@@ -403,7 +433,87 @@ mod tests {
             "[filter \"a\"]\n\tclean = ./x\n",
             "[remote \"a\"]\n\tuploadpack = ./x\n",
             "[core]\n\teditor\n",
+            "[remote \"a\"]\n\turl = ext::./x\n",
+            "[remote \"a\"]\n\turl = \"ext:\":./x\n",
+            "[remote \"a\"]\n\turl = ext:\\\n:./x\n",
+            "[branch \"a\"]\n\tremote = ext::./x\n",
+            "[submodule \"a\"]\n\turl = ext::./x\n",
         ] {
+            assert!(!points_nowhere(text.as_bytes()), "{text}");
+        }
+    }
+
+    /// The settings of which git's documentation says that they are commands, or decide which command runs.
+    const COMMANDS: [&str; 58] = [
+        "alias.x",
+        "browser.x.cmd",
+        "browser.x.path",
+        "core.alternaterefscommand",
+        "core.askpass",
+        "core.editor",
+        "core.fsmonitor",
+        "core.gitproxy",
+        "core.hookspath",
+        "core.pager",
+        "core.sshcommand",
+        "core.worktree",
+        "core.attributesfile",
+        "credential.helper",
+        "credential.https://a.example.helper",
+        "diff.external",
+        "diff.x.command",
+        "diff.x.textconv",
+        "diff.x.trustexitcode",
+        "difftool.x.cmd",
+        "difftool.x.path",
+        "extensions.worktreeconfig",
+        "filter.x.clean",
+        "filter.x.process",
+        "filter.x.smudge",
+        "format.headers",
+        "gc.recentobjectshook",
+        "gpg.program",
+        "gpg.ssh.defaultkeycommand",
+        "gpg.ssh.program",
+        "gpg.x509.program",
+        "gui.x.cmd",
+        "guitool.x.cmd",
+        "hook.x.command",
+        "imap.tunnel",
+        "include.path",
+        "includeif.onbranch:a.path",
+        "init.templatedir",
+        "instaweb.httpd",
+        "interactive.difffilter",
+        "maintenance.x.task",
+        "man.x.cmd",
+        "man.x.path",
+        "merge.x.driver",
+        "mergetool.x.cmd",
+        "mergetool.x.path",
+        "pager.log",
+        "protocol.ext.allow",
+        "receive.procreceiverefs",
+        "remote.x.receivepack",
+        "remote.x.uploadpack",
+        "remote.x.vcs",
+        "sendemail.sendmailcmd",
+        "sendemail.tocmd",
+        "sequence.editor",
+        "submodule.x.update",
+        "trailer.x.command",
+        "uploadpack.packobjectshook",
+    ];
+
+    #[test]
+    fn g6_no_setting_that_runs_a_program_is_plain() {
+        for key in COMMANDS {
+            assert!(!is_plain(key, b"x"), "{key}");
+            let (section, name) = key.split_once('.').unwrap();
+            let text = match name.rsplit_once('.') {
+                Some((middle, name)) => format!("[{section} \"{middle}\"]\n\t{name} = x\n"),
+                None => format!("[{section}]\n\t{name} = x\n"),
+            };
             assert!(!points_nowhere(text.as_bytes()), "{text}");
         }
     }
@@ -432,6 +542,15 @@ mod tests {
             of("core.pager", "less"),
             [("less".to_owned(), ConfigPathBase::WorktreeIfExists)]
         );
+        let names = |key: &str, value: &'static str, path: &str| {
+            of(key, value).contains(&(path.to_owned(), ConfigPathBase::Worktree))
+        };
+        assert!(names("submodule.x.update", "!./run.sh", "./run.sh"));
+        assert!(names("core.sshcommand", "ssh -o ProxyCommand=./run.sh", "./run.sh"));
+        assert!(names("alias.x", "!true;./run.sh", "./run.sh"));
+        assert!(names("diff.x.textconv", "tool --config=./tool.toml", "./tool.toml"));
+        assert!(names("remote.origin.url", "ext::./run.sh %s", "./run.sh"));
+        assert!(names("url.ext::./run.sh .insteadof", "https://a.example/", "./run.sh"));
         assert_eq!(of("remote.origin.url", "../other"), []);
         assert_eq!(of("core.bare", "false"), []);
     }

@@ -31,11 +31,12 @@ impl Timestamp {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match jiff::Timestamp::from_millisecond(self.0) {
-            Ok(moment) => write!(f, "{moment:.3}"),
-            // Outside of years -9999..9999: a file system can hold it, RFC 3339 cannot.
-            Err(_) => write!(f, "1970-01-01T00:00:00.000Z"),
-        }
+        let moment = jiff::Timestamp::from_millisecond(self.0).unwrap_or(match self.0 {
+            // RFC 3339 cannot write it: the nearest moment that it can.
+            ..0 => jiff::Timestamp::MIN,
+            _ => jiff::Timestamp::MAX,
+        });
+        write!(f, "{moment:.3}")
     }
 }
 
@@ -55,5 +56,7 @@ mod tests {
         assert_eq!(Timestamp::parse("2026-01-15T12:30:00.12+02:00"), Some(shown));
         assert_eq!(Timestamp::parse("yesterday"), None);
         assert_eq!(Timestamp::from_nanos(-1).to_string(), "1969-12-31T23:59:59.999Z");
+        assert!(Timestamp::from_millis(i64::MAX).to_string().starts_with("9999-12-"));
+        assert!(Timestamp::from_millis(i64::MIN).to_string().starts_with("-009999-"));
     }
 }

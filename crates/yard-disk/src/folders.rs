@@ -1,7 +1,7 @@
 //! Opens, lists and renames folders of the data folder, by handles. It takes no path of the workspace.
 
 use std::fs::File;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use rustix::fs::{AtFlags, FileType as RawType, Mode, OFlags, RawDir, RenameFlags};
@@ -26,6 +26,12 @@ pub(crate) fn open_folder<P: Arg + Copy>(at: BorrowedFd<'_>, name: P) -> DiskRes
 pub(crate) fn open_existing(at: impl AsFd, name: impl Arg) -> DiskResult<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::openat(at, name, flags, Mode::empty())
+}
+
+/// Sets the mode of the entry that a handle is open on, which may be a handle that can neither read nor write.
+pub(crate) fn set_mode(entry: &OwnedFd, mode: Mode) -> DiskResult {
+    // `fchmod` refuses such handles.
+    rustix::fs::chmod(format!("/proc/self/fd/{}", entry.as_raw_fd()), mode)
 }
 
 /// Opens (or makes) a folder of the data folder.

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use yard_core::{ChatId, Result, Timestamp};
 
 use crate::folders::{entries_in, open_folder, open_in_data, unusable};
-use crate::opened::size_of;
+use crate::opened::{MAX_DEPTH, size_of};
 use crate::removal_queue::RemovalQueue;
 
 /// The folder of all homes, in the data folder.
@@ -85,12 +85,18 @@ impl Homes {
         Ok(Home { folder, path: self.path.join(name) })
     }
 
+    /// Removes what is nested so deep in a home that it is not counted.
+    pub fn prune(&self, home: &Home) -> Result<()> {
+        self.dropped.prune(&home.folder, MAX_DEPTH).map_err(unusable)
+    }
+
     /// Removes the homes that were not used for a week.
     pub fn sweep(&self, now: Timestamp) -> Result<()> {
         for (name, kind) in entries_in(&self.folder).map_err(unusable)? {
             let Ok(name) = String::from_utf8(name) else { continue };
             if kind == RawType::Directory
-                && self.last_used(&name) + MAX_UNUSED_SECONDS < now.as_millis() / 1_000
+                && self.last_used(&name).saturating_add(MAX_UNUSED_SECONDS)
+                    < now.as_millis() / 1_000
             {
                 self.dropped.take(&self.folder, &name);
             }

@@ -42,4 +42,4 @@ pub use sockets::{Bound, Sockets};
 pub use stage::{
     Displaced, Incoming, NewlyKept, Replaces, Stage, Staged, StagedAttributes, looks_like,
 };
-pub use stat::{EntryKind, EntryStat, RACY_NANOS, SET_ID, is_settled};
+pub use stat::{EntryKind, EntryStat, SET_ID, is_older_than_a_tick, is_settled};

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use yard_core::Result;
 
 use crate::folders::{DiskResult, entries_in, open_file, open_folder, open_in_data, unusable};
-use crate::opened::{Opened, size_of};
+use crate::opened::{MAX_DEPTH, Opened, size_of};
 use crate::removal_queue::RemovalQueue;
 use crate::runs::{OPAQUE, RunFolder, is_opaque};
 
@@ -24,8 +24,6 @@ const FOLDER: &str = "caches";
 const SIZE: &str = "size";
 /// The file that is locked while the caches are changed.
 const LOCK: &str = "lock";
-/// Entries that are nested deeper are dropped.
-const MAX_DEPTH: usize = 100;
 
 /// The package caches of one workspace.
 pub struct PackageCaches {
@@ -107,6 +105,8 @@ impl PackageCaches {
         };
         let mut added = 0;
         for (_, upper) in &changed {
+            // What is nested deeper would not be counted.
+            self.dropped.prune(upper, MAX_DEPTH)?;
             added += size_of(upper)?;
         }
         if size + added > most {
@@ -123,7 +123,7 @@ impl PackageCaches {
             let name = addition.added.file_name().ok_or(Errno::INVAL)?;
             let under = open_folder(self.folder.as_fd(), name)?;
             let merge = Merge { caches: self, hides: addition.hides };
-            merge.folder(&upper, &under, 0)?;
+            merge.folder(&upper, &under)?;
         }
         Ok(CacheUpdate::Kept)
     }
@@ -157,10 +157,7 @@ struct Merge<'a> {
 }
 
 impl Merge<'_> {
-    fn folder(&self, upper: &OwnedFd, under: &OwnedFd, depth: usize) -> DiskResult {
-        if depth > MAX_DEPTH {
-            return Ok(());
-        }
+    fn folder(&self, upper: &OwnedFd, under: &OwnedFd) -> DiskResult {
         for (name, kind) in entries_in(upper)? {
             match (kind, kind_at(under, &name)?) {
                 (RawType::Directory, Some(RawType::Directory)) => {
@@ -168,7 +165,7 @@ impl Merge<'_> {
                     if is_opaque(&from.folder)? {
                         self.replace(upper, under, &name)?;
                     } else {
-                        self.folder(&from.folder, &to.folder, depth + 1)?;
+                        self.folder(&from.folder, &to.folder)?;
                     }
                 }
                 (RawType::CharacterDevice, below) if !self.hides => {
@@ -205,13 +202,8 @@ impl Merge<'_> {
     }
 
     fn remove(&self, under: &OwnedFd, name: &[u8]) -> DiskResult {
-        if kind_at(under, name)? != Some(RawType::Directory) {
-            return rustix::fs::unlinkat(under, name, AtFlags::empty());
-        }
-        // A folder without write permission cannot be moved to another folder. Its mode is not restored: the queue
-        // deletes it, and needs to write into it.
-        rustix::fs::chmodat(under, name, Mode::RWXU, AtFlags::empty())?;
-        self.caches.dropped.take_any(under, name)
+        let kind = kind_at(under, name)?.ok_or(Errno::NOENT)?;
+        self.caches.dropped.take_entry(under, name, kind)
     }
 }
 
@@ -220,5 +212,33 @@ fn kind_at(folder: &OwnedFd, name: &[u8]) -> DiskResult<Option<RawType>> {
         Ok(stat) => Ok(Some(RawType::from_raw_mode(stat.st_mode))),
         Err(Errno::NOENT) => Ok(None),
         Err(errno) => Err(errno),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::runs::Runs;
+
+    #[test]
+    fn what_is_nested_too_deep_is_dropped_from_new_folders_too() {
+        let state = tempfile::tempdir().unwrap();
+        let runs = Runs::open(state.path()).unwrap();
+        let caches = PackageCaches::open(state.path(), runs.dropped()).unwrap();
+        let (upper, added) = (state.path().join("upper"), state.path().join("caches/own"));
+        let at = |folder: &Path, levels: usize| folder.join(vec!["d"; levels].join("/"));
+        fs::create_dir_all(&added).unwrap();
+        fs::create_dir_all(at(&upper, MAX_DEPTH + 20)).unwrap();
+        fs::write(at(&upper, MAX_DEPTH - 1).join("kept"), "x").unwrap();
+        fs::write(at(&upper, MAX_DEPTH + 20).join("dropped"), vec![1; 1 << 20]).unwrap();
+        let addition = || [CacheAddition { added: &added, upper: &upper, hides: false }];
+        // It would not fit with what is dropped.
+        assert_eq!(caches.keep(&addition(), 1 << 20), Ok(CacheUpdate::Kept));
+        assert!(at(&added, MAX_DEPTH - 1).join("kept").is_file());
+        assert!(at(&added, MAX_DEPTH).is_dir());
+        assert!(!at(&added, MAX_DEPTH + 1).exists());
+        runs.settle();
     }
 }

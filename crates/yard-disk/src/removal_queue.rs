@@ -11,10 +11,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use parking_lot::{Condvar, Mutex};
-use rustix::fs::{AtFlags, FileType as RawType, Mode};
+use rustix::fs::{AtFlags, FileType as RawType};
 use rustix::io::Errno;
 
-use crate::folders::{DiskResult, entries_in, open_existing, open_folder, rename_new};
+use crate::folders::{DiskResult, entries_in, open_folder, rename_new};
+use crate::opened::{Opened, open_up, unless_gone};
 
 /// The folder of removed folders, and the thread that empties it, which lives as long as there is work. A clone is the
 /// same queue.
@@ -70,6 +71,32 @@ impl RemovalQueue {
         }
     }
 
+    /// Removes an entry; a folder with everything in it.
+    pub(crate) fn take_entry(&self, folder: &OwnedFd, name: &[u8], kind: RawType) -> DiskResult {
+        if kind != RawType::Directory {
+            return rustix::fs::unlinkat(folder, name, AtFlags::empty());
+        }
+        // A folder without write permission cannot be moved to another folder. Its mode is not restored: it has to be
+        // written into when it is deleted.
+        open_up(folder, name)?;
+        self.take_any(folder, name)
+    }
+
+    /// Removes what is nested deeper than `levels` below a folder: its own entries are the first level.
+    pub(crate) fn prune(&self, folder: &OwnedFd, levels: usize) -> DiskResult {
+        for (name, kind) in unless_gone(entries_in(folder))?.unwrap_or_default() {
+            let pruned = match (kind, levels.checked_sub(1)) {
+                (RawType::Directory, Some(below)) => {
+                    Opened::at(folder, &name).and_then(|inside| self.prune(&inside.folder, below))
+                }
+                (_, Some(_)) => Ok(()),
+                (kind, None) => self.take_entry(folder, &name, kind),
+            };
+            unless_gone(pruned)?;
+        }
+        Ok(())
+    }
+
     fn begin(&self, names: Vec<Vec<u8>>) {
         let mut state = self.0.state.lock();
         state.waiting.extend(names);
@@ -123,8 +150,7 @@ impl Shared {
 /// Removes a folder with everything in it.
 fn remove(parent: &OwnedFd, name: &OsStr) -> Result<(), Errno> {
     // A command may have taken away the right to write into the folder, as Go does in its module cache.
-    let _ = rustix::fs::chmodat(parent, name, Mode::RWXU, AtFlags::empty());
-    let folder = open_existing(parent, name)?;
+    let (folder, _) = open_up(parent, name)?;
     clear(&folder)?;
     rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)
 }
@@ -145,15 +171,15 @@ fn clear(folder: &OwnedFd) -> DiskResult {
                 continue;
             }
             // The command may have made the folder unreadable.
-            let _ = rustix::fs::chmodat(folder, name, Mode::RWXU, AtFlags::empty());
-            let inside = open_existing(folder, name)?;
+            let (inside, _) = open_up(folder, name)?;
             for (inner, kind) in entries_in(&inside)? {
                 let inner = OsStr::from_bytes(&inner);
                 if kind != RawType::Directory {
                     rustix::fs::unlinkat(&inside, inner, AtFlags::empty())?;
                     continue;
                 }
-                let _ = rustix::fs::chmodat(&inside, inner, Mode::RWXU, AtFlags::empty());
+                // A folder without write permission cannot be moved to another folder.
+                let _ = open_up(&inside, inner);
                 loop {
                     next += 1;
                     let new_name = format!(".gone-{next}");

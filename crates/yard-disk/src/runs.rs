@@ -17,7 +17,8 @@ use yard_store::Seq;
 use crate::disk::{Disk, Resolution};
 use crate::faults::read_fault;
 use crate::folders::{
-    DiskResult, create_file, names_in, open_existing, open_file, open_folder, unusable, unusable_io,
+    DiskResult, create_file, names_in, open_existing, open_file, open_folder, set_mode, unusable,
+    unusable_io,
 };
 use crate::removal_queue::RemovalQueue;
 use crate::stat::{EntryKind, EntryStat};
@@ -267,9 +268,8 @@ impl OverlayLayer {
     }
 
     fn set_mode(&self, path: &WsPath, mode: u32) -> DiskResult {
-        let (parent, name) = self.disk.parent_of(path)?;
-        let mode = Mode::from_raw_mode(mode);
-        rustix::fs::chmodat(&parent, name.as_bytes(), mode, AtFlags::empty())
+        let entry = self.disk.open_beneath(path, OFlags::PATH | OFlags::NOFOLLOW)?;
+        set_mode(&entry, Mode::from_raw_mode(mode))
     }
 
     /// Whether a folder hides the entries of the workspace's folder below it.

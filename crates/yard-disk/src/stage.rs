@@ -156,7 +156,7 @@ impl Stage {
     }
 
     /// The name of a staged file that replaces `file`, and then of the displaced file: after a crash
-    /// [`Stage::leftovers`] finds it, and [`Displaced::file`] and [`Displaced::step`] parse it.
+    /// [`Stage::crash_remains`] finds it, and [`Displaced::file`] and [`Displaced::step`] parse it.
     fn swap_name(&self, file: FileId, step: Option<StepId>) -> String {
         let step = step.map_or_else(String::new, |step| format!(".{step}"));
         format!("{}.{file}{step}{SWAPPED}", self.fresh_name())

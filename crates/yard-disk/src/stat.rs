@@ -135,18 +135,46 @@ pub(crate) fn root_identity(root: impl AsFd) -> Result<RootIdentity, Errno> {
     Ok(RootIdentity { filesystem, inode: stat.signature.inode, birth })
 }
 
+/// Nanoseconds since the epoch. Every moment after April 2262 is the last one that fits.
 fn nanos(time: &StatxTimestamp) -> i64 {
-    time.tv_sec.saturating_mul(1_000_000_000) + i64::from(time.tv_nsec)
+    time.tv_sec.saturating_mul(1_000_000_000).saturating_add(i64::from(time.tv_nsec))
 }
 
 /// Mode bits of a file that runs with the rights of its owner or its group.
 pub const SET_ID: u32 = 0o6000;
 
 /// A file that was changed within this time before its signature was read may change again within the same clock tick.
-pub const RACY_NANOS: i64 = 2_000_000_000;
+const RACY_NANOS: i64 = 2_000_000_000;
 
 /// Whether a later change of the file would change its signature.
 pub fn is_settled(signature: &Signature, call: &Call) -> bool {
+    is_older_than_a_tick(signature.mtime.max(signature.ctime), call)
+}
+
+/// Whether a moment, in nanoseconds since the epoch, was so long ago that a change now would get a later time.
+pub fn is_older_than_a_tick(nanos: i64, call: &Call) -> bool {
     let now = call.world().now().as_millis().saturating_mul(1_000_000);
-    now - signature.mtime.max(signature.ctime) > RACY_NANOS
+    now.saturating_sub(nanos) > RACY_NANOS
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::time::{Duration, UNIX_EPOCH};
+
+    use super::*;
+
+    #[test]
+    fn a_file_of_the_year_2300_has_the_last_time_that_fits() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = File::create(folder.path().join("file")).unwrap();
+        for millis in [10_413_792_000_500, 9_223_372_036_999] {
+            file.set_modified(UNIX_EPOCH + Duration::from_millis(millis)).unwrap();
+            // Some file systems hold no such time.
+            let held = file.metadata().unwrap().modified().unwrap();
+            let held = held.duration_since(UNIX_EPOCH).unwrap().as_nanos();
+            let stat = EntryStat::of(&file).unwrap();
+            assert_eq!(stat.signature.mtime, i64::try_from(held).unwrap_or(i64::MAX));
+        }
+    }
 }

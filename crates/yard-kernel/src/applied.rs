@@ -18,7 +18,7 @@ pub(crate) fn advance_applied_mark(workspace: &Workspace, call: &Call) -> Result
 /// Flushes the disk. Every step up to `seq` must be on it; none of them needs recovery after this.
 pub(crate) fn flush_to(workspace: &Workspace, seq: Seq, call: &Call) -> Result<()> {
     workspace.disk.flush()?;
-    workspace.store().set_projected(mark_of(seq, call))?;
+    workspace.store().set_flushed_mark(mark_of(seq, call))?;
     workspace.history.flusher.note_flushed(seq);
     Ok(())
 }

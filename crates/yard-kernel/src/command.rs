@@ -134,11 +134,12 @@ impl Workspace {
         let (Some(home), Some(lasting)) = (&environment.home, &environment.lasting) else {
             return Ok(false);
         };
-        let is_full = match ended.stopped == Some(StopReason::HomeFull) {
-            true => true,
-            false if home.was_full() => home.size()? > lasting.most_bytes,
-            false => return Ok(false),
-        };
+        let was_stopped = ended.stopped == Some(StopReason::HomeFull);
+        if !was_stopped && !home.was_full() {
+            return Ok(false);
+        }
+        self.commands.homes.prune(home)?;
+        let is_full = was_stopped || home.size()? > lasting.most_bytes;
         home.note_full(is_full)?;
         Ok(is_full)
     }

@@ -17,10 +17,10 @@ use yard_search::is_unreadable;
 use yard_store::{Batch, FileIdentity, NewChange, NewStep, Placement, Prepared, Seq, StoreError};
 
 use crate::applied::advance_applied_mark;
-use crate::commit_queue::{CommitOutcome, LeaderGuard, Request, RetiredFile, Signal, Waiter};
+use crate::commit_queue::{CommitOutcome, LeaderGuard, QueuedDraft, Signal, UnneededFile, Waiter};
 use crate::draft::{Draft, Expectation, ExpectedEntry, StepOrigin};
 use crate::op::purge;
-use crate::projection::{Projection, Projector, retire_displaced};
+use crate::projection::{Projection, Projector, remove_or_keep_displaced};
 use crate::proposal::{CommitWork, Committed, Proposal};
 use crate::recovery;
 use crate::step_metadata::{StepMetadata, external_step};
@@ -61,14 +61,14 @@ fn submit(
         run.lands_as(draft.id)?;
     }
     let (queue, waiter) = (&workspace.history.queue, Arc::new(Waiter::default()));
-    let request = Request { draft, metadata, call: call.clone(), waiter: Arc::clone(&waiter) };
+    let queued = QueuedDraft { draft, metadata, call: call.clone(), waiter: Arc::clone(&waiter) };
     let mut signal =
-        if queue.enqueue(request) { Signal::Lead } else { queue.wait(&waiter, call)? };
+        if queue.enqueue(queued) { Signal::Lead } else { queue.wait(&waiter, call)? };
     loop {
         match signal {
-            Signal::Finished(result, retired) => {
-                for RetiredFile { displaced, content } in &retired {
-                    retire_displaced(workspace, displaced, *content);
+            Signal::Finished(result, unneeded) => {
+                for UnneededFile { displaced, content } in &unneeded {
+                    remove_or_keep_displaced(workspace, displaced, *content);
                 }
                 return result;
             }
@@ -104,16 +104,16 @@ fn lead(workspace: &Workspace, waiter: &Arc<Waiter>, call: &Call) -> Result<()> 
         }
     };
     let batch = queue.next_batch();
-    guard.batch = batch.iter().map(|request| Arc::clone(&request.waiter)).collect();
+    guard.batch = batch.iter().map(|queued| Arc::clone(&queued.waiter)).collect();
     // A batch that is recorded must also reach the disk, even if one of its calls is cancelled meanwhile.
     commit_batch(workspace, lock, head, batch, &call.without_limits());
     guard.is_done = true;
     Ok(())
 }
 
-/// An admitted request, with its part of the batch.
+/// An admitted draft, with its part of the batch.
 struct BatchItem {
-    request: Request,
+    queued: QueuedDraft,
     steps: Range<usize>,
     contents: Range<usize>,
 }
@@ -122,58 +122,59 @@ fn commit_batch(
     workspace: &Workspace,
     lock: WorkspaceLock<'_>,
     head: Seq,
-    requests: Vec<Request>,
+    drafts: Vec<QueuedDraft>,
     call: &Call,
 ) {
-    let (requests, ended) = split_ended(requests);
-    let (admitted, rejected) = admit(workspace, requests);
+    let (going_on, ended) = split_ended(drafts);
+    let (admitted, rejected) = admit(workspace, going_on);
     let outcomes = commit_admitted(workspace, head, admitted, call);
     drop(lock);
-    for (waiter, result, retired) in outcomes {
-        waiter.send(Signal::Finished(result, retired));
+    for (waiter, result, unneeded) in outcomes {
+        waiter.send(Signal::Finished(result, unneeded));
     }
-    let ended = ended.into_iter().map(|(request, fault)| (request, Err(fault)));
-    for (request, result) in rejected.into_iter().chain(ended) {
-        let waiter = Arc::clone(&request.waiter);
-        drop(request);
+    let ended = ended.into_iter().map(|(queued, fault)| (queued, Err(fault)));
+    for (queued, result) in rejected.into_iter().chain(ended) {
+        let waiter = Arc::clone(&queued.waiter);
+        drop(queued);
         waiter.send(Signal::Finished(result, Vec::new()));
     }
 }
 
-/// Splits requests into those whose call goes on and those whose call was cancelled or is out of time.
-fn split_ended(requests: Vec<Request>) -> (Vec<Request>, Vec<(Request, Fault)>) {
-    let (mut going_on, mut ended) = (Vec::with_capacity(requests.len()), Vec::new());
-    for request in requests {
-        match request.call.check() {
-            Ok(()) => going_on.push(request),
-            Err(fault) => ended.push((request, fault)),
+/// Splits drafts into those whose call goes on and those whose call was cancelled or is out of time.
+fn split_ended(drafts: Vec<QueuedDraft>) -> (Vec<QueuedDraft>, Vec<(QueuedDraft, Fault)>) {
+    let (mut going_on, mut ended) = (Vec::with_capacity(drafts.len()), Vec::new());
+    for queued in drafts {
+        match queued.call.check() {
+            Ok(()) => going_on.push(queued),
+            Err(fault) => ended.push((queued, fault)),
         }
     }
     (going_on, ended)
 }
 
-/// Splits requests into those of this batch, and those that have to be planned again or cannot be checked.
+/// Splits drafts into those of this batch, and those that have to be planned again or cannot be checked.
 fn admit(
     workspace: &Workspace,
-    requests: Vec<Request>,
-) -> (Vec<Request>, Vec<(Request, Result<CommitOutcome>)>) {
+    drafts: Vec<QueuedDraft>,
+) -> (Vec<QueuedDraft>, Vec<(QueuedDraft, Result<CommitOutcome>)>) {
     let mut touched: HashSet<WsPath> = HashSet::new();
     let (mut admitted, mut rejected) = (Vec::new(), Vec::new());
-    for request in requests {
-        let is_alone = !request.draft.exclusive || admitted.is_empty();
-        let may_join = is_alone && !admitted.iter().any(|other: &Request| other.draft.exclusive);
-        let is_as_expected = match may_join && !collides(&request.draft, &touched) {
-            true => is_as_expected(workspace, &request.draft),
+    for queued in drafts {
+        let is_alone = !queued.draft.exclusive || admitted.is_empty();
+        let may_join =
+            is_alone && !admitted.iter().any(|other: &QueuedDraft| other.draft.exclusive);
+        let is_as_expected = match may_join && !collides(&queued.draft, &touched) {
+            true => is_as_expected(workspace, &queued.draft, &queued.call),
             false => Ok(false),
         };
         match is_as_expected {
             Ok(true) => {
-                touched.extend(request.draft.touched().cloned());
-                admitted.push(request);
+                touched.extend(queued.draft.touched().cloned());
+                admitted.push(queued);
             }
-            Ok(false) => rejected.push((request, Ok(CommitOutcome::Stale))),
+            Ok(false) => rejected.push((queued, Ok(CommitOutcome::Stale))),
             // Planning again would meet the same fault.
-            Err(fault) => rejected.push((request, Err(fault))),
+            Err(fault) => rejected.push((queued, Err(fault))),
         }
     }
     (admitted, rejected)
@@ -187,7 +188,7 @@ fn collides(draft: &Draft, touched: &HashSet<WsPath>) -> bool {
 }
 
 /// Whether the disk is still as the draft expects.
-fn is_as_expected(workspace: &Workspace, draft: &Draft) -> Result<bool> {
+fn is_as_expected(workspace: &Workspace, draft: &Draft, call: &Call) -> Result<bool> {
     for expectation in &draft.expectations {
         match is_met(workspace, expectation) {
             Ok(true) => {}
@@ -197,8 +198,12 @@ fn is_as_expected(workspace: &Workspace, draft: &Draft) -> Result<bool> {
             Err(fault) => return Err(fault),
         }
     }
-    let mut trees = draft.moved_trees.get().into_iter().flatten();
-    Ok(trees.all(|tree| tree.is_unchanged(&workspace.disk)))
+    for tree in draft.moved_trees.get().into_iter().flatten() {
+        if !tree.is_unchanged(&workspace.disk, call)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn is_met(workspace: &Workspace, expectation: &Expectation) -> Result<bool> {
@@ -217,36 +222,36 @@ fn is_met(workspace: &Workspace, expectation: &Expectation) -> Result<bool> {
 }
 
 /// The result for each thread of a batch, with the displaced files that it has to remove.
-type BatchOutcome = Vec<(Arc<Waiter>, Result<CommitOutcome>, Vec<RetiredFile>)>;
+type BatchOutcome = Vec<(Arc<Waiter>, Result<CommitOutcome>, Vec<UnneededFile>)>;
 
 /// Records and projects the batch.
 fn commit_admitted(
     workspace: &Workspace,
     head: Seq,
-    requests: Vec<Request>,
+    drafts: Vec<QueuedDraft>,
     call: &Call,
 ) -> BatchOutcome {
-    let (mut items, steps, contents) = lay_out(workspace, requests, call);
+    let (mut items, steps, contents) = lay_out(workspace, drafts, call);
     // From here on the batch may be recorded, even if this thread panics: its stored files must not be removed.
-    let stored_files = items.iter_mut().flat_map(|item| &mut item.request.draft.stored_files);
+    let stored_files = items.iter_mut().flat_map(|item| &mut item.queued.draft.stored_files);
     stored_files.for_each(NewlyKept::stays);
     let recorded = record(workspace, head, &items, &steps, &contents);
     let mut outcomes = Vec::with_capacity(items.len());
     let (mut all_projected, mut any_projected) = (true, false);
     for (item, recorded) in items.drain(..).zip(recorded) {
-        let Request { mut draft, metadata, waiter, .. } = item.request;
+        let QueuedDraft { mut draft, metadata, waiter, .. } = item.queued;
         let is_full = |fault: &Fault| fault.code() == FaultCode::DiskFull;
         // A store without room has recorded nothing: the files must not take up the room that is left.
         if matches!(recorded, Ok(CommitOutcome::Stale)) || recorded.as_ref().is_err_and(is_full) {
             draft.stored_files.iter_mut().for_each(NewlyKept::goes);
         }
         let projector = Projector { workspace, metadata: &metadata, call };
-        let mut retired = Vec::new();
+        let mut unneeded = Vec::new();
         let result = match recorded {
             Ok(CommitOutcome::Done) => match projector.project(draft) {
                 Projection::Done(displaced) => {
                     any_projected = true;
-                    retired = displaced;
+                    unneeded = displaced;
                     Ok(CommitOutcome::Done)
                 }
                 Projection::RolledBack(fault) => {
@@ -265,7 +270,7 @@ fn commit_admitted(
             }
             stale => stale,
         };
-        outcomes.push((waiter, result, retired));
+        outcomes.push((waiter, result, unneeded));
     }
     if all_projected && any_projected {
         // If the mark cannot be moved, recovery checks these steps again and finds them done.
@@ -274,19 +279,19 @@ fn commit_admitted(
     outcomes
 }
 
-/// Puts the steps and contents of all requests together.
+/// Puts the steps and contents of all drafts together.
 fn lay_out(
     workspace: &Workspace,
-    requests: Vec<Request>,
+    drafts: Vec<QueuedDraft>,
     call: &Call,
 ) -> (Vec<BatchItem>, Vec<NewStep>, Vec<Prepared>) {
     let (mut items, mut steps, mut contents) = (Vec::new(), Vec::new(), Vec::new());
-    for mut request in requests {
+    for mut queued in drafts {
         let (first_step, first_content) = (steps.len(), contents.len());
-        steps.extend(steps_of(workspace, &request.draft, &request.metadata, call));
-        contents.append(&mut request.draft.contents);
+        steps.extend(steps_of(workspace, &queued.draft, &queued.metadata, call));
+        contents.append(&mut queued.draft.contents);
         let (steps, contents) = (first_step..steps.len(), first_content..contents.len());
-        items.push(BatchItem { request, steps, contents });
+        items.push(BatchItem { queued, steps, contents });
     }
     (items, steps, contents)
 }
@@ -372,7 +377,7 @@ fn record(
     contents: &[Prepared],
 ) -> Vec<Result<CommitOutcome>> {
     let Some(last) = items.last() else { return Vec::new() };
-    match append(workspace, head, Batch { steps, contents }, last.request.draft.id) {
+    match append(workspace, head, Batch { steps, contents }, last.queued.draft.id) {
         Err(StoreError::Misfit(_)) if items.len() > 1 => {
             items.iter().map(|item| record_one(workspace, item, steps, contents)).collect()
         }
@@ -389,7 +394,7 @@ fn record_one(
     let head = workspace.store().head()?;
     let batch =
         Batch { steps: &steps[item.steps.clone()], contents: &contents[item.contents.clone()] };
-    to_outcome(append(workspace, head, batch, item.request.draft.id))
+    to_outcome(append(workspace, head, batch, item.queued.draft.id))
 }
 
 /// Appends a batch. If the store's error leaves open whether the batch was recorded, this looks for its last step.

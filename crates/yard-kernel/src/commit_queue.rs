@@ -21,7 +21,7 @@ const GATHERING: Duration = Duration::from_micros(300);
 const CALL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A displaced file that its step no longer needs.
-pub(crate) struct RetiredFile {
+pub(crate) struct UnneededFile {
     pub(crate) displaced: Displaced,
     pub(crate) content: Option<ContentHash>,
 }
@@ -45,12 +45,12 @@ pub(crate) struct CommitQueue {
 
 #[derive(Default)]
 struct QueueState {
-    waiting: VecDeque<Request>,
+    waiting: VecDeque<QueuedDraft>,
     has_leader: bool,
 }
 
 /// A draft that waits to be committed.
-pub(crate) struct Request {
+pub(crate) struct QueuedDraft {
     pub(crate) draft: Draft,
     pub(crate) metadata: StepMetadata,
     pub(crate) call: Call,
@@ -69,7 +69,7 @@ pub(crate) enum Signal {
     /// Lead the next batch.
     Lead,
     /// Return this result, after removing these displaced files.
-    Finished(Result<CommitOutcome>, Vec<RetiredFile>),
+    Finished(Result<CommitOutcome>, Vec<UnneededFile>),
 }
 
 impl Waiter {
@@ -147,20 +147,20 @@ impl CommitQueue {
     /// thread leads instead.
     pub(crate) fn withdraw(&self, waiter: &Arc<Waiter>) -> bool {
         let mut queue = self.state.lock();
-        let at = queue.waiting.iter().position(|request| Arc::ptr_eq(&request.waiter, waiter));
-        let request = at.and_then(|at| queue.waiting.remove(at));
-        if request.is_some() && waiter.take_signal().is_some() {
+        let at = queue.waiting.iter().position(|queued| Arc::ptr_eq(&queued.waiter, waiter));
+        let queued = at.and_then(|at| queue.waiting.remove(at));
+        if queued.is_some() && waiter.take_signal().is_some() {
             queue.hand_over();
         }
         drop(queue);
-        // The request is dropped after the lock, because that removes the files that the draft staged.
-        request.is_some()
+        // The draft is dropped after the lock, because that removes the files that the draft staged.
+        queued.is_some()
     }
 
     /// Adds a draft, and returns whether the caller has to lead.
-    pub(crate) fn enqueue(&self, request: Request) -> bool {
+    pub(crate) fn enqueue(&self, queued: QueuedDraft) -> bool {
         let mut queue = self.state.lock();
-        queue.waiting.push_back(request);
+        queue.waiting.push_back(queued);
         if queue.has_leader {
             if queue.waiting.len() >= self.active.load(Ordering::Relaxed) {
                 self.arrival.notify_one();
@@ -180,7 +180,7 @@ impl CommitQueue {
         }
     }
 
-    pub(crate) fn next_batch(&self) -> Vec<Request> {
+    pub(crate) fn next_batch(&self) -> Vec<QueuedDraft> {
         let mut queue = self.state.lock();
         let size = queue.waiting.len().min(MAX_BATCH);
         queue.waiting.drain(..size).collect()

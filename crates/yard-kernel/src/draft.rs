@@ -122,7 +122,7 @@ impl Draft {
     pub(crate) fn moved_trees(&self, disk: &Disk, call: &Call) -> Result<&[MovedTree]> {
         if self.moved_trees.get().is_none() {
             let folders = self.changes.iter().filter_map(moved_folder);
-            let trees = folders.map(|from| MovedTree::read(disk, from, Some(call)));
+            let trees = folders.map(|from| MovedTree::read(disk, from, call));
             let trees = trees.collect::<Result<Vec<_>>>()?;
             // No other thread can have set it: a draft belongs to the thread that plans it.
             let _ = self.moved_trees.set(trees);

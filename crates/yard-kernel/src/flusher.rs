@@ -119,7 +119,7 @@ impl Shared {
 
 /// Flushes everything up to a mark, and records that in the store.
 fn flush_to(disk: &Disk, store: &dyn Store, mark: Mark) -> Result<()> {
-    let projected = store.projected()?.seq;
+    let projected = store.flushed_mark()?.seq;
     if projected >= mark.seq {
         return Ok(());
     }
@@ -127,7 +127,7 @@ fn flush_to(disk: &Disk, store: &dyn Store, mark: Mark) -> Result<()> {
         Some(touched) if touched.flush(disk) && touched.is_still_there(store, mark.seq)? => {}
         _ => disk.flush()?,
     }
-    Ok(store.set_projected(mark)?)
+    Ok(store.set_flushed_mark(mark)?)
 }
 
 /// The entries that a few steps touched.

@@ -10,7 +10,7 @@ use yard_disk::kept_name;
 use yard_store::Retention;
 use yard_store::{AuditEntry, Change, FileIdentity, Seq};
 
-use crate::projection::{Projector, SavedContent, retire_displaced};
+use crate::projection::{Projector, SavedContent, remove_or_keep_displaced};
 use crate::step_metadata::StepMetadata;
 use crate::workspace::Workspace;
 
@@ -37,12 +37,12 @@ pub(crate) fn leave_note(workspace: &Workspace, seq: Seq, text: &str) {
 /// Removes leftovers that steps placed or displaced. Their contents are in the history. Some may have lost their bytes
 /// in a power loss, and so must not be taken for files that another program saved.
 pub(crate) fn remove_recorded(workspace: &Workspace, is_recorded: &dyn Fn(&FileIdentity) -> bool) {
-    for displaced in workspace.stage.leftovers() {
+    for displaced in workspace.stage.crash_remains() {
         let identity = workspace.stage.identity_of(&displaced);
         let is_file = !displaced.stat.is(FileKind::Folder);
         if is_file && identity.is_some_and(|identity| is_recorded(&identity)) {
             let content = content_of(workspace, &displaced);
-            retire_displaced(workspace, &displaced, content);
+            remove_or_keep_displaced(workspace, &displaced, content);
         }
     }
 }
@@ -63,7 +63,7 @@ fn content_of(workspace: &Workspace, displaced: &Displaced) -> Option<yard_core:
 
 /// Handles the entries that a crash left. The caller holds the lock and is the only living process.
 pub(crate) fn recover_leftovers(workspace: &Workspace, call: &Call) -> Result<()> {
-    for displaced in workspace.stage.leftovers() {
+    for displaced in workspace.stage.crash_remains() {
         match recover_one(workspace, &displaced, call) {
             Ok(()) => {}
             // The call is out of time: nothing is wrong with this entry.
@@ -86,7 +86,7 @@ fn recover_one(workspace: &Workspace, displaced: &Displaced, call: &Call) -> Res
     }
     let saved = SavedContent::read(workspace, displaced, &path, call)?;
     match workspace.store().locate(&saved.hash)? {
-        Some(_) => retire_displaced(workspace, displaced, Some(saved.hash)),
+        Some(_) => remove_or_keep_displaced(workspace, displaced, Some(saved.hash)),
         // A crash interrupted the purge of this file.
         None if workspace.store().is_purged(&saved.hash)? => {
             workspace.stage.discard(displaced);

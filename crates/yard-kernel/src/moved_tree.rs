@@ -14,10 +14,10 @@ pub(crate) struct MovedTree {
 }
 
 impl MovedTree {
-    pub(crate) fn read(disk: &Disk, from: &WsPath, call: Option<&Call>) -> Result<Self> {
+    pub(crate) fn read(disk: &Disk, from: &WsPath, call: &Call) -> Result<Self> {
         let (mut entries, mut ahead) = (Vec::new(), vec![from.clone()]);
         while let Some(folder) = ahead.pop() {
-            call.map_or(Ok(()), Call::check)?;
+            call.check()?;
             let mut stats = disk.stats();
             for entry in disk.list(&folder)? {
                 // An entry with a name that no path can have is left out, but it changes the times of its folder.
@@ -33,9 +33,11 @@ impl MovedTree {
         Ok(Self { from: from.clone(), entries })
     }
 
-    /// Whether the folder still has exactly these entries, unchanged.
-    pub(crate) fn is_unchanged(&self, disk: &Disk) -> bool {
-        Self::read(disk, &self.from, None).is_ok_and(|now| now.entries == self.entries)
+    /// Whether the folder still has exactly these entries, unchanged. That is not known if the call ends meanwhile.
+    pub(crate) fn is_unchanged(&self, disk: &Disk, call: &Call) -> Result<bool> {
+        let now = Self::read(disk, &self.from, call);
+        call.check()?;
+        Ok(now.is_ok_and(|now| now.entries == self.entries))
     }
 
     /// Adds a text that is different for different trees.

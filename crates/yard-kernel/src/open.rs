@@ -20,7 +20,7 @@ impl Workspace {
     }
 
     fn recover_all(&self, call: &Call) -> Result<()> {
-        self.history.flusher.note_flushed(self.store().projected()?.seq);
+        self.history.flusher.note_flushed(self.store().flushed_mark()?.seq);
         let _lock = self.history.locks.acquire(call)?;
         let alone = self.history.locks.enter();
         recovery::recover(self, call)?;

@@ -7,10 +7,10 @@ use std::collections::{HashMap, HashSet};
 use yard_core::{
     Call, ContentHash, Fault, FileKind, FileState, Result, Signature, StepId, VersionId, WsPath,
 };
-use yard_disk::{Displaced, RACY_NANOS, kept_name, looks_like};
+use yard_disk::{Displaced, is_older_than_a_tick, kept_name, looks_like};
 use yard_store::{AuditEntry, Batch, Effort, NewChange, NewStep, Prepared};
 
-use crate::commit_queue::RetiredFile;
+use crate::commit_queue::UnneededFile;
 use crate::draft::Draft;
 use crate::step_metadata::{StepMetadata, external_step};
 use crate::workspace::Workspace;
@@ -18,7 +18,7 @@ use crate::workspace::Workspace;
 /// The result of putting a recorded step on disk.
 pub(crate) enum Projection {
     /// The step is on disk. The files that it displaced may be removed.
-    Done(Vec<RetiredFile>),
+    Done(Vec<UnneededFile>),
     /// The disk refused the step. It was rolled back, and a compensating step is recorded.
     RolledBack(Fault),
     /// The step is recorded, and neither on disk nor rolled back: recovery has to finish it.
@@ -87,7 +87,7 @@ impl SavedContent {
         let head = store.head()?;
         let contents = std::slice::from_ref(&self.prepared);
         store.append(head, Batch { steps: &[], contents })?;
-        retire_displaced(workspace, displaced, Some(self.hash));
+        remove_or_keep_displaced(workspace, displaced, Some(self.hash));
         Ok(())
     }
 }
@@ -140,7 +140,7 @@ impl Projector<'_> {
         let recorded: HashSet<usize> = concurrent_saves.into_iter().map(|(at, _)| at).collect();
         let done = done.into_iter().enumerate().filter(|(at, _)| !recorded.contains(at));
         Projection::Done(
-            done.filter_map(|(_, (change, applied))| retired(&change, applied)).collect(),
+            done.filter_map(|(_, (change, applied))| unneeded(&change, applied)).collect(),
         )
     }
 
@@ -156,7 +156,7 @@ impl Projector<'_> {
         let Some((path, displaced)) = applied.displaced() else { return Ok(None) };
         let content = change.before.as_ref().and_then(|before| before.content);
         let found = &displaced.stat.signature;
-        let is_old = call.world().now().as_millis() * 1_000_000 - found.mtime > RACY_NANOS;
+        let is_old = is_older_than_a_tick(found.mtime, call);
         let seen = expected.get(path);
         let looks_same = seen.is_some_and(|seen| looks_like(seen, found));
         // The plan hashed a large file, which takes longer than a tick of the file system's clock.
@@ -217,7 +217,7 @@ impl Projector<'_> {
         let head = store.head()?;
         let contents = std::slice::from_ref(&saved_content.prepared);
         store.append(head, Batch { steps: &steps, contents })?;
-        retire_displaced(workspace, displaced, content);
+        remove_or_keep_displaced(workspace, displaced, content);
         Ok(())
     }
 
@@ -287,7 +287,7 @@ impl Projector<'_> {
         let workspace = self.workspace;
         let saved = SavedContent::read(workspace, displaced, path, self.call)?;
         match workspace.store().locate(&saved.hash)? {
-            Some(_) => retire_displaced(workspace, displaced, Some(saved.hash)),
+            Some(_) => remove_or_keep_displaced(workspace, displaced, Some(saved.hash)),
             None => saved.store_only(workspace, displaced)?,
         }
         Ok(())
@@ -399,17 +399,17 @@ fn reversed(change: NewChange, call: &Call) -> NewChange {
     }
 }
 
-fn retired(change: &NewChange, applied: DiskChange) -> Option<RetiredFile> {
+fn unneeded(change: &NewChange, applied: DiskChange) -> Option<UnneededFile> {
     let (DiskChange::Replaced(_, displaced, _) | DiskChange::Displaced(_, displaced)) = applied
     else {
         return None;
     };
     let content = change.before.as_ref().and_then(|before| before.content);
-    Some(RetiredFile { displaced, content })
+    Some(UnneededFile { displaced, content })
 }
 
 /// Removes a displaced file whose step is complete, or keeps it if the file itself is the version. Needs no lock.
-pub(crate) fn retire_displaced(
+pub(crate) fn remove_or_keep_displaced(
     workspace: &Workspace,
     displaced: &Displaced,
     content: Option<ContentHash>,

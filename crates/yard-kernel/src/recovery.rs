@@ -22,7 +22,7 @@ use yard_store::{AuditEntry, Change, FileIdentity, Mark, Node, Placement, Seq, S
 
 use crate::applied::{advance_applied_mark, flush_to};
 use crate::leftovers;
-use crate::projection::{is_half_made, make_folder, retire_displaced};
+use crate::projection::{is_half_made, make_folder, remove_or_keep_displaced};
 use crate::stored_content::stage_stored;
 use crate::workspace::Workspace;
 use recorded::{Boot, Newest, RecordedFiles, is_folder_as_before};
@@ -135,7 +135,7 @@ impl<'a> Recovery<'a> {
         let boot = boot_of(applied, call);
         let from = match boot {
             Boot::Same => applied.seq,
-            Boot::Another => store.projected()?.seq,
+            Boot::Another => store.flushed_mark()?.seq,
         };
         let mut recovery = Self {
             workspace,
@@ -275,7 +275,7 @@ impl<'a> Recovery<'a> {
         content: Option<ContentHash>,
     ) -> Result<()> {
         let displaced = self.workspace.stage.displace(&self.workspace.disk, path, file)?;
-        retire_displaced(self.workspace, &displaced, content);
+        remove_or_keep_displaced(self.workspace, &displaced, content);
         Ok(())
     }
 
@@ -636,7 +636,7 @@ impl<'a> Recovery<'a> {
             (replaces.inode, replaces.mtime) == (signature.inode, signature.mtime)
         });
         match is_expected {
-            true => retire_displaced(self.workspace, &displaced, None),
+            true => remove_or_keep_displaced(self.workspace, &displaced, None),
             // Another program saved the file since recovery looked at it.
             false => leftovers::record_save(self.workspace, self.call, *file, &displaced, path)?,
         }

@@ -72,7 +72,7 @@ pub fn adopt(opening: &Opening) -> Result<AdoptReport> {
     let applied = locks.applied()?.unwrap_or_default();
     store.set_root(found)?;
     let mark: Mark = mark_of(steps, &call);
-    store.set_projected(mark)?;
+    store.set_flushed_mark(mark)?;
     locks.set_applied(mark)?;
     Ok(AdoptReport {
         other_folder: known.is_some_and(|known| !known.can_be(&found)),

@@ -54,6 +54,7 @@ const REFUSED: &[i64] = &[
     libc::SYS_umount2,
     libc::SYS_mount_setattr,
     libc::SYS_open_tree,
+    OPEN_TREE_ATTR,
     libc::SYS_move_mount,
     libc::SYS_fsopen,
     libc::SYS_fsconfig,
@@ -184,6 +185,9 @@ const DEVICES: &[(i64, u8)] = &[
 
 /// Leaves the device number 0 at the old path of a renamed file.
 const RENAME_WHITEOUT: u64 = 4;
+
+/// `open_tree_attr`, the same on all architectures.
+const OPEN_TREE_ATTR: i64 = 467;
 
 /// `fchmodat2`, the same on all architectures.
 const FCHMODAT2: i64 = 452;

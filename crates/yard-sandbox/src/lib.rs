@@ -12,6 +12,7 @@ mod deadline;
 mod filter;
 mod findings;
 mod first_process;
+mod folder_size;
 mod foreground;
 mod group;
 mod group_folders;

@@ -4,8 +4,7 @@
 #![allow(clippy::disallowed_methods, reason = "the sandbox counts the processes that it starts")]
 
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
@@ -94,36 +93,6 @@ fn proportional(pid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
-}
-
-/// Whether the contents of folders take more than `limit` bytes of the disk. It stops counting as soon as they do.
-pub(crate) fn exceed_bytes(folders: &[PathBuf], limit: u64) -> bool {
-    add_up(folders.to_vec(), limit) > limit
-}
-
-/// How many bytes of the disk the contents of a folder take.
-pub(crate) fn disk_bytes(folder: &Path) -> u64 {
-    add_up(vec![folder.to_owned()], u64::MAX)
-}
-
-/// How many bytes the contents of folders take; if that is more than `enough`, any number above it.
-fn add_up(mut waiting: Vec<PathBuf>, enough: u64) -> u64 {
-    let mut total = 0;
-    while let Some(folder) = waiting.pop() {
-        let Ok(entries) = fs::read_dir(folder) else { continue };
-        for entry in entries.flatten() {
-            let Ok(metadata) = entry.metadata() else { continue };
-            // A file of no length takes an inode all the same.
-            total += metadata.blocks() * 512 + 256;
-            if total > enough {
-                return total;
-            }
-            if metadata.is_dir() {
-                waiting.push(entry.path());
-            }
-        }
-    }
-    total
 }
 
 /// Free bytes of the file system that a folder is on.

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use yard_core::Call;
 
+use crate::folder_size::{FolderSize, MeasuredFolders};
 use crate::group::Group;
 use crate::network::{Answers, BoxNetwork};
 use crate::process::{Helper, Reaped};
@@ -26,6 +27,8 @@ use crate::{CommandEnd, CommandLimits, CommandListener, CommandSpec, Exit, Layer
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// How often the use of memory, processors and disk is checked.
 const USAGE_INTERVAL: Duration = Duration::from_millis(100);
+/// How long the folders that it writes to are measured at a time. More entries are measured later.
+const MEASURING: Duration = Duration::from_millis(5);
 /// As many bytes of a file system stay free for other programs.
 const RESERVED_BYTES: u64 = 64 << 20;
 /// The size of a pipe, and of one read from it.
@@ -39,7 +42,7 @@ pub(crate) struct CommandWatcher<'a> {
     group: Option<Group>,
     limits: CommandLimits,
     /// The folders that it writes to, without its home.
-    layers: Vec<PathBuf>,
+    layers: MeasuredFolders,
     home: Option<Home>,
     /// A folder on the file system that it writes to.
     disk: Option<PathBuf>,
@@ -61,7 +64,7 @@ pub(crate) struct CommandWatcher<'a> {
 
 /// A home that outlives the box, with the limit of its size.
 struct Home {
-    folder: PathBuf,
+    folder: MeasuredFolders,
     most: u64,
     /// The size that is allowed anyway: the one at the first check, if the home was full before. So a command can
     /// still remove files from a full home.
@@ -69,10 +72,17 @@ struct Home {
 }
 
 impl Home {
-    fn is_overfull(&mut self) -> bool {
-        let now = usage::disk_bytes(&self.folder);
-        let initial = *self.initial.get_or_insert(now);
-        now > self.most && now > initial
+    /// Whether it is known by `deadline` that it has more than it may have.
+    fn is_overfull(&mut self, deadline: Instant) -> bool {
+        let enough = self.initial.map_or(u64::MAX, |initial| initial.max(self.most));
+        match self.folder.measure(enough, deadline) {
+            None => false,
+            Some(FolderSize::TooDeep) => true,
+            Some(FolderSize::Bytes(now)) => {
+                let initial = *self.initial.get_or_insert(now);
+                now > self.most && now > initial
+            }
+        }
     }
 }
 
@@ -102,7 +112,7 @@ impl<'a> CommandWatcher<'a> {
             Layer::ReadOnly => lasting.map(|lasting| lasting.tmp.clone()),
         };
         let home = lasting.map(|lasting| Home {
-            folder: lasting.tmp.clone(),
+            folder: MeasuredFolders::new(vec![lasting.tmp.clone()]),
             most: lasting.most_bytes,
             initial: (!lasting.is_full).then_some(0),
         });
@@ -112,7 +122,7 @@ impl<'a> CommandWatcher<'a> {
             streams,
             group,
             limits: spec.limits,
-            layers,
+            layers: MeasuredFolders::new(layers),
             home,
             disk,
             call,
@@ -279,7 +289,7 @@ impl<'a> CommandWatcher<'a> {
         if now - self.measured >= self.disk_interval {
             self.check_disk();
             self.measured = Instant::now();
-            // A large layer is measured less often, so that measuring takes at most a twentieth of the time.
+            // What takes long is measured less often, so that measuring takes at most a twentieth of the time.
             self.disk_interval = USAGE_INTERVAL.max((self.measured - now) * 20);
         }
         if self.kill_at.is_some_and(|at| now >= at) {
@@ -309,9 +319,14 @@ impl<'a> CommandWatcher<'a> {
 
     fn check_disk(&mut self) {
         let written = self.limits.written_bytes;
-        if usage::exceed_bytes(&self.layers, written) {
+        let deadline = || Instant::now() + MEASURING;
+        let is_too_much = |size| match size {
+            FolderSize::Bytes(bytes) => bytes > written,
+            FolderSize::TooDeep => true,
+        };
+        if self.layers.measure(written, deadline()).is_some_and(is_too_much) {
             self.stop(StopReason::Written);
-        } else if self.home.as_mut().is_some_and(Home::is_overfull) {
+        } else if self.home.as_mut().is_some_and(|home| home.is_overfull(deadline())) {
             self.stop(StopReason::HomeFull);
         } else if self
             .disk

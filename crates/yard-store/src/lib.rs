@@ -13,7 +13,6 @@ pub mod blobs;
 mod chat;
 mod display_name;
 mod event;
-mod prepared;
 mod question;
 mod record;
 pub mod registry;
@@ -25,10 +24,10 @@ pub use approval::{
     NewApproval, NewDecision, Revision, Scope,
 };
 pub use audit::{AuditEntry, AuditRow, AuditedStep, Formula, Seal, chain, first_chain};
+pub use blobs::{Base, Effort, KeptFile, Prepared, Retention};
 pub use chat::{Chat, ChatStore, Mode, NewChat, NewTurn, Turn, TurnKind, chat_file_name};
 pub use display_name::DisplayNames;
 pub use event::{ChangedFile, EVENT_PATHS, Event, EventLog, EventRow, StepEvent, TerminalState};
-pub use prepared::{Base, Effort, KeptFile, Prepared, Retention};
 pub use question::{NewQuestion, Question, QuestionAnswer, QuestionFilter, QuestionStore, Via};
 pub use record::{
     Batch, Change, ContentCheck, ContentLocation, FileIdentity, Maker, Mark, NewChange, NewStep,
@@ -115,7 +114,7 @@ impl<T: ChatStore + QuestionStore + ApprovalStore + DisplayNames + EventLog> Wor
 /// **Crash notes.** `append`, `append_audit`, `add_placements`, `set_root` and `purge` return only after what they wrote is flushed: a crash
 /// at any later moment keeps it. A crash, or an error, before they return leaves all of the batch or
 /// nothing of it; `step` shows which, after the store is opened again. `remember` and
-/// `set_projected` may lose their newest values in a crash: both are hints that only save work.
+/// `set_flushed_mark` may lose their newest values in a crash: both are hints that only save work.
 /// Everything else reads. A read sees every append that returned before it began, from any process.
 pub trait Store: Send + Sync {
     /// The number of the newest step; 0 before the first.
@@ -130,7 +129,7 @@ pub trait Store: Send + Sync {
 
     /// Makes bytes ready to be appended, without storing them: hashed by the caller, brought into a
     /// form here, on the caller's thread. `base` is the version before, against which a small one is
-    /// stored.
+    /// stored. Dropped without having been appended, the result leaves nothing on disk.
     fn prepare(
         &self,
         hash: ContentHash,
@@ -208,13 +207,13 @@ pub trait Store: Send + Sync {
     fn remember(&self, seen: &[SeenContent]) -> Result<()>;
 
     /// Up to which step the disk is known to be flushed, and under which boot.
-    fn projected(&self) -> Result<Mark>;
+    fn flushed_mark(&self) -> Result<Mark>;
 
     /// Moves that mark. The placements of all steps up to it are forgotten.
-    fn set_projected(&self, mark: Mark) -> Result<()>;
+    fn set_flushed_mark(&self, mark: Mark) -> Result<()>;
 
     /// What a step was about to do to the disk, in the order of its changes; nothing for a step up to the
-    /// projected mark. One change may have several: each time that recovery places it again adds one.
+    /// flushed mark. One change may have several: each time that recovery places it again adds one.
     fn placements(&self, seq: Seq) -> Result<Vec<Placement>>;
 
     /// Adds placements to a step, durable when it returns: recovery is about to place its files again.

@@ -31,13 +31,10 @@ pub(crate) struct Traces {
 impl Traces {
     /// Adds a content. `before` is the content that was added before it; only bytes that differ from it are added.
     pub(crate) fn add_content(&mut self, bytes: &[u8], before: &[u8]) {
-        let plain = letters(differing(bytes, before));
-        if self.runs.len() > MAX_RUNS {
-            self.everything = true;
-        }
         if self.everything {
             return;
         }
+        let plain = letters(differing(bytes, before));
         if plain.len() < RUN {
             let whole = letters(bytes);
             if (SHORTEST..RUN).contains(&whole.len()) {
@@ -45,7 +42,12 @@ impl Traces {
             }
             return;
         }
-        self.runs.extend(plain.windows(RUN).map(fingerprint));
+        for run in plain.windows(RUN) {
+            self.runs.insert(fingerprint(run));
+            if self.runs.len() > MAX_RUNS {
+                return self.add_unknown();
+            }
+        }
     }
 
     /// Adds a path that one of the files had.
@@ -56,9 +58,10 @@ impl Traces {
         }
     }
 
-    /// Records that a purged content cannot be read.
+    /// Records that a purged content cannot be read, or that there are too many runs to remember.
     pub(crate) fn add_unknown(&mut self) {
         self.everything = true;
+        self.runs = HashSet::new();
     }
 
     /// Whether a text may quote a purged content, or is about one of its files.
@@ -200,6 +203,19 @@ mod tests {
         for other in ["my-keys.txt", "keys.txts", "a word", "monkeys.txt"] {
             assert!(!traces.are_in(other), "{other}");
         }
+    }
+
+    #[test]
+    fn one_content_takes_no_more_memory_than_many() {
+        let mut number = 1_u64;
+        let letter = |_| {
+            number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            b'a' + (number >> 60) as u8
+        };
+        let large: Vec<u8> = (0..2 * MAX_RUNS).map(letter).collect();
+        let mut traces = Traces::default();
+        traces.add_content(&large, b"");
+        assert!(traces.runs.capacity() == 0 && traces.are_in("x"), "{}", traces.runs.len());
     }
 
     #[test]

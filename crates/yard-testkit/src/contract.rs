@@ -96,7 +96,7 @@ fn empty(store: &dyn Store, world: &FakeWorld) {
     assert_eq!(store.content(&hash), Ok(None));
     assert_eq!(store.locate(&hash), Ok(None));
     assert_eq!(store.contents(None, 10), Ok(vec![]));
-    assert_eq!(store.projected(), Ok(Mark::default()));
+    assert_eq!(store.flushed_mark(), Ok(Mark::default()));
     assert_eq!(store.audit(0, 10), Ok(vec![]));
     assert_eq!(store.lookup(&WsPath::root()), Ok(None));
     assert_eq!(store.path_of(FileId::ROOT), Ok(Some(WsPath::root())));

@@ -181,15 +181,15 @@ impl Store for FailingStore {
         self.pass(|store| store.remember(seen))
     }
 
-    fn projected(&self) -> Result<Mark> {
-        self.pass(|store| store.projected())
+    fn flushed_mark(&self) -> Result<Mark> {
+        self.pass(|store| store.flushed_mark())
     }
 
-    fn set_projected(&self, mark: Mark) -> Result<()> {
+    fn set_flushed_mark(&self, mark: Mark) -> Result<()> {
         if !self.records_flushes {
             return Ok(());
         }
-        self.pass(|store| store.set_projected(mark))
+        self.pass(|store| store.set_flushed_mark(mark))
     }
 
     fn placements(&self, seq: Seq) -> Result<Vec<Placement>> {

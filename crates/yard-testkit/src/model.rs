@@ -403,11 +403,11 @@ impl Store for ModelStore {
         Ok(())
     }
 
-    fn projected(&self) -> Result<Mark> {
+    fn flushed_mark(&self) -> Result<Mark> {
         Ok(self.inner().mark)
     }
 
-    fn set_projected(&self, mark: Mark) -> Result<()> {
+    fn set_flushed_mark(&self, mark: Mark) -> Result<()> {
         let mut inner = self.inner();
         inner.mark = mark;
         inner.placements.retain(|seq, _| *seq > mark.seq);

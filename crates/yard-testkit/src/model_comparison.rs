@@ -209,7 +209,7 @@ impl ModelComparison<'_> {
             self.files().iter().filter_map(|node| self.seen(node)).collect();
         assert_same(self.model.remember(&seen), self.store.remember(&seen));
         let mark = Mark { seq: self.world.below(100) as Seq, boot: self.world.random() };
-        assert_same(self.model.set_projected(mark), self.store.set_projected(mark));
+        assert_same(self.model.set_flushed_mark(mark), self.store.set_flushed_mark(mark));
     }
 
     fn seen(&self, node: &Node) -> Option<SeenContent> {

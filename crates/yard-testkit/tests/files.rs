@@ -10,13 +10,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde_json::json;
 use yard_core::op::{
     FETCH_BYTES, Fetch, FetchVersion, Fetched, Fingerprint, History, HistoryEntry, HistoryOf,
-    Import, Locate, Move, OnExisting, OnFolder, Purge, Remove, Restore, Show, ShowVersion, Trash,
-    Undo, Verify, Write,
+    Import, Locate, Move, OnExisting, OnFolder, OnMissingFolder, Operation as _, Purge, Remove,
+    Restore, Show, ShowVersion, Trash, Undo, Verify, Write,
 };
 use yard_core::{ContentHash, FaultCode, FileId, Limits, VersionId, WsPath};
 use yard_disk::{DiskCall, Probe};
+use yard_gate::{Actor, Asks, CallerPolicy, Origin};
 use yard_store::sqlite::Options;
-use yard_store::{SqliteStore, Store};
+use yard_store::{Effort, SqliteStore, Store};
 use yard_testkit::failing_store::{FailingStore, FailureOutcome, FailureTime};
 use yard_testkit::{FailingCalls, FailureTrigger};
 use yard_testkit::{Folders, OpenOptions, TestWorkspace};
@@ -534,6 +535,58 @@ fn a_blob_that_a_crash_left_after_a_purge_goes_with_the_next_opening() {
     drop(db);
     drop(SqliteStore::open_with(folders.state(), Options { flush: false }).unwrap());
     assert!(!path.exists());
+}
+
+#[test]
+fn a_file_of_the_year_2300_is_read_and_written_over() {
+    let workspace = TestWorkspace::new();
+    workspace.put("/a.txt", "one\n");
+    let path = workspace.root().join("a.txt");
+    let year_2300 = std::time::UNIX_EPOCH + std::time::Duration::from_millis(10_413_792_000_500);
+    std::fs::File::options().write(true).open(path).unwrap().set_modified(year_2300).unwrap();
+    assert_eq!(workspace.call("read", json!({"path": "/a.txt"})).status, 200);
+    workspace.perform(Import { path: at("/"), include_ignored: true }).unwrap();
+    write(&workspace, "/a.txt", "two\n");
+    assert_eq!(workspace.bytes("/a.txt"), b"two\n");
+    sound(&workspace);
+}
+
+#[test]
+fn a_write_that_is_denied_leaves_nothing_in_the_data_folder() {
+    let workspace = TestWorkspace::new();
+    let bytes = noise(1_000_000, 13);
+    let session = workspace.session_of(Actor::LocalAgent, CallerPolicy::ReadOnly);
+    let origin = Origin { toolset: "test", tool: Write::VERB, asks: Asks::Never };
+    let write = Write {
+        path: at("/a"),
+        content: bytes.clone(),
+        json: false,
+        file_type: None,
+        on_existing: OnExisting::Replace,
+        on_missing_folder: OnMissingFolder::Make,
+        expected: None,
+    };
+    let denied = session.perform(origin, &workspace.call_context(), write).unwrap_err();
+    assert_eq!(denied.code(), FaultCode::Denied, "{denied}");
+    let needle = &bytes[500_000..500_060];
+    assert_eq!(holds(workspace.folders().state(), needle), Vec::<String>::new());
+}
+
+#[test]
+fn a_purge_reaches_what_another_process_prepared_of_a_content() {
+    let workspace = TestWorkspace::new();
+    let state = workspace.folders().state();
+    let bytes = noise(1_500_000, 14);
+    let other = SqliteStore::open_with(state, Options { flush: false }).unwrap();
+    let hash = ContentHash::of(&bytes);
+    // As of a process that is killed: nothing drops it.
+    std::mem::forget(other.prepare(hash, &bytes, None, Effort::Quick).unwrap());
+    let (file, _) = write(&workspace, "/a", &bytes);
+    remove(&workspace, "/a");
+    let needle = &bytes[500_000..500_060];
+    assert_eq!(holds(state, needle).len(), 2, "the stored one and the prepared one");
+    workspace.perform(Purge { file }).unwrap();
+    assert_eq!(holds(state, needle), Vec::<String>::new());
 }
 
 #[test]

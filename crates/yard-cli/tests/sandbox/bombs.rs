@@ -1,8 +1,9 @@
 //! Commands that take too much, each with a bound of its own: time, memory, processes, files, output.
 //! And a server that dies under its commands.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -137,6 +138,26 @@ fn what_is_written_is_bounded() {
         );
         let ran = setup.sh(&sandbox, "ulimit -n; ulimit -c");
         assert_eq!(ran.stdout, "4096\n0\n", "{ran:?}");
+    });
+}
+
+#[test]
+fn neither_modes_nor_depth_hide_what_is_written() {
+    as_root_and_user("bombs::neither_modes_nor_depth_hide_what_is_written", || {
+        let (sandbox, mut setup) = (sandbox(), BoxSetup::new());
+        setup.limits.written_bytes = 20 * MEGA;
+        let write = "for n in $(seq 40); do head -c 2000000 /dev/zero > big$n; sleep 0.03; done; echo ESCAPED";
+        let deep =
+            "for n in 1 2 3; do at=$(printf 'd%.0s/' $(seq 100)); mkdir -p $at; cd $at; done";
+        let hidden = "mkdir -m 0300 hidden; cd hidden";
+        for enter in [deep, hidden] {
+            let ran = setup.sh(&sandbox, &format!("{enter}; {write}"));
+            let seen = (ran.ended.stopped, ran.stdout.as_str());
+            assert_eq!(seen, (Some(StopReason::Written), ""), "{enter}: {ran:?}");
+        }
+        let hidden = setup.upper().join("hidden");
+        assert_eq!(fs::metadata(&hidden).unwrap().permissions().mode() & 0o777, 0o300);
+        fs::set_permissions(hidden, Permissions::from_mode(0o700)).unwrap();
     });
 }
 

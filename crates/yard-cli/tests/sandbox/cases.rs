@@ -350,7 +350,7 @@ pub(crate) const CASES: &[Case] = &[
         "mount",
         N | W,
         "denied(('mount', b'none', b'/tmp', b'tmpfs', 0, 0), ('umount2', b'/tmp', 2), \
-         ('open_tree', -100, b'/', 1), ('move_mount', -100, b'/tmp', -100, b'/usr', 0), \
+         ('open_tree', -100, b'/', 1), ('open_tree_attr', -100, b'/', 1, 0, 0), ('move_mount', -100, b'/tmp', -100, b'/usr', 0), \
          ('fsopen', b'tmpfs', 0), ('fspick', -100, b'/', 0), ('mount_setattr', -100, b'/', 0, \
          bytes(32), 32), ('pivot_root', b'.', b'.'), ('mount', b'none', b'/', 0, 4096 | 32, 0))",
     ),

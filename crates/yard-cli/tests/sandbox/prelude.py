@@ -60,7 +60,7 @@ NR = dict(
     process_vm_writev=311, kcmp=312, finit_module=313, bpf=321, userfaultfd=323, kexec_load=246,
     kexec_file_load=320, io_uring_setup=425, io_uring_enter=426, open_tree=428, move_mount=429,
     fsopen=430, fsmount=432, fspick=433, pidfd_open=434, clone3=435, pidfd_getfd=438,
-    mount_setattr=442, modify_ldt=154, ioctl=16, chmod=90, fchmodat=268, fchmodat2=452, openat=257,
+    mount_setattr=442, open_tree_attr=467, modify_ldt=154, ioctl=16, chmod=90, fchmodat=268, fchmodat2=452, openat=257,
     openat2=437, mknodat=259, open=2, creat=85, mknod=133, fchmod=91,
     renameat2=316, capget=125, prctl=157, clock_settime=227,
 )

@@ -158,7 +158,7 @@ impl Stage {
     }
 
     /// Entries that a crash left under a name that says which file was being replaced.
-    pub fn leftovers(&self) -> Vec<Displaced> {
+    pub fn crash_remains(&self) -> Vec<Displaced> {
         let names = names_in(&self.folder).unwrap_or_default();
         let swapped = names.into_iter().filter(|name| name.ends_with(SWAPPED));
         swapped
@@ -241,7 +241,7 @@ impl Stage {
     /// Removes the displaced entries of these files that are still in the staging folder.
     pub fn discard_displaced(&self, files: &[FileId]) {
         let theirs = |displaced: &Displaced| displaced.file().is_some_and(|id| files.contains(&id));
-        self.leftovers().iter().filter(|left| theirs(left)).for_each(|left| self.discard(left));
+        self.crash_remains().iter().filter(|left| theirs(left)).for_each(|left| self.discard(left));
     }
 }
 

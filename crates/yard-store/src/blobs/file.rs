@@ -1,17 +1,24 @@
-//! The folder of contents that are stored as files: `blobs/ab/<hash>`. Each is written under another name, flushed,
-//! and renamed, so that a file with a hash as its name is complete. This module does not look into the files.
+//! The folder of contents that are stored as files: `blobs/ab/<hash>`. Each is written under another name
+//! (`prepared_files.rs`) and flushed, and gets this one when a step that names it is committed. So a file with a hash as
+//! its name is complete. This module does not look into the files.
 
 #![allow(clippy::disallowed_methods, reason = "the one place of the store that opens files")]
 
+use std::collections::HashSet;
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use yard_core::ContentHash;
 
+use super::prepared_files::{AbandonedFiles, PreparedFile, PreparedFiles, remove_if_there};
 use crate::{Result, StoreError};
+
+/// The folder of prepared files, beside those of blobs.
+const PREPARED: &str = "prepared";
+/// How the names of unfinished files of older versions begin.
+const OLD_UNFINISHED: &str = "draft-";
 
 /// Makes a folder, and every folder above it, and flushes the entries that lead to it.
 pub(crate) fn create_folder(dir: &Path) -> Result<()> {
@@ -84,12 +91,22 @@ fn flush_folder(dir: &Path) -> Result<()> {
 #[derive(Debug)]
 pub(super) struct BlobFolder {
     dir: PathBuf,
+    prepared: PreparedFiles,
 }
 
 impl BlobFolder {
     pub(super) fn open(dir: &Path) -> Result<Self> {
         create_folder(dir)?;
-        Ok(Self { dir: dir.to_owned() })
+        Ok(Self { dir: dir.to_owned(), prepared: PreparedFiles::new(dir.join(PREPARED)) })
+    }
+
+    /// Whether the blobs are those of a version of this program that had no folder of prepared files.
+    pub(super) fn is_of_older_version(&self) -> Result<bool> {
+        Ok(!self.prepared.dir().is_dir() && !paths_in(&self.dir)?.is_empty())
+    }
+
+    pub(super) fn create_prepared_folder(&self) -> Result<()> {
+        create_folder(self.prepared.dir())
     }
 
     /// Whether the blob exists already; if so, its name is durable when this returns, whichever process made it.
@@ -99,6 +116,75 @@ impl BlobFolder {
             flush_folder(&self.folder_of(hash))?;
         }
         Ok(there)
+    }
+
+    /// Gives prepared contents their places, durably; the first of which there is no file any more, if there is one.
+    /// One without a prepared file was in its place when it was prepared.
+    pub(super) fn place<'a>(
+        &self,
+        contents: impl Iterator<Item = (&'a ContentHash, Option<&'a PreparedFile>)>,
+    ) -> Result<Option<ContentHash>> {
+        let mut changed = HashSet::new();
+        for (hash, file) in contents {
+            if let Some(file) = file {
+                let folder = self.folder_of(hash);
+                let placed = ensure_folder(&folder).and_then(|()| self.place_file(hash, file));
+                placed.map_err(|error| fault(&error))?;
+                changed.insert(folder);
+            }
+            if !self.has(hash) {
+                return Ok(Some(*hash));
+            }
+        }
+        changed.iter().try_for_each(|folder| flush_folder(folder))?;
+        Ok(None)
+    }
+
+    /// Gives a prepared file its second name, unless its content has a file or its own file was removed.
+    fn place_file(&self, hash: &ContentHash, file: &PreparedFile) -> io::Result<()> {
+        let path = self.path(hash);
+        match std::fs::hard_link(file.path(), &path) {
+            Err(error) => match error.kind() {
+                io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound => Ok(()),
+                // The file system knows no second names.
+                io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied => {
+                    std::fs::rename(file.path(), path)
+                }
+                _ => Err(error),
+            },
+            linked => linked,
+        }
+    }
+
+    /// The prepared files that killed processes left.
+    pub(super) fn abandoned(&self) -> Result<AbandonedFiles> {
+        self.prepared.abandoned().map_err(|error| fault(&error))
+    }
+
+    /// Removes every prepared file of a content.
+    pub(super) fn remove_prepared(&self, hash: &ContentHash) -> Result<()> {
+        self.prepared.remove_all_of(hash).map_err(|error| fault(&error))
+    }
+
+    /// Removes the blobs of contents that are not `named`, and the unfinished files of older versions.
+    pub(super) fn retain(&self, mut named: impl FnMut(&ContentHash) -> Result<bool>) -> Result<()> {
+        for folder in paths_in(&self.dir)? {
+            if folder == self.prepared.dir() || !folder.is_dir() {
+                continue;
+            }
+            for path in paths_in(&folder)? {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                let is_left = match name.parse() {
+                    Ok(hash) => !named(&hash)?,
+                    Err(_) => name.starts_with(OLD_UNFINISHED),
+                };
+                if is_left {
+                    remove_if_there(&path).map_err(|error| fault(&error))?;
+                }
+            }
+            flush_folder(&folder)?;
+        }
+        Ok(())
     }
 
     pub(super) fn has(&self, hash: &ContentHash) -> bool {
@@ -132,13 +218,27 @@ impl BlobFolder {
     }
 }
 
+/// The paths of a folder's entries.
+fn paths_in(folder: &Path) -> Result<Vec<PathBuf>> {
+    let paths = std::fs::read_dir(folder)
+        .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect());
+    paths.map_err(|error| fault(&error))
+}
+
+/// Where a compressed content was written to.
+pub(super) enum Written {
+    Memory(Vec<u8>),
+    /// A file, which is flushed.
+    File(PreparedFile),
+}
+
 /// Writes a compressed content: to memory while it is small, then to a file.
 pub(super) struct BlobWriter<'a> {
     folder: &'a BlobFolder,
     hash: ContentHash,
     limit: usize,
     buffered: Vec<u8>,
-    file: Option<Draft>,
+    file: Option<(PreparedFile, File)>,
 }
 
 impl<'a> BlobWriter<'a> {
@@ -147,23 +247,20 @@ impl<'a> BlobWriter<'a> {
         Self { folder, hash, limit, buffered: Vec::new(), file: None }
     }
 
-    /// The bytes, if they stayed in memory; `None` once they are a blob, flushed and in its place.
-    pub(super) fn finish(self) -> Result<Option<Vec<u8>>> {
-        let Some(draft) = self.file else { return Ok(Some(self.buffered)) };
-        draft.settle(&self.folder.path(&self.hash)).map_err(|error| fault(&error))?;
-        flush_folder(&self.folder.folder_of(&self.hash))?;
-        Ok(None)
+    pub(super) fn finish(self) -> Result<Written> {
+        let Some((prepared, file)) = self.file else { return Ok(Written::Memory(self.buffered)) };
+        file.sync_all().map_err(|error| fault(&error))?;
+        Ok(Written::File(prepared))
     }
 
-    fn draft(&mut self) -> io::Result<&mut Draft> {
+    fn file(&mut self) -> io::Result<&mut File> {
         if self.file.is_none() {
-            let folder = self.folder.folder_of(&self.hash);
-            ensure_folder(&folder)?;
-            let mut draft = Draft::create(&folder)?;
-            draft.file.write_all(&std::mem::take(&mut self.buffered))?;
-            self.file = Some(draft);
+            ensure_folder(self.folder.prepared.dir())?;
+            let (prepared, mut file) = self.folder.prepared.create(&self.hash)?;
+            file.write_all(&std::mem::take(&mut self.buffered))?;
+            self.file = Some((prepared, file));
         }
-        self.file.as_mut().ok_or_else(|| io::Error::other("no draft"))
+        self.file.as_mut().map(|(_, file)| file).ok_or_else(|| io::Error::other("no file"))
     }
 }
 
@@ -173,49 +270,10 @@ impl Write for BlobWriter<'_> {
             self.buffered.extend_from_slice(bytes);
             return Ok(bytes.len());
         }
-        self.draft()?.file.write(bytes)
+        self.file()?.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-/// A file that is being written. Dropping it removes the file, unless it became a blob.
-struct Draft {
-    path: PathBuf,
-    file: File,
-    settled: bool,
-}
-
-impl Draft {
-    /// Creates a file named by a number. Numbers that another process uses, or that a crash left, are skipped.
-    fn create(folder: &Path) -> io::Result<Self> {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        loop {
-            let count = COUNT.fetch_add(1, Ordering::Relaxed);
-            let path = folder.join(format!("draft-{count}"));
-            match OpenOptions::new().write(true).create_new(true).open(&path) {
-                Ok(file) => return Ok(Self { path, file, settled: false }),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    fn settle(mut self, path: &Path) -> io::Result<()> {
-        self.file.sync_all()?;
-        std::fs::rename(&self.path, path)?;
-        self.settled = true;
-        Ok(())
-    }
-}
-
-impl Drop for Draft {
-    fn drop(&mut self) {
-        if !self.settled {
-            // Nothing depends on it being gone.
-            let _ = std::fs::remove_file(&self.path);
-        }
     }
 }

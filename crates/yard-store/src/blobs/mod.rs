@@ -5,9 +5,12 @@
 
 mod codec;
 mod file;
+mod prepared;
+mod prepared_files;
 mod splice;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use yard_core::ContentHash;
 
@@ -15,9 +18,12 @@ pub(crate) use codec::{expand, expand_against};
 pub(crate) use file::{create_folder, fill_up, lock_file, make_private};
 pub(crate) use splice::{unsplice, unsplice_in_place};
 
-use crate::prepared::{Form, TINY};
-use crate::{Base, Effort, Prepared, Result, StoreError};
-use file::{BlobFolder, BlobWriter};
+pub use prepared::{Base, Effort, KeptFile, Prepared, Retention};
+pub(crate) use prepared::{Form, TINY};
+pub(crate) use prepared_files::AbandonedFiles;
+
+use crate::{Result, StoreError};
+use file::{BlobFolder, BlobWriter, Written};
 use splice::Overlap;
 
 /// Longest chain of contents that one read has to follow, the one from which it starts included.
@@ -53,7 +59,7 @@ impl Blobs {
     }
 
     /// Brings bytes into the form in which they will be stored. If that is a file, it is written and flushed when this
-    /// returns; a file whose step never comes only wastes space.
+    /// returns, and goes with the result unless it was given its place ([`Blobs::place`]).
     pub(crate) fn prepare(
         &self,
         hash: ContentHash,
@@ -98,11 +104,55 @@ impl Blobs {
 
     fn large_form(&self, hash: ContentHash, bytes: &[u8]) -> Result<Form> {
         if self.folder.settle_existing(&hash)? {
-            return Ok(Form::Blob);
+            return Ok(Form::Blob(None));
         }
         let mut writer = BlobWriter::new(&self.folder, hash, INLINE);
         codec::compress_into(bytes, &mut writer).map_err(|error| file::fault(&error))?;
-        Ok(writer.finish()?.map_or(Form::Blob, Form::Zstd))
+        Ok(match writer.finish()? {
+            Written::Memory(data) => Form::Zstd(data),
+            Written::File(file) => Form::Blob(Some(Arc::new(file))),
+        })
+    }
+
+    /// Gives those of the contents that are files their places, durably. It runs in a write transaction, so that no
+    /// purge removes them meanwhile.
+    pub(crate) fn place<'a>(&self, contents: impl Iterator<Item = &'a Prepared>) -> Result<()> {
+        let files = contents.filter_map(|prepared| match &prepared.form {
+            Form::Blob(file) => Some((&prepared.hash, file.as_deref())),
+            _ => None,
+        });
+        match self.folder.place(files)? {
+            None => Ok(()),
+            Some(hash) => {
+                let why = format!("content {hash} was purged while it was brought again");
+                Err(StoreError::Misfit(why))
+            }
+        }
+    }
+
+    /// Whether contents that were never committed may be among the blobs, as in folders of older versions.
+    pub(crate) fn is_of_older_version(&self) -> Result<bool> {
+        self.folder.is_of_older_version()
+    }
+
+    /// Makes the folder of prepared files.
+    pub(crate) fn create_prepared_folder(&self) -> Result<()> {
+        self.folder.create_prepared_folder()
+    }
+
+    /// The prepared files that killed processes left.
+    pub(crate) fn abandoned(&self) -> Result<AbandonedFiles> {
+        self.folder.abandoned()
+    }
+
+    /// Removes such files.
+    pub(crate) fn remove_abandoned(&self, files: AbandonedFiles) -> Result<()> {
+        files.remove().map_err(|error| file::fault(&error))
+    }
+
+    /// Removes the blobs of contents that are not `named`. It runs in a write transaction.
+    pub(crate) fn retain(&self, named: impl FnMut(&ContentHash) -> Result<bool>) -> Result<()> {
+        self.folder.retain(named)
     }
 
     /// Whether a content of that size may have become a file.
@@ -110,14 +160,14 @@ impl Blobs {
         size > INLINE as u64
     }
 
-    /// Whether a content is a file.
-    pub(crate) fn has(&self, hash: &ContentHash) -> bool {
-        self.folder.has(hash)
-    }
-
     /// Removes the file of a content for good, if there is one.
     pub(crate) fn remove(&self, hash: &ContentHash) -> Result<()> {
         self.folder.remove(hash)
+    }
+
+    /// Removes every file of a content that was prepared; plans that go on have to prepare it again.
+    pub(crate) fn remove_prepared(&self, hash: &ContentHash) -> Result<()> {
+        self.folder.remove_prepared(hash)
     }
 
     /// The bytes of a content that is a file; they are not yet compared with their hash.

@@ -60,13 +60,18 @@ pub(super) fn append(
     if tip.head != expected {
         return Err(StoreError::Moved { head: tip.head });
     }
+    let mut files = Vec::new();
     for prepared in batch.contents {
-        content::store(connection, blobs, prepared)?;
+        if content::store(connection, prepared)? {
+            files.push(prepared);
+        }
     }
     let mut appender = Appender { connection, tip };
     for step in batch.steps {
         appender.step(step)?;
     }
+    // Last, so that a step that does not fit leaves no file.
+    blobs.place(files.into_iter())?;
     Ok(appender.tip.head)
 }
 

@@ -8,8 +8,7 @@ use yard_core::ContentHash;
 use super::error::corrupt;
 use super::value::{get, hash, limit, unsigned};
 use super::{all, one, purge, run};
-use crate::blobs::{Blobs, MAX_CHAIN, expand, unsplice, unsplice_in_place, verified};
-use crate::prepared::{Form, TINY};
+use crate::blobs::{Blobs, Form, MAX_CHAIN, TINY, expand, unsplice, unsplice_in_place, verified};
 use crate::{ContentLocation, KeptFile, Prepared, Result, Retention, StoreError};
 
 /// The form in which a content is stored. The numbers are those of the database: 2 was a form that
@@ -89,13 +88,12 @@ pub(super) fn kept_file(row: &Row<'_>, at: usize) -> Result<Option<KeptFile>> {
     Ok(Some(KeptFile { name, retention }))
 }
 
-/// Stores a content unless its bytes are stored already.
-pub(super) fn store(connection: &Connection, blobs: &Blobs, prepared: &Prepared) -> Result<()> {
-    if matches!(prepared.form, Form::Blob) && !blobs.has(&prepared.hash) {
-        return Err(misfit(&prepared.hash, "was purged while it was brought again"));
-    }
+/// Stores a content unless its bytes are stored already. Returns whether it is stored as a blob, which the caller gives
+/// its place.
+pub(super) fn store(connection: &Connection, prepared: &Prepared) -> Result<bool> {
+    let is_blob = matches!(prepared.form, Form::Blob(_));
     if insert(connection, prepared, None)? {
-        return Ok(());
+        return Ok(is_blob);
     }
     let sql = "SELECT id, form FROM content WHERE hash = ?1";
     let mut found = connection.prepare_cached(sql)?;
@@ -104,30 +102,40 @@ pub(super) fn store(connection: &Connection, blobs: &Blobs, prepared: &Prepared)
     })?;
     if form == ContentForm::Purged {
         // The same bytes were written again after the purge.
-        return store_again(connection, row, prepared);
+        store_again(connection, row, prepared)?;
+        return Ok(is_blob);
     }
     if form.retention().is_some_and(|retention| prepared.is_better_than(retention)) {
         let kept = locate(connection, &prepared.hash)?.and_then(|located| located.kept);
         purge::add_pending_deletion(connection, &prepared.hash, kept.as_ref())?;
-        return store_again(connection, row, prepared);
+        store_again(connection, row, prepared)?;
+        return Ok(is_blob);
     }
-    Ok(())
+    // A blob that was lost is there again then.
+    Ok(is_blob && form == ContentForm::Blob)
 }
 
-/// Stores a content in the row that it had.
+/// Stores a content in the row that it had. It is compressed at once, because the packer is past that row.
 fn store_again(connection: &Connection, row: i64, prepared: &Prepared) -> Result<()> {
     run(connection, "DELETE FROM content WHERE id = ?1", [row])?;
-    match insert(connection, prepared, Some(row))? {
+    let packed = prepared.packed()?;
+    match insert(connection, packed.as_ref().unwrap_or(prepared), Some(row))? {
         true => Ok(()),
         false => Err(corrupt("a content was stored twice")),
     }
 }
 
 /// Stores the content of a row in another form. Its depth must not grow, because other rows are made from it.
-pub(super) fn replace_form(connection: &Connection, row: i64, prepared: &Prepared) -> Result<()> {
+pub(super) fn replace_form(
+    connection: &Connection,
+    blobs: &Blobs,
+    row: i64,
+    prepared: &Prepared,
+) -> Result<()> {
     let Columns { form, depth, base, data } = columns(connection, prepared)?;
     let sql = "UPDATE content SET form = ?2, depth = ?3, base = ?4, data = ?5 WHERE id = ?1";
-    run(connection, sql, params![row, form, depth, base, data]).map(drop)
+    run(connection, sql, params![row, form, depth, base, data])?;
+    blobs.place(std::iter::once(prepared))
 }
 
 /// The columns of a content's form.
@@ -148,7 +156,7 @@ fn columns<'a>(connection: &Connection, prepared: &'a Prepared) -> Result<Column
             base: Some(needed_base(connection, base, *depth)?),
             ..of(ContentForm::Splice, Some(data.as_slice()))
         },
-        Form::Blob => of(ContentForm::Blob, None),
+        Form::Blob(_) => of(ContentForm::Blob, None),
         Form::Kept(file) => of(ContentForm::of_kept(file.retention), Some(file.name.as_bytes())),
     })
 }
@@ -181,10 +189,19 @@ fn needed_base(connection: &Connection, hash: &ContentHash, depth: u8) -> Result
     base.ok_or_else(|| misfit(hash, "is not stored as it was"))
 }
 
+/// Whether a content is stored as a blob.
+pub(super) fn is_blob(connection: &Connection, hash: &ContentHash) -> Result<bool> {
+    has_form(connection, hash, ContentForm::Blob)
+}
+
 /// Whether a content was purged.
 pub(super) fn is_purged(connection: &Connection, hash: &ContentHash) -> Result<bool> {
+    has_form(connection, hash, ContentForm::Purged)
+}
+
+fn has_form(connection: &Connection, hash: &ContentHash, form: ContentForm) -> Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM content WHERE hash = ?1 AND form = ?2)";
-    let named = params![hash.as_bytes(), ContentForm::Purged];
+    let named = params![hash.as_bytes(), form];
     Ok(connection.prepare_cached(sql)?.query_row(named, |row| row.get(0))?)
 }
 

@@ -74,13 +74,17 @@ impl SqliteStore {
     pub fn open_with(dir: &Path, options: Options) -> Result<Self> {
         create_folder(dir)?;
         let blobs = Blobs::open(&dir.join("blobs"))?;
-        let db = {
+        let store = {
             // Two processes cannot switch a new database to WAL, or migrate one, at once.
             let _opening = lock_file(&dir.join("journal.lock"))?;
-            Arc::new(Connections::open(dir.join("journal.db"), &schema::JOURNAL, options)?)
+            let is_older = blobs.is_of_older_version()?;
+            let db = Connections::open(dir.join("journal.db"), &schema::JOURNAL, options)?;
+            let db = Arc::new(db);
+            let store = Self { packer: Packer::new(Arc::clone(&db)), db, blobs };
+            // If this fails, only space is lost, and the next opening tries again.
+            let _ = store.remove_uncommitted_files(is_older);
+            store
         };
-        let packer = Packer::new(Arc::clone(&db));
-        let store = Self { packer, db, blobs };
         if store.db.read(history::is_unsealed)? {
             store.db.write(Flush::Now, append::seal)?;
         }
@@ -96,6 +100,31 @@ impl SqliteStore {
             Ok(connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?)
         })?;
         if found == "ok" { Ok(()) } else { Err(StoreError::Corrupt(found)) }
+    }
+
+    /// Removes the files of contents that were never committed: what killed processes prepared, and, once, what an older
+    /// version of this program left.
+    fn remove_uncommitted_files(&self, is_older: bool) -> Result<()> {
+        if is_older {
+            self.db.write(Flush::Later, |db| purge::remove_unnamed_blobs(db, &self.blobs))?;
+            return self.blobs.create_prepared_folder();
+        }
+        let files = self.blobs.abandoned()?;
+        if files.is_empty() {
+            return Ok(());
+        }
+        self.db.write(Flush::Later, |db| purge::remove_abandoned(db, &self.blobs, files))
+    }
+
+    /// Removes the files that an append placed which recorded nothing. If this fails, the next purge removes them.
+    fn remove_placed(&self, contents: &[Prepared]) {
+        let placed = contents.iter().filter(|prepared| prepared.has_file());
+        let placed: Vec<ContentHash> = placed.map(Prepared::hash).collect();
+        if !placed.is_empty() {
+            let _ = self.db.write(Flush::Later, |db| {
+                purge::remove_blobs_unless_named(db, &self.blobs, placed.iter())
+            });
+        }
     }
 
     /// Removes the blobs of purged contents.
@@ -161,11 +190,16 @@ impl Store for SqliteStore {
         if batch.steps.is_empty() && batch.contents.is_empty() {
             return self.head();
         }
-        let head = self.db.write(Flush::Now, |connection| {
+        let appended = self.db.write(Flush::Now, |connection| {
             append::append(connection, expected, batch, &self.blobs)
-        })?;
-        self.packer.appended(batch.contents);
-        Ok(head)
+        });
+        match &appended {
+            Ok(_) => self.packer.appended(batch.contents),
+            // After any other error the batch may have been recorded.
+            Err(StoreError::Full | StoreError::Misfit(_)) => self.remove_placed(batch.contents),
+            Err(_) => {}
+        }
+        appended
     }
 
     fn prepare(
@@ -284,7 +318,7 @@ impl Store for SqliteStore {
         self.db.write(Flush::Later, |connection| append::remember(connection, seen))
     }
 
-    fn projected(&self) -> Result<Mark> {
+    fn flushed_mark(&self) -> Result<Mark> {
         let sql = "SELECT seq, boot FROM mark WHERE id = 1";
         let mark = self.db.read(|connection| {
             one(connection, sql, [], |row| {
@@ -295,8 +329,8 @@ impl Store for SqliteStore {
         Ok(mark.unwrap_or_default())
     }
 
-    fn set_projected(&self, mark: Mark) -> Result<()> {
-        self.db.write(Flush::Later, |connection| placement::set_projected(connection, mark))
+    fn set_flushed_mark(&self, mark: Mark) -> Result<()> {
+        self.db.write(Flush::Later, |connection| placement::set_flushed_mark(connection, mark))
     }
 
     fn placements(&self, seq: Seq) -> Result<Vec<Placement>> {

@@ -52,7 +52,7 @@ pub(super) fn of_step(connection: &Connection, seq: Seq) -> Result<Vec<Placement
 }
 
 /// Moves the mark up to which the disk is flushed, and forgets the placements up to it.
-pub(super) fn set_projected(connection: &Connection, mark: Mark) -> Result<()> {
+pub(super) fn set_flushed_mark(connection: &Connection, mark: Mark) -> Result<()> {
     let sql = "INSERT INTO mark (id, seq, boot) VALUES (1, ?1, ?2)
                ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, boot = excluded.boot";
     let values = params![number(mark.seq), mark.boot.to_be_bytes()];

@@ -11,7 +11,7 @@ use super::content::ContentForm;
 use super::error::corrupt;
 use super::value::{get, hash, unsigned};
 use super::{all, append, content, quotations, run};
-use crate::blobs::Blobs;
+use crate::blobs::{AbandonedFiles, Blobs};
 use crate::traces::Traces;
 use crate::{AuditEntry, Effort, KeptFile, Purged, Result, StoreError};
 
@@ -145,7 +145,7 @@ fn release_dependents(
         let bytes = content::bytes(connection, blobs, &hash)?
             .ok_or_else(|| corrupt(format!("content {hash} stands on one that is not there")))?;
         let plain = blobs.prepare(hash, &bytes, None, Effort::Thorough)?;
-        content::replace_form(connection, row, &plain)?;
+        content::replace_form(connection, blobs, row, &plain)?;
     }
     Ok(())
 }
@@ -173,24 +173,47 @@ pub(super) fn add_pending_deletion(
     run(connection, sql, params![hash.as_bytes(), name]).map(drop)
 }
 
-/// Deletes the blobs of purged contents, except of those that were stored again since. It runs in a write
-/// transaction, so that no append can store a content whose blob is being deleted.
+/// Deletes the blobs of purged contents, except of those that were stored again since, and every other file that no
+/// committed step names. It runs in a write transaction, so that no append can store a content whose blob is being
+/// deleted.
 pub(super) fn clear_blobs(connection: &Connection, blobs: &Blobs) -> Result<()> {
-    let sql = "SELECT d.hash, c.form FROM doomed d LEFT JOIN content c ON c.hash = d.hash
-               WHERE d.kept = ''";
+    let sql = "DELETE FROM doomed WHERE kept = '' RETURNING hash";
     let pending = all(connection, sql, [], |row| {
-        let hash =
-            hash(row, 0)?.ok_or_else(|| corrupt("a blob that is to be deleted has no name"))?;
-        Ok((hash, get::<Option<ContentForm>>(row, 1)?))
+        hash(row, 0)?.ok_or_else(|| corrupt("a blob that is to be deleted has no name"))
     })?;
-    for (hash, form) in pending {
-        if form != Some(ContentForm::Blob) {
-            blobs.remove(&hash)?;
+    for hash in pending {
+        blobs.remove_prepared(&hash)?;
+    }
+    remove_unnamed_blobs(connection, blobs)
+}
+
+/// Deletes every blob that is no stored content. It runs in a write transaction.
+pub(super) fn remove_unnamed_blobs(connection: &Connection, blobs: &Blobs) -> Result<()> {
+    blobs.retain(|hash| content::is_blob(connection, hash))
+}
+
+/// As [`remove_unnamed_blobs`], of these contents.
+pub(super) fn remove_blobs_unless_named<'a>(
+    connection: &Connection,
+    blobs: &Blobs,
+    contents: impl Iterator<Item = &'a ContentHash>,
+) -> Result<()> {
+    for hash in contents {
+        if !content::is_blob(connection, hash)? {
+            blobs.remove(hash)?;
         }
-        let sql = "DELETE FROM doomed WHERE hash = ?1 AND kept = ''";
-        run(connection, sql, [hash.as_bytes()])?;
     }
     Ok(())
+}
+
+/// Deletes what processes prepared that were killed, and the blobs of theirs that were placed and not committed.
+pub(super) fn remove_abandoned(
+    connection: &Connection,
+    blobs: &Blobs,
+    files: AbandonedFiles,
+) -> Result<()> {
+    remove_blobs_unless_named(connection, blobs, files.contents())?;
+    blobs.remove_abandoned(files)
 }
 
 /// Whether blobs of purged contents are still to be deleted, as after a crash.

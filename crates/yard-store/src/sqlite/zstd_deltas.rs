@@ -20,7 +20,7 @@ pub(super) fn re_encode(connection: &Connection, folder: &Path) -> Result<()> {
     let sql = "SELECT id FROM content WHERE form = 2 ORDER BY depth, id";
     for row in all(connection, sql, [], |row| get(row, 0))? {
         match prepared(connection, &blobs, row) {
-            Ok(prepared) => content::replace_form(connection, row, &prepared)?,
+            Ok(prepared) => content::replace_form(connection, &blobs, row, &prepared)?,
             Err(StoreError::Corrupt(_)) => {}
             Err(error) => return Err(error),
         }

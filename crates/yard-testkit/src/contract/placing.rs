@@ -8,8 +8,8 @@ use crate::{FakeWorld, StepBuilder};
 
 pub(super) fn projected(store: &dyn Store, _: &FakeWorld) {
     for mark in [Mark { seq: 3, boot: u128::MAX }, Mark { seq: 2, boot: 9 }] {
-        store.set_projected(mark).unwrap();
-        assert_eq!(store.projected(), Ok(mark));
+        store.set_flushed_mark(mark).unwrap();
+        assert_eq!(store.flushed_mark(), Ok(mark));
     }
 }
 
@@ -33,7 +33,7 @@ pub(super) fn placements(store: &dyn Store, world: &FakeWorld) {
     store.add_placements(1, &[placement(0, 6)]).unwrap();
     assert_eq!(store.placements(1), Ok(vec![placement(0, 5), placement(0, 6)]));
     assert!(matches!(store.add_placements(9, &[placement(0, 6)]), Err(StoreError::Misfit(_))));
-    store.set_projected(Mark { seq: 1, boot: 1 }).unwrap();
+    store.set_flushed_mark(Mark { seq: 1, boot: 1 }).unwrap();
     assert_eq!(store.placements(1), Ok(Vec::new()));
     assert_eq!(store.placements(2), Ok(vec![placement(0, 5)]));
     assert_eq!(store.placements(3), Ok(Vec::new()));

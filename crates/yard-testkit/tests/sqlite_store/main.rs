@@ -5,6 +5,7 @@
 
 mod older;
 mod tampered;
+mod uncommitted;
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -118,6 +119,26 @@ fn what_came_in_a_hurry_is_small_once_it_is_quiet() {
 }
 
 #[test]
+fn a_content_that_is_stored_again_after_a_purge_is_compressed() {
+    let dir = TempDir::new().unwrap();
+    let (store, world) = (open(dir.path()), FakeWorld::new(8));
+    let builder = StepBuilder::new(&store, &world);
+    let text = source().concat().into_bytes();
+    let hash = ContentHash::of(&text);
+    let file = builder.file("/a", &text);
+    let steps = [builder.step("remove", vec![builder.remove(&builder.node(file))])];
+    store.append(store.head().unwrap(), Batch { steps: &steps, contents: &[] }).unwrap();
+    let entry = AuditEntry::by_toolyard(world.now(), "purge", String::new());
+    store.purge(&[file], &entry).unwrap();
+    let contents = [store.prepare(hash, &text, None, Effort::Quick).unwrap()];
+    store.append(store.head().unwrap(), Batch { steps: &[], contents: &contents }).unwrap();
+    let sql = "SELECT form FROM content WHERE hash = ?1";
+    let form: i64 = raw(dir.path()).query_row(sql, [hash.as_bytes()], |row| row.get(0)).unwrap();
+    assert_eq!(form, 1, "the packer does not come back to this row");
+    assert_eq!(store.content(&hash), Ok(Some(text)));
+}
+
+#[test]
 fn who_closes_at_once_leaves_nothing_unpacked() {
     let dir = TempDir::new().unwrap();
     let text = source().concat().into_bytes();
@@ -227,7 +248,7 @@ fn another_format_is_not_written_into() {
     assert!(matches!(refused, StoreError::Format { found: 99, .. }), "{refused}");
     assert_eq!(store.append_audit(&audit), Err(refused.clone()));
     assert_eq!(store.purge(&[], &audit), Err(refused.clone()));
-    assert_eq!(store.set_projected(yard_store::Mark::default()), Err(refused.clone()));
+    assert_eq!(store.set_flushed_mark(yard_store::Mark::default()), Err(refused.clone()));
     assert_eq!(store.node(id).unwrap().unwrap().seq, 1);
     assert_eq!(SqliteStore::open(folder.path()).err(), Some(refused));
 }

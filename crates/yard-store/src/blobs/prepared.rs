@@ -1,6 +1,12 @@
 //! A content that is ready to be stored: hashed, and in the form in which it will be stored.
 
+use std::sync::Arc;
+
 use yard_core::ContentHash;
+
+use super::compressed;
+use super::prepared_files::PreparedFile;
+use crate::Result;
 
 /// Up to this size compression saves less than it costs.
 pub(crate) const TINY: usize = 1 << 10;
@@ -57,8 +63,9 @@ pub(crate) enum Form {
     Zstd(Vec<u8>),
     /// Another content with its middle replaced, which puts it at that depth of its chain.
     Splice { base: ContentHash, depth: u8, data: Vec<u8> },
-    /// Compressed, written and flushed as a file of the store's.
-    Blob,
+    /// Compressed and a file of the store's, which is written and flushed. It is in its place already if there is no
+    /// prepared one.
+    Blob(Option<Arc<PreparedFile>>),
     /// A whole file that the kernel keeps.
     Kept(KeptFile),
 }
@@ -93,9 +100,26 @@ impl Prepared {
         }
     }
 
+    /// Whether storing it gives a file its place.
+    pub(crate) fn has_file(&self) -> bool {
+        matches!(self.form, Form::Blob(Some(_)))
+    }
+
     /// Whether it is stored uncompressed and the packer should try to compress it.
     pub(crate) fn is_hurried(&self) -> bool {
         matches!(&self.form, Form::Raw(bytes) if bytes.len() > TINY)
+    }
+
+    /// The same compressed, if the packer would compress it later.
+    pub(crate) fn packed(&self) -> Result<Option<Self>> {
+        match &self.form {
+            Form::Raw(bytes) if self.is_hurried() => Ok(compressed(bytes)?.map(|data| Self {
+                hash: self.hash,
+                size: self.size,
+                form: Form::Zstd(data),
+            })),
+            _ => Ok(None),
+        }
     }
 
     /// Whether it should replace a kept file of that retention: bytes in the store are better than a file, and

@@ -7,8 +7,8 @@ use std::time::Duration;
 use yard_core::{ChatScope, ContentHash, FileId, Name, StepId, VersionId};
 use yard_store::{
     AuditEntry, AuditRow, Base, Batch, Change, ContentLocation, Effort, Maker, Mark, Node,
-    OthersChange, Placement, Prepared, Purged, Result, RootIdentity, SeenContent, Seq, SqliteStore,
-    StepRow, Store, VersionRow,
+    OthersChange, Placement, Prepared, Purged, RecoveryNote, Result, RootIdentity, SeenContent,
+    Seq, SqliteStore, StepRow, Store, VersionRow,
 };
 
 /// Batches and steps that went through.
@@ -153,6 +153,14 @@ impl Store for Counted {
 
     fn add_placements(&self, seq: Seq, placements: &[Placement]) -> Result<()> {
         self.store.add_placements(seq, placements)
+    }
+
+    fn recovery_notes(&self) -> Result<Vec<RecoveryNote>> {
+        self.store.recovery_notes()
+    }
+
+    fn add_recovery_notes(&self, notes: &[RecoveryNote]) -> Result<()> {
+        self.store.add_recovery_notes(notes)
     }
 
     fn root(&self) -> Result<Option<RootIdentity>> {

@@ -11,6 +11,7 @@
 //! Every other entry is the work of another program: it stays, and is adopted when it is next touched. The author of a
 //! step decides nothing: a change without a placement was on disk when it was recorded.
 
+mod initial;
 mod recorded;
 mod unmoved;
 
@@ -25,6 +26,7 @@ use crate::leftovers;
 use crate::projection::{is_half_made, make_folder, remove_or_keep_displaced};
 use crate::stored_content::stage_stored;
 use crate::workspace::Workspace;
+use initial::InitialIdentities;
 use recorded::{Boot, Newest, RecordedFiles, is_folder_as_before};
 use unmoved::{MovedFile, UnmovedEntry, rebased};
 use yard_disk::{EntryStat, Staged, StagedAttributes, hash_all};
@@ -119,8 +121,8 @@ struct Recovery<'a> {
     applied: Seq,
     steps: Vec<(StepRow, Vec<Change>, Vec<Placement>)>,
     recorded: RecordedFiles,
-    /// Identities of entries before recovery began, by inode: recovery itself changes times.
-    initial: RefCell<HashMap<u64, FileIdentity>>,
+    /// Identities of entries before recovery began: recovery itself changes times.
+    initial: RefCell<InitialIdentities>,
     /// Folders that were made only so that steps can be repeated: the path of each, by inode.
     temporary: RefCell<HashMap<u64, WsPath>>,
     /// Files that recovery moved, and where they are now.
@@ -137,6 +139,10 @@ impl<'a> Recovery<'a> {
             Boot::Same => applied.seq,
             Boot::Another => store.flushed_mark()?.seq,
         };
+        let notes = match boot {
+            Boot::Same => Vec::new(),
+            Boot::Another => store.recovery_notes()?,
+        };
         let mut recovery = Self {
             workspace,
             call,
@@ -144,7 +150,7 @@ impl<'a> Recovery<'a> {
             applied: applied.seq,
             steps: Vec::new(),
             recorded: RecordedFiles::default(),
-            initial: RefCell::default(),
+            initial: RefCell::new(InitialIdentities::noted(&notes)),
             temporary: RefCell::default(),
             moved: RefCell::default(),
             unmoved: RefCell::default(),
@@ -164,24 +170,6 @@ impl<'a> Recovery<'a> {
             recovery.steps.push((row, changes, placements));
         }
         Ok(recovery)
-    }
-
-    /// Notes the identities of an entry and its folder before anything is changed.
-    fn note_initial(&self, path: &WsPath) {
-        for path in [Some(path.clone()), path.parent()].into_iter().flatten() {
-            // A fault here comes again, and is reported then, when the entry is needed.
-            let _ = self.look(&path);
-        }
-    }
-
-    /// The entry at a path, with the times that it had before recovery began.
-    fn look(&self, path: &WsPath) -> Result<Option<EntryStat>> {
-        let Some(mut stat) = self.workspace.disk.stat(path)? else { return Ok(None) };
-        if let Some(identity) = stat.identity {
-            let mut initial = self.initial.borrow_mut();
-            stat.identity = Some(*initial.entry(stat.signature.inode).or_insert(identity));
-        }
-        Ok(Some(stat))
     }
 
     fn run(&self) -> Result<Report> {
@@ -204,6 +192,7 @@ impl<'a> Recovery<'a> {
             changes.iter().for_each(|change| self.follow(change));
         }
         self.move_unmoved()?;
+        self.find_moved_earlier()?;
         self.remove_strays()?;
         self.remove_temporary_folders()?;
         self.repair_all()
@@ -274,6 +263,7 @@ impl<'a> Recovery<'a> {
         file: FileId,
         content: Option<ContentHash>,
     ) -> Result<()> {
+        self.note_before_changing([path])?;
         let displaced = self.workspace.stage.displace(&self.workspace.disk, path, file)?;
         remove_or_keep_displaced(self.workspace, &displaced, content);
         Ok(())
@@ -286,6 +276,7 @@ impl<'a> Recovery<'a> {
         from: &WsPath,
         to: &WsPath,
     ) -> Result<()> {
+        self.note_before_changing([from, to])?;
         self.workspace.disk.rename(from, to)?;
         let mut temporary = self.temporary.borrow_mut();
         let mut unmoved = self.unmoved.borrow_mut();
@@ -314,7 +305,11 @@ impl<'a> Recovery<'a> {
         let Some(above) = to.parent() else { return Ok(true) };
         let (disk, store) = (&self.workspace.disk, self.workspace.store());
         if let Some(found) = disk.stat(&above)? {
-            return Ok(found.kind.known() == Some(FileKind::Folder));
+            let is_folder = found.kind.known() == Some(FileKind::Folder);
+            if is_folder && self.is_about_to_be_noted(&above) && disk.list(&above)?.is_empty() {
+                self.note_temporary(&above)?;
+            }
+            return Ok(is_folder);
         }
         let Some(folder) = folder else { return Ok(false) };
         let lost_after = if self.can_tell_missing() { self.applied } else { 0 };
@@ -328,11 +323,25 @@ impl<'a> Recovery<'a> {
         if !self.make_folders_above(&above, outer, step)? {
             return Ok(false);
         }
-        make_folder(self.workspace, &above, self.workspace.folder_mode)?;
-        if let Some(made) = disk.stat(&above)? {
-            self.temporary.borrow_mut().insert(made.signature.inode, above);
-        }
+        self.note_before_making(&above)?;
+        self.make_folder(&above, self.workspace.folder_mode)?;
+        self.note_temporary(&above)?;
         Ok(true)
+    }
+
+    fn make_folder(&self, path: &WsPath, mode: u32) -> Result<()> {
+        self.note_before_changing([path])?;
+        make_folder(self.workspace, path, mode)
+    }
+
+    fn remove_folder(&self, path: &WsPath) -> Result<()> {
+        self.note_before_changing([path])?;
+        self.workspace.disk.remove_folder(path)
+    }
+
+    fn set_folder_mode(&self, path: &WsPath, mode: u32) -> Result<()> {
+        self.note_before_changing([path])?;
+        self.workspace.disk.set_folder_mode(path, mode)
     }
 
     fn is_temporary(&self, found: &EntryStat) -> bool {
@@ -350,8 +359,8 @@ impl<'a> Recovery<'a> {
                 continue;
             }
             match store.lookup(path)? {
-                Some(node) => disk.set_folder_mode(path, node.last.mode)?,
-                None if disk.list(path)?.is_empty() => disk.remove_folder(path)?,
+                Some(node) => self.set_folder_mode(path, node.last.mode)?,
+                None if disk.list(path)?.is_empty() => self.remove_folder(path)?,
                 None => {}
             }
         }
@@ -388,7 +397,7 @@ impl<'a> Recovery<'a> {
                 || is_folder_as_before(displaced, &identity, self.boot)
                 || is_emptied_by(step, displaced, &identity);
             if is_it && disk.list(at)?.is_empty() {
-                disk.remove_folder(at)?;
+                self.remove_folder(at)?;
             }
             return Ok(());
         }
@@ -490,7 +499,6 @@ impl<'a> Recovery<'a> {
         path: &WsPath,
         newest: Newest,
     ) -> Result<Repair> {
-        let disk = &self.workspace.disk;
         let Some(found) = self.look(path)? else {
             if newest.seq <= self.applied {
                 // The entry was on disk before the crash, so another program removed it.
@@ -500,7 +508,7 @@ impl<'a> Recovery<'a> {
                 return Ok(Repair::Impossible);
             }
             if state.kind == FileKind::Folder {
-                make_folder(self.workspace, path, state.mode)?;
+                self.make_folder(path, state.mode)?;
                 return Ok(Repair::Done);
             }
             return self.restage(file, state, path, newest, None);
@@ -516,7 +524,7 @@ impl<'a> Recovery<'a> {
                 && found.mode != state.mode
                 && newest.lacks_mode(displaced, half_made);
             if lacks {
-                disk.set_folder_mode(path, state.mode)?;
+                self.set_folder_mode(path, state.mode)?;
             }
             return Ok(Repair::Done);
         }
@@ -583,7 +591,7 @@ impl<'a> Recovery<'a> {
                 if !self.has_folder_for(&above)? {
                     return Ok(false);
                 }
-                make_folder(self.workspace, &above, node.last.mode).map(|()| true)
+                self.make_folder(&above, node.last.mode).map(|()| true)
             }
             // Another program removed it, with everything in it.
             _ => Ok(false),
@@ -620,6 +628,7 @@ impl<'a> Recovery<'a> {
         for (seq, placements) in &by_step {
             self.workspace.store().add_placements(*seq, placements)?;
         }
+        self.note_before_changing(restaged.iter().map(|restaged| &restaged.path))?;
         restaged.into_iter().try_for_each(|file| self.place(file))
     }
 

@@ -31,8 +31,8 @@ pub use event::{ChangedFile, EVENT_PATHS, Event, EventLog, EventRow, StepEvent, 
 pub use question::{NewQuestion, Question, QuestionAnswer, QuestionFilter, QuestionStore, Via};
 pub use record::{
     Batch, Change, ContentCheck, ContentLocation, FileIdentity, Maker, Mark, NewChange, NewStep,
-    Node, OthersChange, Placement, Purged, RootIdentity, SeenContent, Seq, StepRow, StepSideEffect,
-    VersionRow, step_digest,
+    Node, OthersChange, Placement, Purged, RecoveryNote, RootIdentity, SeenContent, Seq, StepRow,
+    StepSideEffect, VersionRow, step_digest,
 };
 pub use registry::Registry;
 pub use sqlite::{SqliteRegistry, SqliteStore};
@@ -111,7 +111,7 @@ impl<T: ChatStore + QuestionStore + ApprovalStore + DisplayNames + EventLog> Wor
 
 /// One workspace's journal, contents and heads.
 ///
-/// **Crash notes.** `append`, `append_audit`, `add_placements`, `set_root` and `purge` return only after what they wrote is flushed: a crash
+/// **Crash notes.** `append`, `append_audit`, `add_placements`, `add_recovery_notes`, `set_root` and `purge` return only after what they wrote is flushed: a crash
 /// at any later moment keeps it. A crash, or an error, before they return leaves all of the batch or
 /// nothing of it; `step` shows which, after the store is opened again. `remember` and
 /// `set_flushed_mark` may lose their newest values in a crash: both are hints that only save work.
@@ -218,6 +218,13 @@ pub trait Store: Send + Sync {
 
     /// Adds placements to a step, durable when it returns: recovery is about to place its files again.
     fn add_placements(&self, seq: Seq, placements: &[Placement]) -> Result<()>;
+
+    /// What a recovery that was cut off noted, in the order in which it noted it.
+    fn recovery_notes(&self) -> Result<Vec<RecoveryNote>>;
+
+    /// Adds notes, durable when it returns: recovery is about to change these entries. Moving the projected mark
+    /// forgets them.
+    fn add_recovery_notes(&self, notes: &[RecoveryNote]) -> Result<()>;
 
     /// The folder that this history belongs to, once it was set.
     fn root(&self) -> Result<Option<RootIdentity>>;

@@ -106,6 +106,16 @@ pub struct Placement {
     pub displaced: Option<FileIdentity>,
 }
 
+/// An entry of the root as recovery found it before it changed anything. Recovery itself changes times: if it is cut
+/// off, the next one has to know those from before. Notes are kept until the disk is flushed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecoveryNote {
+    /// The identity that it was found with.
+    pub found: FileIdentity,
+    /// Recovery made it, only so that steps could be repeated.
+    pub is_temporary: bool,
+}
+
 /// Which folder a history belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RootIdentity {

@@ -59,6 +59,7 @@ pub const CASES: &[StoreCase] = &[
     ("a signature is remembered until the content changes", signatures),
     ("the projected mark is remembered", placing::projected),
     ("placements are kept until their step is flushed", placing::placements),
+    ("notes of recovery are kept until the disk is flushed", placing::recovery_notes),
     ("the history's folder is remembered", placing::root),
     ("the audit chain covers every step and note", audit_chain),
     ("names need not be UTF-8", odd_names),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use yard_core::{ChatScope, ContentHash, FileId, Name, StepId, VersionId};
 use yard_store::{
     AuditEntry, AuditRow, Base, Batch, Change, ContentLocation, Effort, Maker, Mark, Node,
-    OthersChange, Placement, Prepared, Purged, Result, RootIdentity, SeenContent, Seq, StepRow,
-    Store, StoreError, VersionRow,
+    OthersChange, Placement, Prepared, Purged, RecoveryNote, Result, RootIdentity, SeenContent,
+    Seq, StepRow, Store, StoreError, VersionRow,
 };
 
 use crate::FailureTrigger;
@@ -187,7 +187,8 @@ impl Store for FailingStore {
 
     fn set_flushed_mark(&self, mark: Mark) -> Result<()> {
         if !self.records_flushes {
-            return Ok(());
+            // The mark stays, and the notes of a recovery that is done are forgotten all the same.
+            return self.inner.set_flushed_mark(self.inner.flushed_mark()?);
         }
         self.pass(|store| store.set_flushed_mark(mark))
     }
@@ -198,6 +199,14 @@ impl Store for FailingStore {
 
     fn add_placements(&self, seq: Seq, placements: &[Placement]) -> Result<()> {
         self.pass(|store| store.add_placements(seq, placements))
+    }
+
+    fn recovery_notes(&self) -> Result<Vec<RecoveryNote>> {
+        self.pass(|store| store.recovery_notes())
+    }
+
+    fn add_recovery_notes(&self, notes: &[RecoveryNote]) -> Result<()> {
+        self.pass(|store| store.add_recovery_notes(notes))
     }
 
     fn root(&self) -> Result<Option<RootIdentity>> {

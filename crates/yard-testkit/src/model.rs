@@ -10,8 +10,9 @@ use yard_core::{
 };
 use yard_store::{
     AuditEntry, AuditRow, AuditedStep, Base, Batch, Change, ContentLocation, Effort, Formula,
-    Maker, Mark, NewChange, NewStep, Node, OthersChange, Placement, Prepared, Purged, Result,
-    RootIdentity, SeenContent, Seq, StepRow, Store, StoreError, VersionRow, chain, step_digest,
+    Maker, Mark, NewChange, NewStep, Node, OthersChange, Placement, Prepared, Purged, RecoveryNote,
+    Result, RootIdentity, SeenContent, Seq, StepRow, Store, StoreError, VersionRow, chain,
+    step_digest,
 };
 
 /// An in-memory store.
@@ -32,6 +33,7 @@ struct Inner {
     audit: Vec<AuditRow>,
     mark: Mark,
     placements: BTreeMap<Seq, Vec<Placement>>,
+    recovery_notes: Vec<RecoveryNote>,
     root: Option<RootIdentity>,
 }
 
@@ -411,6 +413,7 @@ impl Store for ModelStore {
         let mut inner = self.inner();
         inner.mark = mark;
         inner.placements.retain(|seq, _| *seq > mark.seq);
+        inner.recovery_notes.clear();
         Ok(())
     }
 
@@ -429,6 +432,15 @@ impl Store for ModelStore {
         let known = inner.placements.entry(seq).or_default();
         known.extend(placements);
         known.sort_by_key(|placement| placement.change);
+        Ok(())
+    }
+
+    fn recovery_notes(&self) -> Result<Vec<RecoveryNote>> {
+        Ok(self.inner().recovery_notes.clone())
+    }
+
+    fn add_recovery_notes(&self, notes: &[RecoveryNote]) -> Result<()> {
+        self.inner().recovery_notes.extend(notes);
         Ok(())
     }
 

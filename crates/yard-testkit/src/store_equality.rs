@@ -10,6 +10,7 @@ pub fn assert_stores_equal(left: &dyn Store, right: &dyn Store) {
     assert_eq!(left.head(), right.head(), "head");
     assert_eq!(left.flushed_mark(), right.flushed_mark(), "projected");
     assert_eq!(left.root(), right.root(), "root");
+    assert_eq!(left.recovery_notes(), right.recovery_notes(), "notes of recovery");
     assert_eq!(left.audit(0, usize::MAX), right.audit(0, usize::MAX), "audit");
     let changes = same_steps(left, right);
     same_versions(left, right, &changes);

@@ -231,6 +231,21 @@ impl RecordedFiles {
         all.filter(is_it).map(|placed| placed.content)
     }
 
+    /// The files that these steps placed or displaced as this very inode.
+    pub(super) fn files_of<'a>(
+        &'a self,
+        found: &'a FileIdentity,
+    ) -> impl Iterator<Item = FileId> + 'a {
+        let has_placed =
+            |all: &Vec<Placed>| all.iter().any(|placed| placed.identity.is_same_inode(found));
+        let has_past = |all: &Vec<Past>| all.iter().any(|past| past.identity.is_same_inode(found));
+        let files = self.newest.keys().copied();
+        files.filter(move |file| {
+            self.placed.get(file).is_some_and(has_placed)
+                || self.past.get(file).is_some_and(has_past)
+        })
+    }
+
     /// Whether one of the steps placed or displaced this very inode, and no program has written into it since. The ctime
     /// is not compared, because renaming an entry changes it.
     pub(super) fn is_recorded(&self, found: &FileIdentity) -> bool {

@@ -34,8 +34,8 @@ use yard_core::{ChatId, ChatScope, ContentHash, FileId, Name, StepId, VersionId}
 use crate::blobs::{Blobs, DeltaBase, create_folder, lock_file};
 use crate::{
     AuditEntry, AuditRow, Base, Batch, Change, ContentCheck, ContentLocation, Effort, Maker, Mark,
-    Node, OthersChange, Placement, Prepared, Purged, Result, RootIdentity, SeenContent, Seq,
-    StepRow, Store, StoreError, VersionRow,
+    Node, OthersChange, Placement, Prepared, Purged, RecoveryNote, Result, RootIdentity,
+    SeenContent, Seq, StepRow, Store, StoreError, VersionRow,
 };
 use connections::{Connections, Flush};
 use content::BaseChoice;
@@ -342,6 +342,17 @@ impl Store for SqliteStore {
             return Ok(());
         }
         self.db.write(Flush::Now, |connection| placement::add(connection, seq, placements))
+    }
+
+    fn recovery_notes(&self) -> Result<Vec<RecoveryNote>> {
+        self.db.read(placement::recovery_notes)
+    }
+
+    fn add_recovery_notes(&self, notes: &[RecoveryNote]) -> Result<()> {
+        if notes.is_empty() {
+            return Ok(());
+        }
+        self.db.write(Flush::Now, |connection| placement::add_recovery_notes(connection, notes))
     }
 
     fn root(&self) -> Result<Option<RootIdentity>> {

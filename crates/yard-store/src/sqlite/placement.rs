@@ -4,7 +4,10 @@ use rusqlite::{Connection, Row, params};
 
 use super::value::{self, get, number};
 use super::{all, one, run};
-use crate::{FileIdentity, Mark, Placement, Result, RootIdentity, Seq, StoreError};
+use crate::{FileIdentity, Mark, Placement, RecoveryNote, Result, RootIdentity, Seq, StoreError};
+
+/// The change of a note of recovery, which belongs to none.
+const NO_CHANGE: i64 = -1;
 
 /// Stores a placement of the step whose first change is row `first`.
 pub(super) fn insert(connection: &Connection, first: i64, placement: &Placement) -> Result<()> {
@@ -51,15 +54,35 @@ pub(super) fn of_step(connection: &Connection, seq: Seq) -> Result<Vec<Placement
     })
 }
 
-/// Moves the mark up to which the disk is flushed, and forgets the placements up to it.
+/// The notes of a recovery that was cut off. They are placements of no change, so that older programs, which do not
+/// know them, skip and remove them.
+pub(super) fn recovery_notes(connection: &Connection) -> Result<Vec<RecoveryNote>> {
+    let sql = "SELECT displaced_inode, displaced_birth, displaced_mtime, displaced_ctime,
+               placed_inode IS NOT NULL FROM placement WHERE change = ?1 ORDER BY id";
+    let notes = all(connection, sql, [NO_CHANGE], |row| {
+        let is_temporary = get(row, 4)?;
+        Ok(identity(row, 0)?.map(|found| RecoveryNote { found, is_temporary }))
+    })?;
+    Ok(notes.into_iter().flatten().collect())
+}
+
+pub(super) fn add_recovery_notes(connection: &Connection, notes: &[RecoveryNote]) -> Result<()> {
+    notes.iter().try_for_each(|note| {
+        let placed = note.is_temporary.then_some(note.found);
+        let placement = Placement { change: 0, placed, displaced: Some(note.found) };
+        insert(connection, NO_CHANGE, &placement)
+    })
+}
+
+/// Moves the mark up to which the disk is flushed, and forgets the placements up to it and the notes of recovery.
 pub(super) fn set_flushed_mark(connection: &Connection, mark: Mark) -> Result<()> {
     let sql = "INSERT INTO mark (id, seq, boot) VALUES (1, ?1, ?2)
                ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, boot = excluded.boot";
     let values = params![number(mark.seq), mark.boot.to_be_bytes()];
     run(connection, sql, values)?;
-    let sql = "DELETE FROM placement WHERE change < (SELECT first + files FROM step WHERE seq <= ?1
-               ORDER BY seq DESC LIMIT 1)";
-    run(connection, sql, [number(mark.seq)]).map(drop)
+    let sql = "DELETE FROM placement WHERE change = ?2 OR change < (SELECT first + files FROM step
+               WHERE seq <= ?1 ORDER BY seq DESC LIMIT 1)";
+    run(connection, sql, [number(mark.seq), NO_CHANGE]).map(drop)
 }
 
 pub(super) fn root(connection: &Connection) -> Result<Option<RootIdentity>> {

@@ -62,6 +62,7 @@ ALTER TABLE note ADD COLUMN formula INTEGER NOT NULL DEFAULT 1;
 const PLACEMENTS: &str = "
 -- What a change does to the disk: the file that it places and the file that it displaces, each by inode,
 -- time of birth, time of the last write and time of the last change. Rows are kept until the disk is flushed.
+-- Change -1 is none: such a row is an entry as recovery found it, and one that recovery made is `placed` too.
 CREATE TABLE placement (
     id INTEGER PRIMARY KEY,
     change INTEGER NOT NULL,

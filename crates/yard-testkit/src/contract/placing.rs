@@ -1,7 +1,9 @@
 //! What every store promises about what steps do to the disk, and about the folder that they do it to.
 
 use yard_core::FileId;
-use yard_store::{Batch, FileIdentity, Mark, Placement, RootIdentity, Store, StoreError};
+use yard_store::{
+    Batch, FileIdentity, Mark, Placement, RecoveryNote, RootIdentity, Store, StoreError,
+};
 
 use crate::step_builder::path;
 use crate::{FakeWorld, StepBuilder};
@@ -37,6 +39,20 @@ pub(super) fn placements(store: &dyn Store, world: &FakeWorld) {
     assert_eq!(store.placements(1), Ok(Vec::new()));
     assert_eq!(store.placements(2), Ok(vec![placement(0, 5)]));
     assert_eq!(store.placements(3), Ok(Vec::new()));
+}
+
+pub(super) fn recovery_notes(store: &dyn Store, _: &FakeWorld) {
+    assert_eq!(store.recovery_notes(), Ok(Vec::new()));
+    let note = |inode, is_temporary| RecoveryNote {
+        found: FileIdentity { inode, birth: -1, mtime: i64::MAX, ctime: 7 },
+        is_temporary,
+    };
+    store.add_recovery_notes(&[note(u64::MAX, false), note(3, true)]).unwrap();
+    store.add_recovery_notes(&[note(3, false)]).unwrap();
+    let all = vec![note(u64::MAX, false), note(3, true), note(3, false)];
+    assert_eq!(store.recovery_notes(), Ok(all));
+    store.set_flushed_mark(Mark { seq: 0, boot: 1 }).unwrap();
+    assert_eq!(store.recovery_notes(), Ok(Vec::new()));
 }
 
 pub(super) fn root(store: &dyn Store, _: &FakeWorld) {

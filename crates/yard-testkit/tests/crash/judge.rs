@@ -60,6 +60,21 @@ pub(crate) fn read_line(answer: &mut BufReader<ChildStdout>) -> Option<String> {
     }
 }
 
+/// Reads until the writer has acknowledged so many more changes, or has ended; returns the lines.
+pub(crate) fn read_acknowledged(
+    answer: &mut BufReader<ChildStdout>,
+    mut count: usize,
+) -> Vec<String> {
+    let mut lines = Vec::new();
+    while count > 0
+        && let Some(line) = read_line(answer)
+    {
+        count -= usize::from(line.starts_with("ack "));
+        lines.push(line);
+    }
+    lines
+}
+
 pub(crate) fn check_whole(found: &FolderSnapshot, context: &str) {
     for (path, seen) in found {
         if let EntrySnapshot::File(_, bytes) = seen {

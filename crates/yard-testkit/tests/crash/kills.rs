@@ -10,22 +10,29 @@ use yard_store::{SqliteStore, Store};
 use yard_testkit::{EntrySnapshot, scaled, tree};
 use yard_testkit::{FakeWorld, Folders, OpenOptions};
 
-use crate::judge::{check_clean, check_stored, check_whole, read_line, rest, spawn};
+use crate::judge::{
+    check_clean, check_stored, check_whole, read_acknowledged, read_line, rest, spawn,
+};
 use crate::model::{Model, whole};
 
 /// After so many kills a fresh root is taken: `verify` reads everything each time.
 const KILLS_A_ROOT: usize = 20;
 
-/// Lets a writer work, kills it, and says what it told.
+/// Most changes that a writer must have acknowledged before it is killed.
+const MOST_AWAITED: usize = 5;
+
+/// Lets a writer acknowledge a drawn number of changes, kills it a moment later, and returns what it reported.
 fn kill_one(place: &Folders, seed: u64, dice: &FakeWorld) -> Vec<String> {
     let (mut child, mut answer) = spawn(place, seed);
     let first = read_line(&mut answer);
     assert_eq!(first.as_deref(), Some("ready"), "the writer does not start");
+    let mut reported = read_acknowledged(&mut answer, dice.below(MOST_AWAITED + 1));
     // Microseconds count: kills must hit between any two calls of the system.
-    std::thread::sleep(Duration::from_micros(dice.below(30_000) as u64));
+    std::thread::sleep(Duration::from_micros(dice.below(10_000) as u64));
     child.kill().unwrap();
     child.wait().unwrap();
-    rest(answer)
+    reported.extend(rest(answer));
+    reported
 }
 
 #[test]
@@ -141,13 +148,16 @@ fn killed_among_other_writers_no_save_is_lost() {
         for kill in first..kills.min(first + KILLS_A_ROOT) {
             let (mut child, mut answer) = spawn(&place, 10_000 + kill as u64);
             assert_eq!(read_line(&mut answer).as_deref(), Some("ready"));
+            let mut reported = Vec::new();
             for _ in 0..dice.below(10) {
+                reported.extend(read_acknowledged(&mut answer, dice.below(2)));
                 std::thread::sleep(Duration::from_micros(dice.below(3_000) as u64));
                 editor.save(&dice, false);
             }
             child.kill().unwrap();
             child.wait().unwrap();
-            let answer = rest(answer);
+            reported.extend(rest(answer));
+            let answer = reported;
             // While nobody else is at work, a save in place.
             editor.save(&dice, true);
             let context =

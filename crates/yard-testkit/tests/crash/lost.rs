@@ -2,18 +2,23 @@
 //! exchanged for the copy that was taken before them, and gets the journal that it had after them. That is
 //! what a power loss leaves when the file system has not committed for a while: the journal is flushed with
 //! each step, the renames are not. Where the cuts of `power` hit depends on the speed of the machine; these
-//! do not. `YARD_SEED=n` runs that one.
+//! do not. On ext4 some files lose their bytes too, or the time that a touch gave them; and the recovery
+//! itself may be cut off before it is done. `YARD_SEED=n` runs that one.
 
+use std::collections::HashMap;
 use std::fs::{File, FileTimes};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
 use yard_core::Limits;
 use yard_core::op::Verify;
+use yard_store::{FileIdentity, SqliteStore, Store as _};
 use yard_testkit::{ChildWorkspace, EntrySnapshot, soak, staged, tree};
 use yard_testkit::{FakeWorld, OpenOptions};
 
+use crate::interrupted::cut_off;
 use crate::machine::{Booted, Machine, is_apart, run_apart};
 use crate::model::Model;
 use crate::older::{Case, judge as judge_files, perform};
@@ -22,7 +27,7 @@ use crate::writer::{LARGE, UNFLUSHED};
 
 /// Lost steps, and what must be there after the next opening. The data folder is lost with them, all but the
 /// journal. In each of them a path is another entry's by now than it was when a step moved something.
-const CASES: [Case; 5] = [
+pub(crate) const CASES: [Case; 5] = [
     (
         "in the place of a removed file, moved, and a third file in that place",
         &["write /a 1"],
@@ -251,12 +256,64 @@ fn lose(seed: u64) -> usize {
     machine.remember();
     let answer = work(&machine, &context, seed * 10 + 1, 1 + dice.below(MOST_LOST));
     exchange_all_but_the_journal(&mut machine);
+    lose_bytes_and_touches(&machine, &dice);
+    for _ in 0..dice.below(3) {
+        // Half of them within the first 64 calls to the disk, some after recovery is done.
+        let most = 64 << (4 * dice.below(2));
+        cut_off(&machine, dice.below(most) as u64);
+        machine.boot += dice.below(2) as u128;
+    }
     let mut model = answer.found;
     for (_, _, change) in &answer.acknowledged {
         model.apply(change);
     }
     judge(&machine, &context, &model.shown(), &answer.acknowledged);
     answer.acknowledged.len()
+}
+
+/// Takes the bytes of some files, and the times that a touch gave to some, as a power loss does.
+fn lose_bytes_and_touches(machine: &Machine, dice: &FakeWorld) {
+    if machine.kind != "ext4" {
+        return;
+    }
+    let touches = touches(&machine.state());
+    let mut commands = String::new();
+    let root = machine.root();
+    for (path, _) in { tree(&root) }.iter().filter(|(_, seen)| is_file(seen)) {
+        let found = root.join(&path[1..]).metadata().unwrap();
+        let (inode, length) = (found.ino(), found.len() as usize);
+        commands += &match dice.below(8) {
+            0 => format!("sif <{inode}> size 0\n"),
+            1 => format!("sif <{inode}> size {}\n", dice.below(length)),
+            2 => format!("zap_block -f <{inode}> 0\n"),
+            _ => String::new(),
+        };
+        let mtime = found.mtime() * NANOS + found.mtime_nsec();
+        if let Some(before) = touches.get(&(inode, mtime)).filter(|_| dice.below(2) == 0) {
+            for (name, time) in [("mtime", before.mtime), ("ctime", before.ctime)] {
+                let (seconds, extra) = (time / NANOS, (time % NANOS) << 2);
+                commands += &format!("sif <{inode}> {name} @{seconds}\n");
+                commands += &format!("sif <{inode}> {name}_extra {extra}\n");
+            }
+        }
+    }
+    machine.edit_inodes(&commands);
+}
+
+const NANOS: i64 = 1_000_000_000;
+
+fn is_file(seen: &EntrySnapshot) -> bool {
+    matches!(seen, EntrySnapshot::File(..))
+}
+
+/// The files that were touched, by inode and the time that they got, with what they were before.
+fn touches(state: &Path) -> HashMap<(u64, i64), FileIdentity> {
+    let store = SqliteStore::open(state).unwrap();
+    let steps = 1..=store.head().unwrap();
+    let placements = steps.flat_map(|seq| store.placements(seq).unwrap());
+    let touched = placements.filter_map(|placement| placement.placed.zip(placement.displaced));
+    let touched = touched.filter(|(placed, displaced)| placed.is_same_inode(displaced));
+    touched.map(|(placed, displaced)| ((placed.inode, placed.mtime), displaced)).collect()
 }
 
 fn judge(machine: &Machine, context: &str, must: &Model, steps: &[(u64, String, String)]) {
@@ -320,7 +377,7 @@ fn work(machine: &Machine, context: &str, seed: u64, count: usize) -> WriterRepo
 const JOURNAL: [&str; 3] = ["journal.db", "journal.db-wal", "blobs"];
 
 /// Goes on with the copy of the file system that was taken, and the journal as it is now.
-fn exchange_all_but_the_journal(machine: &mut Machine) {
+pub(crate) fn exchange_all_but_the_journal(machine: &mut Machine) {
     let journal = machine.safe().join("journal");
     std::fs::create_dir(&journal).unwrap();
     copy(&machine.state(), &journal);

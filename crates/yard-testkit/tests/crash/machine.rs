@@ -13,7 +13,8 @@ use yard_testkit::RealWorld;
 const IMAGE_BYTES: u64 = 320 << 20;
 
 /// Programs that these tests need, besides root and loop devices.
-const PROGRAMS: [&str; 6] = ["unshare", "mount", "umount", "mkfs.ext4", "mkfs.xfs", "xfs_io"];
+const PROGRAMS: [&str; 7] =
+    ["unshare", "mount", "umount", "mkfs.ext4", "mkfs.xfs", "xfs_io", "debugfs"];
 
 /// The real world under a boot of its own.
 pub(crate) struct Booted(pub(crate) u128);
@@ -110,6 +111,19 @@ impl Machine {
         std::fs::rename(self.home.path().join("copy"), self.image()).unwrap();
         self.mount();
         self.boot += 1;
+    }
+
+    /// Changes inodes as only a power loss does: their times do not tell of it. `commands` are those of `debugfs`,
+    /// which knows ext4 alone.
+    pub(crate) fn edit_inodes(&self, commands: &str) {
+        let script = self.home.path().join("inodes");
+        std::fs::write(&script, commands).unwrap();
+        must(Command::new("umount").arg(self.mounted()));
+        let mut debugfs = Command::new("debugfs");
+        let output = must(debugfs.arg("-w").arg("-f").arg(script).arg(self.image()));
+        let words = String::from_utf8_lossy(&output.stderr);
+        assert!(words.lines().count() <= 1, "debugfs: {words}");
+        self.mount();
     }
 
     /// The step up to which everything was renamed into place, as the disk has it now.

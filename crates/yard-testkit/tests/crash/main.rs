@@ -11,6 +11,7 @@
     reason = "tests"
 )]
 
+mod interrupted;
 mod judge;
 mod kills;
 mod large;

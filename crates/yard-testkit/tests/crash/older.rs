@@ -17,7 +17,7 @@ use crate::writer::{UNFLUSHED, plan};
 pub(crate) type Case =
     (&'static str, &'static [&'static str], &'static [&'static str], &'static [&'static str]);
 
-const CASES: [Case; 15] = [
+pub(crate) const CASES: [Case; 15] = [
     ("edited", &["write /a 1"], &["write /a 2"], &["/a 2"]),
     ("moved", &["write /a 1"], &["mv /a /b"], &["/b 1"]),
     ("removed", &["write /a 1"], &["rm /a"], &[]),
@@ -99,6 +99,17 @@ fn try_case(name: &str, before: &[&str], lost: &[&str], after: &[&str]) {
 
 /// Opens what is left, and finds these files.
 pub(crate) fn judge(machine: &Machine, state: &Path, name: &str, after: &[&str]) {
+    judge_with(machine, state, name, after, &[]);
+}
+
+/// Opens what is left, and finds these files, of which a person saved some.
+pub(crate) fn judge_with(
+    machine: &Machine,
+    state: &Path,
+    name: &str,
+    after: &[&str],
+    unsynced: &[&str],
+) {
     let root = machine.root();
     let world = Arc::new(Booted(machine.boot));
     let opened =
@@ -116,7 +127,7 @@ pub(crate) fn judge(machine: &Machine, state: &Path, name: &str, after: &[&str])
         })
         .collect();
     assert_eq!(found, after, "{name}");
-    assert_eq!(opened.verified(), Vec::<String>::new(), "{name}");
+    assert_eq!(opened.verified(), unsynced, "{name}");
 }
 
 /// Lets another process do some steps. It ends without closing the workspace, which would flush it.

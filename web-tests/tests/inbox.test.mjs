@@ -23,6 +23,9 @@ async function asking(name) {
 const edit = (workspace, from = "8080", to = "9090") => workspace.agent("edit", { path: "/config/site.toml", old_string: `port = ${from}`, new_string: `port = ${to}` });
 const approvals = async (workspace) => (await workspace.list("approvals")).approvals;
 
+/** Waits until the request was on the screen long enough for its key. */
+const mayPressY = (page) => page.locator("button[aria-keyshortcuts=y]").waitFor();
+
 for (const look of LOOKS) {
   const name = `${look.width} px, ${look.theme}`;
 
@@ -36,6 +39,7 @@ for (const look of LOOKS) {
     await until("the title says how many wait", async () => /^\(\d+\) Toolyard$/.test(await page.title()));
     assert.match(await page.getAttribute("#icon", "href"), /^data:image\/svg/);
     await page.axe("approval");
+    await mayPressY(page);
     await page.keyboard.press("y");
     await page.getByText("Approved and done.").first().waitFor();
     assert.equal((await approvals(workspace))[0].status, "executed");
@@ -95,6 +99,7 @@ test("of two tabs one decides, and the other says so", async () => {
   await second.getByText("port = 9090").first().waitFor();
   await second.getByRole("button", { name: /^Deny/ }).click();
   await second.getByLabel("A word to the agent").fill("No.");
+  await mayPressY(first);
   await Promise.all([first.keyboard.press("y"), second.keyboard.press("Enter")]);
   const status = await until("one of them decided", async () => ({ executed: "Approved and done", denied: "Denied" })[(await approvals(workspace))[0].status]);
   // Who lost is shown what happened, and by whom.
@@ -155,5 +160,22 @@ test("a question is answered by keyboard alone", async () => {
   await page.keyboard.press("Enter");
   await until("it is answered", async () => (await workspace.list("questions")).questions[0].answers?.language === "French");
   await page.check();
+  await page.leave();
+});
+
+test("a key that is held down approves one request and no other", async () => {
+  const workspace = await asking("Held key");
+  for (const to of ["9090", "7070"]) await edit(workspace, "8080", to);
+  const requests = await approvals(workspace);
+  assert.equal(requests.length, 2);
+  const page = await openPage(server, LOOKS[0], `#/inbox/${workspace.id}/approval/${requests.at(-1).id}`);
+  await mayPressY(page);
+  for (let i = 0; i < 40; i++) {
+    await page.keyboard.down("y");
+    await page.waitForTimeout(50);
+  }
+  await page.keyboard.up("y");
+  const statuses = (await approvals(workspace)).map((one) => one.status).sort();
+  assert.deepEqual(statuses, ["executed", "pending"]);
   await page.leave();
 });

@@ -65,3 +65,23 @@ for (const look of LOOKS) {
     await page.leave();
   });
 }
+
+test("the preset can be changed while something is allowed always", async () => {
+  const workspace = await server.api.workspace("Allowed always");
+  const policy = `/workspaces/${workspace.id}/policy`;
+  await server.api.call("PUT", policy, { preset: "guarded", rules: [{ effect: "change", path: "config/**", then: "ask" }] });
+  await workspace.person("write", { path: "/config/a.toml", content: "a = 1\n" });
+  await workspace.agent("edit", { path: "/config/a.toml", old_string: "a = 1", new_string: "a = 2" });
+  const [request] = (await workspace.list("approvals")).approvals;
+  await server.api.call("POST", `/workspaces/${workspace.id}/approvals/${request.id}/decision`, { decision: "approve", scope: "rule", state_hash: request.state_hash });
+  const before = await server.api.call("GET", policy);
+  assert.equal(before.saved.length, 1);
+  const page = await openPage(server, LOOKS[0], `#/w/${workspace.id}/settings`);
+  await page.getByText("Allowed always").first().waitFor();
+  await page.getByRole("button", { name: /^Strict/ }).click();
+  await page.getByText("The policy is saved.").first().waitFor();
+  const after = await server.api.call("GET", policy);
+  assert.deepEqual([after.effective_preset, after.rules.length, after.saved.length], ["strict", 1, 1]);
+  assert.equal(after.saved[0].by, before.saved[0].by);
+  await page.leave();
+});

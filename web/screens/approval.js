@@ -20,6 +20,8 @@ import { effectsOf, effectWords, headline, STATUS } from "../parts/words.js";
 const READ_AT_ONCE = 4 << 20;
 /** Effects that are listed before "show all". */
 const FIRST_EFFECTS = 6;
+/** How long a request is on the screen before a key approves it, in milliseconds. */
+const SEEN = 600;
 
 /** @param {{ workspace: string, id: string, onDecided: () => void }} props */
 export function ApprovalDetail({ workspace, id, onDecided }) {
@@ -113,7 +115,13 @@ function Request({ workspace, approval, notice, onReload, onDecided }) {
       else toastProblem(failure);
     }
   };
-  useKeys({ y: () => !isDenying && void decide("approve"), n: () => may && setIsDenying(true) });
+  // The key that approved the request before is not for this one: it counts once this one has been on the screen for a moment.
+  const [isSeen, setIsSeen] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setIsSeen(true), SEEN);
+    return () => clearTimeout(timer);
+  }, []);
+  useKeys({ y: () => !isDenying && isSeen && void decide("approve"), n: () => may && setIsDenying(true) });
 
   return html`<article class="request" aria-label="Request">
     <div class="request-head">
@@ -133,7 +141,7 @@ function Request({ workspace, approval, notice, onReload, onDecided }) {
     ${isPending && html`<div class="decide">
       ${!mayChange(workspace) ? html`<p class="muted">You can look at this workspace; its members decide.</p>`
         : isDenying ? html`<${Deny} isBusy=${isBusy} onDeny=${(/** @type {string} */ word) => void decide("deny", undefined, word)} onCancel=${() => setIsDenying(false)} />`
-        : html`<button class="button primary" disabled=${isBusy || !isWhole} onClick=${() => void decide("approve")}><${Icon} name="check" />Approve once<kbd>y</kbd></button>
+        : html`<button class="button primary" aria-keyshortcuts=${isSeen ? "y" : undefined} disabled=${isBusy || !isWhole} onClick=${() => void decide("approve")}><${Icon} name="check" />Approve once<kbd>y</kbd></button>
           <button class="button" disabled=${isBusy || !isWhole} title="And do not ask again for the same in this chat" onClick=${() => void decide("approve", "chat")}>For this chat</button>
           ${isOwner(workspace) && html`<button class="button" disabled=${isBusy || !isWhole} title="Saved as a rule that allows the same on the same paths; it is listed in the settings, where you can remove it" onClick=${() => void decide("approve", "rule")}>Always</button>`}
           <span class="grow"></span><button class="button danger" disabled=${isBusy || !isWhole} onClick=${() => setIsDenying(true)}><${Icon} name="x" />Deny<kbd>n</kbd></button>`}

@@ -30,12 +30,17 @@ export function ChatDetail({ workspace, id, title }) {
   const [shown, setShown] = useState(SHOWN);
   const last = useRef(0);
   const isReading = useRef(false);
+  const isStale = useRef(false);
   const end = useRef(/** @type {HTMLDivElement | null} */ (null));
 
-  /** Reads the turns after the last one that is here. */
+  /** Reads the turns after the last one that is here; a call during a reading makes one more. */
   const read = async () => {
-    if (isReading.current) return;
+    if (isReading.current) {
+      isStale.current = true;
+      return;
+    }
     isReading.current = true;
+    isStale.current = false;
     try {
       for (let next = String(last.current); ; ) {
         const page = await api.get(`/workspaces/${workspace}/chats/${id}?limit=500${next === "0" ? "" : `&cursor=${next}`}`);
@@ -56,6 +61,7 @@ export function ChatDetail({ workspace, id, title }) {
       setProblem(failure);
     } finally {
       isReading.current = false;
+      if (isStale.current) void read();
     }
   };
   useEffect(() => {

@@ -13,6 +13,7 @@ import { Split } from "../parts/split.js";
 import { Empty, Loading, Problem } from "../parts/states.js";
 import { messageOf, visibleLine } from "../parts/text.js";
 import { Time } from "../parts/time.js";
+import { toastProblem } from "../parts/toast.js";
 import { VirtualList } from "../parts/virtual.js";
 import { ChatDetail } from "./chat.js";
 
@@ -48,9 +49,14 @@ export function Chats({ workspace }) {
     if (!next) return;
     const cursor = next;
     setNext(null);
-    const page = await api.get(`/workspaces/${workspace}/chats?limit=200&cursor=${encodeURIComponent(cursor)}`);
-    setChats((old) => [...(old ?? []), ...page.chats]);
-    setNext(page.next);
+    try {
+      const page = await api.get(`/workspaces/${workspace}/chats?limit=200&cursor=${encodeURIComponent(cursor)}`);
+      setChats((old) => [...(old ?? []), ...page.chats]);
+      setNext(page.next);
+    } catch (failure) {
+      setNext(cursor);
+      toastProblem(failure);
+    }
   };
   useEffect(() => {
     void read();

@@ -90,26 +90,26 @@ export function Files({ workspace }) {
     setLines(null);
     if (words.trim() === "" || searchesText) setFound(null);
     if (words.trim() === "") return;
-    const timer = setTimeout(async () => {
-      if (searchesText) {
-        try {
-          const pattern = words.trim().replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-          setLines((await callTool(workspace, "grep", { pattern, limit: 500 })).matches);
-        } catch (failure) {
-          setLines([]);
-          toastProblem(failure);
-        }
-        return;
-      }
-      const pattern = `**/*${words.trim().replace(/[[\]{}?*\\]/g, "?")}*`;
+    // What an older search finds later than a newer one is not shown.
+    let isOver = false;
+    const search = async (/** @type {string} */ tool, /** @type {string} */ pattern, /** @type {(matches: any[]) => void} */ show) => {
       try {
-        setFound((await callTool(workspace, "glob", { pattern, limit: 500 })).matches.filter((/** @type {Entry} */ entry) => !entry.is_virtual));
+        const { matches } = await callTool(workspace, tool, { pattern, limit: 500 });
+        if (!isOver) show(matches);
       } catch (failure) {
-        setFound([]);
+        if (isOver) return;
+        show([]);
         toastProblem(failure);
       }
+    };
+    const timer = setTimeout(() => {
+      if (searchesText) void search("grep", words.trim().replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), setLines);
+      else void search("glob", `**/*${words.trim().replace(/[[\]{}?*\\]/g, "?")}*`, (matches) => setFound(matches.filter((entry) => !entry.is_virtual)));
     }, 200);
-    return () => clearTimeout(timer);
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
   }, [words, searchesText]);
 
   const items = useMemo(() => (found ? found.map((entry) => ({ entry, depth: 0, isOpen: false, isFolder: entry.file_type === "folder" })) : treeItems(folders, open)), [folders, open, found]);
@@ -229,7 +229,14 @@ export function Trash({ workspace }) {
       setProblem(null);
     } catch (failure) {
       setProblem(failure);
+      if (cursor) setNext(cursor);
     }
+  };
+  const readOlder = () => {
+    if (!next) return;
+    // The list asks again before the answer is there.
+    setNext(null);
+    void read(next);
   };
   useEffect(() => {
     void read();
@@ -256,5 +263,5 @@ export function Trash({ workspace }) {
     <div class="page-head"><h1>Trash</h1>${files && files.length > 0 && html`<span class="muted">${count(files.length, "entry", "entries")}${next ? " and more" : ""}</span>`}</div>
     ${problem && !files ? html`<${Problem} problem=${problem} onRetry=${() => void read()} />` : files === null ? html`<${Loading} />`
       : files.length === 0 ? html`<${Empty} icon="trash" title="The trash is empty"><p>What agents and people remove comes here, and can be brought back.</p></${Empty}>`
-      : html`<div class="panel"><${VirtualList} role="list" label="Removed files" count=${files.length} height=${52} version=${files} keyOf=${(/** @type {number} */ i) => files[i].id} onEnd=${() => next && void read(next)} row=${row} /></div>`}</div>`;
+      : html`<div class="panel"><${VirtualList} role="list" label="Removed files" count=${files.length} height=${52} version=${files} keyOf=${(/** @type {number} */ i) => files[i].id} onEnd=${readOlder} row=${row} /></div>`}</div>`;
 }

@@ -11,7 +11,7 @@ import { Loading, Problem } from "../parts/states.js";
 import { asText, messageOf, visible, visibleLine } from "../parts/text.js";
 import { Time } from "../parts/time.js";
 import { toast } from "../parts/toast.js";
-import { asksForPlan, Plan } from "./plan.js";
+import { Plan } from "./plan.js";
 
 /** @typedef {{ name: string, question: string, schema: any, buttons?: { label: string, value: string }[] }} Item */
 
@@ -45,7 +45,7 @@ export function QuestionDetail({ workspace, id, onAnswered }) {
         <a class="muted" href=${address("w", workspace, "chats", question.chat_id)}><${Icon} name="chats" />chat</a><span class="grow"></span><${Time} class="muted" at=${question.asked_at} /></div>
       <h1 class="request-title">${question.questions.length > 1 ? `${question.questions.length} questions` : "A question"}</h1>
     </div>
-    ${asksForPlan(question) && html`<${Plan} workspace=${workspace} chat=${question.chat_id} />`}
+    ${question.plan && html`<${Plan} workspace=${workspace} plan=${question.plan} />`}
     ${question.status === "pending" ? html`<${Form} workspace=${workspace} question=${question} onReload=${load} onAnswered=${onAnswered} />` : html`<${Answered} workspace=${workspace} question=${question} />`}
   </article>`;
 }

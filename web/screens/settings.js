@@ -157,7 +157,8 @@ function Policy({ workspace }) {
   /** @param {Record<string, unknown>} changed */
   const save = async (changed) => {
     try {
-      await api.put(`/workspaces/${workspace}/policy`, { ...(policy.preset ? { preset: policy.preset } : {}), rules: policy.rules, saved: policy.saved, ...changed });
+      // Only what changes is sent: another person may have changed the rest meanwhile.
+      await api.put(`/workspaces/${workspace}/policy`, changed);
       toast("The policy is saved.");
       await again();
       return true;

@@ -251,7 +251,8 @@ pub struct UndoPreview {
     pub left: Vec<WsPath>,
     /// The diffs were cut.
     pub truncated: bool,
-    /// The state that an undo of exactly this has to name; there is none if something is in its way.
+    /// The state that an undo of exactly this has to name; there is none if something is in its way, or nothing would
+    /// change.
     pub state: Option<ContentHash>,
 }
 

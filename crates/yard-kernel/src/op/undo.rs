@@ -175,10 +175,11 @@ fn preview(
     let Planned::Change(proposal) = reversal.planner.propose::<PreviewUndo>(shown.clone())? else {
         return Ok(shown);
     };
-    if shown.conflicts.is_empty() {
-        shown.state = Some(proposal.state(workspace, call)?);
-    }
+    let state = proposal.state(workspace, call)?;
     let CommitWork::Step { draft, .. } = proposal.work else { return Ok(shown) };
+    if shown.conflicts.is_empty() && !draft.changes.is_empty() {
+        shown.state = Some(state);
+    }
     let mut diffs = Diffs::up_to(wanted.max_bytes);
     for change in &draft.changes {
         call.check()?;
@@ -204,16 +205,17 @@ fn diff_of(
     call.bounding(u64::MAX, |bounds| diff::unified([&from, &to], [&old, &new], max_bytes, bounds))
 }
 
-/// The newest undo of a step; a fault if the step is not undone.
+/// The newest undo of a step that was not undone itself; a fault if there is none.
 fn newest_undo(workspace: &Workspace, call: &Call, step: StepId) -> Result<StepRow> {
     let undone = find_step(workspace, step)?;
-    let mut redone: Vec<StepId> = Vec::new();
+    let mut taken_back: Vec<StepId> = Vec::new();
     for row in file_changes::steps_after(workspace, call, undone.seq)? {
+        if taken_back.contains(&row.id) {
+            continue;
+        }
         match row.undoes {
-            Some(undoes) if undoes == step && redone.contains(&row.id) => break,
             Some(undoes) if undoes == step => return Ok(row),
-            Some(undoes) => redone.push(undoes),
-            None => {}
+            undoes => taken_back.extend(undoes),
         }
     }
     let message = format!(

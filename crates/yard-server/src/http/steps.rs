@@ -206,7 +206,7 @@ pub(super) struct Preview {
     left: Vec<String>,
     /// The diffs were cut.
     truncated: bool,
-    /// Send it to have exactly this done. Null if something is in its way.
+    /// Send it to have exactly this done. Null if something is in its way, or nothing would change.
     state_hash: Option<String>,
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use yard_core::op::{BackTo, Redo, UndoScope};
+use yard_core::op::{BackTo, Redo, Undo, UndoScope};
 use yard_core::{FaultCode, StepId};
 use yard_testkit::replay::{StepHistory, differences};
 
@@ -171,4 +171,24 @@ fn a_redo_undoes_the_newest_undo_and_only_once() {
         assert_eq!(told.text("/a"), "two\n");
         assert!(told.workspace.perform(redo(edit)).is_err(), "it is redone already");
     }
+}
+
+#[test]
+fn a_step_that_was_undone_file_by_file_is_redone_undo_by_undo() {
+    let told = Told::new();
+    told.workspace.put("/a", "one\n");
+    told.workspace.put("/b", "one\n");
+    told.import();
+    told.workspace.put("/a", "two\n");
+    told.workspace.put("/b", "two\n");
+    let step = told.import();
+    for at in ["/a", "/b"] {
+        let scope = UndoScope { paths: vec![path(at)], state: None };
+        told.workspace.perform(Undo { step, scope }).unwrap();
+    }
+    for texts in [["one\n", "two\n"], ["two\n", "two\n"]] {
+        told.workspace.perform(redo(step)).unwrap();
+        assert_eq!([told.text("/a"), told.text("/b")], texts);
+    }
+    assert!(told.workspace.perform(redo(step)).is_err(), "all of it is redone");
 }

@@ -560,9 +560,10 @@ impl<'a> Reversal<'a> {
         });
         match merged? {
             Ok(bytes) => Ok(Some(bytes)),
-            Err(collision) => {
-                Err(conflict(&format!("the same lines were changed since: {collision}")))
-            }
+            Err(collision) => Err(conflict(&format!(
+                "the same lines were changed since, at line {}",
+                collision.ours_line
+            ))),
         }
     }
 

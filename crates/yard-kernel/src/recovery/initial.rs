@@ -46,7 +46,7 @@ impl InitialIdentities {
             noted: inodes().collect(),
             earlier: inodes().collect(),
             temporary: temporary().map(|found| found.inode).collect(),
-            about_to_make: temporary().last().filter(|found| found.inode == NO_INODE),
+            about_to_make: temporary().next_back().filter(|found| found.inode == NO_INODE),
         }
     }
 

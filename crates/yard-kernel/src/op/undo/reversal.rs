@@ -87,7 +87,7 @@ pub(super) struct Conflict {
 type Attempted<T> = std::result::Result<T, Obstacle>;
 
 impl Conflict {
-    fn new(path: WsPath, why: String, message: String) -> Obstacle {
+    fn obstacle(path: WsPath, why: String, message: String) -> Obstacle {
         let fault = Fault::new(FaultCode::MergeConflict, message).about(Subject::Step);
         Obstacle::Conflict(Self { named: UndoConflict { path, why }, fault })
     }
@@ -609,7 +609,7 @@ impl<'a> Reversal<'a> {
             self.target.retry()
         );
         let why = "it was deleted outside of Toolyard; the trash lists it".to_owned();
-        Conflict::new(path, why, message)
+        Conflict::obstacle(path, why, message)
     }
 
     /// The conflict about a file, with the later step that caused it.
@@ -622,6 +622,6 @@ impl<'a> Reversal<'a> {
         });
         let (refusal, remedy) = (self.target.refusal(), self.target.remedy());
         let message = format!("{refusal}: {path}: {why}{by}. Nothing was changed; {remedy}");
-        Conflict::new(path.clone(), format!("{why}{by}"), message)
+        Conflict::obstacle(path.clone(), format!("{why}{by}"), message)
     }
 }

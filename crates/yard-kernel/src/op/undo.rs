@@ -241,7 +241,7 @@ fn nothing_there(step: &StepRow, paths: &[WsPath]) -> Fault {
 }
 
 fn changed_since_preview() -> Fault {
-    let message = "this would do something else by now than the preview showed, because files changed in between. \\
+    let message = "this would do something else by now than the preview showed, because files changed in between. \
                    Nothing was changed; preview it again";
     Fault::new(FaultCode::Stale, message).about(Subject::Hash)
 }

@@ -63,7 +63,10 @@ fn a_file_that_changed_since_the_preview_is_not_undone() {
     let scope = as_shown(&shown, &[]);
     let fault = told.workspace.perform(Undo { step: edit, scope: scope.clone() }).unwrap_err();
     assert_eq!(fault.code(), FaultCode::Stale);
-    assert!(fault.message().contains("preview it again"), "{fault}");
+    assert!(
+        fault.message().ends_with("changed in between. Nothing was changed; preview it again"),
+        "{fault}"
+    );
     assert_eq!(told.text("/a"), "ONE\ntwo\nthree\nby hand\n");
     told.workspace.put("/a", "ONE\ntwo\nthree\n");
     told.workspace.perform(Undo { step: edit, scope }).unwrap();

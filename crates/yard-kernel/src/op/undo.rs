@@ -5,7 +5,7 @@ mod file_changes;
 mod order;
 mod reversal;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use yard_core::op::{
     BackTo, Operation, PreviewUndo, Redo, Undo, UndoKind, UndoPreview, UndoScope, Undone, WentBack,
@@ -125,11 +125,13 @@ fn at_paths(changes: Vec<Change>, paths: &[WsPath]) -> Vec<Change> {
         .filter(|change| change.after.is_none())
         .map(|change| (change.file, change))
         .collect();
-    let mut needed: Vec<FileId> = Vec::new();
+    let mut needed: HashSet<FileId> = HashSet::new();
     for change in changes.iter().filter(|change| is_chosen(change)) {
         let mut next = change.before.as_ref().map(|state| state.parent);
         while let Some(folder) = next.and_then(|parent| removed.get(&parent)) {
-            needed.push(folder.file);
+            if !needed.insert(folder.file) {
+                break;
+            }
             next = folder.before.as_ref().map(|state| state.parent);
         }
     }
@@ -208,7 +210,7 @@ fn diff_of(
 /// The newest undo of a step that was not undone itself; a fault if there is none.
 fn newest_undo(workspace: &Workspace, call: &Call, step: StepId) -> Result<StepRow> {
     let undone = find_step(workspace, step)?;
-    let mut taken_back: Vec<StepId> = Vec::new();
+    let mut taken_back: HashSet<StepId> = HashSet::new();
     for row in file_changes::steps_after(workspace, call, undone.seq)? {
         if taken_back.contains(&row.id) {
             continue;

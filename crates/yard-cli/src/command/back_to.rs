@@ -1,8 +1,7 @@
 //! `toolyard back-to`: takes back everything that happened after a step, as one new step.
 
 use serde_json::json;
-use yard_core::op::{BackTo, UndoKind};
-use yard_gate::Actor;
+use yard_core::op::{BackTo, UndoKind, WentBack};
 
 use crate::context::CommandContext;
 use crate::failure::Failure;
@@ -32,21 +31,21 @@ pub(crate) struct Options {
 
 impl Options {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
-        let local = context.open(Actor::LocalPerson)?;
-        if self.selection.preview {
-            return self.selection.show(&local, UndoKind::BackTo, self.json, context.terminal);
-        }
-        let (step, scope) = (self.selection.step(&local)?, self.selection.scope(&local)?);
-        let done = local.perform(BackTo { step, scope })?;
-        let value = || {
-            json!({
-                "step": done.step.to_string(),
-                "back_to": done.back_to.to_string(),
-                "paths": texts(&done.paths),
-                "left": texts(&done.left),
-            })
-        };
-        let first = format!("went back to step {} by step {}", done.back_to, done.step);
-        Ok(Reply::either(self.json, value, || done_text(&first, &done.paths, &done.left)))
+        self.selection.run(context, UndoKind::BackTo, self.json, |local, step, scope| {
+            Ok(went_back(self.json, &local.perform(BackTo { step, scope })?))
+        })
     }
+}
+
+fn went_back(json: bool, done: &WentBack) -> Reply {
+    let value = || {
+        json!({
+            "step": done.step.to_string(),
+            "back_to": done.back_to.to_string(),
+            "paths": texts(&done.paths),
+            "left": texts(&done.left),
+        })
+    };
+    let first = format!("went back to step {} by step {}", done.back_to, done.step);
+    Reply::either(json, value, || done_text(&first, &done.paths, &done.left))
 }

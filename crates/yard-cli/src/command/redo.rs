@@ -1,7 +1,6 @@
 //! `toolyard redo`: undoes the newest undo of a step, so that what the step did is there again.
 
 use yard_core::op::{Redo, UndoKind};
-use yard_gate::Actor;
 
 use crate::context::CommandContext;
 use crate::failure::Failure;
@@ -28,11 +27,8 @@ pub(crate) struct Options {
 
 impl Options {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
-        let local = context.open(Actor::LocalPerson)?;
-        if self.selection.preview {
-            return self.selection.show(&local, UndoKind::Redo, self.json, context.terminal);
-        }
-        let (step, scope) = (self.selection.step(&local)?, self.selection.scope(&local)?);
-        Ok(undone(self.json, "undid the undo", &local.perform(Redo { step, scope })?))
+        self.selection.run(context, UndoKind::Redo, self.json, |local, step, scope| {
+            Ok(undone(self.json, "undid the undo", &local.perform(Redo { step, scope })?))
+        })
     }
 }

@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 use yard_core::op::{PreviewUndo, UndoKind, UndoPreview, UndoScope};
 use yard_core::{StepId, WsPath};
+use yard_gate::Actor;
 
-use crate::context::LocalSession;
+use crate::context::{CommandContext, LocalSession};
 use crate::failure::Failure;
 use crate::reply::Reply;
 use crate::short_ids;
@@ -25,33 +26,27 @@ pub(super) struct Selection {
     paths: Vec<String>,
     /// Show what would change, and change nothing
     #[arg(long)]
-    pub(super) preview: bool,
+    preview: bool,
 }
 
 impl Selection {
-    pub(super) fn step(&self, local: &LocalSession) -> Result<StepId, Failure> {
-        short_ids::resolve(local, &self.step)
-    }
-
-    fn paths(&self, local: &LocalSession) -> Result<Vec<WsPath>, Failure> {
-        self.paths.iter().map(|text| local.path(text)).collect()
-    }
-
-    pub(super) fn scope(&self, local: &LocalSession) -> Result<UndoScope, Failure> {
-        Ok(UndoScope { paths: self.paths(local)?, state: None })
-    }
-
-    /// Shows what would be done.
-    pub(super) fn show(
+    /// Shows what would be done, or has `perform` do it.
+    pub(super) fn run(
         &self,
-        local: &LocalSession,
+        context: &CommandContext,
         kind: UndoKind,
         json: bool,
-        terminal: Terminal,
+        perform: impl FnOnce(&LocalSession, StepId, UndoScope) -> Result<Reply, Failure>,
     ) -> Result<Reply, Failure> {
-        let (step, paths) = (self.step(local)?, self.paths(local)?);
+        let local = context.open(Actor::LocalPerson)?;
+        let step = short_ids::resolve(&local, &self.step)?;
+        let paths = self.paths.iter().map(|text| local.path(text));
+        let paths = paths.collect::<Result<Vec<WsPath>, _>>()?;
+        if !self.preview {
+            return perform(&local, step, UndoScope { paths, state: None });
+        }
         let preview = local.perform(PreviewUndo { kind, step, paths, max_bytes: DIFF_BYTES })?;
-        Ok(Reply::either(json, || to_json(&preview), || to_text(&preview, terminal)))
+        Ok(Reply::either(json, || to_json(&preview), || to_text(&preview, context.terminal)))
     }
 }
 

@@ -2,7 +2,6 @@
 
 use serde_json::json;
 use yard_core::op::{Undo, UndoKind, Undone};
-use yard_gate::Actor;
 
 use crate::context::CommandContext;
 use crate::failure::Failure;
@@ -32,12 +31,9 @@ pub(crate) struct Options {
 
 impl Options {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
-        let local = context.open(Actor::LocalPerson)?;
-        if self.selection.preview {
-            return self.selection.show(&local, UndoKind::Undo, self.json, context.terminal);
-        }
-        let (step, scope) = (self.selection.step(&local)?, self.selection.scope(&local)?);
-        Ok(undone(self.json, "undid step", &local.perform(Undo { step, scope })?))
+        self.selection.run(context, UndoKind::Undo, self.json, |local, step, scope| {
+            Ok(undone(self.json, "undid step", &local.perform(Undo { step, scope })?))
+        })
     }
 }
 

@@ -82,15 +82,18 @@ pub(crate) fn merge_changes(changes: Vec<Change>) -> Vec<Change> {
     let mut all: Vec<Change> = Vec::with_capacity(changes.len());
     for change in changes {
         match all.last_mut().filter(|last| last.file == change.file) {
-            Some(last) => {
-                last.after = change.after;
-                last.to = change.to;
-                last.version = change.version.or(last.version);
-            }
+            Some(last) => add_later(last, change),
             None => all.push(change),
         }
     }
     all
+}
+
+/// Adds a later change of the same entry to a change.
+pub(crate) fn add_later(change: &mut Change, later: Change) {
+    change.after = later.after;
+    change.to = later.to;
+    change.version = later.version.or(change.version);
 }
 
 fn no_history(path: &WsPath) -> Fault {

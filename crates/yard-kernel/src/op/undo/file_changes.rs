@@ -7,7 +7,7 @@ use yard_core::{Author, Call, FileId, Result};
 use yard_store::{Change, Seq, StepRow};
 
 use super::order::{moves_folder, order_of_reversal};
-use crate::op::history::merge_changes;
+use crate::op::history::{add_later, merge_changes};
 use crate::workspace::Workspace;
 
 /// How many steps are read at a time.
@@ -81,9 +81,7 @@ fn add(files: &mut HashMap<FileId, FileChanges>, change: Change, last: (Seq, usi
         }
         Entry::Occupied(mut occupied) => {
             let file = occupied.get_mut();
-            file.change.after = change.after;
-            file.change.to = change.to;
-            file.change.version = change.version.or(file.change.version);
+            add_later(&mut file.change, change);
             file.last = last;
         }
     }

@@ -4,6 +4,7 @@
 
 use std::collections::{BinaryHeap, HashMap};
 
+use yard_core::op::ChangeSummary;
 use yard_core::{FileId, FileKind, FileState, Result, WsPath};
 use yard_store::{Change, Seq, Store};
 
@@ -11,14 +12,8 @@ use super::file_changes::FileChanges;
 
 /// Whether a change moves a folder.
 pub(super) fn moves_folder(change: &Change) -> bool {
-    match (&change.before, &change.after) {
-        (Some(before), Some(after)) => before.kind == FileKind::Folder && is_moved(before, after),
-        _ => false,
-    }
-}
-
-fn is_moved(before: &FileState, after: &FileState) -> bool {
-    (before.parent, &before.name) != (after.parent, &after.name)
+    let is_folder = change.before.as_ref().is_some_and(|state| state.kind == FileKind::Folder);
+    is_folder && change.summary() == ChangeSummary::Moved
 }
 
 /// One change that is to be reversed.
@@ -28,7 +23,14 @@ struct Item {
     /// Where the entry is now, if it is there.
     now: Option<WsPath>,
     /// Where the entry comes to, if it moves or comes back.
-    target: Option<WsPath>,
+    target: Option<Target>,
+}
+
+/// Where an entry comes to.
+struct Target {
+    path: WsPath,
+    /// The nearest folder above it that is there now.
+    living_folder: WsPath,
 }
 
 impl Item {
@@ -41,10 +43,7 @@ impl Item {
     }
 
     fn moves(&self) -> bool {
-        match (&self.change.before, &self.change.after) {
-            (Some(before), Some(after)) => is_moved(before, after),
-            _ => false,
-        }
+        self.change.summary() == ChangeSummary::Moved
     }
 }
 
@@ -72,33 +71,28 @@ pub(super) fn order_of_reversal(
             items[at].target = target(store, &items, &by_file, at)?;
         }
     }
-    let following = Constraints::of(store, &items, &by_file)?;
-    Ok(following.sorted(items))
+    let constraints = Constraints::of(&items, &by_file);
+    Ok(constraints.sorted(items))
 }
 
-/// Where an entry comes to, in folders that come back too.
+/// Where an entry comes to, in folders that come back too; `None` if there is no place for it.
 fn target(
     store: &dyn Store,
     items: &[Item],
     by_file: &HashMap<FileId, usize>,
     at: usize,
-) -> Result<Option<WsPath>> {
+) -> Result<Option<Target>> {
     let Some(state) = &items[at].change.before else { return Ok(None) };
-    let Some(folder) = living_folder(store, items, by_file, state)? else { return Ok(None) };
     let mut names = vec![&state.name];
-    names.extend(folders_that_come_back(items, by_file, state).map(|above| &above.name));
-    Ok(names.into_iter().rev().try_fold(folder, |path, name| path.join(name)).ok())
-}
-
-/// The path of the nearest folder above an entry that is there now.
-fn living_folder(
-    store: &dyn Store,
-    items: &[Item],
-    by_file: &HashMap<FileId, usize>,
-    state: &FileState,
-) -> Result<Option<WsPath>> {
-    let highest = folders_that_come_back(items, by_file, state).last().unwrap_or(state);
-    Ok(store.path_of(highest.parent)?)
+    let mut highest = state;
+    for above in folders_that_come_back(items, by_file, state) {
+        names.push(&above.name);
+        highest = above;
+    }
+    let Some(living_folder) = store.path_of(highest.parent)? else { return Ok(None) };
+    let path =
+        names.into_iter().rev().try_fold(living_folder.clone(), |path, name| path.join(name));
+    Ok(path.ok().map(|path| Target { path, living_folder }))
 }
 
 /// The folders above an entry that come back with it, from the lowest upwards.
@@ -124,7 +118,7 @@ struct Constraints {
 }
 
 impl Constraints {
-    fn of(store: &dyn Store, items: &[Item], by_file: &HashMap<FileId, usize>) -> Result<Self> {
+    fn of(items: &[Item], by_file: &HashMap<FileId, usize>) -> Self {
         let mut constraints =
             Self { later: vec![Vec::new(); items.len()], missing: vec![0; items.len()] };
         let mut vacated: HashMap<&WsPath, usize> = HashMap::new();
@@ -142,16 +136,14 @@ impl Constraints {
             let emptied = going_from.and_then(|state| by_file.get(&state.parent).copied());
             constraints.add(Some(at), emptied.filter(|folder| items[*folder].goes()));
             let (Some(target), Some(state)) = (&item.target, &item.change.before) else { continue };
-            constraints.add(vacated.get(target).copied(), Some(at));
+            constraints.add(vacated.get(&target.path).copied(), Some(at));
             let folder = by_file.get(&state.parent).copied();
             constraints.add(folder.filter(|folder| items[*folder].comes_back()), Some(at));
-            if let Some(folder) = living_folder(store, items, by_file, state)? {
-                for above in folder.lineage() {
-                    constraints.add(Some(at), moved_folder(&above));
-                }
+            for above in target.living_folder.lineage() {
+                constraints.add(Some(at), moved_folder(&above));
             }
         }
-        Ok(constraints)
+        constraints
     }
 
     /// Adds that one item comes before another one.

@@ -163,7 +163,7 @@ fn is_registration_open(config: &Config, address: SocketAddr) -> bool {
     config.registration.open.unwrap_or(is_local)
 }
 
-/// Prints the address and the first steps, for people who start a server by hand.
+/// Prints where the page is, and the first steps, for people who start a server by hand.
 fn print_welcome(address: SocketAddr, data: &DataFolder, level: Level) {
     let commands = match level {
         Level::Full => "Commands run in boxes (level full)".to_owned(),
@@ -177,7 +177,8 @@ fn print_welcome(address: SocketAddr, data: &DataFolder, level: Level) {
     let json = "-H 'Content-Type: application/json'";
     let text = format!(
         "Toolyard listens on http://{address} and keeps its data in {}\n\n\
-         First steps:\n  \
+         Open http://{address} in a browser to make an account and a workspace, and to see what agents do.\n\n\
+         Or with curl:\n  \
          curl http://{address}/api/v1/auth/register {json} -d '{{\"email\": \"me@example.com\", \"password\": \"at least 12 characters\"}}'\n  \
          curl http://{address}/api/v1/auth/login {json} -d '{{\"email\": \"me@example.com\", \"password\": \"at least 12 characters\"}}'\n  \
          curl http://{address}/api/v1/workspaces {json} -H \"Authorization: Bearer $ACCESS_TOKEN\" -d '{{\"name\": \"First\"}}'\n\n\

@@ -38,7 +38,7 @@ pub use package_caches::{CacheAddition, CacheFolders, CacheUpdate, PackageCaches
 pub use processes::Processes;
 pub use removal_queue::RemovalQueue;
 pub use runs::{OverlayLayer, RunFolder, Runs};
-pub use sockets::{Bound, Sockets};
+pub use sockets::{Bound, PORT_SOCKETS, Sockets, TERMINAL_SOCKETS};
 pub use stage::{
     Displaced, Incoming, NewlyKept, Replaces, Stage, Staged, StagedAttributes, looks_like,
 };

@@ -74,7 +74,9 @@ pub use proposal::{Committed, Execute, Planned, Proposal};
 pub use root_identity::{AdoptReport, adopt};
 pub use run_environment::{Command, NewRun, StorageWarning, WriteMode};
 pub use step_metadata::StepMetadata;
-pub use terminal::{FinishedTerminal, NewTerminal, Screen, Terminal, TerminalUpdate, UpdateReason};
+pub use terminal::{
+    FinishedTerminal, NewTerminal, Screen, Terminal, TerminalService, TerminalUpdate, UpdateReason,
+};
 pub use upload::{Upload, Uploaded};
 pub use virtual_files::{VirtualFile, VirtualFiles};
 pub use watch::{ChangeListener, ExternalChanges, Watch};

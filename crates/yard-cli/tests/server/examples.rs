@@ -276,6 +276,10 @@ fn terminals(story: &mut Story<'_>, cast: &Cast) {
     let terminal = text(&listed["terminals"][0]["id"]);
     let request = cast.ada().naming("terminal_id", &terminal);
     story.tell(&inside("GET", "/terminals/{terminal_id}"), 200, &request);
+    let typed = Request { body: json!({"text": "hello"}), ..request.clone() };
+    story.tell(&inside("POST", "/terminals/{terminal_id}/input"), 200, &typed);
+    let wide = Request { body: json!({"rows": 30, "columns": 120}), ..request.clone() };
+    story.tell(&inside("PUT", "/terminals/{terminal_id}/size"), 200, &wide);
     story.tell(&inside("DELETE", "/terminals/{terminal_id}"), 204, &request);
     let request = cast.ada().naming("chat_id", &cast.chat);
     story.tell(&inside("DELETE", "/chats/{chat_id}/terminals"), 204, &request);

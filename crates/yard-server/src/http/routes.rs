@@ -312,6 +312,14 @@ fn conversation_routes() -> Vec<Route> {
             .replies::<terminals::OneTerminal>(200),
         delete(MEMBER, "/api/v1/workspaces/{id}/terminals/{terminal_id}", terminals::stop)
             .about("Ends a terminal, with everything that it started"),
+        post(PERSON, "/api/v1/workspaces/{id}/terminals/{terminal_id}/input", terminals::type_text)
+            .about("Types into a terminal, in whichever process it runs")
+            .body::<terminals::TypedText>()
+            .replies::<terminals::OneTerminal>(200),
+        put(PERSON, "/api/v1/workspaces/{id}/terminals/{terminal_id}/size", terminals::resize)
+            .about("Sets the size of a terminal's screen")
+            .body::<terminals::NewSize>()
+            .replies::<terminals::OneTerminal>(200),
         get(VIEWER, "/api/v1/workspaces/{id}/questions", questions::list)
             .about("Questions to people, newest first; an agent sees its own")
             .query::<questions::QuestionsQuery>()

@@ -9,6 +9,7 @@
 
 mod claims;
 mod effect;
+mod saved_rules;
 
 use std::sync::Arc;
 
@@ -27,6 +28,7 @@ pub use self::claims::{ClaimTurn, ExecutableBy, outcome_unknown};
 pub use self::effect::{effect_lines, effect_value, is_for_host, shows_change};
 use self::effect::{effect_of, has_more_paths, is_connection};
 pub(crate) use self::effect::{effect_text, requested_host, state_of_start};
+pub use self::saved_rules::RulePreview;
 use crate::policy::{APPROVED_CHANGES, ApprovedChange, EffectPart};
 use crate::rules::covered_kinds;
 use crate::{Actor, Asks, CallerPolicy, ListPage, Origin, Preset, Rule, Session, transcript};

@@ -320,6 +320,7 @@ fn approvals(story: &mut Story<'_>, cast: &Cast) {
     let mut request = cast.ada().naming("approval_id", &approval);
     let shown = story.tell(&inside("GET", "/approvals/{approval_id}"), 200, &request);
     story.tell(&inside("GET", "/approvals/{approval_id}/diff"), 200, &request);
+    story.tell(&inside("GET", "/approvals/{approval_id}/rules"), 200, &request);
     request.body = json!({"args": {"path": "/data"}});
     story.tell(&inside("POST", "/approvals/{approval_id}/plan"), 200, &request);
     request.body = json!({"decision": "approve", "state_hash": shown["state_hash"]});

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use yard_core::{ApprovalId, Call, Fault, FaultCode};
 use yard_gate::{
     Approval, ApprovalStatus, Asks, Awaited, CallLog, ClaimTurn, DecisionContext, DecisionInput,
-    ExecutableBy, ExplainedEffect, Pending, Revision, Session, UnwrittenTurn, denial_message,
-    is_for_host, outcome_unknown, shows_change,
+    ExecutableBy, ExplainedEffect, Pending, Revision, RulePreview, Session, UnwrittenTurn,
+    denial_message, is_for_host, outcome_unknown, shows_change,
 };
 
 use super::{Catalog, outcome_name};
@@ -40,15 +40,7 @@ impl Catalog {
             return self.execute_unclaimed(&known, session, call);
         }
         let approval = approvals.decidable(call, id, decision)?;
-        let request = &approval.request;
-        let found = self.find_approved(&request.toolset, &request.tool).ok();
-        let (asks, served) = match found {
-            Some((_, tool)) => {
-                let args: Value = serde_json::from_str(&request.args).unwrap_or_default();
-                (tool.traits(&args).asks, tool.served())
-            }
-            None => (Asks::Never, ExecutableBy::AnyProcess),
-        };
+        let (asks, served) = self.traits_of(&approval);
         let revision = match &decision.args {
             Some(args) if decision.approves => Some(self.revise(&approval, args, session, call)?),
             _ => None,
@@ -65,6 +57,28 @@ impl Catalog {
             self.execute(&decided, session, call);
         }
         approvals.get(id)
+    }
+
+    /// What the tool of a request asks for by itself, and which process can execute it.
+    fn traits_of(&self, approval: &Approval) -> (Asks, ExecutableBy) {
+        let request = &approval.request;
+        match self.find_approved(&request.toolset, &request.tool) {
+            Ok((_, tool)) if !is_for_host(approval) => {
+                let args: Value = serde_json::from_str(&request.args).unwrap_or_default();
+                (tool.traits(&args).asks, tool.served())
+            }
+            _ => (Asks::Never, ExecutableBy::AnyProcess),
+        }
+    }
+
+    /// The rules that a yes to a request would save.
+    pub fn rule_previews(
+        &self,
+        approval: &Approval,
+        session: &Session,
+        call: &Call,
+    ) -> Result<Vec<RulePreview>, Fault> {
+        session.approvals().rule_previews(call, approval, self.traits_of(approval).0)
     }
 
     /// Executes a call that was approved before, if the process that was to execute it has ended.

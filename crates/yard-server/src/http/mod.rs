@@ -4,6 +4,7 @@
 mod all_events;
 mod answer;
 mod app;
+mod approval_rules;
 mod approvals;
 mod auth;
 mod body;

@@ -5,8 +5,9 @@ use yard_dialects::Catalog;
 
 use super::route::{Route, RouteAccess, delete, get, patch, post, put};
 use super::{
-    all_events, approvals, auth, chats, content, decide, events, files, health, inbox, keys, mcp,
-    members, openapi, policy, questions, steps, terminals, tools, web, welcome, workspaces,
+    all_events, approval_rules, approvals, auth, chats, content, decide, events, files, health,
+    inbox, keys, mcp, members, openapi, policy, questions, steps, terminals, tools, web, welcome,
+    workspaces,
 };
 use crate::pool::WorkKind;
 
@@ -346,6 +347,9 @@ fn conversation_routes() -> Vec<Route> {
             .about("What the call would do with other arguments; nothing is decided")
             .body::<approvals::NewPlan>()
             .replies::<approvals::OnePlan>(200),
+        get(PERSON, "/api/v1/workspaces/{id}/approvals/{approval_id}/rules", approval_rules::list)
+            .about("The rules that a yes for the chat, or always, would save")
+            .replies::<approval_rules::Rules>(200),
         post(PERSON, "/api/v1/workspaces/{id}/approvals/{approval_id}/decision", approvals::decide)
             .about("Says yes or no, once; what was approved is done at once")
             .body::<approvals::NewDecision>()

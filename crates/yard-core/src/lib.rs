@@ -6,6 +6,7 @@
 pub mod auto_run;
 pub mod bounds;
 pub mod call;
+mod changed_lines;
 pub mod diff;
 pub mod effect;
 mod fast_map;

@@ -38,6 +38,7 @@ mod git_query;
 mod git_tracked;
 mod history_state;
 mod leftovers;
+mod line_counts;
 mod load_limits;
 mod masks;
 mod moved_refs;

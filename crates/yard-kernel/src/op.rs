@@ -1,5 +1,7 @@
 //! The plans of operations, one file each.
 
+mod compare;
+mod count_lines;
 mod edit;
 mod fetch;
 mod find;
@@ -9,9 +11,11 @@ mod history;
 mod import;
 mod land;
 mod list;
+mod list_steps;
 mod locate;
 mod mkdir;
 mod names;
+mod past;
 mod patch;
 mod place;
 pub(crate) mod purge;
@@ -26,6 +30,7 @@ mod stat;
 mod sync;
 mod touch;
 mod trash;
+mod tree_then;
 mod undo;
 mod verify;
 pub(crate) mod version;

@@ -253,6 +253,14 @@ fn past(story: &mut Story<'_>, cast: &Cast) {
     let mut request = cast.ada().naming("step_id", &before);
     request.body = json!({"paths": ["/src"]});
     story.tell(&inside("POST", "/steps/{step_id}/back-to"), 200, &request);
+
+    let query = vec![("path", "/src")];
+    let then = Request { query, ..cast.ada().naming("step_id", &step) };
+    story.tell(&inside("GET", "/steps/{step_id}/tree"), 200, &then);
+    let then = Request { query: vec![("path", "/src/greet.py")], ..then };
+    story.tell(&inside("GET", "/steps/{step_id}/content"), 200, &then);
+    let query = vec![("from", before.as_str()), ("to", step.as_str())];
+    story.tell(&inside("GET", "/compare"), 200, &Request { query, ..cast.ada() });
 }
 
 fn talk(story: &mut Story<'_>, cast: &Cast) {

@@ -3,22 +3,28 @@
 
 mod change;
 mod command;
+mod compare;
 mod files;
 mod journal;
 mod look;
+mod past;
 mod search;
 mod search_code;
+mod timeline;
 
 use crate::WsPath;
 pub use crate::lines::LineStart;
 pub use crate::replace::EditAction;
 pub use change::*;
 pub use command::*;
+pub use compare::*;
 pub use files::*;
 pub use journal::*;
 pub use look::*;
+pub use past::*;
 pub use search::*;
 pub use search_code::*;
+pub use timeline::*;
 
 /// A value that the kernel can plan and, if it changes anything, commit.
 pub trait Operation: Clone + std::fmt::Debug + Send {
@@ -79,4 +85,8 @@ operations! {
     Purge => PurgeAnswer, "purge", [];
     Land => Landed, "run", [];
     TakeIn => Landed, "run", [];
+    ListSteps => StepList, "list-steps", [];
+    TreeAt => TreeThen, "tree-at", [];
+    FetchAt => FetchedThen, "fetch-at", [];
+    Compare => Compared, "compare", [];
 }

@@ -155,11 +155,14 @@ pub(crate) fn entry(row: StepRow, change: Option<Change>) -> HistoryEntry {
         author: row.author,
         actor: row.actor,
         verb: row.verb,
+        chat: row.chat,
         undoes: row.undoes,
+        back_to: row.back_to,
         files: row.files,
         path,
         hash,
         version,
         size: size.filter(|_| hash.is_some()),
+        lines: None,
     }
 }

@@ -17,6 +17,7 @@ pub mod hash;
 pub mod id;
 pub mod limits;
 mod line_diff;
+pub mod line_origins;
 pub mod lines;
 mod listed_enum;
 pub mod merge;

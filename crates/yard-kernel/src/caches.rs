@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use yard_store::Store;
 
+use crate::blame_cache::BlameCache;
 use crate::content_cache::{RangeReadCache, WrittenContents};
 use crate::foreign_changes::ForeignChangeCache;
 use crate::git_config_cache::GitConfigCache;
@@ -19,6 +20,7 @@ pub(crate) struct WorkspaceCaches {
     pub(crate) foreign_changes: ForeignChangeCache,
     pub(crate) git_configs: GitConfigCache,
     pub(crate) line_counts: LineCounts,
+    pub(crate) blames: BlameCache,
 }
 
 impl WorkspaceCaches {
@@ -31,6 +33,7 @@ impl WorkspaceCaches {
             foreign_changes: ForeignChangeCache::default(),
             git_configs: GitConfigCache::default(),
             line_counts: LineCounts::default(),
+            blames: BlameCache::default(),
         }
     }
 }

@@ -19,6 +19,7 @@
 //! callers and policies.
 
 mod applied;
+mod blame_cache;
 mod box_sockets;
 mod build_output;
 mod caches;

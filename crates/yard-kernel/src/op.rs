@@ -1,5 +1,6 @@
 //! The plans of operations, one file each.
 
+mod blame;
 mod compare;
 mod count_lines;
 mod edit;

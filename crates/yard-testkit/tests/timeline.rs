@@ -8,6 +8,7 @@
     reason = "a test prepares a disk and fails loudly"
 )]
 
+mod blame;
 mod compare;
 mod past;
 mod steps;

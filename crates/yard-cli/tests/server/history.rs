@@ -1,4 +1,4 @@
-//! The history over HTTP: steps with filters, the tree and contents of then, and comparisons.
+//! The history over HTTP: steps with filters, the tree and contents of then, comparisons, and the origin of lines.
 
 use serde_json::{Value, json};
 
@@ -182,4 +182,44 @@ fn two_steps_are_compared_both_ways_and_in_pages() {
     let refused =
         work.ada.get(&format!("{}/compare?from={from}&cursor=x", work.inside)).expect(400);
     assert!(refused["fields"].as_object().unwrap().contains_key("cursor"), "{refused}");
+}
+
+#[test]
+fn each_line_of_a_file_has_its_step() {
+    let server = Server::start();
+    let work = Work::new(&server);
+    let first = work.write("/a.txt", "1\n2\n3\n");
+    let edit = work.write("/a.txt", "1\ntwo\n3\n");
+    let file = text(&work.get(&format!("/steps/{first}"))["step"]["changes"][0]["file_id"]);
+    let blame = |query: &str| work.get(&format!("/files/{file}/blame{query}"));
+    let found = blame("");
+    let range = |first: u64, last: u64, step: &str| json!({"first_line": first, "last_line": last, "step_id": step});
+    let expected = json!([range(1, 1, &first), range(2, 2, &edit), range(3, 3, &first)]);
+    assert_eq!((&found["ranges"], &found["total_lines"]), (&expected, &json!(3)));
+    assert_eq!((&found["file_id"], &found["path"]), (&json!(file), &json!("/a.txt")));
+    let steps: Vec<&Value> =
+        found["steps"].as_array().unwrap().iter().map(|step| &step["id"]).collect();
+    assert_eq!(steps, [&json!(edit), &json!(first)]);
+    assert_eq!(found["steps"][0]["lines_added"], 1);
+    let page = blame("?limit=2");
+    let rest = blame(&format!("?limit=2&cursor={}", text(&page["next"])));
+    assert_eq!((&rest["ranges"][0], &rest["next"]), (&expected[2], &Value::Null));
+    let versions = work.get(&format!("/files/{file}/versions"));
+    let old = blame(&format!("?version={}", text(&versions["versions"][1]["id"])));
+    assert_eq!(old["ranges"], json!([range(1, 3, &first)]));
+    let query = format!("{}/files/{file}/blame?version=x", work.inside);
+    let refused = work.ada.get(&query).expect(400);
+    assert!(refused["fields"].as_object().unwrap().contains_key("version"), "{refused}");
+
+    let eve = server.person();
+    work.ada.invite(&work.workspace, &eve, "viewer");
+    let paths = [
+        format!("files/{file}/blame"),
+        format!("compare?from={first}"),
+        format!("steps/{first}/tree"),
+        format!("steps/{first}/content?path=/a.txt"),
+    ];
+    for path in paths {
+        assert_eq!(eve.get(&format!("{}/{path}", work.inside)).status, 200, "a viewer: {path}");
+    }
 }

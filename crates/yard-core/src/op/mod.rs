@@ -1,6 +1,7 @@
 //! Every operation on a workspace as a plain value, with the type of its answer. Operations have no defaults: defaults
 //! belong to toolsets.
 
+mod blame;
 mod change;
 mod command;
 mod compare;
@@ -15,6 +16,7 @@ mod timeline;
 use crate::WsPath;
 pub use crate::lines::LineStart;
 pub use crate::replace::EditAction;
+pub use blame::*;
 pub use change::*;
 pub use command::*;
 pub use compare::*;
@@ -89,4 +91,5 @@ operations! {
     TreeAt => TreeThen, "tree-at", [];
     FetchAt => FetchedThen, "fetch-at", [];
     Compare => Compared, "compare", [];
+    Blame => Blamed, "blame", [];
 }

@@ -96,7 +96,7 @@ pub(crate) fn add_later(change: &mut Change, later: Change) {
     change.version = later.version.or(change.version);
 }
 
-fn no_history(path: &WsPath) -> Fault {
+pub(crate) fn no_history(path: &WsPath) -> Fault {
     let message = format!(
         "{path} has no history: it is not there, and no step has changed a file of that path. Check the path, or list the \
          history of the whole workspace"

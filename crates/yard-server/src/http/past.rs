@@ -1,16 +1,18 @@
-//! What was: a folder and a file as they were after a step, and what differs between two steps.
+//! What was: a folder and a file as they were after a step, what differs between two steps, and the steps that the lines of
+//! a file came from.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use yard_core::op::{Compare, EntryThen, FetchAt, TreeAt};
-use yard_core::{StepId, WsPath};
+use yard_core::op::{Blame, BlameOf, Compare, EntryThen, FetchAt, TreeAt};
+use yard_core::{StepId, VersionId, WsPath};
 
 use super::content::raw;
+use super::files::file_of;
 use super::paging::Paging;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::request::HttpRequest;
-use super::steps::{Change, DIFF_BYTES, path_of};
+use super::steps::{Change, DIFF_BYTES, StepLine, path_of};
 
 /// Which folder.
 #[derive(Deserialize, JsonSchema)]
@@ -102,6 +104,45 @@ pub(super) struct Comparison {
     next: Option<String>,
 }
 
+/// Which lines.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct BlameQuery {
+    /// A version of the file (default: the newest).
+    version: Option<String>,
+    /// At most that many ranges, 1 to 1,000 (default 100).
+    #[schemars(range(min = 1, max = 1_000))]
+    limit: Option<usize>,
+    /// Where to go on: the `next` of the answer before.
+    cursor: Option<String>,
+}
+
+/// Lines that follow each other and came from one step.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct LineRange {
+    /// From 1 on.
+    first_line: u64,
+    last_line: u64,
+    step_id: String,
+}
+
+/// The steps that the lines of a file came from. What an undo or a restore brought back came from where it came from before.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct BlameReply {
+    file_id: String,
+    /// Where the file is, or was last.
+    path: String,
+    /// The version.
+    version_id: String,
+    /// The content of the version.
+    hash: String,
+    total_lines: u64,
+    ranges: Vec<LineRange>,
+    /// The steps of these ranges, each once, newest first.
+    steps: Vec<StepLine>,
+    /// More remain: send this as `cursor`.
+    next: Option<String>,
+}
+
 pub(super) fn tree(request: &HttpRequest) -> Result<Reply, Problem> {
     let TreeQuery { path, limit, cursor } = request.query()?;
     let step: StepId = request.id("step_id", "step")?;
@@ -157,7 +198,39 @@ pub(super) fn compare(request: &HttpRequest) -> Result<Reply, Problem> {
     })
 }
 
-/// Where a list goes on that belongs to a step: its id, a dot, and a number.
+pub(super) fn blame(request: &HttpRequest) -> Result<Reply, Problem> {
+    let BlameQuery { version, limit, cursor } = request.query()?;
+    let version = version.map(|version| version.parse()).transpose();
+    let mut version: Option<VersionId> = version.map_err(|_| {
+        Problem::invalid("version", "expected the id of a version; GET .../versions lists them")
+    })?;
+    let paging = Paging { limit, cursor };
+    let mut first_line = 1;
+    if let Some(Place { of, at }) = paging.cursor::<Place<VersionId>>()? {
+        // Without `version`, the newest one of the first answer is read to the end.
+        version = version.or(Some(of));
+        first_line = at;
+    }
+    let of = BlameOf::File(file_of(request)?);
+    let blamed = request.perform(Blame { of, version, first_line, limit: paging.limit()? })?;
+    let range = |range: &yard_core::op::BlamedRange| LineRange {
+        first_line: range.first_line,
+        last_line: range.last_line,
+        step_id: range.step.to_string(),
+    };
+    Reply::ok(&BlameReply {
+        file_id: blamed.file.to_string(),
+        path: blamed.path.to_string(),
+        version_id: blamed.version.to_string(),
+        hash: blamed.hash.to_string(),
+        total_lines: blamed.total_lines,
+        ranges: blamed.ranges.iter().map(range).collect(),
+        steps: blamed.steps.iter().map(StepLine::from).collect(),
+        next: blamed.next_line.map(|at| Place { of: blamed.version, at }.text()),
+    })
+}
+
+/// Where a list goes on that belongs to a step or a version: its id, a dot, and a number.
 struct Place<T> {
     of: T,
     at: u64,

@@ -290,6 +290,10 @@ fn step_routes() -> Vec<Route> {
             .about("What differs between the files after two steps")
             .query::<past::CompareQuery>()
             .replies::<past::Comparison>(200),
+        get(VIEWER, "/api/v1/workspaces/{id}/files/{file_id}/blame", past::blame)
+            .about("The step that each line of a file came from")
+            .query::<past::BlameQuery>()
+            .replies::<past::BlameReply>(200),
     ]
 }
 

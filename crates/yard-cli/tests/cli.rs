@@ -9,6 +9,8 @@
     reason = "tests drive the binary from outside"
 )]
 
+#[path = "cli/blame.rs"]
+mod blame;
 #[path = "support/canaries.rs"]
 mod canaries;
 #[path = "cli/git.rs"]

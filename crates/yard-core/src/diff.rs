@@ -239,12 +239,12 @@ impl<'a> Part<'a> {
 }
 
 /// Where the line of an offset begins.
-fn line_start(text: &[u8], offset: usize) -> usize {
+pub(crate) fn line_start(text: &[u8], offset: usize) -> usize {
     memrchr(b'\n', &text[..offset]).map_or(0, |at| at + 1)
 }
 
 /// With how many bytes both begin.
-fn same_start(old: &[u8], new: &[u8]) -> usize {
+pub(crate) fn same_start(old: &[u8], new: &[u8]) -> usize {
     let chunks = old.chunks(CHUNK).zip(new.chunks(CHUNK));
     let same = chunks.take_while(|(old, new)| old == new).count() * CHUNK;
     let same = same.min(old.len()).min(new.len());
@@ -253,7 +253,7 @@ fn same_start(old: &[u8], new: &[u8]) -> usize {
 }
 
 /// With how many bytes both end.
-fn same_end(old: &[u8], new: &[u8]) -> usize {
+pub(crate) fn same_end(old: &[u8], new: &[u8]) -> usize {
     let chunks = old.rchunks(CHUNK).zip(new.rchunks(CHUNK));
     let same = chunks.take_while(|(old, new)| old == new).count() * CHUNK;
     let same = same.min(old.len()).min(new.len());

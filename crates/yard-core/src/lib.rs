@@ -6,6 +6,7 @@
 pub mod auto_run;
 pub mod bounds;
 pub mod call;
+mod changed_lines;
 pub mod diff;
 pub mod effect;
 mod fast_map;
@@ -16,6 +17,7 @@ pub mod hash;
 pub mod id;
 pub mod limits;
 mod line_diff;
+pub mod line_origins;
 pub mod lines;
 mod listed_enum;
 pub mod merge;

@@ -19,6 +19,7 @@
 //! callers and policies.
 
 mod applied;
+mod blame_cache;
 mod box_sockets;
 mod build_output;
 mod caches;
@@ -38,6 +39,7 @@ mod git_query;
 mod git_tracked;
 mod history_state;
 mod leftovers;
+mod line_counts;
 mod load_limits;
 mod masks;
 mod moved_refs;

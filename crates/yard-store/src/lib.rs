@@ -30,18 +30,19 @@ pub use display_name::DisplayNames;
 pub use event::{ChangedFile, EVENT_PATHS, Event, EventLog, EventRow, StepEvent, TerminalState};
 pub use question::{NewQuestion, Question, QuestionAnswer, QuestionFilter, QuestionStore, Via};
 pub use record::{
-    Batch, Change, ContentCheck, ContentLocation, FileIdentity, Maker, Mark, NewChange, NewStep,
-    Node, OthersChange, Placement, Purged, RecoveryNote, RootIdentity, SeenContent, Seq, StepRow,
-    StepSideEffect, VersionRow, step_digest,
+    Batch, Change, ChangedEntry, ContentCheck, ContentLocation, FileIdentity, FileThen, Maker,
+    Mark, NetChange, NewChange, NewStep, Node, OthersChange, Placement, Purged, RecoveryNote,
+    RootIdentity, SeenContent, Seq, StepFilter, StepRow, StepSideEffect, VersionRow, step_digest,
 };
 pub use registry::Registry;
 pub use sqlite::{SqliteRegistry, SqliteStore};
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use yard_core::path::MAX_PATH_BYTES;
 use yard_core::{
-    ChatScope, ContentHash, Fault, FaultCode, FileId, Name, Remedy, StepId, VersionId, WsPath,
+    ChatScope, ContentHash, Fault, FaultCode, FileId, FileState, Name, Remedy, StepId, VersionId,
+    WsPath,
 };
 
 /// Why a store did not do what it was asked.
@@ -172,6 +173,25 @@ pub trait Store: Send + Sync {
         before: Option<Seq>,
         limit: usize,
     ) -> Result<Vec<StepRow>>;
+
+    /// Steps of these numbers that fit a filter, newest first. Without an index it looks at each of them, so that it is for
+    /// some 100,000 at once.
+    fn find_steps(
+        &self,
+        filter: &StepFilter,
+        numbers: Range<Seq>,
+        limit: usize,
+    ) -> Result<Vec<StepRow>>;
+
+    /// The entries of a folder after a step, in no order; only the one called `name`, if that is given.
+    fn children_then(&self, parent: FileId, name: Option<&Name>, seq: Seq)
+    -> Result<Vec<FileThen>>;
+
+    /// The state of a file after a step; `None` if it was not there.
+    fn file_then(&self, file: FileId, seq: Seq) -> Result<Option<FileState>>;
+
+    /// Every file that steps of these numbers changed, in the order of the first changes.
+    fn net_changes(&self, numbers: Range<Seq>) -> Result<Vec<NetChange>>;
 
     /// The changes of one step, in the order in which they were made.
     fn changes(&self, seq: Seq) -> Result<Vec<Change>>;

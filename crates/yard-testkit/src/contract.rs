@@ -1,6 +1,8 @@
 //! What every store promises, one case a promise. A case is given a new, empty store.
 
+mod history;
 mod kept_files;
+mod past;
 mod placing;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -45,6 +47,10 @@ pub const CASES: &[StoreCase] = &[
     ("a step may change one file twice", twice_in_a_step),
     ("a version names one state", versions),
     ("an undoing step names what it undid", undoing),
+    ("a step that goes back names the step that it went back to", history::went_back),
+    ("steps are found by actor, chat, operation and path", history::found_steps),
+    ("a folder and a file read as they were after a step", past::tree),
+    ("several steps are one change for each file", past::net),
     ("contents of all sizes read back", contents),
     ("a long chain of edits reads back", long_chain),
     ("contents that repeat are stored once", repeated_content),

@@ -5,6 +5,7 @@ mod adopt;
 mod answer;
 mod approve;
 mod back_to;
+mod blame;
 mod call;
 mod chats;
 mod clients;
@@ -127,6 +128,7 @@ commands! {
     Undo(undo, json),
     Redo(redo, json),
     BackTo(back_to, json),
+    Blame(blame, json),
     Trash(trash, json),
     Restore(restore, json),
     Verify(verify, json),

@@ -240,7 +240,7 @@ fn past(story: &mut Story<'_>, cast: &Cast) {
     let steps = story.tell(&inside("GET", "/steps"), 200, &Request { query, ..cast.ada() });
     let (step, before) = (text(&steps["steps"][0]["id"]), text(&steps["steps"][1]["id"]));
     let mut request = cast.ada().naming("step_id", &step);
-    story.tell(&inside("GET", "/steps/{step_id}"), 200, &request);
+    let edited = story.tell(&inside("GET", "/steps/{step_id}"), 200, &request);
     let undo = inside("POST", "/steps/{step_id}/undo");
     request.title = Some("Show what an undo would do");
     request.body = json!({"preview": true});
@@ -253,6 +253,17 @@ fn past(story: &mut Story<'_>, cast: &Cast) {
     let mut request = cast.ada().naming("step_id", &before);
     request.body = json!({"paths": ["/src"]});
     story.tell(&inside("POST", "/steps/{step_id}/back-to"), 200, &request);
+
+    let query = vec![("path", "/src")];
+    let then = Request { query, ..cast.ada().naming("step_id", &step) };
+    story.tell(&inside("GET", "/steps/{step_id}/tree"), 200, &then);
+    let then = Request { query: vec![("path", "/src/greet.py")], ..then };
+    story.tell(&inside("GET", "/steps/{step_id}/content"), 200, &then);
+    let query = vec![("from", before.as_str()), ("to", step.as_str())];
+    story.tell(&inside("GET", "/compare"), 200, &Request { query, ..cast.ada() });
+    let file = text(&edited["step"]["changes"][0]["file_id"]);
+    let of = cast.ada().naming("file_id", &file);
+    story.tell(&inside("GET", "/files/{file_id}/blame"), 200, &of);
 }
 
 fn talk(story: &mut Story<'_>, cast: &Cast) {

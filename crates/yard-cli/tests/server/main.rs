@@ -32,6 +32,7 @@ mod examples;
 mod files;
 mod fuzzed;
 mod harness;
+mod history;
 mod inbox;
 mod isolation;
 mod keys;

@@ -27,6 +27,7 @@ mod members;
 mod openapi;
 mod page;
 mod paging;
+mod past;
 mod policy;
 mod problem;
 mod questions;

@@ -6,8 +6,8 @@ use yard_dialects::Catalog;
 use super::route::{Route, RouteAccess, delete, get, patch, post, put};
 use super::{
     all_events, approval_rules, approvals, auth, chats, content, decide, events, files, health,
-    inbox, keys, mcp, members, openapi, policy, questions, steps, terminals, tools, web, welcome,
-    workspaces,
+    inbox, keys, mcp, members, openapi, past, policy, questions, steps, terminals, tools, web,
+    welcome, workspaces,
 };
 use crate::pool::WorkKind;
 
@@ -259,8 +259,9 @@ fn file_routes() -> Vec<Route> {
 fn step_routes() -> Vec<Route> {
     vec![
         get(VIEWER, "/api/v1/workspaces/{id}/steps", steps::list)
-            .about("Every change, newest first")
-            .lists::<steps::Steps>(),
+            .about("The changes, newest first: all, or those of an actor, a chat, a path or an operation")
+            .query::<steps::StepsQuery>()
+            .replies::<steps::Steps>(200),
         get(VIEWER, "/api/v1/workspaces/{id}/steps/{step_id}", steps::read)
             .about("One step with its diff")
             .replies::<steps::OneStep>(200),
@@ -278,6 +279,22 @@ fn step_routes() -> Vec<Route> {
             .about("Takes back everything that happened after a step, as one new step")
             .optional_body::<steps::UndoOptions>()
             .replies::<steps::UndoReply>(200),
+        get(VIEWER, "/api/v1/workspaces/{id}/steps/{step_id}/tree", past::tree)
+            .about("A folder as it was after a step")
+            .query::<past::TreeQuery>()
+            .replies::<past::Tree>(200),
+        get(VIEWER, "/api/v1/workspaces/{id}/steps/{step_id}/content", past::content)
+            .about("A file's bytes as they were after a step")
+            .query::<past::ContentQuery>()
+            .replies_bytes(),
+        get(VIEWER, "/api/v1/workspaces/{id}/compare", past::compare)
+            .about("What differs between the files after two steps")
+            .query::<past::CompareQuery>()
+            .replies::<past::Comparison>(200),
+        get(VIEWER, "/api/v1/workspaces/{id}/files/{file_id}/blame", past::blame)
+            .about("The step that each line of a file came from")
+            .query::<past::BlameQuery>()
+            .replies::<past::BlameReply>(200),
     ]
 }
 

@@ -14,6 +14,7 @@ mod history;
 mod inspect;
 mod node;
 mod packer;
+mod past;
 mod placement;
 mod purge;
 mod question;
@@ -21,21 +22,22 @@ mod quotations;
 mod recheck;
 mod registry;
 mod schema;
+mod step_search;
 mod value;
 mod zstd_deltas;
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::Arc;
 
 use rusqlite::{Connection, Params, Row};
-use yard_core::{ChatId, ChatScope, ContentHash, FileId, Name, StepId, VersionId};
+use yard_core::{ChatId, ChatScope, ContentHash, FileId, FileState, Name, StepId, VersionId};
 
 use crate::blobs::{Blobs, DeltaBase, create_folder, lock_file};
 use crate::{
-    AuditEntry, AuditRow, Base, Batch, Change, ContentCheck, ContentLocation, Effort, Maker, Mark,
-    Node, OthersChange, Placement, Prepared, Purged, RecoveryNote, Result, RootIdentity,
-    SeenContent, Seq, StepRow, Store, StoreError, VersionRow,
+    AuditEntry, AuditRow, Base, Batch, Change, ContentCheck, ContentLocation, Effort, FileThen,
+    Maker, Mark, NetChange, Node, OthersChange, Placement, Prepared, Purged, RecoveryNote, Result,
+    RootIdentity, SeenContent, Seq, StepFilter, StepRow, Store, StoreError, VersionRow,
 };
 use connections::{Connections, Flush};
 use content::BaseChoice;
@@ -275,6 +277,32 @@ impl Store for SqliteStore {
             Some(file) => history::steps_of(connection, file, before, limit),
             None => history::steps(connection, before, limit),
         })
+    }
+
+    fn find_steps(
+        &self,
+        filter: &StepFilter,
+        numbers: Range<Seq>,
+        limit: usize,
+    ) -> Result<Vec<StepRow>> {
+        self.db.read_at_once(|connection| step_search::find(connection, filter, numbers, limit))
+    }
+
+    fn children_then(
+        &self,
+        parent: FileId,
+        name: Option<&Name>,
+        seq: Seq,
+    ) -> Result<Vec<FileThen>> {
+        self.db.read_at_once(|connection| past::children(connection, parent, name, seq))
+    }
+
+    fn file_then(&self, file: FileId, seq: Seq) -> Result<Option<FileState>> {
+        self.db.read(|connection| past::file(connection, file, seq))
+    }
+
+    fn net_changes(&self, numbers: Range<Seq>) -> Result<Vec<NetChange>> {
+        self.db.read(|connection| past::net_changes(connection, numbers))
     }
 
     fn changes(&self, seq: Seq) -> Result<Vec<Change>> {

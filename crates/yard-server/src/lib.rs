@@ -8,6 +8,7 @@ mod body_memory;
 pub mod http;
 mod listen;
 pub mod mcp;
+mod messages;
 mod metrics;
 mod pool;
 mod request_id;

@@ -1,5 +1,5 @@
 //! What survives a crash: the contents and steps of one workspace (`Store`), and beside them its chats,
-//! questions, approvals, display names and events (`WorkspaceRecords`); and the people of a server (`Registry`).
+//! questions, approvals, comments, display names and events (`WorkspaceRecords`); and the people of a server (`Registry`).
 //!
 //! `Store` names contents by hash, steps by their number in one growing sequence, and files by id. It does
 //! not know paths on a disk, policies or dialects; and its callers do not know SQL, deltas or files.
@@ -11,6 +11,7 @@ mod approval;
 mod audit;
 pub mod blobs;
 mod chat;
+mod comment;
 mod display_name;
 mod event;
 mod question;
@@ -18,6 +19,7 @@ mod record;
 pub mod registry;
 pub mod sqlite;
 mod traces;
+mod unread;
 
 pub use approval::{
     Approval, ApprovalFilter, ApprovalRequest, ApprovalStatus, ApprovalStore, Decision, Grant,
@@ -26,6 +28,7 @@ pub use approval::{
 pub use audit::{AuditEntry, AuditRow, AuditedStep, Formula, Seal, chain, first_chain};
 pub use blobs::{Base, Effort, KeptFile, Prepared, Retention};
 pub use chat::{Chat, ChatStore, Mode, NewChat, NewTurn, Turn, TurnKind, chat_file_name};
+pub use comment::{Comment, CommentStore, CommentTarget};
 pub use display_name::DisplayNames;
 pub use event::{ChangedFile, EVENT_PATHS, Event, EventLog, EventRow, StepEvent, TerminalState};
 pub use question::{NewQuestion, Question, QuestionAnswer, QuestionFilter, QuestionStore, Via};
@@ -36,6 +39,7 @@ pub use record::{
 };
 pub use registry::Registry;
 pub use sqlite::{SqliteRegistry, SqliteStore};
+pub use unread::UnreadMessages;
 
 use std::ops::ControlFlow;
 
@@ -100,12 +104,18 @@ pub type Result<T> = std::result::Result<T, StoreError>;
 
 /// Everything that is stored for one workspace beside its journal.
 pub trait WorkspaceRecords:
-    ChatStore + QuestionStore + ApprovalStore + DisplayNames + EventLog
+    ChatStore + QuestionStore + ApprovalStore + CommentStore + UnreadMessages + DisplayNames + EventLog
 {
 }
 
-impl<T: ChatStore + QuestionStore + ApprovalStore + DisplayNames + EventLog> WorkspaceRecords
-    for T
+impl<T> WorkspaceRecords for T where
+    T: ChatStore
+        + QuestionStore
+        + ApprovalStore
+        + CommentStore
+        + UnreadMessages
+        + DisplayNames
+        + EventLog
 {
 }
 

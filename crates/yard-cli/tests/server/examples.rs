@@ -281,6 +281,39 @@ fn terminals(story: &mut Story<'_>, cast: &Cast) {
     story.tell(&inside("DELETE", "/chats/{chat_id}/terminals"), 204, &request);
 }
 
+fn comments(story: &mut Story<'_>, cast: &Cast) {
+    let args = json!({"path": "/src/shop.py", "content": "OPEN = 9\nCLOSE = 18\n"});
+    let body = json!({"tool": "write", "args": args, "chat_id": cast.chat});
+    let written = story.quietly(&inside("POST", "/tools"), &Request { body, ..cast.ada() });
+    let hash = text(&written.expect(200)["result"]["hash"]);
+    let steps = story.quietly(&inside("GET", "/steps"), &cast.ada()).expect(200);
+    let body = json!({
+        "step_id": steps["steps"][0]["id"], "path": "/src/shop.py", "side": "new", "line": 2,
+        "content_hash": hash, "text": "We close at 19.",
+    });
+    let made = story.tell(&inside("POST", "/comments"), 201, &Request { body, ..cast.ada() });
+    let id = text(&made["comment"]["id"]);
+    let mut request = cast.ada().naming("comment_id", &id);
+    request.body = json!({"text": "We close at 19, also on Mondays."});
+    story.tell(&inside("PATCH", "/comments/{comment_id}"), 200, &request);
+    story.tell(&inside("GET", "/comments"), 200, &cast.ada());
+    let body = json!({"chat_id": cast.chat});
+    story.tell(&inside("POST", "/comments/send"), 201, &Request { body, ..cast.ada() });
+    let args = json!({"path": "/src/shop.py"});
+    let body = json!({"tool": "read", "args": args, "chat_id": cast.chat});
+    let request = Request { title: Some("A person has sent comments"), body, ..cast.agent() };
+    story.tell(&inside("POST", "/tools"), 200, &request);
+    let other = json!({
+        "step_id": steps["steps"][0]["id"], "path": "/src/shop.py", "side": "new", "line": 1,
+        "content_hash": hash, "text": "Never mind.",
+    });
+    let request = Request { body: other, ..cast.ada() };
+    let made = story.quietly(&inside("POST", "/comments"), &request).expect(201);
+    let id = text(&made["comment"]["id"]);
+    let request = cast.ada().naming("comment_id", &id);
+    story.tell(&inside("DELETE", "/comments/{comment_id}"), 204, &request);
+}
+
 /// The agent calls a tool that a person has to speak to first: what it waits for.
 fn asked(story: &mut Story<'_>, cast: &Cast, tool: &str, args: Value, id: &str) -> String {
     let body = json!({"tool": tool, "args": args, "wait_ms": 0});
@@ -408,6 +441,7 @@ fn play(server: &Server) -> Vec<RecordedExample> {
     files(&mut story, &cast);
     past(&mut story, &cast);
     mcp(&mut story, &cast);
+    comments(&mut story, &cast);
     talk(&mut story, &cast);
     terminals(&mut story, &cast);
     questions(&mut story, &cast);

@@ -18,6 +18,7 @@ mod bodies;
 #[path = "../support/canaries.rs"]
 mod canaries;
 mod chats;
+mod comments;
 mod conformance_endpoint;
 mod conformance_logins;
 mod costs;

@@ -8,6 +8,7 @@ mod approvals;
 mod auth;
 mod body;
 mod chats;
+mod comments;
 mod content;
 mod cookie;
 mod decide;

@@ -5,8 +5,9 @@ use yard_dialects::Catalog;
 
 use super::route::{Route, RouteAccess, delete, get, patch, post, put};
 use super::{
-    all_events, approvals, auth, chats, content, decide, events, files, health, inbox, keys, mcp,
-    members, openapi, policy, questions, steps, terminals, tools, web, welcome, workspaces,
+    all_events, approvals, auth, chats, comments, content, decide, events, files, health, inbox,
+    keys, mcp, members, openapi, policy, questions, steps, terminals, tools, web, welcome,
+    workspaces,
 };
 use crate::pool::WorkKind;
 
@@ -28,6 +29,7 @@ pub fn routes(catalog: &Catalog) -> Vec<Route> {
         file_routes(),
         step_routes(),
         conversation_routes(),
+        review_routes(),
         page_routes(),
         mcp_routes(),
     ]
@@ -353,5 +355,29 @@ fn conversation_routes() -> Vec<Route> {
             .about("What happens, as server-sent events; Last-Event-ID reads on from there")
             .query::<events::EventsQuery>()
             .replies_text("text/event-stream"),
+    ]
+}
+
+/// What a person notes while reviewing.
+fn review_routes() -> Vec<Route> {
+    vec![
+        post(PERSON, "/api/v1/workspaces/{id}/comments", comments::create)
+            .about("Comments on a line of a diff; nobody else sees it before it is sent")
+            .body::<comments::CommentBody>()
+            .replies::<comments::OneComment>(201),
+        get(PERSON, "/api/v1/workspaces/{id}/comments", comments::list)
+            .about("The caller's comments that were not sent yet, oldest first")
+            .query::<comments::CommentsQuery>()
+            .replies::<comments::CommentList>(200),
+        patch(PERSON, "/api/v1/workspaces/{id}/comments/{comment_id}", comments::change)
+            .about("Gives a comment another text")
+            .body::<comments::NewText>()
+            .replies::<comments::OneComment>(200),
+        delete(PERSON, "/api/v1/workspaces/{id}/comments/{comment_id}", comments::remove)
+            .about("Deletes a comment"),
+        post(PERSON, "/api/v1/workspaces/{id}/comments/send", comments::send)
+            .about("Sends comments to the agent of a chat, as one message that it gets with its next tool answer")
+            .body::<comments::Sending>()
+            .replies::<chats::Posted>(201),
     ]
 }

@@ -5,6 +5,7 @@
 mod append;
 mod approval;
 mod chat;
+mod comment;
 mod connections;
 mod content;
 mod display_name;
@@ -21,6 +22,7 @@ mod quotations;
 mod recheck;
 mod registry;
 mod schema;
+mod unread;
 mod value;
 mod zstd_deltas;
 

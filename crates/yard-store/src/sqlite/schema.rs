@@ -43,6 +43,7 @@ pub(super) const JOURNAL: Schema = Schema {
         Sql(NAMES),
         Sql(RETENTION),
         Rows(zstd_deltas::re_encode),
+        Sql(COMMENTS),
     ],
 };
 /// Changes no table. It raises the format, because older programs take the events of terminals for damage.
@@ -109,6 +110,31 @@ CREATE TABLE display_name (
 const RETENTION: &str = "
 -- Whether a kept file may be evicted is a form of its own (7). Before, only the file's name said it.
 UPDATE content SET form = 7 WHERE form = 4 AND instr(data, CAST('-output-' AS BLOB)) > 0;
+";
+
+const COMMENTS: &str = "
+-- A person's comment on a line of a diff, until it is sent: on that of a step or of a request.
+CREATE TABLE comment (
+    id INTEGER PRIMARY KEY,
+    uuid BLOB NOT NULL UNIQUE,
+    author TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    step BLOB,
+    approval BLOB,
+    path BLOB NOT NULL,
+    side INTEGER NOT NULL,
+    line INTEGER NOT NULL,
+    content BLOB NOT NULL,
+    text TEXT NOT NULL
+) STRICT;
+CREATE INDEX comment_by_author ON comment (author, id);
+
+-- Messages that the agent of a chat has not received yet.
+CREATE TABLE unread (
+    chat INTEGER NOT NULL,
+    turn INTEGER NOT NULL,
+    PRIMARY KEY (chat, turn)
+) STRICT, WITHOUT ROWID;
 ";
 
 /// The people of a server.

@@ -32,6 +32,7 @@ mod read_restrictions;
 mod redaction;
 mod revision;
 mod rules;
+mod seen;
 mod sent_comments;
 mod session;
 mod settings;
@@ -83,6 +84,6 @@ pub use yard_sandbox::{CommandEnd, CommandLimits, Exit, Level, SharedMemory, Siz
 pub use yard_store::registry;
 pub use yard_store::{
     Approval, ApprovalFilter, ApprovalStatus, ChangedFile, Chat, Comment, CommentTarget, Decision,
-    Event, EventRow, Mode, QuestionFilter, Revision, Scope, StepEvent, TerminalState, Turn,
-    TurnKind, Via, WorkspaceRecords,
+    Event, EventRow, Mode, QuestionFilter, Revision, Scope, SeenMark, StepEvent, TerminalState,
+    Turn, TurnKind, Via, WorkspaceRecords,
 };

@@ -17,6 +17,7 @@ mod event;
 mod question;
 mod record;
 pub mod registry;
+mod seen;
 pub mod sqlite;
 mod traces;
 mod unread;
@@ -38,6 +39,7 @@ pub use record::{
     StepSideEffect, VersionRow, step_digest,
 };
 pub use registry::Registry;
+pub use seen::{MAX_SEEN_MARKS, SeenMark, SeenMarks};
 pub use sqlite::{SqliteRegistry, SqliteStore};
 pub use unread::UnreadMessages;
 
@@ -104,7 +106,14 @@ pub type Result<T> = std::result::Result<T, StoreError>;
 
 /// Everything that is stored for one workspace beside its journal.
 pub trait WorkspaceRecords:
-    ChatStore + QuestionStore + ApprovalStore + CommentStore + UnreadMessages + DisplayNames + EventLog
+    ChatStore
+    + QuestionStore
+    + ApprovalStore
+    + CommentStore
+    + UnreadMessages
+    + SeenMarks
+    + DisplayNames
+    + EventLog
 {
 }
 
@@ -114,6 +123,7 @@ impl<T> WorkspaceRecords for T where
         + ApprovalStore
         + CommentStore
         + UnreadMessages
+        + SeenMarks
         + DisplayNames
         + EventLog
 {

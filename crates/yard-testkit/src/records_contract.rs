@@ -1,6 +1,7 @@
 //! What every store of workspace records promises, one case a promise. A case gets a new, empty store of both traits.
 
 mod comments;
+mod seen;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -49,6 +50,7 @@ pub const CASES: &[RecordsCase] = &[
     ("a comment is its author's alone", comments::comments),
     ("comments are sent as one message, all or none", comments::sent),
     ("a message is received once", comments::unread),
+    ("what a person has seen is marked by path and content", seen::marks),
 ];
 
 /// Runs every case on a store of its own, and panics with the names of those that failed.

@@ -312,6 +312,9 @@ fn comments(story: &mut Story<'_>, cast: &Cast) {
     let id = text(&made["comment"]["id"]);
     let request = cast.ada().naming("comment_id", &id);
     story.tell(&inside("DELETE", "/comments/{comment_id}"), 204, &request);
+    let body = json!({"path": "/src/shop.py", "hash": hash, "seen": true});
+    story.tell(&inside("PUT", "/seen"), 204, &Request { body, ..cast.ada() });
+    story.tell(&inside("GET", "/seen"), 200, &cast.ada());
 }
 
 /// The agent calls a tool that a person has to speak to first: what it waits for.

@@ -45,6 +45,7 @@ mod purged;
 mod restarted;
 mod retries;
 mod secrets;
+mod seen;
 mod spec_examples;
 mod talk;
 mod tenants;

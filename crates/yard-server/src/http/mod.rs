@@ -37,6 +37,7 @@ mod route;
 mod route_table;
 mod routes;
 mod schema_table;
+mod seen;
 mod steps;
 mod stream;
 mod terminals;

@@ -10,7 +10,7 @@ use super::schema_table::{self, with_code_spans};
 use super::{routes, tools};
 
 /// The sections of the page: the tag of their routes, a title and an introduction. A test checks that no tag is missing.
-const SECTIONS: [(&str, &str, &str); 18] = [
+const SECTIONS: [(&str, &str, &str); 19] = [
     ("server", "Server", "What it is, how it does, and these documents."),
     (
         "auth",
@@ -50,6 +50,7 @@ const SECTIONS: [(&str, &str, &str); 18] = [
         "What a person notes on lines of diffs, and sends to an agent as one message. The agent gets it beside its next tool \
          answer, as <code>messages_from_person</code>.",
     ),
+    ("seen", "Seen", "A person's own marks on contents of files."),
     ("policy", "Policy", "What may happen without a person."),
     ("events", "Events", "What happens in a workspace, as it happens."),
     (

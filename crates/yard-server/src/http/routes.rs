@@ -6,7 +6,7 @@ use yard_dialects::Catalog;
 use super::route::{Route, RouteAccess, delete, get, patch, post, put};
 use super::{
     all_events, approvals, auth, chats, comments, content, decide, events, files, health, inbox,
-    keys, mcp, members, openapi, policy, questions, steps, terminals, tools, web, welcome,
+    keys, mcp, members, openapi, policy, questions, seen, steps, terminals, tools, web, welcome,
     workspaces,
 };
 use crate::pool::WorkKind;
@@ -379,5 +379,11 @@ fn review_routes() -> Vec<Route> {
             .about("Sends comments to the agent of a chat, as one message that it gets with its next tool answer")
             .body::<comments::Sending>()
             .replies::<chats::Posted>(201),
+        get(PERSON, "/api/v1/workspaces/{id}/seen", seen::list)
+            .about("Which contents of files the caller has marked as seen")
+            .lists::<seen::MarkList>(),
+        Route { status: 204, ..put(PERSON, "/api/v1/workspaces/{id}/seen", seen::set) }
+            .about("Marks a content of a file as seen, or takes that back")
+            .body::<seen::NewMark>(),
     ]
 }

@@ -22,6 +22,7 @@ mod quotations;
 mod recheck;
 mod registry;
 mod schema;
+mod seen;
 mod unread;
 mod value;
 mod zstd_deltas;

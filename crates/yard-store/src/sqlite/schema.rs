@@ -44,6 +44,7 @@ pub(super) const JOURNAL: Schema = Schema {
         Sql(RETENTION),
         Rows(zstd_deltas::re_encode),
         Sql(COMMENTS),
+        Sql(SEEN),
     ],
 };
 /// Changes no table. It raises the format, because older programs take the events of terminals for damage.
@@ -135,6 +136,19 @@ CREATE TABLE unread (
     turn INTEGER NOT NULL,
     PRIMARY KEY (chat, turn)
 ) STRICT, WITHOUT ROWID;
+";
+
+const SEEN: &str = "
+-- A content of a file that a person has seen.
+CREATE TABLE seen (
+    id INTEGER PRIMARY KEY,
+    person TEXT NOT NULL,
+    path BLOB NOT NULL,
+    content BLOB NOT NULL,
+    at INTEGER NOT NULL,
+    UNIQUE (person, path, content)
+) STRICT;
+CREATE INDEX seen_by_person ON seen (person, id);
 ";
 
 /// The people of a server.

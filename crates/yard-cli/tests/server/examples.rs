@@ -112,6 +112,14 @@ fn people(story: &mut Story<'_>, cast: &mut Cast) {
     cast.ada = text(&session["access_token"]);
     cast.refresh = text(&session["refresh_token"]);
     story.tell("GET /api/v1/auth/me", 200, &Request { token: &cast.ada, ..Request::default() });
+    let own = Request { token: &cast.ada, ..Request::default() };
+    story.tell("GET /api/v1/auth/logins", 200, &own);
+    let body =
+        json!({"current_password": PASSWORD, "new_password": "a better horse battery staple"});
+    story.tell("POST /api/v1/auth/password", 204, &Request { body, ..own.clone() });
+    let back =
+        json!({"current_password": "a better horse battery staple", "new_password": PASSWORD});
+    story.quietly("POST /api/v1/auth/password", &Request { body: back, ..own });
 }
 
 /// The person of this machine logs in on the page of `toolyard ui`, which is a program of its own.
@@ -430,6 +438,13 @@ fn the_end(story: &mut Story<'_>, cast: &Cast) {
     let body = json!({"refresh_token": cast.refresh});
     let request = Request { body, token: &cast.ada, ..Request::default() };
     story.tell("POST /api/v1/auth/logout", 204, &request);
+    let login = json!({"email": ADA, "password": PASSWORD});
+    let login = Request { body: login, ..Request::default() };
+    let session = story.quietly("POST /api/v1/auth/login", &login).expect(200);
+    let own = Request { token: session["access_token"].as_str().unwrap(), ..Request::default() };
+    let logins = story.quietly("GET /api/v1/auth/logins", &own).expect(200);
+    let id = text(&logins["logins"][0]["id"]);
+    story.tell("DELETE /api/v1/auth/logins/{login_id}", 204, &own.naming("login_id", &id));
 }
 
 /// All of it, in the order in which it happens.

@@ -9,6 +9,7 @@
     reason = "tests drive the binary from outside"
 )]
 
+mod account;
 mod all_events;
 mod approvals;
 mod attacks;

@@ -198,3 +198,16 @@ fn what_an_agent_on_stdio_asks_is_in_the_inbox_at_once_and_decided_there() {
     let _ = client.kill();
     let _ = client.wait();
 }
+
+#[test]
+fn the_person_of_this_machine_has_no_password_and_sees_the_own_logins() {
+    let page = Page::start();
+    let cookie = page.cookie();
+    let body = json!({"current_password": "-", "new_password": "correct horse battery"});
+    let (status, refused) = page.post(&cookie, "/api/v1/auth/password", body);
+    assert_eq!(status, 403, "{refused}");
+    let why = refused["error"].as_str().unwrap();
+    assert!(why.contains("no account, and so no password"), "{why}");
+    let (status, logins) = page.get(&cookie, "/api/v1/auth/logins");
+    assert_eq!((status, &logins["logins"][0]["current"]), (200, &json!(true)), "{logins}");
+}

@@ -67,6 +67,8 @@ pub struct App {
     shutting_down: AtomicBool,
     /// Wakes the tasks that wait for the shutdown to begin.
     pub(super) shutdown: Notify,
+    /// Wakes the open streams after a login ended, so that they look whether it was theirs.
+    pub(super) access_changed: Notify,
 }
 
 impl App {
@@ -95,6 +97,7 @@ impl App {
             docs: OnceLock::new(),
             shutting_down: AtomicBool::new(false),
             shutdown: Notify::new(),
+            access_changed: Notify::new(),
         })
     }
 

@@ -1,6 +1,7 @@
 //! HTTP over the gate: one table of routes (`routes.rs`), from which the router, the OpenAPI document and the
 //! tests' list of routes are made. `answer.rs` is the one way of every request, MCP's included.
 
+mod account;
 mod all_events;
 mod answer;
 mod app;

@@ -5,9 +5,9 @@ use yard_dialects::Catalog;
 
 use super::route::{Route, RouteAccess, delete, get, patch, post, put};
 use super::{
-    all_events, approvals, auth, chats, comments, content, decide, events, files, health, inbox,
-    keys, mcp, members, openapi, policy, questions, seen, steps, terminals, tools, web, welcome,
-    workspaces,
+    account, all_events, approvals, auth, chats, comments, content, decide, events, files, health,
+    inbox, keys, mcp, members, openapi, policy, questions, seen, steps, terminals, tools, web,
+    welcome, workspaces,
 };
 use crate::pool::WorkKind;
 
@@ -139,6 +139,16 @@ fn account_routes() -> Vec<Route> {
         get(RouteAccess::Person, "/api/v1/auth/me", auth::me)
             .about("Who is calling")
             .replies::<auth::OneUser>(200),
+        Route { status: 204, ..post(RouteAccess::Person, "/api/v1/auth/password", account::change_password) }
+            .about("Gives the caller another password, and ends all of their other logins")
+            .doing(WorkKind::Password)
+            .secret()
+            .body::<account::NewPassword>(),
+        get(RouteAccess::Person, "/api/v1/auth/logins", account::logins)
+            .about("The caller's logins that have not ended, newest first")
+            .lists::<account::LoginList>(),
+        delete(RouteAccess::Person, "/api/v1/auth/logins/{login_id}", account::end_login)
+            .about("Ends a login of the caller: its tokens are good no more, and its streams end"),
         get(RouteAccess::Person, "/api/v1/inbox", inbox::list)
             .about(
                 "What waits for the caller's decision or answer, in all workspaces, oldest first",

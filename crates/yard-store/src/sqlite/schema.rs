@@ -153,7 +153,7 @@ CREATE INDEX seen_by_person ON seen (person, id);
 
 /// The people of a server.
 pub(super) const PEOPLE: Schema =
-    Schema { migrations: &[Sql(FIRST_PEOPLE), Sql(OWNERS_KEYS), Sql(KEY_TOOLSETS)] };
+    Schema { migrations: &[Sql(FIRST_PEOPLE), Sql(OWNERS_KEYS), Sql(KEY_TOOLSETS), Sql(LOGINS)] };
 
 const OWNERS_KEYS: &str = "
 -- A key is revoked when its maker is no owner any more.
@@ -169,6 +169,14 @@ DELETE FROM claim WHERE actor LIKE 'nobody:%';
 const KEY_TOOLSETS: &str = "
 -- The toolsets that a key may use, one in each line; NULL for all of them, as in older keys.
 ALTER TABLE key ADD COLUMN toolsets TEXT;
+";
+
+const LOGINS: &str = "
+-- When a login was last renewed, and the program that a person logged in with.
+ALTER TABLE login ADD COLUMN used INTEGER;
+ALTER TABLE login ADD COLUMN agent TEXT;
+CREATE INDEX login_by_user ON login (user, id);
+CREATE INDEX refresh_by_login ON refresh (login);
 ";
 
 const FIRST: &str = "

@@ -8,7 +8,7 @@ mod roots;
 use std::sync::Arc;
 
 use yard_core::{
-    Call, ChatId, Effect, EffectKind, Fault, FaultCode, Limits, PathEffect, Result, WsPath,
+    Call, ChatId, Effect, EffectKind, Fault, FaultCode, KeyId, Limits, PathEffect, Result, WsPath,
 };
 use yard_kernel::{Leftover, Upload};
 use yard_store::{AuditEntry, Chat, Mode};
@@ -193,6 +193,24 @@ impl Session {
     /// A new session of another actor in a chat of this workspace, without the client properties of this one.
     pub(crate) fn new_session_of(&self, actor: Actor, policy: CallerPolicy, chat: ChatId) -> Self {
         Self::new(Arc::clone(&self.open), actor, policy).with_chat(chat)
+    }
+
+    /// A session of an agent of this workspace, to explain what would happen with a call that it makes: the one that made
+    /// the chat, or any other. Nothing may be done with it.
+    pub fn agent_to_explain(&self, chat: Option<ChatId>) -> Result<Self> {
+        let chat = chat.map(|id| self.chats().get(id)).transpose()?;
+        let maker = chat.as_ref().and_then(|chat| Actor::from_name(&chat.made_by));
+        let any_agent = match self.actor() {
+            Actor::LocalPerson | Actor::LocalAgent => Actor::LocalAgent,
+            // No key has this id, because ids have a time in them.
+            Actor::Person(_) | Actor::Key(_) => Actor::Key(KeyId::from_bytes([0; 16])),
+        };
+        let actor = maker.filter(|maker| !maker.is_person()).unwrap_or(any_agent);
+        let session = Self::new(Arc::clone(&self.open), actor, CallerPolicy::Guarded);
+        Ok(match chat {
+            Some(chat) => session.with_chat(chat.id),
+            None => session,
+        })
     }
 
     /// A fault if this session is restricted to another chat.

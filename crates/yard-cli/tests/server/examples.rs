@@ -352,6 +352,8 @@ fn questions(story: &mut Story<'_>, cast: &Cast) {
 }
 
 fn approvals(story: &mut Story<'_>, cast: &Cast) {
+    let body = json!({"tool": "rm", "args": {"path": "/src/greet.py"}});
+    story.tell(&inside("POST", "/policy/explain"), 200, &Request { body, ..cast.ada() });
     let approval = asked(story, cast, "rm", json!({"path": "/src/greet.py"}), "approval_id");
     let query = vec![("status", "pending")];
     story.tell(&inside("GET", "/approvals"), 200, &Request { query, ..cast.ada() });

@@ -165,7 +165,9 @@ fn viewers_and_agents_get_what_the_documents_say() {
         let path = filled(&route.path, &workspace, &ids);
         let viewer_may = route.who.contains("viewer");
         let agent_may = route.who.contains("agents");
-        if route.method != "GET" || !viewer_may {
+        // It looks, although what it looks at is in its body.
+        let only_explains = route.path.ends_with("/policy/explain");
+        if (route.method != "GET" && !only_explains) || !viewer_may {
             let answer = try_it(&eve, &route, &path);
             assert_eq!(
                 answer.status,

@@ -31,6 +31,7 @@ mod dialects;
 #[path = "../support/effects.rs"]
 mod effects;
 mod examples;
+mod explained;
 mod files;
 mod fuzzed;
 mod harness;

@@ -16,6 +16,7 @@ mod decide;
 mod event_stream;
 mod events;
 mod examples;
+mod explain;
 mod files;
 mod guard;
 mod health;

@@ -5,9 +5,9 @@ use yard_dialects::Catalog;
 
 use super::route::{Route, RouteAccess, delete, get, patch, post, put};
 use super::{
-    account, all_events, approvals, auth, chats, comments, content, decide, events, files, health,
-    inbox, keys, mcp, members, openapi, policy, questions, seen, steps, terminals, tools, web,
-    welcome, workspaces,
+    account, all_events, approvals, auth, chats, comments, content, decide, events, explain, files,
+    health, inbox, keys, mcp, members, openapi, policy, questions, seen, steps, terminals, tools,
+    web, welcome, workspaces,
 };
 use crate::pool::WorkKind;
 
@@ -395,5 +395,9 @@ fn review_routes() -> Vec<Route> {
         Route { status: 204, ..put(PERSON, "/api/v1/workspaces/{id}/seen", seen::set) }
             .about("Marks a content of a file as seen, or takes that back")
             .body::<seen::NewMark>(),
+        post(RouteAccess::PersonInside(Role::Viewer), "/api/v1/workspaces/{id}/policy/explain", explain::explain)
+            .about("What would happen with an agent's call, and which rule decides; nothing is done")
+            .body::<explain::CallToExplain>()
+            .replies::<explain::OneExplanation>(200),
     ]
 }

@@ -293,7 +293,7 @@ fn what_a_comment_is_about_has_to_be_there() {
         review.add(1, &"x".repeat(8_000));
     }
     let refused = ada.post(&format!("{path}/send"), send).expect(400);
-    assert!(text(&refused["error"]).contains("send fewer of them"), "{refused}");
+    assert!(refused["fields"].to_string().contains("send fewer of them"), "{refused}");
     ada.post(&format!("{path}/send"), json!({"chat_id": unknown})).expect(404);
 }
 

@@ -8,7 +8,7 @@ use yard_core::{ChatScope, ContentHash, FileId, Name, StepId, VersionId};
 use yard_store::{
     AuditEntry, AuditRow, Base, Batch, Change, ContentLocation, Effort, Maker, Mark, Node,
     OthersChange, Placement, Prepared, Purged, RecoveryNote, Result, RootIdentity, SeenContent,
-    Seq, SqliteStore, StepRow, Store, VersionRow,
+    Seq, SqliteStore, StepRow, Store, StoredCounts, VersionRow,
 };
 
 /// Batches and steps that went through.
@@ -181,6 +181,10 @@ impl Store for Counted {
 
     fn purge(&self, files: &[FileId], audit: &AuditEntry) -> Result<Purged> {
         self.store.purge(files, audit)
+    }
+
+    fn counts(&self) -> Result<StoredCounts> {
+        self.store.counts()
     }
 
     fn is_purged(&self, hash: &ContentHash) -> Result<bool> {

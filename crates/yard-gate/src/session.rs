@@ -10,8 +10,9 @@ use std::sync::Arc;
 use yard_core::{
     Call, ChatId, Effect, EffectKind, Fault, FaultCode, KeyId, Limits, PathEffect, Result, WsPath,
 };
+use yard_disk::StateUsage;
 use yard_kernel::{Leftover, Upload};
-use yard_store::{AuditEntry, Chat, Mode};
+use yard_store::{AuditEntry, Chat, Mode, StoredCounts};
 
 pub use self::chats::{Chats, ConnectionChat, MESSAGE_BYTES, MessageRole};
 pub(crate) use self::reading::ANY_TOOL;
@@ -312,6 +313,11 @@ impl Session {
     /// Begins an upload to the staging folder. It changes nothing until a `Place` operation that names it is performed.
     pub fn upload(&self, call: &Call) -> Result<Upload> {
         self.open.workspace.upload(call)
+    }
+
+    /// How much of the disk the history takes, and how much there is in it.
+    pub fn storage(&self) -> Result<(StateUsage, StoredCounts)> {
+        self.open.workspace.storage()
     }
 
     /// Files that crashes left behind and that recovery could not put right, for a person to look at.

@@ -36,7 +36,7 @@ pub use question::{NewQuestion, Question, QuestionAnswer, QuestionFilter, Questi
 pub use record::{
     Batch, Change, ContentCheck, ContentLocation, FileIdentity, Maker, Mark, NewChange, NewStep,
     Node, OthersChange, Placement, Purged, RecoveryNote, RootIdentity, SeenContent, Seq, StepRow,
-    StepSideEffect, VersionRow, step_digest,
+    StepSideEffect, StoredCounts, VersionRow, step_digest,
 };
 pub use registry::Registry;
 pub use seen::{MAX_SEEN_MARKS, SeenMark, SeenMarks};
@@ -258,6 +258,9 @@ pub trait Store: Send + Sync {
     /// is not a removed one. If it fails after the purge was recorded (`node` shows it), the bytes may still be in the
     /// store's files: purging again clears them.
     fn purge(&self, files: &[FileId], entry: &AuditEntry) -> Result<Purged>;
+
+    /// How many files, steps, versions and removed entries there are.
+    fn counts(&self) -> Result<StoredCounts>;
 
     /// Whether a content was stored once and purged since.
     fn is_purged(&self, hash: &ContentHash) -> Result<bool>;

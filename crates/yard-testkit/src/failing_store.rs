@@ -6,7 +6,7 @@ use yard_core::{ChatScope, ContentHash, FileId, Name, StepId, VersionId};
 use yard_store::{
     AuditEntry, AuditRow, Base, Batch, Change, ContentLocation, Effort, Maker, Mark, Node,
     OthersChange, Placement, Prepared, Purged, RecoveryNote, Result, RootIdentity, SeenContent,
-    Seq, StepRow, Store, StoreError, VersionRow,
+    Seq, StepRow, Store, StoreError, StoredCounts, VersionRow,
 };
 
 use crate::FailureTrigger;
@@ -219,6 +219,10 @@ impl Store for FailingStore {
 
     fn purge(&self, files: &[FileId], entry: &AuditEntry) -> Result<Purged> {
         self.pass(|store| store.purge(files, entry))
+    }
+
+    fn counts(&self) -> Result<StoredCounts> {
+        self.pass(|store| store.counts())
     }
 
     fn is_purged(&self, hash: &ContentHash) -> Result<bool> {

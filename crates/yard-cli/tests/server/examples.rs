@@ -323,6 +323,13 @@ fn comments(story: &mut Story<'_>, cast: &Cast) {
     let body = json!({"path": "/src/shop.py", "hash": hash, "seen": true});
     story.tell(&inside("PUT", "/seen"), 204, &Request { body, ..cast.ada() });
     story.tell(&inside("GET", "/seen"), 200, &cast.ada());
+    story.tell_cut(&inside("GET", "/storage"), 200, &cast.ada(), |mut answer| {
+        // Other file systems have other blocks.
+        for name in ["journal_bytes", "contents_bytes", "kept_bytes"] {
+            answer["storage"][name] = 65_536.into();
+        }
+        answer
+    });
 }
 
 /// The agent calls a tool that a person has to speak to first: what it waits for.

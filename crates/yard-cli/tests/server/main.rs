@@ -49,6 +49,7 @@ mod retries;
 mod secrets;
 mod seen;
 mod spec_examples;
+mod storage;
 mod talk;
 mod tenants;
 mod terminals;

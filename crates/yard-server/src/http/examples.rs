@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::route::{Route, RouteAccess};
 
 /// One file for each tag.
-const FILES: [&str; 19] = [
+const FILES: [&str; 20] = [
     include_str!("examples/server.json"),
     include_str!("examples/auth.json"),
     include_str!("examples/inbox.json"),
@@ -30,6 +30,7 @@ const FILES: [&str; 19] = [
     include_str!("examples/approvals.json"),
     include_str!("examples/comments.json"),
     include_str!("examples/seen.json"),
+    include_str!("examples/storage.json"),
     include_str!("examples/policy.json"),
     include_str!("examples/events.json"),
     include_str!("examples/decide.json"),

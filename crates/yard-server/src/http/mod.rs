@@ -41,6 +41,7 @@ mod routes;
 mod schema_table;
 mod seen;
 mod steps;
+mod storage;
 mod stream;
 mod terminals;
 mod tools;

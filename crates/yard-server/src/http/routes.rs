@@ -6,8 +6,8 @@ use yard_dialects::Catalog;
 use super::route::{Route, RouteAccess, delete, get, patch, post, put};
 use super::{
     account, all_events, approvals, auth, chats, comments, content, decide, events, explain, files,
-    health, inbox, keys, mcp, members, openapi, policy, questions, seen, steps, terminals, tools,
-    web, welcome, workspaces,
+    health, inbox, keys, mcp, members, openapi, policy, questions, seen, steps, storage, terminals,
+    tools, web, welcome, workspaces,
 };
 use crate::pool::WorkKind;
 
@@ -200,6 +200,10 @@ fn workspace_routes() -> Vec<Route> {
             .about("The keys, without their secrets")
             .lists::<keys::Keys>(),
         delete(OWNER, "/api/v1/workspaces/{id}/keys/{key_id}", keys::revoke).about("Revokes a key"),
+        get(OWNER, "/api/v1/workspaces/{id}/storage", storage::read)
+            .about("How much is stored for a workspace beside its files")
+            .doing(WorkKind::Walk)
+            .replies::<storage::OneStorage>(200),
     ]
 }
 

@@ -38,7 +38,7 @@ use crate::blobs::{Blobs, DeltaBase, create_folder, lock_file};
 use crate::{
     AuditEntry, AuditRow, Base, Batch, Change, ContentCheck, ContentLocation, Effort, Maker, Mark,
     Node, OthersChange, Placement, Prepared, Purged, RecoveryNote, Result, RootIdentity,
-    SeenContent, Seq, StepRow, Store, StoreError, VersionRow,
+    SeenContent, Seq, StepRow, Store, StoreError, StoredCounts, VersionRow,
 };
 use connections::{Connections, Flush};
 use content::BaseChoice;
@@ -372,6 +372,10 @@ impl Store for SqliteStore {
         self.clear_blobs()?;
         self.db.scrub()?;
         Ok(purged)
+    }
+
+    fn counts(&self) -> Result<StoredCounts> {
+        self.db.read_at_once(history::counts)
     }
 
     fn is_purged(&self, hash: &ContentHash) -> Result<bool> {

@@ -80,7 +80,9 @@ pub use yard_net::{
     Access, HostTraffic, Method, Net, Page as WebPage, PageFormat, Resolve, Target, WebRequest,
     WebResponse,
 };
-pub use yard_sandbox::{CommandEnd, CommandLimits, Exit, Level, SharedMemory, Size, StopReason};
+pub use yard_sandbox::{
+    CommandEnd, CommandLimits, Exit, Finding, Level, SharedMemory, Size, StopReason,
+};
 pub use yard_store::registry;
 pub use yard_store::{
     Approval, ApprovalFilter, ApprovalStatus, ChangedFile, Chat, Comment, CommentTarget, Decision,

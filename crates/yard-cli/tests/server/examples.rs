@@ -323,6 +323,14 @@ fn comments(story: &mut Story<'_>, cast: &Cast) {
     let body = json!({"path": "/src/shop.py", "hash": hash, "seen": true});
     story.tell(&inside("PUT", "/seen"), 204, &Request { body, ..cast.ada() });
     story.tell(&inside("GET", "/seen"), 200, &cast.ada());
+    let mine = Request { token: &cast.ada, ..Request::default() };
+    story.tell_cut("GET /api/v1/doctor", 200, &mine, |_| {
+        // Other machines have other walls.
+        let found = "changes are kept in a layer; the workspace stays as it was";
+        let overlay =
+            json!({"name": "overlay", "ok": true, "needed": true, "found": found, "remedy": ""});
+        json!({"doctor": {"ok": true, "level": "full", "findings": [overlay]}})
+    });
     story.tell_cut(&inside("GET", "/storage"), 200, &cast.ada(), |mut answer| {
         // Other file systems have other blocks.
         for name in ["journal_bytes", "contents_bytes", "kept_bytes"] {

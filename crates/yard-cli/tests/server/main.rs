@@ -28,6 +28,7 @@ mod counter;
 mod decide;
 mod decisions;
 mod dialects;
+mod doctor;
 #[path = "../support/effects.rs"]
 mod effects;
 mod examples;

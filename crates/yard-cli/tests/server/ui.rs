@@ -211,3 +211,13 @@ fn the_person_of_this_machine_has_no_password_and_sees_the_own_logins() {
     let (status, logins) = page.get(&cookie, "/api/v1/auth/logins");
     assert_eq!((status, &logins["logins"][0]["current"]), (200, &json!(true)), "{logins}");
 }
+
+#[test]
+fn the_page_says_what_the_box_can_do_here() {
+    let page = Page::start();
+    let cookie = page.cookie();
+    let (status, said) = page.get(&cookie, "/api/v1/doctor");
+    assert_eq!(status, 200, "{said}");
+    assert!(!said["doctor"]["findings"].as_array().unwrap().is_empty(), "{said}");
+    assert!(said["doctor"]["level"].is_string(), "{said}");
+}

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::route::{Route, RouteAccess};
 
 /// One file for each tag.
-const FILES: [&str; 20] = [
+const FILES: [&str; 21] = [
     include_str!("examples/server.json"),
     include_str!("examples/auth.json"),
     include_str!("examples/inbox.json"),
@@ -31,6 +31,7 @@ const FILES: [&str; 20] = [
     include_str!("examples/comments.json"),
     include_str!("examples/seen.json"),
     include_str!("examples/storage.json"),
+    include_str!("examples/doctor.json"),
     include_str!("examples/policy.json"),
     include_str!("examples/events.json"),
     include_str!("examples/decide.json"),

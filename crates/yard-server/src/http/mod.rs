@@ -13,6 +13,7 @@ mod comments;
 mod content;
 mod cookie;
 mod decide;
+mod doctor;
 mod event_stream;
 mod events;
 mod examples;
@@ -54,6 +55,7 @@ mod workspaces;
 
 pub use answer::REQUEST_SPAN;
 pub use app::{App, ContinueTrace, ServerSettings};
+pub use doctor::{BoxReport, Doctor};
 pub use examples::format_json;
 pub use openapi::document;
 pub use route::{Route, RouteAccess};

@@ -5,9 +5,9 @@ use yard_dialects::Catalog;
 
 use super::route::{Route, RouteAccess, delete, get, patch, post, put};
 use super::{
-    account, all_events, approvals, auth, chats, comments, content, decide, events, explain, files,
-    health, inbox, keys, mcp, members, openapi, policy, questions, seen, steps, storage, terminals,
-    tools, web, welcome, workspaces,
+    account, all_events, approvals, auth, chats, comments, content, decide, doctor, events,
+    explain, files, health, inbox, keys, mcp, members, openapi, policy, questions, seen, steps,
+    storage, terminals, tools, web, welcome, workspaces,
 };
 use crate::pool::WorkKind;
 
@@ -149,6 +149,10 @@ fn account_routes() -> Vec<Route> {
             .lists::<account::LoginList>(),
         delete(RouteAccess::Person, "/api/v1/auth/logins/{login_id}", account::end_login)
             .about("Ends a login of the caller: its tokens are good no more, and its streams end"),
+        get(RouteAccess::Person, "/api/v1/doctor", doctor::read)
+            .about("What the box around commands can do on this machine")
+            .doing(WorkKind::Walk)
+            .replies::<doctor::OneReport>(200),
         get(RouteAccess::Person, "/api/v1/inbox", inbox::list)
             .about(
                 "What waits for the caller's decision or answer, in all workspaces, oldest first",

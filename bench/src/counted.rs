@@ -9,7 +9,7 @@ use yard_core::{ChatScope, ContentHash, FileId, FileState, Name, StepId, Version
 use yard_store::{
     AuditEntry, AuditRow, Base, Batch, Change, ContentLocation, Effort, FileThen, Maker, Mark,
     NetChange, Node, OthersChange, Placement, Prepared, Purged, RecoveryNote, Result, RootIdentity,
-    SeenContent, Seq, SqliteStore, StepFilter, StepRow, Store, VersionRow,
+    SeenContent, Seq, SqliteStore, StepFilter, StepRow, Store, StoredCounts, VersionRow,
 };
 
 /// Batches and steps that went through.
@@ -208,6 +208,10 @@ impl Store for Counted {
 
     fn purge(&self, files: &[FileId], audit: &AuditEntry) -> Result<Purged> {
         self.store.purge(files, audit)
+    }
+
+    fn counts(&self) -> Result<StoredCounts> {
+        self.store.counts()
     }
 
     fn is_purged(&self, hash: &ContentHash) -> Result<bool> {

@@ -8,6 +8,7 @@ pub mod bounds;
 pub mod call;
 mod changed_lines;
 pub mod diff;
+pub mod diff_line;
 pub mod effect;
 mod fast_map;
 pub mod fault;
@@ -34,13 +35,14 @@ pub mod time;
 
 pub use bounds::Bounds;
 pub use call::{Call, Progress, World};
+pub use diff_line::DiffSide;
 pub use effect::{ChatScope, Dial, Effect, EffectKind, PathEffect};
 pub use fast_map::FastMap;
 pub use fault::{Fault, FaultCode, Remedy, Subject};
 pub use hash::ContentHash;
 pub use id::{
-    ApprovalId, ChatId, FileId, KeyId, LoginId, ProcessId, QuestionId, RunId, StepId, UploadId,
-    UserId, VersionId, WorkspaceId,
+    ApprovalId, ChatId, CommentId, FileId, KeyId, LoginId, ProcessId, QuestionId, RunId, StepId,
+    UploadId, UserId, VersionId, WorkspaceId,
 };
 pub use limits::Limits;
 pub use listed_enum::Spelled;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use yard_core::{ApprovalId, Call, ChatId, FileId, Name, ReadAccess, Result, Timestamp};
+use yard_core::{ApprovalId, Call, ChatId, FileId, Name, ReadAccess, Result, Timestamp, WsPath};
 use yard_kernel::{VirtualFile, VirtualFiles};
 use yard_store::{
     Approval, ApprovalRequest, Chat, Decision, Mode, NewTurn, Turn, TurnKind, Via, WorkspaceRecords,
@@ -16,6 +16,11 @@ use crate::redaction;
 
 /// How many chats or turns are read in one query.
 const PAGE: usize = 500;
+
+/// The path of a chat's transcript.
+pub fn transcript_path(chat: &Chat) -> Option<WsPath> {
+    WsPath::from_bytes(&[b"chats/", chat.name.as_bytes()].concat()).ok()
+}
 
 /// The header of a transcript.
 pub(crate) fn header(id: ChatId, title: &str, actor: &str, mode: Mode, at: Timestamp) -> String {

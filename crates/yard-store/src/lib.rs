@@ -1,5 +1,5 @@
 //! What survives a crash: the contents and steps of one workspace (`Store`), and beside them its chats,
-//! questions, approvals, display names and events (`WorkspaceRecords`); and the people of a server (`Registry`).
+//! questions, approvals, comments, display names and events (`WorkspaceRecords`); and the people of a server (`Registry`).
 //!
 //! `Store` names contents by hash, steps by their number in one growing sequence, and files by id. It does
 //! not know paths on a disk, policies or dialects; and its callers do not know SQL, deltas or files.
@@ -11,13 +11,16 @@ mod approval;
 mod audit;
 pub mod blobs;
 mod chat;
+mod comment;
 mod display_name;
 mod event;
 mod question;
 mod record;
 pub mod registry;
+mod seen;
 pub mod sqlite;
 mod traces;
+mod unread;
 
 pub use approval::{
     Approval, ApprovalFilter, ApprovalRequest, ApprovalStatus, ApprovalStore, Decision, Grant,
@@ -26,16 +29,20 @@ pub use approval::{
 pub use audit::{AuditEntry, AuditRow, AuditedStep, Formula, Seal, chain, first_chain};
 pub use blobs::{Base, Effort, KeptFile, Prepared, Retention};
 pub use chat::{Chat, ChatStore, Mode, NewChat, NewTurn, Turn, TurnKind, chat_file_name};
+pub use comment::{Comment, CommentStore, CommentTarget};
 pub use display_name::DisplayNames;
 pub use event::{ChangedFile, EVENT_PATHS, Event, EventLog, EventRow, StepEvent, TerminalState};
 pub use question::{NewQuestion, Question, QuestionAnswer, QuestionFilter, QuestionStore, Via};
 pub use record::{
     Batch, Change, ChangedEntry, ContentCheck, ContentLocation, FileIdentity, FileThen, Maker,
     Mark, NetChange, NewChange, NewStep, Node, OthersChange, Placement, Purged, RecoveryNote,
-    RootIdentity, SeenContent, Seq, StepFilter, StepRow, StepSideEffect, VersionRow, step_digest,
+    RootIdentity, SeenContent, Seq, StepFilter, StepRow, StepSideEffect, StoredCounts, VersionRow,
+    step_digest,
 };
 pub use registry::Registry;
+pub use seen::{MAX_SEEN_MARKS, SeenMark, SeenMarks};
 pub use sqlite::{SqliteRegistry, SqliteStore};
+pub use unread::UnreadMessages;
 
 use std::ops::{ControlFlow, Range};
 
@@ -101,12 +108,26 @@ pub type Result<T> = std::result::Result<T, StoreError>;
 
 /// Everything that is stored for one workspace beside its journal.
 pub trait WorkspaceRecords:
-    ChatStore + QuestionStore + ApprovalStore + DisplayNames + EventLog
+    ChatStore
+    + QuestionStore
+    + ApprovalStore
+    + CommentStore
+    + UnreadMessages
+    + SeenMarks
+    + DisplayNames
+    + EventLog
 {
 }
 
-impl<T: ChatStore + QuestionStore + ApprovalStore + DisplayNames + EventLog> WorkspaceRecords
-    for T
+impl<T> WorkspaceRecords for T where
+    T: ChatStore
+        + QuestionStore
+        + ApprovalStore
+        + CommentStore
+        + UnreadMessages
+        + SeenMarks
+        + DisplayNames
+        + EventLog
 {
 }
 
@@ -258,6 +279,9 @@ pub trait Store: Send + Sync {
     /// is not a removed one. If it fails after the purge was recorded (`node` shows it), the bytes may still be in the
     /// store's files: purging again clears them.
     fn purge(&self, files: &[FileId], entry: &AuditEntry) -> Result<Purged>;
+
+    /// How many files, steps, versions and removed entries there are.
+    fn counts(&self) -> Result<StoredCounts>;
 
     /// Whether a content was stored once and purged since.
     fn is_purged(&self, hash: &ContentHash) -> Result<bool>;

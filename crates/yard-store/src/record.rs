@@ -395,3 +395,16 @@ impl Covered {
         self.0.update(&[u8::from(state.json)]);
     }
 }
+
+/// How much there is in a store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StoredCounts {
+    /// Living files, without folders and links.
+    pub files: u64,
+    /// Steps.
+    pub steps: u64,
+    /// Versions of files.
+    pub versions: u64,
+    /// Removed entries that can come back.
+    pub removed: u64,
+}

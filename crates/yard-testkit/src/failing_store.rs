@@ -7,7 +7,7 @@ use yard_core::{ChatScope, ContentHash, FileId, FileState, Name, StepId, Version
 use yard_store::{
     AuditEntry, AuditRow, Base, Batch, Change, ContentLocation, Effort, FileThen, Maker, Mark,
     NetChange, Node, OthersChange, Placement, Prepared, Purged, RecoveryNote, Result, RootIdentity,
-    SeenContent, Seq, StepFilter, StepRow, Store, StoreError, VersionRow,
+    SeenContent, Seq, StepFilter, StepRow, Store, StoreError, StoredCounts, VersionRow,
 };
 
 use crate::FailureTrigger;
@@ -246,6 +246,10 @@ impl Store for FailingStore {
 
     fn purge(&self, files: &[FileId], entry: &AuditEntry) -> Result<Purged> {
         self.pass(|store| store.purge(files, entry))
+    }
+
+    fn counts(&self) -> Result<StoredCounts> {
+        self.pass(|store| store.counts())
     }
 
     fn is_purged(&self, hash: &ContentHash) -> Result<bool> {

@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 use yard_core::{
-    Author, ChatScope, ContentHash, FileId, FileState, Name, StepId, VersionId, WsPath,
+    Author, ChatScope, ContentHash, FileId, FileKind, FileState, Name, StepId, VersionId, WsPath,
 };
 use yard_store::{
     AuditEntry, AuditRow, AuditedStep, Base, Batch, Change, ContentLocation, Effort, FileThen,
     Formula, Maker, Mark, NetChange, NewChange, NewStep, Node, OthersChange, Placement, Prepared,
     Purged, RecoveryNote, Result, RootIdentity, SeenContent, Seq, StepFilter, StepRow, Store,
-    StoreError, VersionRow, chain, step_digest,
+    StoreError, StoredCounts, VersionRow, chain, step_digest,
 };
 
 /// An in-memory store.
@@ -537,6 +537,18 @@ impl Store for ModelStore {
         let purged = next.purge(files, entry)?;
         *inner = next;
         Ok(purged)
+    }
+
+    fn counts(&self) -> Result<StoredCounts> {
+        let inner = self.inner();
+        let is_file =
+            |node: &&Node| node.state.as_ref().is_some_and(|state| state.kind == FileKind::File);
+        Ok(StoredCounts {
+            files: inner.nodes().filter(is_file).count() as u64,
+            steps: inner.head(),
+            versions: inner.versions.len() as u64,
+            removed: inner.removed().iter().filter(|node| !node.purged).count() as u64,
+        })
     }
 
     fn is_purged(&self, hash: &ContentHash) -> Result<bool> {

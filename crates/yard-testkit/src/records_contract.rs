@@ -1,5 +1,8 @@
 //! What every store of workspace records promises, one case a promise. A case gets a new, empty store of both traits.
 
+mod comments;
+mod seen;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -44,6 +47,10 @@ pub const CASES: &[RecordsCase] = &[
     ("what is allowed for longer is kept by chat, and the policy as it was set", allowances),
     ("what matters leaves its row in the audit chain", audited),
     ("what names no chat changes nothing", nowhere),
+    ("a comment is its author's alone", comments::comments),
+    ("comments are sent as one message, all or none", comments::sent),
+    ("a message is received once", comments::unread),
+    ("what a person has seen is marked by path and content", seen::marks),
 ];
 
 /// Runs every case on a store of its own, and panics with the names of those that failed.

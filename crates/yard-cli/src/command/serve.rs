@@ -10,7 +10,7 @@ use yard_core::{ContentHash, FaultCode};
 use yard_dialects::Catalog;
 use yard_gate::admin::{AuthConfig, Refusal, Server};
 use yard_sandbox::Level;
-use yard_server::{App, BoundServer, ServerSettings};
+use yard_server::{App, BoundServer, Doctor, ServerSettings};
 use yard_store::SqliteRegistry;
 
 use crate::box_config;
@@ -126,6 +126,8 @@ fn app(
     });
     let (registry, sandbox) = (registry?, sandbox.unwrap_or_else(|panic| resume_unwind(panic)));
     let level = sandbox.level();
+    let examined = sandbox.clone();
+    let doctor = Doctor::new(move || super::doctor::report_of(&examined));
     let boxes = box_config::ServerBoxes { sandbox, commands: config.commands };
     let (folders, workspaces_world) = (config.workspaces.folders, Arc::clone(&world));
     let last_events = LastEvents::new(Arc::clone(&world));
@@ -150,6 +152,7 @@ fn app(
         is_local: false,
         public_metrics: config.server.public_metrics,
         commands: level,
+        doctor: Some(doctor),
         connections: files.connections(),
         continue_trace: config.otel.endpoint.as_ref().map(|_| telemetry::continue_trace as _),
     };

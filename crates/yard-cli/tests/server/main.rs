@@ -9,6 +9,7 @@
     reason = "tests drive the binary from outside"
 )]
 
+mod account;
 mod all_events;
 mod approvals;
 mod attacks;
@@ -18,6 +19,7 @@ mod bodies;
 #[path = "../support/canaries.rs"]
 mod canaries;
 mod chats;
+mod comments;
 mod conformance_endpoint;
 mod conformance_logins;
 mod costs;
@@ -26,9 +28,11 @@ mod counter;
 mod decide;
 mod decisions;
 mod dialects;
+mod doctor;
 #[path = "../support/effects.rs"]
 mod effects;
 mod examples;
+mod explained;
 mod files;
 mod fuzzed;
 mod harness;
@@ -45,7 +49,9 @@ mod purged;
 mod restarted;
 mod retries;
 mod secrets;
+mod seen;
 mod spec_examples;
+mod storage;
 mod talk;
 mod tenants;
 mod terminals;

@@ -305,3 +305,26 @@ fn a_terminal_whose_process_was_killed_runs_no_more() {
     let mut rows = listed["terminals"].as_array().unwrap().iter();
     assert!(rows.all(|row| row["state"] != "running"), "{listed}");
 }
+
+#[test]
+fn the_person_of_this_machine_has_no_password_and_sees_the_own_logins() {
+    let page = Page::start();
+    let cookie = page.cookie();
+    let body = json!({"current_password": "-", "new_password": "correct horse battery"});
+    let (status, refused) = page.post(&cookie, "/api/v1/auth/password", body);
+    assert_eq!(status, 403, "{refused}");
+    let why = refused["error"].as_str().unwrap();
+    assert!(why.contains("no account, and so no password"), "{why}");
+    let (status, logins) = page.get(&cookie, "/api/v1/auth/logins");
+    assert_eq!((status, &logins["logins"][0]["current"]), (200, &json!(true)), "{logins}");
+}
+
+#[test]
+fn the_page_says_what_the_box_can_do_here() {
+    let page = Page::start();
+    let cookie = page.cookie();
+    let (status, said) = page.get(&cookie, "/api/v1/doctor");
+    assert_eq!(status, 200, "{said}");
+    assert!(!said["doctor"]["findings"].as_array().unwrap().is_empty(), "{said}");
+    assert!(said["doctor"]["level"].is_string(), "{said}");
+}

@@ -18,6 +18,8 @@ pub struct ExplainedEffect {
     pub verdict: Verdict,
     /// The rule, preset, role or mode that decides, for people.
     pub because: String,
+    /// The rule that decides, if one of the workspace's policy does: its place there.
+    pub rule: Option<usize>,
 }
 
 /// What a person would be shown of one operation.

@@ -5,9 +5,9 @@ use yard_dialects::Catalog;
 
 use super::route::{Route, RouteAccess, delete, get, patch, post, put};
 use super::{
-    all_events, approval_rules, approvals, auth, chats, content, decide, events, files, health,
-    inbox, keys, mcp, members, openapi, past, policy, questions, steps, terminals, tools, web,
-    welcome, workspaces,
+    account, all_events, approval_rules, approvals, auth, chats, comments, content, decide, doctor,
+    events, explain, files, health, inbox, keys, mcp, members, openapi, past, policy, questions,
+    seen, steps, storage, terminals, tools, web, welcome, workspaces,
 };
 use crate::pool::WorkKind;
 
@@ -29,6 +29,7 @@ pub fn routes(catalog: &Catalog) -> Vec<Route> {
         file_routes(),
         step_routes(),
         conversation_routes(),
+        review_routes(),
         page_routes(),
         mcp_routes(),
     ]
@@ -138,6 +139,20 @@ fn account_routes() -> Vec<Route> {
         get(RouteAccess::Person, "/api/v1/auth/me", auth::me)
             .about("Who is calling")
             .replies::<auth::OneUser>(200),
+        Route { status: 204, ..post(RouteAccess::Person, "/api/v1/auth/password", account::change_password) }
+            .about("Gives the caller another password, and ends all of their other logins")
+            .doing(WorkKind::Password)
+            .secret()
+            .body::<account::NewPassword>(),
+        get(RouteAccess::Person, "/api/v1/auth/logins", account::logins)
+            .about("The caller's logins that have not ended, newest first")
+            .lists::<account::LoginList>(),
+        delete(RouteAccess::Person, "/api/v1/auth/logins/{login_id}", account::end_login)
+            .about("Ends a login of the caller: its tokens are good no more, and its streams end"),
+        get(RouteAccess::Person, "/api/v1/doctor", doctor::read)
+            .about("What the box around commands can do on this machine")
+            .doing(WorkKind::Walk)
+            .replies::<doctor::OneReport>(200),
         get(RouteAccess::Person, "/api/v1/inbox", inbox::list)
             .about(
                 "What waits for the caller's decision or answer, in all workspaces, oldest first",
@@ -189,6 +204,10 @@ fn workspace_routes() -> Vec<Route> {
             .about("The keys, without their secrets")
             .lists::<keys::Keys>(),
         delete(OWNER, "/api/v1/workspaces/{id}/keys/{key_id}", keys::revoke).about("Revokes a key"),
+        get(OWNER, "/api/v1/workspaces/{id}/storage", storage::read)
+            .about("How much is stored for a workspace beside its files")
+            .doing(WorkKind::Walk)
+            .replies::<storage::OneStorage>(200),
     ]
 }
 
@@ -382,5 +401,39 @@ fn conversation_routes() -> Vec<Route> {
             .about("What happens, as server-sent events; Last-Event-ID reads on from there")
             .query::<events::EventsQuery>()
             .replies_text("text/event-stream"),
+    ]
+}
+
+/// What a person notes while reviewing.
+fn review_routes() -> Vec<Route> {
+    vec![
+        post(PERSON, "/api/v1/workspaces/{id}/comments", comments::create)
+            .about("Comments on a line of a diff; nobody else sees it before it is sent")
+            .body::<comments::CommentBody>()
+            .replies::<comments::OneComment>(201),
+        get(PERSON, "/api/v1/workspaces/{id}/comments", comments::list)
+            .about("The caller's comments that were not sent yet, oldest first")
+            .query::<comments::CommentsQuery>()
+            .replies::<comments::CommentList>(200),
+        patch(PERSON, "/api/v1/workspaces/{id}/comments/{comment_id}", comments::change)
+            .about("Gives a comment another text")
+            .body::<comments::NewText>()
+            .replies::<comments::OneComment>(200),
+        delete(PERSON, "/api/v1/workspaces/{id}/comments/{comment_id}", comments::remove)
+            .about("Deletes a comment"),
+        post(PERSON, "/api/v1/workspaces/{id}/comments/send", comments::send)
+            .about("Sends comments to the agent of a chat, as one message that it gets with its next tool answer")
+            .body::<comments::Sending>()
+            .replies::<chats::Posted>(201),
+        get(PERSON, "/api/v1/workspaces/{id}/seen", seen::list)
+            .about("Which contents of files the caller has marked as seen")
+            .lists::<seen::MarkList>(),
+        Route { status: 204, ..put(PERSON, "/api/v1/workspaces/{id}/seen", seen::set) }
+            .about("Marks a content of a file as seen, or takes that back")
+            .body::<seen::NewMark>(),
+        post(RouteAccess::PersonInside(Role::Viewer), "/api/v1/workspaces/{id}/policy/explain", explain::explain)
+            .about("What would happen with an agent's call, and which rule decides; nothing is done")
+            .body::<explain::CallToExplain>()
+            .replies::<explain::OneExplanation>(200),
     ]
 }

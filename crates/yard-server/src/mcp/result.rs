@@ -5,11 +5,12 @@ use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use serde_json::{Map, Value};
 use yard_core::Fault;
 use yard_dialects::{Answer, CHANGED_BY_PERSON};
-use yard_gate::{Awaited, Pending};
+use yard_gate::{Awaited, Pending, TakenMessages};
 
 use super::callers::DecisionChannel;
 use super::text;
 use super::tools::ReplyForm;
+use crate::messages;
 
 /// The member of a failed result's metadata with the answer of the dialect.
 const ANSWER: &str = "toolyard/answer";
@@ -109,6 +110,15 @@ fn unsuccessful(message: String, answer: Value) -> CallToolResult {
     meta.insert(ANSWER.to_owned(), answer);
     result.meta = Some(meta);
     result
+}
+
+/// Adds messages of people. Some clients show their models only the data and others only the text, so that they are in
+/// both.
+pub(super) fn add_messages(result: &mut CallToolResult, taken: &TakenMessages) {
+    result.content.push(ContentBlock::text(messages::text(taken)));
+    if let Some(Value::Object(members)) = &mut result.structured_content {
+        members.insert(messages::MEMBER.to_owned(), messages::value(taken));
+    }
 }
 
 /// The result of a call that waits for a person. It is no success, because the call was not performed.

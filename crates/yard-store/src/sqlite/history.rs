@@ -8,7 +8,7 @@ use super::value::{self, StateColumns, get, limit, moment, number, unsigned};
 use super::{all, one};
 use crate::{
     AuditRow, AuditedStep, Change, Formula, Maker, Node, OthersChange, Result, Seq, StepRow,
-    VersionRow, step_digest,
+    StoredCounts, VersionRow, step_digest,
 };
 
 // The columns of a step `s`, joined with the step `u` that it undid and with its first change `x`.
@@ -338,6 +338,20 @@ pub(super) fn version(connection: &Connection, id: VersionId) -> Result<Option<V
 /// Rows of the audit chain. The rows of steps and the notes are numbered together without gaps, so that the number
 /// of a step's row follows from the notes before it. A step's digest is computed from its changes as they are
 /// stored now: a change that was tampered with breaks the chain.
+/// How much there is.
+pub(super) fn counts(connection: &Connection) -> Result<StoredCounts> {
+    let count = |sql: &str| -> Result<u64> {
+        Ok(one(connection, sql, [], |row| value::unsigned(row, 0))?.unwrap_or(0))
+    };
+    let is_file = "SELECT count(*) FROM file WHERE living = 1 AND ((flags >> 4) & 15) = 0";
+    Ok(StoredCounts {
+        files: count(is_file)?,
+        steps: head(connection)?,
+        versions: count("SELECT count(*) FROM change WHERE version IS NOT NULL")?,
+        removed: count("SELECT count(*) FROM file WHERE living = 0 AND purged IS NULL")?,
+    })
+}
+
 pub(super) fn audit(connection: &Connection, after: u64, count: usize) -> Result<Vec<AuditRow>> {
     let sql = "SELECT nth FROM note WHERE number <= ?1 ORDER BY number DESC LIMIT 1";
     let notes_before = one(connection, sql, [number(after)], |row| unsigned(row, 0))?.unwrap_or(0);

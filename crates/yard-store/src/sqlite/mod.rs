@@ -5,6 +5,7 @@
 mod append;
 mod approval;
 mod chat;
+mod comment;
 mod connections;
 mod content;
 mod display_name;
@@ -22,7 +23,9 @@ mod quotations;
 mod recheck;
 mod registry;
 mod schema;
+mod seen;
 mod step_search;
+mod unread;
 mod value;
 mod zstd_deltas;
 
@@ -37,7 +40,8 @@ use crate::blobs::{Blobs, DeltaBase, create_folder, lock_file};
 use crate::{
     AuditEntry, AuditRow, Base, Batch, Change, ContentCheck, ContentLocation, Effort, FileThen,
     Maker, Mark, NetChange, Node, OthersChange, Placement, Prepared, Purged, RecoveryNote, Result,
-    RootIdentity, SeenContent, Seq, StepFilter, StepRow, Store, StoreError, VersionRow,
+    RootIdentity, SeenContent, Seq, StepFilter, StepRow, Store, StoreError, StoredCounts,
+    VersionRow,
 };
 use connections::{Connections, Flush};
 use content::BaseChoice;
@@ -397,6 +401,10 @@ impl Store for SqliteStore {
         self.clear_blobs()?;
         self.db.scrub()?;
         Ok(purged)
+    }
+
+    fn counts(&self) -> Result<StoredCounts> {
+        self.db.read_at_once(history::counts)
     }
 
     fn is_purged(&self, hash: &ContentHash) -> Result<bool> {

@@ -6,6 +6,7 @@
 mod older;
 mod tampered;
 mod uncommitted;
+mod unread;
 
 use std::ops::ControlFlow;
 use std::path::Path;

@@ -6,6 +6,7 @@
 pub mod auto_run;
 pub mod bounds;
 pub mod call;
+pub mod change_part;
 pub mod diff;
 pub mod effect;
 mod fast_map;
@@ -32,6 +33,7 @@ pub mod time;
 
 pub use bounds::Bounds;
 pub use call::{Call, Progress, World};
+pub use change_part::ChangePart;
 pub use effect::{ChatScope, Dial, Effect, EffectKind, PathEffect};
 pub use fast_map::FastMap;
 pub use fault::{Fault, FaultCode, Remedy, Subject};

@@ -39,7 +39,7 @@ mod workspace_policy;
 
 pub use actor::Actor;
 pub use approvals::{
-    Approvals, ClaimTurn, DecisionContext, DecisionInput, ExecutableBy, PermittedCall,
+    Approvals, ClaimTurn, DecidedPart, DecisionContext, DecisionInput, ExecutableBy, PermittedCall,
     denial_message, effect_lines, effect_value, is_for_host, outcome_unknown, shows_change,
 };
 pub use attempt::{Attempt, Awaited, Completion, ExplainedEffect, Pending, UnwrittenTurn};

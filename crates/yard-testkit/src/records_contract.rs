@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use yard_core::{ApprovalId, ChatId, ContentHash, ProcessId, QuestionId, RunId, World};
+use yard_core::{ApprovalId, ChatId, ContentHash, ProcessId, QuestionId, RunId, Timestamp, World};
 use yard_store::{
     ApprovalFilter, ApprovalRequest, ApprovalStatus, AuditEntry, Batch, Chat, Decision,
     EVENT_PATHS, Event, Grant, Mode, NewApproval, NewChat, NewDecision, NewQuestion, NewTurn,
@@ -295,6 +295,7 @@ fn decide(
         approves,
         scope: Scope::Chat,
         reason: Some("why not".to_owned()),
+        parts: approves.then(|| "{}".to_owned()),
         by: "person:local".to_owned(),
         at: world.now(),
     };

@@ -38,6 +38,7 @@ mod keys;
 mod load;
 mod logs;
 mod node;
+mod parts;
 mod people;
 mod programs;
 mod purged;

@@ -43,6 +43,7 @@ pub(super) const JOURNAL: Schema = Schema {
         Sql(NAMES),
         Sql(RETENTION),
         Rows(zstd_deltas::re_encode),
+        Sql(PARTS),
     ],
 };
 /// Changes no table. It raises the format, because older programs take the events of terminals for damage.
@@ -374,6 +375,11 @@ CREATE TABLE doomed (
     kept TEXT NOT NULL,
     PRIMARY KEY (hash, kept)
 ) STRICT, WITHOUT ROWID;
+";
+
+const PARTS: &str = "
+-- The part of the call that a decision approves, and the rest, as JSON; NULL if it is about the whole.
+ALTER TABLE approval ADD COLUMN parts TEXT;
 ";
 
 const FIRST_PEOPLE: &str = "

@@ -480,7 +480,7 @@ fn a_request_of_an_older_database_keeps_the_preset_of_its_door() {
              ALTER TABLE step DROP COLUMN chat; ALTER TABLE approval DROP COLUMN preset;
              ALTER TABLE approval DROP COLUMN run; ALTER TABLE approval DROP COLUMN root;
              ALTER TABLE approval DROP COLUMN asked_in; ALTER TABLE approval DROP COLUMN claimed_by;
-             ALTER TABLE approval DROP COLUMN started;
+             ALTER TABLE approval DROP COLUMN started; ALTER TABLE approval DROP COLUMN parts;
              INSERT INTO approval (uuid, chat, asked_by, at, toolset, tool, args, reason, effect, diff,
              state, status) VALUES (zeroblob(16), 1, 'a', 0, 's', 't', '{}', 'r',
              '{\"paths\":[],\"more\":0,\"preset\":\"guarded\"}', '', zeroblob(32), 0);

@@ -18,6 +18,7 @@ mod display_names;
 mod events;
 mod fetch;
 mod install_commands;
+mod later;
 mod leave_plan_mode;
 mod open;
 mod page;

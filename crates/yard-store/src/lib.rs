@@ -13,6 +13,7 @@ pub mod blobs;
 mod chat;
 mod display_name;
 mod event;
+mod later;
 mod question;
 mod record;
 pub mod registry;
@@ -28,6 +29,7 @@ pub use blobs::{Base, Effort, KeptFile, Prepared, Retention};
 pub use chat::{Chat, ChatStore, Mode, NewChat, NewTurn, Turn, TurnKind, chat_file_name};
 pub use display_name::DisplayNames;
 pub use event::{ChangedFile, EVENT_PATHS, Event, EventLog, EventRow, StepEvent, TerminalState};
+pub use later::{LaterMarks, WaitingItem};
 pub use question::{NewQuestion, Question, QuestionAnswer, QuestionFilter, QuestionStore, Via};
 pub use record::{
     Batch, Change, ContentCheck, ContentLocation, FileIdentity, Maker, Mark, NewChange, NewStep,
@@ -100,12 +102,12 @@ pub type Result<T> = std::result::Result<T, StoreError>;
 
 /// Everything that is stored for one workspace beside its journal.
 pub trait WorkspaceRecords:
-    ChatStore + QuestionStore + ApprovalStore + DisplayNames + EventLog
+    ChatStore + QuestionStore + ApprovalStore + DisplayNames + LaterMarks + EventLog
 {
 }
 
-impl<T: ChatStore + QuestionStore + ApprovalStore + DisplayNames + EventLog> WorkspaceRecords
-    for T
+impl<T: ChatStore + QuestionStore + ApprovalStore + DisplayNames + LaterMarks + EventLog>
+    WorkspaceRecords for T
 {
 }
 

@@ -322,10 +322,11 @@ fn approvals(story: &mut Story<'_>, cast: &Cast) {
     request.title = Some("Approve");
     request.body = json!({"decision": "approve", "state_hash": shown["state_hash"]});
     story.tell(&decision, 200, &request);
-    approve_a_part(story, cast);
+    inbox(story, cast);
 }
 
-fn approve_a_part(story: &mut Story<'_>, cast: &Cast) {
+/// What is decided in the inbox, and what is put off there.
+fn inbox(story: &mut Story<'_>, cast: &Cast) {
     let write = |story: &mut Story<'_>, token: &str, content: &str| {
         let args = json!({"path": "/src/pages.py", "content": content, "overwrite": true});
         let body = json!({"tool": "write", "args": args, "wait_ms": 0});
@@ -353,6 +354,21 @@ fn approve_a_part(story: &mut Story<'_>, cast: &Cast) {
         "state_hash": shown["state_hash"],
     });
     story.tell(&inside("POST", "/approvals/{approval_id}/decision"), 200, &request);
+
+    let approval = asked(story, cast, "rm", json!({"path": "/src/pages.py"}), "approval_id");
+    let request = cast.ada().naming("approval_id", &approval);
+    let shown = story.quietly(&inside("GET", "/approvals/{approval_id}"), &request).expect(200);
+    let ada = |body| Request { token: &cast.ada, body, ..Request::default() };
+    let body = json!({"workspace_id": cast.workspace, "item_id": approval, "until": null});
+    story.tell("PUT /api/v1/inbox/later", 204, &ada(body));
+    let body = json!({"decisions": [{
+        "workspace_id": cast.workspace,
+        "approval_id": approval,
+        "approve": false,
+        "reason": "It is still needed",
+        "state_hash": shown["state_hash"],
+    }]});
+    story.tell("POST /api/v1/inbox/decisions", 200, &ada(body));
 }
 
 fn pages(story: &mut Story<'_>, cast: &Cast) {

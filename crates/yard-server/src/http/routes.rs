@@ -5,8 +5,9 @@ use yard_dialects::Catalog;
 
 use super::route::{Route, RouteAccess, delete, get, patch, post, put};
 use super::{
-    all_events, approvals, auth, chats, content, decide, events, files, health, inbox, keys, mcp,
-    members, openapi, policy, questions, steps, terminals, tools, web, welcome, workspaces,
+    all_events, approvals, auth, chats, content, decide, events, files, health, inbox,
+    inbox_decisions, keys, mcp, members, openapi, policy, questions, steps, terminals, tools, web,
+    welcome, workspaces,
 };
 use crate::pool::WorkKind;
 
@@ -141,7 +142,15 @@ fn account_routes() -> Vec<Route> {
             .about(
                 "What waits for the caller's decision or answer, in all workspaces, oldest first",
             )
-            .lists::<inbox::InboxPage>(),
+            .query::<inbox::InboxQuery>()
+            .replies::<inbox::InboxPage>(200),
+        post(RouteAccess::Person, "/api/v1/inbox/decisions", inbox_decisions::decide)
+            .about("Decides up to 50 requests of any workspaces, each by itself and with its own result")
+            .body::<inbox_decisions::NewDecisions>()
+            .replies::<inbox_decisions::DecisionResults>(200),
+        Route { status: 204, ..put(RouteAccess::Person, "/api/v1/inbox/later", inbox::put_off) }
+            .about("Puts a request or a question off until a time, for the caller alone")
+            .body::<inbox::PutOff>(),
         get(RouteAccess::Person, "/api/v1/events", all_events::open)
             .about("Where something happens, in all workspaces of the caller, as a stream of events (SSE)")
             .replies_text("text/event-stream"),

@@ -12,6 +12,7 @@ mod error;
 mod event;
 mod history;
 mod inspect;
+mod later;
 mod node;
 mod packer;
 mod placement;

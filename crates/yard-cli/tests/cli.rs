@@ -13,6 +13,8 @@
 mod canaries;
 #[path = "cli/git.rs"]
 mod git;
+#[path = "cli/inbox.rs"]
+mod inbox;
 #[path = "cli/lasting.rs"]
 mod lasting;
 #[path = "cli/programs.rs"]

@@ -12,6 +12,7 @@ mod completions;
 mod doctor;
 mod history;
 mod import;
+mod inbox;
 mod keys;
 mod mcp;
 mod policy;
@@ -119,6 +120,7 @@ commands! {
     Call(call),
     Answer(answer, json),
     Approve(approve, json),
+    Inbox(inbox, json),
     Policy(policy, json),
     Chats(chats, json),
     Tools(tools),

@@ -15,6 +15,8 @@ mod blame;
 mod canaries;
 #[path = "cli/git.rs"]
 mod git;
+#[path = "cli/inbox.rs"]
+mod inbox;
 #[path = "cli/lasting.rs"]
 mod lasting;
 #[path = "cli/programs.rs"]

@@ -6,6 +6,7 @@
 pub mod auto_run;
 pub mod bounds;
 pub mod call;
+pub mod change_part;
 mod changed_lines;
 pub mod diff;
 pub mod diff_line;
@@ -35,6 +36,7 @@ pub mod time;
 
 pub use bounds::Bounds;
 pub use call::{Call, Progress, World};
+pub use change_part::ChangePart;
 pub use diff_line::DiffSide;
 pub use effect::{ChatScope, Dial, Effect, EffectKind, PathEffect};
 pub use fast_map::FastMap;

@@ -19,6 +19,7 @@ mod display_names;
 mod events;
 mod fetch;
 mod install_commands;
+mod later;
 mod leave_plan_mode;
 mod open;
 mod page;
@@ -43,8 +44,9 @@ mod workspace_policy;
 
 pub use actor::Actor;
 pub use approvals::{
-    Approvals, ClaimTurn, DecisionContext, DecisionInput, ExecutableBy, PermittedCall, RulePreview,
-    denial_message, effect_lines, effect_value, is_for_host, outcome_unknown, shows_change,
+    Approvals, ClaimTurn, DecidedPart, DecisionContext, DecisionInput, ExecutableBy, PermittedCall,
+    RulePreview, denial_message, effect_lines, effect_value, is_for_host, outcome_unknown,
+    shows_change,
 };
 pub use attempt::{Attempt, Awaited, Completion, ExplainedEffect, Pending, UnwrittenTurn};
 pub use call_log::{CALL_SPAN, CallLog, LOG_TARGET};

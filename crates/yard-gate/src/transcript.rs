@@ -119,12 +119,16 @@ pub(crate) fn request(
 pub(crate) fn decision(approval: &Approval, decision: &Decision) -> NewTurn {
     let (id, at, actor) = (approval.id, decision.at, decision.by.clone());
     let word = if decision.approves { "approved" } else { "denied" };
+    let (in_part, how_much) =
+        (decision.parts.is_some(), if decision.parts.is_some() { " in part" } else { "" });
     let scope = decision.scope.word();
     let reason = decision.reason.as_deref().unwrap_or_default();
-    let text = format!("\n## approval {id} {word} ({scope}) ({actor}, {at})\n\n{reason}\n");
+    let text =
+        format!("\n## approval {id} {word}{how_much} ({scope}) ({actor}, {at})\n\n{reason}\n");
     let data = json!({
         "approval_id": id.to_string(),
         "decision": word,
+        "in_part": in_part,
         "scope": scope,
         "reason": decision.reason,
     });

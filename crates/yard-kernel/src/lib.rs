@@ -13,7 +13,7 @@
 //!
 //! Commands and terminals run in a box on a layer over the workspace or in place (`command.rs`, `terminal.rs`); `op/land.rs`
 //! and `op/import.rs` make steps of what they wrote. `classify.rs` and `preview.rs` describe a proposal for rules and for
-//! people.
+//! people, and `partial.rs` leaves out of it what a person refused.
 //!
 //! Files are opened by `yard-disk`, processes started by `yard-sandbox`, and hosts dialled by `yard-net`. Nothing here knows
 //! callers and policies.
@@ -31,6 +31,7 @@ mod command_state;
 mod commit;
 mod commit_queue;
 mod content_cache;
+mod done_part;
 mod draft;
 mod flusher;
 mod foreign_changes;
@@ -47,6 +48,7 @@ mod moved_tree;
 mod op;
 mod open;
 mod opening;
+mod partial;
 mod planner;
 mod ports;
 mod preview;
@@ -69,6 +71,7 @@ mod workspace;
 
 pub use command::FinishedRun;
 pub use command_box::{CommandBox, HiddenPrograms, TerminalLimits};
+pub use done_part::DonePart;
 pub use leftovers::Leftover;
 pub use opening::Opening;
 pub use ports::{PortList, TerminalPort, terminal_ports};

@@ -14,6 +14,7 @@ mod chat;
 mod comment;
 mod display_name;
 mod event;
+mod later;
 mod question;
 mod record;
 pub mod registry;
@@ -32,6 +33,7 @@ pub use chat::{Chat, ChatStore, Mode, NewChat, NewTurn, Turn, TurnKind, chat_fil
 pub use comment::{Comment, CommentStore, CommentTarget};
 pub use display_name::DisplayNames;
 pub use event::{ChangedFile, EVENT_PATHS, Event, EventLog, EventRow, StepEvent, TerminalState};
+pub use later::{LaterMarks, WaitingItem};
 pub use question::{NewQuestion, Question, QuestionAnswer, QuestionFilter, QuestionStore, Via};
 pub use record::{
     Batch, Change, ChangedEntry, ContentCheck, ContentLocation, FileIdentity, FileThen, Maker,
@@ -114,6 +116,7 @@ pub trait WorkspaceRecords:
     + CommentStore
     + UnreadMessages
     + SeenMarks
+    + LaterMarks
     + DisplayNames
     + EventLog
 {
@@ -126,6 +129,7 @@ impl<T> WorkspaceRecords for T where
         + CommentStore
         + UnreadMessages
         + SeenMarks
+        + LaterMarks
         + DisplayNames
         + EventLog
 {

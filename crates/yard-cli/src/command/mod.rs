@@ -13,6 +13,7 @@ mod completions;
 mod doctor;
 mod history;
 mod import;
+mod inbox;
 mod keys;
 mod mcp;
 mod policy;
@@ -120,6 +121,7 @@ commands! {
     Call(call),
     Answer(answer, json),
     Approve(approve, json),
+    Inbox(inbox, json),
     Policy(policy, json),
     Chats(chats, json),
     Tools(tools),

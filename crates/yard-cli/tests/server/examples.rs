@@ -395,8 +395,57 @@ fn approvals(story: &mut Story<'_>, cast: &Cast) {
     story.tell(&inside("GET", "/approvals/{approval_id}/rules"), 200, &request);
     request.body = json!({"args": {"path": "/data"}});
     story.tell(&inside("POST", "/approvals/{approval_id}/plan"), 200, &request);
+    let decision = inside("POST", "/approvals/{approval_id}/decision");
+    request.title = Some("Approve");
     request.body = json!({"decision": "approve", "state_hash": shown["state_hash"]});
+    story.tell(&decision, 200, &request);
+    inbox(story, cast);
+}
+
+/// What is decided in the inbox, and what is put off there.
+fn inbox(story: &mut Story<'_>, cast: &Cast) {
+    let write = |story: &mut Story<'_>, token: &str, content: &str| {
+        let args = json!({"path": "/src/pages.py", "content": content, "overwrite": true});
+        let body = json!({"tool": "write", "args": args, "wait_ms": 0});
+        story.quietly(&inside("POST", "/tools"), &Request { body, token, ..cast.ada() }).json()
+    };
+    let rules = ["remove", "modify"];
+    let rules = rules.map(|effect| json!({"effect": effect, "path": "/src/**", "then": "ask"}));
+    let body = json!({"preset": "open", "rules": rules});
+    story.quietly(&inside("PUT", "/policy"), &Request { body, ..cast.ada() }).expect(200);
+    let line = |number: usize, is_new: bool| match is_new && !(7..=14).contains(&number) {
+        true => format!("page_{number} = \"{number}\"\n"),
+        false => format!("page_{number} = {number}\n"),
+    };
+    let lines = |is_new| (1..=20).map(|number| line(number, is_new)).collect::<String>();
+    write(story, &cast.ada, &lines(false));
+    let answer = write(story, &cast.agent, &lines(true));
+    let approval = text(&answer["result"]["approval_id"]);
+    let mut request = cast.ada().naming("approval_id", &approval);
+    let shown = story.quietly(&inside("GET", "/approvals/{approval_id}"), &request).expect(200);
+    request.title = Some("Approve a part");
+    request.body = json!({
+        "decision": "approve",
+        "parts": [{"path": "/src/pages.py", "hunks": [1]}],
+        "reason": "The first pages stay numbers",
+        "state_hash": shown["state_hash"],
+    });
     story.tell(&inside("POST", "/approvals/{approval_id}/decision"), 200, &request);
+
+    let approval = asked(story, cast, "rm", json!({"path": "/src/pages.py"}), "approval_id");
+    let request = cast.ada().naming("approval_id", &approval);
+    let shown = story.quietly(&inside("GET", "/approvals/{approval_id}"), &request).expect(200);
+    let ada = |body| Request { token: &cast.ada, body, ..Request::default() };
+    let body = json!({"workspace_id": cast.workspace, "item_id": approval, "until": null});
+    story.tell("PUT /api/v1/inbox/later", 204, &ada(body));
+    let body = json!({"decisions": [{
+        "workspace_id": cast.workspace,
+        "approval_id": approval,
+        "approve": false,
+        "reason": "It is still needed",
+        "state_hash": shown["state_hash"],
+    }]});
+    story.tell("POST /api/v1/inbox/decisions", 200, &ada(body));
 }
 
 fn pages(story: &mut Story<'_>, cast: &Cast) {

@@ -43,6 +43,7 @@ mod keys;
 mod load;
 mod logs;
 mod node;
+mod parts;
 mod people;
 mod programs;
 mod purged;

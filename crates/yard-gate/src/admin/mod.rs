@@ -22,7 +22,7 @@ mod workspaces;
 
 pub use account::PersonLogin;
 pub use identity::{Entered, Identity, Person};
-pub use inbox::{Inbox, InboxEntry, InboxPosition, UnreadWorkspace, WaitingRequest};
+pub use inbox::{Inbox, InboxEntry, InboxPart, InboxPosition, UnreadWorkspace, WaitingRequest};
 pub use keys::{NewKey, NewSecretKey};
 pub use people::{LoginTokens, NewPerson};
 pub use refusal::Refusal;

@@ -25,6 +25,7 @@ mod health;
 mod html;
 mod idempotency;
 mod inbox;
+mod inbox_decisions;
 mod keys;
 mod mcp;
 mod members;

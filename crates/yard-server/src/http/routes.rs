@@ -6,8 +6,8 @@ use yard_dialects::Catalog;
 use super::route::{Route, RouteAccess, delete, get, patch, post, put};
 use super::{
     account, all_events, approval_rules, approvals, auth, chats, comments, content, decide, doctor,
-    events, explain, files, health, inbox, keys, mcp, members, openapi, past, policy, questions,
-    seen, steps, storage, terminals, tools, web, welcome, workspaces,
+    events, explain, files, health, inbox, inbox_decisions, keys, mcp, members, openapi, past,
+    policy, questions, seen, steps, storage, terminals, tools, web, welcome, workspaces,
 };
 use crate::pool::WorkKind;
 
@@ -157,7 +157,15 @@ fn account_routes() -> Vec<Route> {
             .about(
                 "What waits for the caller's decision or answer, in all workspaces, oldest first",
             )
-            .lists::<inbox::InboxPage>(),
+            .query::<inbox::InboxQuery>()
+            .replies::<inbox::InboxPage>(200),
+        post(RouteAccess::Person, "/api/v1/inbox/decisions", inbox_decisions::decide)
+            .about("Decides up to 50 requests of any workspaces, each by itself and with its own result")
+            .body::<inbox_decisions::NewDecisions>()
+            .replies::<inbox_decisions::DecisionResults>(200),
+        Route { status: 204, ..put(RouteAccess::Person, "/api/v1/inbox/later", inbox::put_off) }
+            .about("Puts a request or a question off until a time, for the caller alone")
+            .body::<inbox::PutOff>(),
         get(RouteAccess::Person, "/api/v1/events", all_events::open)
             .about("Where something happens, in all workspaces of the caller, as a stream of events (SSE)")
             .replies_text("text/event-stream"),

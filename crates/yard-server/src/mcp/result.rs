@@ -4,7 +4,7 @@
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use serde_json::{Map, Value};
 use yard_core::Fault;
-use yard_dialects::{Answer, CHANGED_BY_PERSON};
+use yard_dialects::{Answer, CHANGED_BY_PERSON, REFUSED_BY_PERSON, refused_in_words};
 use yard_gate::{Awaited, Pending, TakenMessages};
 
 use super::callers::DecisionChannel;
@@ -24,6 +24,7 @@ pub(super) fn from_answer(reply_form: ReplyForm, answer: Answer) -> CallToolResu
     let message = if ok { String::new() } else { answer.failure_message() };
     let mut body = answer.body.into_value();
     let changed = body.get_mut(CHANGED_BY_PERSON).map(Value::take).unwrap_or_default();
+    let refused = body.get_mut(REFUSED_BY_PERSON).map(Value::take).unwrap_or_default();
     let mut result = match ok {
         true => succeeded(reply_form, &mut body),
         false => failed(reply_form, message, &mut body),
@@ -32,6 +33,7 @@ pub(super) fn from_answer(reply_form: ReplyForm, answer: Answer) -> CallToolResu
         let text = format!("Note: {message}. They are now: {}", changed["args"]);
         result.content.push(ContentBlock::text(text));
     }
+    result.content.extend(refused_in_words(&refused).map(ContentBlock::text));
     result
 }
 

@@ -13,6 +13,7 @@ mod error;
 mod event;
 mod history;
 mod inspect;
+mod later;
 mod node;
 mod packer;
 mod past;

@@ -45,6 +45,8 @@ pub(super) const JOURNAL: Schema = Schema {
         Rows(zstd_deltas::re_encode),
         Sql(COMMENTS),
         Sql(SEEN),
+        Sql(PARTS),
+        Sql(LATER),
     ],
 };
 /// Changes no table. It raises the format, because older programs take the events of terminals for damage.
@@ -421,6 +423,21 @@ CREATE TABLE doomed (
     hash BLOB NOT NULL,
     kept TEXT NOT NULL,
     PRIMARY KEY (hash, kept)
+) STRICT, WITHOUT ROWID;
+";
+
+const PARTS: &str = "
+-- The part of the call that a decision approves, and the rest, as JSON; NULL if it is about the whole.
+ALTER TABLE approval ADD COLUMN parts TEXT;
+";
+
+const LATER: &str = "
+-- What a person put off, by the id of the request or the question, and until when, in milliseconds.
+CREATE TABLE later (
+    person TEXT NOT NULL,
+    item BLOB NOT NULL,
+    until INTEGER NOT NULL,
+    PRIMARY KEY (person, item)
 ) STRICT, WITHOUT ROWID;
 ";
 

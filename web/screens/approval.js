@@ -2,7 +2,7 @@
 
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../vendor.js";
 import { api, ApiError } from "../api.js";
-import { address } from "../router.js";
+import { address, go, parts } from "../router.js";
 import { inbox, isOwner, mayChange, workspaceOf } from "../state.js";
 import { onHappening } from "../stream.js";
 import { Actor } from "../parts/actor.js";
@@ -10,11 +10,14 @@ import { parseDiff, totals } from "../parts/diff.js";
 import { Counts, DiffView } from "../parts/diff-view.js";
 import { Icon } from "../parts/icons.js";
 import { useKeys } from "../parts/keys.js";
+import { useMedia, WIDE } from "../parts/media.js";
+import { Menu } from "../parts/menu.js";
 import { Loading, Problem } from "../parts/states.js";
 import { count, sizeInWords, visible, visibleLine } from "../parts/text.js";
 import { Time } from "../parts/time.js";
 import { toast, toastProblem } from "../parts/toast.js";
 import { effectsOf, effectWords, headline, STATUS } from "../parts/words.js";
+import { EditArguments } from "./edit-args.js";
 
 /** A diff of up to this many bytes is read whole without asking. */
 const READ_AT_ONCE = 4 << 20;
@@ -121,7 +124,30 @@ function Request({ workspace, approval, notice, onReload, onDecided }) {
     const timer = setTimeout(() => setIsSeen(true), SEEN);
     return () => clearTimeout(timer);
   }, []);
-  useKeys({ y: () => !isDenying && isSeen && void decide("approve"), n: () => may && setIsDenying(true) });
+  const [isMoreOpen, setIsMoreOpen] = useState(false);
+  const isWide = useMedia(WIDE);
+  // The editor has an address of its own, so that the way back of a browser or a phone closes it.
+  const [, , , , place] = parts.value;
+  const here = address("inbox", workspace, "approval", approval.id);
+  const hasOpened = useRef(false);
+  const mayEdit = may && isWhole && approval.args !== null;
+  const edit = () => {
+    if (!mayEdit) return;
+    hasOpened.current = true;
+    go(address("inbox", workspace, "approval", approval.id, "edit"));
+  };
+  const closeEditor = () => {
+    if (hasOpened.current) history.back();
+    else go(here, { replace: true });
+    hasOpened.current = false;
+  };
+  useKeys({ y: () => !isDenying && isSeen && void decide("approve"), n: () => may && setIsDenying(true), e: edit });
+  const isOff = isBusy || !isWhole;
+  const others = [
+    { label: "For this chat", icon: "chats", hint: "And do not ask again for the same in this chat", run: () => void decide("approve", "chat") },
+    ...(isOwner(workspace) ? [{ label: "Always", icon: "shield", hint: "Saved as a rule that allows the same on the same paths; it is listed in the settings, where you can remove it", run: () => void decide("approve", "rule") }] : []),
+    ...(mayEdit ? [{ label: "Edit", icon: "edit", hint: "Change the arguments of the call, and see what it would do then", shortcut: "e", run: edit }] : []),
+  ];
 
   return html`<article class="request" aria-label="Request">
     <div class="request-head">
@@ -141,11 +167,12 @@ function Request({ workspace, approval, notice, onReload, onDecided }) {
     ${isPending && html`<div class="decide">
       ${!mayChange(workspace) ? html`<p class="muted">You can look at this workspace; its members decide.</p>`
         : isDenying ? html`<${Deny} isBusy=${isBusy} onDeny=${(/** @type {string} */ word) => void decide("deny", undefined, word)} onCancel=${() => setIsDenying(false)} />`
-        : html`<button class="button primary" aria-keyshortcuts=${isSeen ? "y" : undefined} disabled=${isBusy || !isWhole} onClick=${() => void decide("approve")}><${Icon} name="check" />Approve once<kbd>y</kbd></button>
-          <button class="button" disabled=${isBusy || !isWhole} title="And do not ask again for the same in this chat" onClick=${() => void decide("approve", "chat")}>For this chat</button>
-          ${isOwner(workspace) && html`<button class="button" disabled=${isBusy || !isWhole} title="Saved as a rule that allows the same on the same paths; it is listed in the settings, where you can remove it" onClick=${() => void decide("approve", "rule")}>Always</button>`}
-          <span class="grow"></span><button class="button danger" disabled=${isBusy || !isWhole} onClick=${() => setIsDenying(true)}><${Icon} name="x" />Deny<kbd>n</kbd></button>`}
+        : html`<button class="button primary" aria-keyshortcuts=${isSeen ? "y" : undefined} disabled=${isOff} onClick=${() => void decide("approve")}><${Icon} name="check" />Approve once<kbd>y</kbd></button>
+          ${isWide ? others.map(({ label, hint, shortcut, run }) => html`<button key=${label} class="button" disabled=${isOff} title=${hint} onClick=${run}>${label}${shortcut && html`<kbd>${shortcut}</kbd>`}</button>`)
+            : html`<${Menu} label="More" isOpen=${isMoreOpen} onOpen=${setIsMoreOpen} isDisabled=${isOff} choices=${others.map(({ label, icon, run }) => ({ label, icon, run }))} />`}
+          <span class="grow"></span><button class="button danger" disabled=${isOff} onClick=${() => setIsDenying(true)}><${Icon} name="x" />Deny<kbd>n</kbd></button>`}
     </div>`}
+    ${place === "edit" && mayEdit && html`<${EditArguments} workspace=${workspace} approval=${approval} onClose=${closeEditor} onDecided=${onDecided} onReload=${onReload} />`}
   </article>`;
 }
 
@@ -196,7 +223,7 @@ function Outcome({ workspace, approval }) {
   const status = STATUS[approval.status] ?? { text: approval.status, tone: "plain" };
   return html`<div class="banner ${status.tone}" role="status"><${Icon} name=${status.tone === "good" ? "check" : status.tone === "bad" ? "x" : "alert"} />
     <span class="grow"><strong>${status.text}.</strong>${approval.decided_by && html` Decided by <${Actor} workspace=${workspace} actor=${approval.decided_by} />${approval.decided_at && html`, <${Time} at=${approval.decided_at} />`}.`}
-      ${approval.decision_reason && html` <q>${visible(approval.decision_reason)}</q>`}</span>
+      ${approval.decision_args && " With other arguments than the agent's."}${approval.decision_reason && html` <q>${visible(approval.decision_reason)}</q>`}</span>
     ${approval.step_id && html`<a class="button" href=${address("w", workspace, "timeline", approval.step_id)}>See the step</a>`}</div>`;
 }
 

@@ -105,6 +105,7 @@ const SHORTCUTS = [
   ["Enter", "Go into what is chosen; in a preview: do it"],
   ["y", "Approve what is shown, once"],
   ["n", "Deny it, with a word to the agent"],
+  ["e", "Edit its arguments, and see what it would do then"],
   ["u", "Undo the step that is shown, or redo it, with a preview"],
   ["b", "Go back to the step that is shown, with a preview"],
   ["/", "Search or filter"],

@@ -1,4 +1,4 @@
-// Large things: a diff of 20,000 lines with 2,000 changes, and an inbox of 300.
+// Large things: a diff of 20,000 lines with 2,000 changes, and an inbox of 500.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { Api, closeBrowser, LOOKS, openPage, startServer, until } from "../harness.mjs";
@@ -47,18 +47,18 @@ test("a diff of 20,000 lines with 2,000 changes is shown with few nodes", async 
   await page.leave();
 });
 
-test("an inbox of 300 has few nodes", async () => {
+test("an inbox of 500 has few nodes", async () => {
   const workspace = await server.api.workspace("Large inbox", { preset: "strict", rules: [] });
   // A chat may have a hundred requests that wait.
   const agent = new Api(server.api.url, workspace.key);
-  for (const run of [0, 1, 2]) {
+  for (const run of [0, 1, 2, 3, 4]) {
     const chat_id = (await server.api.call("POST", `/workspaces/${workspace.id}/chats`, { title: `Run ${run}` })).chat.id;
     for (let i = run * 100; i < run * 100 + 100; i++) await agent.call("POST", `/workspaces/${workspace.id}/tools`, { tool: "write", args: { path: `/n/${i}.txt`, content: `${i}\n` }, chat_id, wait_ms: 0 });
   }
   const page = await openPage(server, LOOKS[0], "#/inbox");
   await page.getByText(/^\d+ waiting$/).waitFor();
   await page.evaluate(() => (document.querySelector(".split-list").scrollTop = 1e9));
-  await page.getByText("/n/299.txt").first().waitFor();
+  await page.getByText("/n/499.txt").first().waitFor();
   await page.check();
   await page.leave();
 });

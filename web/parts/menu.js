@@ -6,9 +6,9 @@ import { Icon } from "./icons.js";
 /** @typedef {{ label: string, hint?: string, icon?: string, run: () => void, isDisabled?: boolean }} Choice */
 
 /**
- * @param {{ label: string, icon?: string, shortcut?: string, choices: Choice[], isOpen: boolean, onOpen: (isOpen: boolean) => void, isDisabled?: boolean, class?: string }} props
+ * @param {{ label: string, icon?: string, shortcut?: string, choices: Choice[], isOpen: boolean, onOpen: (isOpen: boolean) => void, isDisabled?: boolean, class?: string, isSmall?: boolean }} props `isSmall` shows the label to screen readers only
  */
-export function Menu({ label, icon, shortcut, choices, isOpen, onOpen, isDisabled, class: name = "" }) {
+export function Menu({ label, icon, shortcut, choices, isOpen, onOpen, isDisabled, class: name = "", isSmall }) {
   const box = useRef(/** @type {HTMLDivElement | null} */ (null));
   const button = useRef(/** @type {HTMLButtonElement | null} */ (null));
   const items = () => [...(box.current?.querySelectorAll(/** @type {any} */ ("[role=menuitem]:enabled")) ?? [])];
@@ -42,7 +42,7 @@ export function Menu({ label, icon, shortcut, choices, isOpen, onOpen, isDisable
     if (event.key !== "Tab") event.preventDefault();
   };
   return html`<div class="menu-box ${name}" ref=${box} onKeyDown=${keyDown}>
-    <button ref=${button} type="button" class="button" aria-haspopup="menu" aria-expanded=${isOpen} disabled=${isDisabled} onClick=${() => onOpen(!isOpen)}>${icon && html`<${Icon} name=${icon} />`}${label}${shortcut ? html`<kbd>${shortcut}</kbd>` : html`<${Icon} name="down" class="tiny" />`}</button>
+    <button ref=${button} type="button" class="button" aria-haspopup="menu" aria-expanded=${isOpen} aria-label=${isSmall ? label : undefined} disabled=${isDisabled} onClick=${() => onOpen(!isOpen)}>${isSmall ? html`<${Icon} name="more" />` : html`${icon && html`<${Icon} name=${icon} />`}${label}${shortcut ? html`<kbd>${shortcut}</kbd>` : html`<${Icon} name="down" class="tiny" />`}`}</button>
     ${isOpen && html`<div class="menu" role="menu" aria-label=${label}>${choices.map((choice) => html`<button key=${choice.label} type="button" role="menuitem" disabled=${choice.isDisabled} onClick=${() => { close(); choice.run(); }}>${choice.icon && html`<${Icon} name=${choice.icon} />`}<span class="grow">${choice.label}</span>${choice.hint && html`<span class="muted small">${choice.hint}</span>`}</button>`)}</div>`}
   </div>`;
 }

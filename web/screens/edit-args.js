@@ -3,6 +3,7 @@
 import { html, useEffect, useMemo, useRef, useState } from "../vendor.js";
 import { api, ApiError } from "../api.js";
 import { address } from "../router.js";
+import { argsOf, ArgumentField, kindOf, textOf, textsOf, wrongFields } from "../parts/args-form.js";
 import { parseDiff, totals } from "../parts/diff.js";
 import { Counts, DiffView } from "../parts/diff-view.js";
 import { Dialog } from "../parts/dialog.js";
@@ -11,87 +12,11 @@ import { count, messageOf, visible, visibleLine } from "../parts/text.js";
 import { toast } from "../parts/toast.js";
 import { effectsOf, effectWords } from "../parts/words.js";
 
-/** @typedef {{ texts: Record<string, string>, json: string | null }} Draft the text of each field, or the JSON of all arguments */
+/** @typedef {import("../parts/args-form.js").Draft} Draft */
 /** @typedef {{ key: string, diff: string, effect: any, hash: string }} Planned `key` is the JSON of the arguments that were planned */
 
 /** What was typed and not sent, by request: a closed editor opens as it was. @type {Map<string, Draft>} */
 const drafts = new Map();
-
-/** How a value is edited. @param {any} schema @param {unknown} value @returns {"text" | "boolean" | "number" | "json"} */
-function kindOf(schema, value) {
-  const type = Array.isArray(schema?.type) ? schema.type.find((/** @type {string} */ one) => one !== "null") : schema?.type;
-  if (value !== undefined && value !== null && typeof value === "object") return "json";
-  if (type === "string" || typeof value === "string") return "text";
-  if (type === "boolean" || typeof value === "boolean") return "boolean";
-  if (type === "number" || type === "integer" || typeof value === "number") return "number";
-  return "json";
-}
-
-/** @param {unknown} value */
-const textOf = (value) => (typeof value === "string" ? value : JSON.stringify(value, null, 2));
-
-/** @param {any} args @returns {Record<string, string>} */
-const textsOf = (args) => Object.fromEntries(Object.entries(args ?? {}).map(([name, value]) => [name, textOf(value)]));
-
-/**
- * The arguments that the draft stands for, or what is wrong with it, by field.
- * @param {Draft} draft
- * @param {any} original
- * @param {Record<string, any>} schemas
- * @returns {{ args: Record<string, unknown>, wrong: Record<string, string> }}
- */
-function argsOf(draft, original, schemas) {
-  if (draft.json !== null) {
-    try {
-      const args = JSON.parse(draft.json);
-      if (args === null || typeof args !== "object" || Array.isArray(args)) throw new Error("The arguments are an object: { … }");
-      return { args, wrong: {} };
-    } catch (failure) {
-      return { args: {}, wrong: { arguments: messageOf(failure) } };
-    }
-  }
-  /** @type {Record<string, unknown>} */
-  const args = {};
-  /** @type {Record<string, string>} */
-  const wrong = {};
-  for (const [name, text] of Object.entries(draft.texts)) {
-    if (kindOf(schemas[name], original?.[name]) === "text") {
-      args[name] = text;
-      continue;
-    }
-    if (text.trim() === "") continue;
-    try {
-      args[name] = JSON.parse(text);
-    } catch {
-      wrong[name] = "This is not JSON: a number, true or false, \"a text\", [ … ] or { … }.";
-    }
-  }
-  return { args, wrong };
-}
-
-/**
- * What the server says is wrong, by field. Where it names no field, it is the one whose name or value it mentions.
- * @param {unknown} failure
- * @param {Record<string, unknown>} args
- * @returns {Record<string, string>}
- */
-function wrongFields(failure, args) {
-  const fields = failure instanceof ApiError ? failure.fields : {};
-  /** @type {Record<string, string>} */
-  const wrong = {};
-  for (const [name, text] of Object.entries(fields)) {
-    if (name !== "arguments") wrong[name] = text;
-    else for (const one of text.replace(/^Validation failed: /, "").split(/; (?=\w+: )/)) {
-      const named = /^(\w+): (.*)$/s.exec(one);
-      if (named?.[1] && (named[1] in args || named[2]?.startsWith("missing"))) wrong[named[1]] = String(named[2]);
-      else wrong[""] = one;
-    }
-  }
-  if (Object.keys(wrong).length > 0) return wrong;
-  const message = messageOf(failure);
-  const mentioned = Object.entries(args).find(([name, value]) => message.includes(`\`${name}\``) || (typeof value === "string" && value.length > 2 && message.includes(value)));
-  return { [mentioned?.[0] ?? ""]: message };
-}
 
 /** @param {{ workspace: string, approval: any, onClose: () => void, onDecided: () => void, onReload: () => Promise<void> }} props */
 export function EditArguments({ workspace, approval, onClose, onDecided, onReload }) {
@@ -173,7 +98,7 @@ export function EditArguments({ workspace, approval, onClose, onDecided, onReloa
 
   const absent = Object.keys(schemas).filter((name) => !(name in draft.texts));
   const effects = planned ? effectsOf({ effect: planned.effect }) : [];
-  const field = (/** @type {string} */ name) => html`<${Field} key=${name} name=${name} schema=${schemas[name]} kind=${kindOf(schemas[name], approval.args?.[name])} text=${draft.texts[name] ?? ""}
+  const field = (/** @type {string} */ name) => html`<${ArgumentField} key=${name} name=${name} schema=${schemas[name]} kind=${kindOf(schemas[name], approval.args?.[name])} text=${draft.texts[name] ?? ""}
     wrong=${wrong[name] ?? ""} isChanged=${(draft.texts[name] ?? "") !== (approval.args && name in approval.args ? textOf(approval.args[name]) : "")} onText=${(/** @type {string} */ text) => setText(name, text)}
     onLeaveOut=${name in draft.texts ? () => leaveOut(name) : null} />`;
   const footer = html`<button class="button" onClick=${onClose}>Cancel</button>
@@ -183,7 +108,7 @@ export function EditArguments({ workspace, approval, onClose, onDecided, onReloa
     <div class="edit-head"><p class="muted">The call <code>${visibleLine(`${approval.toolset}.${approval.tool}`)}</code> is planned again with what you write here. The agent is told that you changed it.</p>
       <div class="segmented" role="group" aria-label="How to edit"><button type="button" aria-pressed=${draft.json === null} onClick=${() => draft.json !== null && setIsJson(false)}>Form</button><button type="button" aria-pressed=${draft.json !== null} onClick=${() => draft.json === null && setIsJson(true)}>JSON</button></div></div>
     <form ref=${form} class="edit-args" onSubmit=${(/** @type {Event} */ event) => { event.preventDefault(); void plan(); }}>
-      ${draft.json !== null ? html`<${Field} name="arguments" title="Arguments as JSON" schema=${null} kind="json" text=${draft.json} wrong=${wrong.arguments ?? Object.entries(wrong).filter(([name]) => name !== "").map(([name, text]) => `${name}: ${text}`).join("\n")} isChanged=${false} onText=${(/** @type {string} */ json) => change({ texts: {}, json })} onLeaveOut=${null} />`
+      ${draft.json !== null ? html`<${ArgumentField} name="arguments" title="Arguments as JSON" schema=${null} kind="json" text=${draft.json} wrong=${wrong.arguments ?? Object.entries(wrong).filter(([name]) => name !== "").map(([name, text]) => `${name}: ${text}`).join("\n")} isChanged=${false} onText=${(/** @type {string} */ json) => change({ texts: {}, json })} onLeaveOut=${null} />`
         : html`${Object.keys(draft.texts).map(field)}
           ${Object.entries(wrong).filter(([name]) => name !== "" && !(name in draft.texts) && !absent.includes(name)).map(([name, text]) => html`<p key=${name} class="form-problem" role="alert"><strong>${visibleLine(name)}:</strong> ${visible(text)}</p>`)}
           ${absent.length > 0 && html`<details class="arguments more-args" open=${absent.some((name) => wrong[name])}><summary>${count(absent.length, "more argument")} of this tool</summary>${absent.map(field)}</details>`}`}
@@ -197,23 +122,4 @@ export function EditArguments({ workspace, approval, onClose, onDecided, onReloa
         : effects.length > 0 ? html`<ul class="effects">${effects.slice(0, 50).map((effect, i) => { const words = effectWords(effect); return html`<li key=${i} class="effect ${words.tone}"><${Icon} name=${words.icon} /><span>${words.one}</span> <span class="path">${visibleLine(words.target)}</span></li>`; })}</ul>`
         : html`<p class="nothing"><${Icon} name="check" />Nothing would change.</p>`}</section>`}
   </${Dialog}>`;
-}
-
-/**
- * One argument.
- * @param {{ name: string, title?: string, schema: any, kind: "text" | "boolean" | "number" | "json", text: string, wrong: string, isChanged: boolean, onText: (text: string) => void, onLeaveOut: (() => void) | null }} props
- */
-function Field({ name, title, schema, kind, text, wrong, isChanged, onText, onLeaveOut }) {
-  const id = `argument-${name}`;
-  const isLong = kind === "json" || (kind === "text" && (text.includes("\n") || text.length > 90 || /content|patch|string|text|body|prompt/.test(name)));
-  const input = (/** @type {any} */ event) => onText(event.target.value);
-  const common = { id, class: "mono", spellcheck: false, "aria-invalid": wrong ? "true" : undefined, "aria-describedby": `${wrong ? `${id}-wrong ` : ""}${schema?.description ? `${id}-hint` : ""}`.trim() || undefined };
-  return html`<div class="field argument ${wrong ? "wrong" : ""}">
-    <div class="argument-head"><label for=${id}>${title ?? visibleLine(name)}</label>${isChanged && html`<span class="chip">changed</span>`}<span class="grow"></span>${onLeaveOut && html`<button type="button" class="link small" aria-label=${`Leave out ${visibleLine(name)}`} onClick=${onLeaveOut}>Leave out</button>`}</div>
-    ${kind === "boolean" ? html`<select ...${common} value=${text} onChange=${input}><option value="">not set</option><option value="true">true</option><option value="false">false</option></select>`
-      : isLong ? html`<textarea ...${common} rows=${Math.min(14, Math.max(kind === "json" ? 4 : 2, text.split("\n").length + 1))} value=${text} onInput=${input}></textarea>`
-      : html`<input ...${common} inputmode=${kind === "number" ? "numeric" : undefined} autocomplete="off" value=${text} onInput=${input} />`}
-    ${wrong && html`<small id=${`${id}-wrong`} class="argument-wrong" role="alert"><${Icon} name="alert" />${visible(wrong)}</small>`}
-    ${schema?.description && html`<small id=${`${id}-hint`} class="muted">${visible(String(schema.description))}</small>`}
-  </div>`;
 }

@@ -11,6 +11,8 @@ import { isHelpShown, useKeys } from "../parts/keys.js";
 import { visibleLine } from "../parts/text.js";
 import { ThemeSwitch } from "../parts/theme-switch.js";
 import { Toasts } from "../parts/toast.js";
+import { CommentBar } from "./comment-bar.js";
+import { inboxPlace } from "./inbox-place.js";
 
 /** The screens of a workspace. */
 export const TABS = [
@@ -25,6 +27,7 @@ export const TABS = [
 export function Shell({ children }) {
   const [place, id, tab] = parts.value;
   const workspace = place === "w" && id ? workspaceOf(id) : null;
+  const commented = workspace?.id ?? (place === "inbox" ? inboxPlace().workspace : undefined);
   useEffect(() => document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [id, tab]);
   useKeys({
     "?": () => (isHelpShown.value = true),
@@ -52,6 +55,7 @@ export function Shell({ children }) {
         </header>`}
         ${!isReachable.value && html`<div class="offline" role="status"><${Icon} name="alert" />The server cannot be reached. What you see may be old; the page tries again by itself.</div>`}
         <main id="content" tabindex="-1">${children}</main>
+        ${commented && html`<${CommentBar} key=${commented} workspace=${commented} />`}
       </div>
       <${BottomBar} place=${place} />
     </div>
@@ -106,8 +110,26 @@ const SHORTCUTS = [
   ["y", "Approve what is shown, once"],
   ["n", "Deny it, with a word to the agent"],
   ["e", "Edit its arguments, and see what it would do then"],
+  ["l", "Later: not now, without a no"],
+  ["L", "What you put off"],
+  ["s", "Select the request, to decide several together"],
+  ["Shift+y", "Approve all that are selected, after a look at them"],
+  ["d", "Go into the diff: arrows move by line"],
+  ["[ / ]", "The change before and after, in a diff"],
+  ["c", "Comment on the line that you are on"],
+  ["v", "Mark the file that you are on as viewed"],
+  ["Shift+s", "Send your comments to a chat"],
+  ["x", "Tick or untick the file or change that you are on"],
   ["u", "Undo the step that is shown, or redo it, with a preview"],
   ["b", "Go back to the step that is shown, with a preview"],
+  ["m", "Compare the step that is shown with another"],
+  ["t", "The files as they were after the step that is shown; in the files: at an earlier time, and now again"],
+  [", / .", "One step back and on, in the files at an earlier time"],
+  ["w", "Who wrote each line of a file"],
+  ["h", "The history of a file"],
+  ["r", "Rename a file; Del removes it"],
+  ["f", "The filters of the timeline"],
+  ["Esc Esc", "Leave a terminal that you type into"],
   ["/", "Search or filter"],
   ["i", "Inbox"],
   ["1 to 5", "The screens of the workspace"],

@@ -37,7 +37,7 @@ export function forgetNotes() {
 /** @param {string} workspace */
 export async function readComments(workspace) {
   try {
-    change(workspace, { comments: (await api.get(`/workspaces/${workspace}/comments`)).comments });
+    change(workspace, { comments: await all(`/workspaces/${workspace}/comments`, "comments") });
   } catch {
     // The server keeps none, or is away: without them nothing can be lost.
   }

@@ -42,7 +42,7 @@ for (const look of LOOKS) {
     assert.deepEqual((await drafts(workspace)).map(({ path, side, line, text }) => ({ path, side, line, text })), [{ path: "/config/site.toml", side: "new", line: 3, text: "Thirty is enough." }]);
     // Another one with the pointer, on a line that was removed.
     await diff.locator(".diff-row.remove").hover();
-    await diff.getByRole("button", { name: "Comment on line 3" }).last().click();
+    await diff.locator(".diff-row.remove").getByRole("button", { name: "Comment on line 3", exact: true }).click();
     await page.getByLabel("What should be different").fill("Why not three?");
     await page.getByRole("button", { name: "Keep it" }).click();
     await diff.getByText("Why not three?").waitFor();

@@ -132,8 +132,8 @@ for (const look of [LOOKS[0], LOOKS[3]]) {
     const list = page.getByRole("list", { name: "What waits for you" });
     await list.getByText("/config/c.txt").last().waitFor();
     await page.getByRole("button", { name: "Select several requests" }).click();
-    await page.getByRole("checkbox", { name: /a\.txt/ }).last().click();
-    await page.getByRole("checkbox", { name: /c\.txt/ }).last().click();
+    await page.getByRole("checkbox", { name: /^Select: .*a\.txt/ }).last().click();
+    await page.getByRole("checkbox", { name: /^Select: .*c\.txt/ }).last().click();
     await page.getByText("2 selected").waitFor();
     await page.axe("several");
     await page.keyboard.press("Shift+Y");

@@ -88,7 +88,7 @@ export function wrongFields(failure, args) {
  * @param {{ name: string, title?: string, schema: any, kind: "text" | "boolean" | "number" | "json", text: string, wrong: string, isChanged: boolean, onText: (text: string) => void, onLeaveOut: (() => void) | null }} props
  */
 export function ArgumentField({ name, title, schema, kind, text, wrong, isChanged, onText, onLeaveOut }) {
-  const id = `argument-${name}`;
+  const id = `argument-${encodeURIComponent(name)}`;
   const isLong = kind === "json" || (kind === "text" && (text.includes("\n") || text.length > 90 || /content|patch|string|text|body|prompt/.test(name)));
   const input = (/** @type {any} */ event) => onText(event.target.value);
   const common = { id, class: "mono", spellcheck: false, "aria-invalid": wrong ? "true" : undefined, "aria-describedby": `${wrong ? `${id}-wrong ` : ""}${schema?.description ? `${id}-hint` : ""}`.trim() || undefined };

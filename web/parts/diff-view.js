@@ -70,6 +70,9 @@ export function DiffView({ files, label, fileHref, choice, review, isMain }) {
     if (current < 0) setCurrent(0);
   };
   const tick = () => {
+    // The box that has the focus, or the row that is the current one.
+    const focused = document.activeElement;
+    if (focused instanceof HTMLInputElement && focused.type === "checkbox" && box.current?.contains(focused)) return focused.click();
     const on = item ?? items[0];
     if (!choice || !on || on.kind === "end") return;
     if (current < 0) setCurrent(0);
@@ -90,10 +93,11 @@ export function DiffView({ files, label, fileHref, choice, review, isMain }) {
   const keyDown = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     const target = /** @type {HTMLElement} */ (event.target);
-    const isBox = target === event.currentTarget;
+    const isBox = target === event.currentTarget || (target instanceof HTMLInputElement && event.key.startsWith("Arrow"));
     const action = /** @type {Record<string, () => void>} */ ({ ...keys, ...(isBox ? { ArrowDown: () => move(1), ArrowUp: () => move(-1), Enter: () => item?.kind === "file" ? toggle(item.file) : comment() } : {}) })[event.key];
     if (!action || /^(TEXTAREA|SELECT)$/.test(target.tagName)) return;
     event.preventDefault();
+    if (event.key.startsWith("Arrow")) box.current?.focus();
     action();
   };
   // What is said to screen readers as the current row moves.

@@ -38,6 +38,9 @@ function hashOf(file) {
   return hash;
 }
 
+/** The hash of one side of a diff. @param {DiffFile} file @param {"old" | "new"} side */
+const sideHash = (file, side) => (side === "old" && file.oldHash) || hashOf(file);
+
 /**
  * @param {string} workspace
  * @param {{ step_id: string } | { approval_id: string }} target what the diff is of
@@ -62,7 +65,7 @@ export function useReview(workspace, target, { chat, oldStep } = {}) {
       const found = new Map();
       const mine = comments.filter((comment) => comment.path === pathOf(file));
       // A comment on an older state of the diff is in the list of comments only.
-      for (const comment of mine) if (comment.content_hash === hashOf(file)) found.set(`${comment.side} ${comment.line}`, [...(found.get(`${comment.side} ${comment.line}`) ?? []), comment]);
+      for (const comment of mine) if (comment.content_hash === sideHash(file, comment.side)) found.set(`${comment.side} ${comment.line}`, [...(found.get(`${comment.side} ${comment.line}`) ?? []), comment]);
       return found;
     },
     onComment: (/** @type {DiffFile} */ file, /** @type {DiffRow} */ row) => review.canComment && setEditing({ file, row }),
@@ -75,7 +78,7 @@ export function useReview(workspace, target, { chat, oldStep } = {}) {
     const { file, row } = /** @type {{ file: DiffFile, row: DiffRow }} */ (editing);
     const isOld = row.kind === "remove";
     const about = isOld && oldStep ? { step_id: oldStep } : target;
-    await addComment(workspace, { step_id: null, approval_id: null, ...about, path: pathOf(file), side: isOld ? "old" : "new", line: isOld ? row.before : row.after, content_hash: hashOf(file), text });
+    await addComment(workspace, { step_id: null, approval_id: null, ...about, path: pathOf(file), side: isOld ? "old" : "new", line: isOld ? row.before : row.after, content_hash: sideHash(file, isOld ? "old" : "new"), text });
   };
   const dialog = editing && html`<${CommentDialog} workspace=${workspace} comment=${editing.comment ?? null} path=${editing.comment?.path ?? pathOf(/** @type {DiffFile} */ (editing.file))}
     line=${editing.comment?.line ?? (editing.row?.kind === "remove" ? editing.row.before : editing.row?.after)} quoted=${editing.row?.text ?? null} onSave=${save} onClose=${() => setEditing(null)} />`;

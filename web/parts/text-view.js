@@ -6,6 +6,8 @@ import { readable, visible } from "./text.js";
 import { VirtualList } from "./virtual.js";
 
 const ROW = 20;
+/** With something to click before each line: large enough for a finger. */
+const TALL = 24;
 const LONGEST = 2_000;
 
 /** @param {{ text: string, path: string, label: string, line?: number, margin?: (line: number) => any }} props `line` is the number of a line to show; `margin` draws what is before a line */
@@ -23,5 +25,5 @@ export function TextView({ text, path, label, line: wanted, margin }) {
   };
   if (lines.length === 0) return html`<p class="muted pad">The file is empty.</p>`;
   return html`<div class="text-view ${margin ? "with-margin" : ""}" role="region" aria-label=${label} tabindex="0"><div style=${{ minWidth: `calc(${Math.min(longest, LONGEST) + 4}ch + 4.5rem)` }}>
-    <${VirtualList} count=${lines.length} height=${ROW} version=${lines} row=${row} scrollTo=${wanted ? wanted - 1 : undefined} /></div></div>`;
+    <${VirtualList} count=${lines.length} height=${margin ? TALL : ROW} version=${lines} row=${row} scrollTo=${wanted ? wanted - 1 : undefined} /></div></div>`;
 }

@@ -3,7 +3,7 @@
 import { html, useEffect, useState } from "../vendor.js";
 import { all } from "../api.js";
 import { address, go } from "../router.js";
-import { editComment, lastChat, notes, sendComments } from "../notes.js";
+import { editComment, lastChat, needNotes, notes, sendComments } from "../notes.js";
 import { CommentDialog } from "../parts/review.js";
 import { Dialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
@@ -18,6 +18,7 @@ export function CommentBar({ workspace }) {
   const [isSending, setIsSending] = useState(false);
   const comments = notes.value[workspace]?.comments ?? [];
   useKeys({ S: () => comments.length > 0 && setIsSending(true) });
+  useEffect(() => needNotes(workspace), [workspace]);
   useEffect(() => {
     if (comments.length === 0) setIsSending(false);
   }, [comments.length]);

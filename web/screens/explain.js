@@ -78,5 +78,6 @@ function Answer({ answer }) {
   return html`<div class="explained"><p><span class="verdict ${verdict.tone}">${verdict.text}</span> <strong>${SENTENCES[answer.decision] ?? ""}</strong></p>
     <p>${visible(answer.why ?? "")}</p>
     ${effects.length > 0 && html`<ul class="effects" aria-label="What it would do">${effects.slice(0, 30).map((effect, i) => { const words = effectWords(effect); return html`<li key=${i} class="effect ${words.tone}"><${Icon} name=${words.icon} /><span>${words.one}${words.isFolder ? " the folder" : ""}</span> <span class="path">${visibleLine(words.target)}</span></li>`; })}</ul>`}
-    ${answer.rule && typeof answer.rule === "object" && html`<${RuleTable} rules=${[answer.rule]} title="The rule that decides" />`}</div>`;
+    ${answer.rule && typeof answer.rule === "object" && html`<${RuleTable} rules=${[answer.rule]} title=${answer.rule_number ? `The rule that decides: number ${answer.rule_number}` : "The rule that decides"} />`}
+    ${answer.message && html`<p class="small"><strong>What the agent would be told:</strong> ${visible(answer.message)}</p>`}</div>`;
 }

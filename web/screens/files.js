@@ -174,7 +174,7 @@ export function Files({ workspace }) {
     if (!may || !event.dataTransfer?.types.includes("Files")) return;
     event.preventDefault();
     setIsOver(true);
-    setTarget(/** @type {HTMLElement} */ (event.target).closest("[data-folder]")?.getAttribute("data-folder") ?? "/");
+    setTarget(decodeURIComponent(/** @type {HTMLElement} */ (event.target).closest("[data-folder]")?.getAttribute("data-folder") ?? "/"));
   };
   const list = html`<div class="drop ${isOver ? "over" : ""}" onDragOver=${dragOver}
       onDragLeave=${() => setIsOver(false)} onDrop=${(/** @type {DragEvent} */ event) => { event.preventDefault(); if (may) void upload(event.dataTransfer?.files); }}>
@@ -226,7 +226,7 @@ function Row({ workspace, item, isChosen, isTarget, showsPath, onToggle }) {
   const { entry, depth, isOpen, isFolder } = item;
   const style = { paddingLeft: `${14 + Math.min(depth, 12) * 16}px` };
   const name = visibleLine(showsPath ? entry.path : entry.name);
-  if (isFolder && !showsPath) return html`<button class="tree-row ${isTarget ? "target" : ""}" data-folder=${entry.path} style=${style} aria-expanded=${isOpen} onClick=${() => onToggle(entry.path)}><${Icon} name=${isOpen ? "down" : "right"} class="tiny" /><${Icon} name="files" /><span class="ellipsis">${name}</span></button>`;
+  if (isFolder && !showsPath) return html`<button class="tree-row ${isTarget ? "target" : ""}" data-folder=${encodeURIComponent(entry.path)} style=${style} aria-expanded=${isOpen} onClick=${() => onToggle(entry.path)}><${Icon} name=${isOpen ? "down" : "right"} class="tiny" /><${Icon} name="files" /><span class="ellipsis">${name}</span></button>`;
   return html`<a class="tree-row" style=${style} href=${keepQuery(fileAddress(workspace, entry.path))} aria-current=${isChosen ? "true" : undefined} title=${visibleLine(entry.path)}><span class="icon tiny"></span><${Icon} name=${isFolder ? "files" : "file"} /><span class="ellipsis">${name}</span></a>`;
 }
 

@@ -1,7 +1,7 @@
 // The person's password, and where the person is logged in.
 
 import { html, useEffect, useRef, useState } from "../vendor.js";
-import { api, ApiError } from "../api.js";
+import { all, api, ApiError } from "../api.js";
 import { Icon } from "../parts/icons.js";
 import { Loading, Problem } from "../parts/states.js";
 import { messageOf, visible, visibleLine } from "../parts/text.js";
@@ -59,10 +59,10 @@ export function deviceWords(agent) {
 export function Logins() {
   const [logins, setLogins] = useState(/** @type {any[] | null} */ (null));
   const [problem, setProblem] = useState(/** @type {unknown} */ (null));
-  const read = () => api.get("/auth/logins").then((answer) => (setLogins(answer.logins), setProblem(null)), setProblem);
+  const read = () => all("/auth/logins", "logins").then((found) => (setLogins(found), setProblem(null)), setProblem);
   useEffect(() => void read(), []);
   // A server that does not list them.
-  if (problem instanceof ApiError && [404, 405].includes(problem.status)) return null;
+  if (problem instanceof ApiError && [403, 404, 405].includes(problem.status)) return null;
   const end = async (/** @type {any} */ login) => {
     try {
       await api.delete(`/auth/logins/${login.id}`);

@@ -69,7 +69,7 @@ export function Moment({ workspace, at, onAt }) {
   const index = steps.findIndex((step) => step.id === at);
   // The newest step is at the right; now is after it.
   const place = moved ?? (index < 0 ? 0 : steps.length - 1 - index);
-  const step = steps[steps.length - 1 - place];
+  const step = index < 0 && moved === null ? undefined : steps[steps.length - 1 - place];
   const move = (/** @type {number} */ to) => {
     const bounded = Math.max(0, Math.min(steps.length, to));
     setMoved(bounded);

@@ -79,14 +79,14 @@ export function StepDetail({ workspace, id, undone, later, onChanged }) {
         ${step.back_to && html`<a class="chip" href=${keepQuery(address("w", workspace, "timeline", step.back_to))}><${Icon} name="rewind" />went back to this step</a>`}
         ${step.chat_id && html`<a class="muted" href=${address("w", workspace, "chats", step.chat_id)} title="The chat that it belongs to"><${Icon} name="chats" />chat</a>`}
         <span class="grow"></span>
-        ${may && html`<div class="head-actions">
-          ${!isWhollyUndone && html`<button class="button" onClick=${() => open("undo")}><${Icon} name="undo" />${undone ? "Undo the rest" : "Undo"}<kbd>u</kbd></button>`}
-          ${undone && html`<button class="button" onClick=${() => open("redo")}><${Icon} name="redo" />Redo${isWhollyUndone && html`<kbd>u</kbd>`}</button>`}
-          ${mayGoBack && html`<button class="button" onClick=${() => open("back-to")}><${Icon} name="rewind" />Back to here<kbd>b</kbd></button>`}</div>`}
-        <${Menu} class="below" label="More for this step" isSmall isOpen=${isMoreOpen} onOpen=${setIsMoreOpen} choices=${[
-          { label: "Compare with another step", icon: "compare", hint: "m", run: () => go(keepQuery(address("w", workspace, "timeline", "compare", id))) },
-          { label: "The files after this step", icon: "files", hint: "t", run: () => go(withQuery(address("w", workspace, "files"), { at: id })) },
-        ]} />
+        <div class="head-actions">
+          ${may && !isWhollyUndone && html`<button class="button" onClick=${() => open("undo")}><${Icon} name="undo" />${undone ? "Undo the rest" : "Undo"}<kbd>u</kbd></button>`}
+          ${may && undone && html`<button class="button" onClick=${() => open("redo")}><${Icon} name="redo" />Redo${isWhollyUndone && html`<kbd>u</kbd>`}</button>`}
+          ${mayGoBack && html`<button class="button" onClick=${() => open("back-to")}><${Icon} name="rewind" />Back to here<kbd>b</kbd></button>`}
+          <${Menu} class="below" label="More for this step" isSmall isOpen=${isMoreOpen} onOpen=${setIsMoreOpen} choices=${[
+            { label: "Compare with another step", icon: "compare", hint: "m", run: () => go(keepQuery(address("w", workspace, "timeline", "compare", id))) },
+            { label: "The files after this step", icon: "files", hint: "t", run: () => go(withQuery(address("w", workspace, "files"), { at: id })) },
+          ]} /></div>
       </div>
       <h2 class="request-title">${words.long} ${step.files === 1 && step.path ? html`<span class="path">${visibleLine(step.path)}</span>` : html`<span class="muted">${count(step.files, "file")}</span>`}</h2>
       ${step.author === "external" && html`<p class="why"><${Icon} name="external" /><span>An editor or another program changed this. It was recorded, so that it can be undone as well.</span></p>`}

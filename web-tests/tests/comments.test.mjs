@@ -37,7 +37,7 @@ for (const look of LOOKS) {
     await page.getByLabel("What should be different").fill("Thirty is enough.");
     await page.axe("comment");
     await page.keyboard.press("Control+Enter");
-    await diff.getByText("Thirty is enough.").waitFor();
+    await diff.locator(".diff-comment", { hasText: "Thirty is enough." }).waitFor();
     await page.getByRole("region", { name: "Your comments" }).getByText("1 comment").waitFor();
     assert.deepEqual((await drafts(workspace)).map(({ path, side, line, text }) => ({ path, side, line, text })), [{ path: "/config/site.toml", side: "new", line: 3, text: "Thirty is enough." }]);
     // Another one with the pointer, on a line that was removed.
@@ -45,7 +45,7 @@ for (const look of LOOKS) {
     await diff.locator(".diff-row.remove").getByRole("button", { name: "Comment on line 3", exact: true }).click();
     await page.getByLabel("What should be different").fill("Why not three?");
     await page.getByRole("button", { name: "Keep it" }).click();
-    await diff.getByText("Why not three?").waitFor();
+    await diff.locator(".diff-comment", { hasText: "Why not three?" }).waitFor();
     await page.axe("comments");
     await diff.getByRole("button", { name: "Edit the comment on line 3" }).first().click();
     await page.getByRole("dialog", { name: "Your comment" }).getByRole("button", { name: "Remove" }).click();
@@ -106,7 +106,7 @@ test("in a request lines are commented and files marked, until what it asks for 
   await page.keyboard.press("c");
   await page.getByLabel("What should be different").fill("Five, please.");
   await page.keyboard.press("Control+Enter");
-  await diff.getByText("Five, please.").waitFor();
+  await diff.locator(".diff-comment", { hasText: "Five, please." }).waitFor();
   assert.equal((await drafts(workspace))[0].approval_id, request.id);
   await page.check();
   await page.leave();

@@ -38,7 +38,8 @@ const ICONS = { created: "plus", removed: "trash", modified: "edit", moved: "mov
 export function DiffView({ files, label, fileHref, choice, review, isMain }) {
   const [toggled, setToggled] = useState(/** @type {Set<string>} */ (new Set()));
   const [line, setLine] = useState(/** @type {string | null} */ (null));
-  const [current, setCurrent] = useState(-1);
+  /** The current row, which stays the same when comments come in before it. */
+  const [at, setAt] = useState(/** @type {Item | null} */ (null));
   const [hovered, setHovered] = useState(-1);
   const box = useRef(/** @type {HTMLDivElement | null} */ (null));
   const sorted = useMemo(() => byRisk(files), [files]);
@@ -46,6 +47,8 @@ export function DiffView({ files, label, fileHref, choice, review, isMain }) {
   const isClosed = (/** @type {DiffFile} */ file) => toggled.has(nameOf(file)) !== (review?.isSeen(file) ?? false);
   const closed = sorted.map((file) => (isClosed(file) ? "1" : "0")).join("");
   const items = useMemo(() => itemsOf(sorted, isClosed, review), [sorted, closed, review?.comments, choice === undefined]);
+  const current = useMemo(() => (at ? items.findIndex((one) => isSame(one, at)) : -1), [items, at]);
+  const setCurrent = (/** @type {number} */ i) => setAt(items[i] ?? null);
   const longest = sorted.reduce((most, file) => Math.max(most, file.longest), 0);
   const toggle = (/** @type {DiffFile} */ file) => {
     const next = new Set(toggled);
@@ -126,6 +129,9 @@ export function DiffView({ files, label, fileHref, choice, review, isMain }) {
 
 /** What a file is known by when the same diff is read again. @param {DiffFile} file */
 const nameOf = (file) => `${file.kind} ${file.from} ${file.to} ${file.note}`;
+
+/** Whether two items are of the same row. @param {any} one @param {any} other */
+const isSame = (one, other) => one.kind === other.kind && one.file === other.file && one.row === other.row && one.comment?.id === other.comment?.id;
 
 /** @param {DiffRow} row */
 const isLine = (row) => row.kind === "add" || row.kind === "remove" || row.kind === "same";

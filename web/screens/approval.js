@@ -11,7 +11,7 @@ import { Counts, DiffView } from "../parts/diff-view.js";
 import { Icon } from "../parts/icons.js";
 import { useKeys } from "../parts/keys.js";
 import { laterTimes, setLater, untilWords } from "../parts/later.js";
-import { useMedia, WIDE } from "../parts/media.js";
+import { useMedia } from "../parts/media.js";
 import { Menu } from "../parts/menu.js";
 import { usePartChoice } from "../parts/part-choice.js";
 import { useReview } from "../parts/review.js";
@@ -26,6 +26,8 @@ import { inboxAddress, inboxPlace } from "./inbox-place.js";
 
 /** A diff of up to this many bytes is read whole without asking. */
 const READ_AT_ONCE = 4 << 20;
+/** Wide enough for all buttons of a decision in one row. */
+const ROOM = "(min-width: 1360px)";
 /** Effects that are listed before "show all". */
 const FIRST_EFFECTS = 6;
 /** How long a request is on the screen before a key approves it, in milliseconds. */
@@ -137,7 +139,7 @@ function Request({ workspace, approval, notice, onReload, onDecided }) {
     return () => clearTimeout(timer);
   }, []);
   const [isMoreOpen, setIsMoreOpen] = useState(false);
-  const isWide = useMedia(WIDE);
+  const hasRoom = useMedia(ROOM);
   // The editor has an address of its own, so that the way back of a browser or a phone closes it.
   const { more: place, isLater } = inboxPlace();
   const here = inboxAddress(workspace, "approval", approval.id);
@@ -153,16 +155,16 @@ function Request({ workspace, approval, notice, onReload, onDecided }) {
     else go(here, { replace: true });
     hasOpened.current = false;
   };
-  const [isAlways, setIsAlways] = useState(false);
+  const [allowing, setAllowing] = useState(/** @type {"chat" | "rule" | null} */ (null));
   const [isLaterOpen, setIsLaterOpen] = useState(false);
   const putOff = async (/** @type {Date | null} */ until) => (await setLater(workspace, approval.id, until)) && onDecided();
-  useKeys({ y: () => !isDenying && isSeen && void decide("approve"), n: () => may && setIsDenying(true), e: edit, l: () => may && (isWide ? setIsLaterOpen(true) : setIsMoreOpen(true)) });
+  useKeys({ y: () => !isDenying && isSeen && void decide("approve"), n: () => may && setIsDenying(true), e: edit, l: () => may && (hasRoom ? setIsLaterOpen(true) : setIsMoreOpen(true)) });
   const isOff = isBusy || !isWhole;
   const times = [...(isLater ? [{ label: "Back into the inbox", icon: "inbox", run: () => void putOff(null) }] : []), ...laterTimes(new Date()).map(({ label, until }) => ({ label, icon: "timeline", hint: untilWords(until), run: () => void putOff(until) }))];
   const others = [
     // A part is for once.
-    ...(isPart ? [] : [{ label: "For this chat", icon: "chats", hint: "And do not ask again for the same in this chat", run: () => void decide("approve", "chat") }]),
-    ...(isOwner(workspace) && !isPart ? [{ label: "Always", icon: "shield", hint: "Saves a rule, which you see first", run: () => setIsAlways(true) }] : []),
+    ...(isPart ? [] : [{ label: "For this chat", icon: "chats", hint: "And do not ask again for the same in this chat: you see the rule first", run: () => setAllowing("chat") }]),
+    ...(isOwner(workspace) && !isPart ? [{ label: "Always", icon: "shield", hint: "Saves a rule, which you see first", run: () => setAllowing("rule") }] : []),
     ...(mayEdit ? [{ label: "Edit", icon: "edit", hint: "Change the arguments of the call, and see what it would do then", shortcut: "e", run: edit }] : []),
   ];
 
@@ -186,12 +188,12 @@ function Request({ workspace, approval, notice, onReload, onDecided }) {
         : isDenying ? html`<${Deny} isBusy=${isBusy} onDeny=${(/** @type {string} */ word) => void decide("deny", undefined, word)} onCancel=${() => setIsDenying(false)} />`
         : html`${isPart && html`<input ref=${partWord} class="part-word" aria-label="A word to the agent about the rest" placeholder="A word to the agent about the rest (optional)" maxlength="2000" onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Enter" && void decide("approve")} />`}
           <button class="button primary" aria-keyshortcuts=${isSeen ? "y" : undefined} disabled=${isOff || some.isNothing} onClick=${() => void decide("approve")}><${Icon} name="check" />${isPart ? `Approve ${some.words}` : "Approve once"}<kbd>y</kbd></button>
-          ${isWide ? others.map(({ label, hint, shortcut, run }) => html`<button key=${label} class="button" disabled=${isOff} title=${hint} onClick=${run}>${label}${shortcut && html`<kbd>${shortcut}</kbd>`}</button>`)
+          ${hasRoom ? others.map(({ label, hint, shortcut, run }) => html`<button key=${label} class="button" disabled=${isOff} title=${hint} onClick=${run}>${label}${shortcut && html`<kbd>${shortcut}</kbd>`}</button>`)
             : html`<${Menu} label="More" isSmall isOpen=${isMoreOpen} onOpen=${setIsMoreOpen} isDisabled=${isBusy} choices=${[...others.map(({ label, icon, run }) => ({ label, icon, run, isDisabled: isOff })), ...times.map((time) => ({ ...time, label: time.label === "Back into the inbox" ? time.label : `Later: ${time.label.toLowerCase()}` }))]} />`}
-          <span class="grow"></span>${isWide && html`<${Menu} label="Later" shortcut="l" isOpen=${isLaterOpen} onOpen=${setIsLaterOpen} isDisabled=${isBusy} choices=${times} />`}<button class="button danger" disabled=${isOff} onClick=${() => setIsDenying(true)}><${Icon} name="x" />Deny<kbd>n</kbd></button>`}
+          <span class="grow"></span>${hasRoom && html`<${Menu} label="Later" shortcut="l" isOpen=${isLaterOpen} onOpen=${setIsLaterOpen} isDisabled=${isBusy} choices=${times} />`}<button class="button danger" disabled=${isOff} onClick=${() => setIsDenying(true)}><${Icon} name="x" />Deny<kbd>n</kbd></button>`}
     </div>`}
     ${dialog}
-    ${isAlways && may && html`<${Always} approval=${approval} isBusy=${isBusy} onClose=${() => setIsAlways(false)} onAlways=${() => { setIsAlways(false); void decide("approve", "rule"); }} />`}
+    ${allowing && may && html`<${Always} workspace=${workspace} approval=${approval} scope=${allowing} isBusy=${isBusy} onClose=${() => setAllowing(null)} onAllow=${() => { setAllowing(null); void decide("approve", allowing); }} />`}
     ${place === "edit" && mayEdit && html`<${EditArguments} workspace=${workspace} approval=${approval} onClose=${closeEditor} onDecided=${onDecided} onReload=${onReload} />`}
   </article>`;
 }

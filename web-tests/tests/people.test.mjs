@@ -44,7 +44,7 @@ for (const look of [LOOKS[0], LOOKS[3]]) {
     const page = await openPage(server, look, "#/settings", { email, password: "the first password", ignore: /auth\/password/ });
     await page.getByRole("heading", { name: "Where you are logged in" }).waitFor();
     await page.getByText("this one").waitFor();
-    const others = page.getByRole("button", { name: /^End the login/ });
+    const others = page.getByRole("button", { name: /^End it:/ });
     const before_ = await others.count();
     assert.ok(before_ > 0);
     await others.first().click();

@@ -10,6 +10,9 @@ import { effectsByRisk, effectWords } from "../parts/words.js";
 
 const TOOLSETS = ["workspace", "filesystem", "codex", "coder", "assistant"];
 
+/** So many arguments are shown at once, required or not. */
+const AT_ONCE = 3;
+
 /** @param {{ workspace: string }} props */
 export function Explain({ workspace }) {
   const [toolset, setToolset] = useState("workspace");
@@ -30,7 +33,7 @@ export function Explain({ workspace }) {
   }, [workspace, toolset]);
   const schema = tools.find((tool) => tool.name === name)?.input_schema ?? {};
   const properties = schema.properties ?? {};
-  const required = Object.keys(properties).filter((one) => (schema.required ?? []).includes(one) || one in texts);
+  const required = Object.keys(properties).filter((one, i) => (schema.required ?? []).includes(one) || one in texts || i < AT_ONCE);
   const others = Object.keys(properties).filter((one) => !required.includes(one));
   const change = (/** @type {() => void} */ set) => {
     set();

@@ -75,6 +75,6 @@ export function Logins() {
   return html`<section class="panel" aria-labelledby="logins-title"><div class="panel-head"><div class="grow"><h2 id="logins-title">Where you are logged in</h2><p>End what you do not know, and change your password then.</p></div></div>
     ${problem ? html`<${Problem} problem=${problem} onRetry=${read} />` : logins === null ? html`<${Loading} lines=${2} label="Loading the logins" />`
       : logins.map((login) => html`<div key=${login.id} class="setting"><span class="kind-mark plain"><${Icon} name="display" /></span><div class="grow min"><strong title=${visibleLine(login.user_agent ?? "")}>${deviceWords(login.user_agent)}</strong><p class="muted small">since <${Time} at=${login.created_at} /> · last used <${Time} at=${login.last_used_at} /></p></div>
-        ${login.current ? html`<span class="chip live">this one</span>` : html`<button class="button danger" aria-label=${`End the login of ${deviceWords(login.user_agent)}`} onClick=${() => void end(login)}>End it</button>`}</div>`)}
+        ${login.current ? html`<span class="chip live">this one</span>` : html`<button class="button danger" aria-label=${`End it: the login of ${deviceWords(login.user_agent)}`} onClick=${() => void end(login)}>End it</button>`}</div>`)}
   </section>`;
 }

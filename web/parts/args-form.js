@@ -11,7 +11,8 @@ import { messageOf, visible, visibleLine } from "./text.js";
 export function kindOf(schema, value) {
   const type = Array.isArray(schema?.type) ? schema.type.find((/** @type {string} */ one) => one !== "null") : schema?.type;
   if (value !== undefined && value !== null && typeof value === "object") return "json";
-  if (type === "string" || typeof value === "string") return "text";
+  // What takes any value takes a text.
+  if (type === "string" || typeof value === "string" || (type === undefined && value === undefined)) return "text";
   if (type === "boolean" || typeof value === "boolean") return "boolean";
   if (type === "number" || type === "integer" || typeof value === "number") return "number";
   return "json";

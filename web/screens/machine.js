@@ -20,7 +20,8 @@ function useOnce(path) {
 }
 
 /** How far the box goes, in words. */
-const LEVELS = /** @type {Record<string, string>} */ ({ full: "Commands run in a full box: they see the workspace and nothing else, and every change of theirs can be undone.", walls: "Commands run behind walls, but in the workspace itself: the policy asks before they start." });
+const LEVELS = /** @type {Record<string, string>} */ ({ full: "Commands run in a full box: they see the workspace and nothing else, and every change of theirs can be undone.", walls: "Commands run behind walls, but in the workspace itself: the policy asks before they start.",
+  refuse: "Commands are refused, because this machine cannot put them into a box.", unconfined: "Commands run without a box: they can reach everything that the server can." });
 
 export function Machine() {
   const { value, problem, read, isMissing } = useOnce("/doctor");
@@ -32,12 +33,12 @@ export function Machine() {
       ${doctor && html`<span class="chip ${doctor.ok ? "live" : "warn"}"><${Icon} name=${doctor.ok ? "check" : "alert"} />${doctor.ok ? "All that is needed" : "Something is missing"}</span>`}</div>
     ${problem ? html`<${Problem} problem=${problem} onRetry=${read} />` : !doctor ? html`<${Loading} lines=${3} label="Looking at this machine" />` : html`
       ${LEVELS[doctor.level] && html`<p class="setting">${LEVELS[doctor.level]}</p>`}
-      <details class="findings" open=${wrong > 0}><summary>${readable(findings.length)} findings${wrong > 0 ? `, ${readable(wrong)} to look at` : ""}</summary>
-        <ul>${findings.map((finding) => html`<li key=${finding.name}><span class="finding-mark ${finding.ok ? "good" : finding.needed ? "bad" : "warn"}"><${Icon} name=${finding.ok ? "check" : "alert"} /><span class="sr-only">${finding.ok ? "In order" : finding.needed ? "Missing, and needed" : "Missing"}</span></span><div class="min grow"><strong>${visibleLine(finding.name)}</strong><p class="small">${visible(finding.found)}</p>${!finding.ok && finding.remedy && html`<p class="small"><strong>What to do:</strong> ${visible(finding.remedy)}</p>`}</div></li>`)}</ul></details>`}
+      ${findings.length > 0 && html`<details class="findings" open=${wrong > 0}><summary>${readable(findings.length)} findings${wrong > 0 ? `, ${readable(wrong)} to look at` : ""}</summary>
+        <ul>${findings.map((finding) => html`<li key=${finding.name}><span class="finding-mark ${finding.ok ? "good" : finding.needed ? "bad" : "warn"}"><${Icon} name=${finding.ok ? "check" : "alert"} /><span class="sr-only">${finding.ok ? "In order" : finding.needed ? "Missing, and needed" : "Missing"}</span></span><div class="min grow"><strong>${visibleLine(finding.name)}</strong><p class="small">${visible(finding.found)}</p>${!finding.ok && finding.remedy && html`<p class="small"><strong>What to do:</strong> ${visible(finding.remedy)}</p>`}</div></li>`)}</ul></details>`}`}
   </section>`;
 }
 
-const NAMES = /** @type {Record<string, string>} */ ({ files: "Files", steps: "Steps", versions: "Versions", trash_files: "In the trash", journal_bytes: "The timeline", contents_bytes: "Contents of all versions", kept_bytes: "Kept from commands, for undo" });
+const NAMES = /** @type {Record<string, string>} */ ({ files: "Files", steps: "Steps", versions: "Versions", trash_files: "In the trash", journal_bytes: "Timeline, chats and requests", contents_bytes: "Contents of all versions", kept_bytes: "Output of commands and builds" });
 
 /** @param {{ workspace: string }} props */
 export function Storage({ workspace }) {

@@ -161,13 +161,14 @@ export async function callTool(workspace, tool, args) {
  * @param {string} path
  * @param {string} name the field with the items
  * @param {number} [most] how many at most
+ * @param {number} [limit] how many in a page
  * @returns {Promise<any[]>}
  */
-export async function all(path, name, most = 1_000) {
+export async function all(path, name, most = 1_000, limit = 200) {
   const items = [];
   let cursor = "";
   do {
-    const page = await api.get(`${path}${path.includes("?") ? "&" : "?"}limit=200${cursor}`);
+    const page = await api.get(`${path}${path.includes("?") ? "&" : "?"}limit=${limit}${cursor}`);
     items.push(...page[name]);
     cursor = page.next ? `&cursor=${encodeURIComponent(page.next)}` : "";
   } while (cursor !== "" && items.length < most);

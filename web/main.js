@@ -3,6 +3,7 @@
 import { html, render, signal, effect } from "./vendor.js";
 import { ApiError, isLoggedIn, useCode } from "./api.js";
 import { go, parts } from "./router.js";
+import { forgetNotes } from "./notes.js";
 import { forget, me, start, wasLocal } from "./state.js";
 import { Boundary, Loading, Problem } from "./parts/states.js";
 import { Login } from "./screens/login.js";
@@ -46,7 +47,9 @@ async function takeCode() {
 }
 
 effect(() => {
-  if (isLoggedIn.value === false) forget();
+  if (isLoggedIn.value !== false) return;
+  forget();
+  forgetNotes();
 });
 
 function Screen() {

@@ -6,11 +6,13 @@ import { onHappening, startStream } from "./stream.js";
 
 /** @typedef {{ id: string, name: string, role: "owner" | "member" | "viewer", created_at: string, updated_at: string }} Workspace */
 /** @typedef {{ id: string, email?: string, full_name?: string, is_local?: boolean }} Person `is_local`: the person of this machine, without an account */
-/** @typedef {{ workspace_id: string, workspace_name: string, kind: "approval" | "question", waiting_since: string, approval?: any, question?: any }} InboxEntry */
+/** @typedef {{ workspace_id: string, workspace_name: string, kind: "approval" | "question", waiting_since: string, approval?: any, question?: any, later_until?: string | null }} InboxEntry */
 
 export const me = signal(/** @type {Person | null} */ (null));
 export const workspaces = signal(/** @type {Workspace[] | null} */ (null));
 export const inbox = signal(/** @type {InboxEntry[] | null} */ (null));
+/** What the person put off, with the time at which it comes back; `null` where the server does not say. */
+export const later = signal(/** @type {InboxEntry[] | null} */ (null));
 /** Workspaces whose requests are missing in the inbox, with the reason. */
 export const unavailable = signal(/** @type {{ workspace_id: string, workspace_name: string, error: string }[]} */ ([]));
 /** What went wrong when the inbox was read last. */
@@ -41,7 +43,9 @@ export function forget() {
   me.value = null;
   workspaces.value = null;
   inbox.value = null;
+  later.value = null;
   names.value = {};
+  actors.value = {};
   asked.clear();
 }
 
@@ -71,8 +75,9 @@ export async function loadInbox() {
   try {
     do {
       isStale = false;
-      inbox.value = await readInbox();
+      inbox.value = await readInbox("");
       inboxProblem.value = null;
+      await loadLater();
     } while (isStale);
   } catch (problem) {
     inboxProblem.value = problem;
@@ -81,25 +86,40 @@ export async function loadInbox() {
   }
 }
 
-/** The pages of the inbox. @returns {Promise<InboxEntry[]>} */
-async function readInbox() {
+let comesBack = 0;
+
+/** Reads what the person put off. What is due first is shown when its time comes. */
+async function loadLater() {
+  try {
+    const entries = await readInbox("&later=true");
+    later.value = entries.sort((a, b) => String(a.later_until).localeCompare(String(b.later_until)));
+  } catch {
+    later.value = null;
+  }
+  clearTimeout(comesBack);
+  const first = later.value?.[0]?.later_until;
+  if (first) comesBack = setTimeout(() => void loadInbox(), Math.max(1_000, Math.min(2 ** 31 - 1, Date.parse(first) - Date.now() + 500)));
+}
+
+/** The pages of the inbox. @param {string} filter @returns {Promise<InboxEntry[]>} */
+async function readInbox(filter) {
   const entries = [];
   let missing = [];
   let cursor = "";
   do {
-    const page = await api.get(`/inbox?limit=200${cursor}`);
+    const page = await api.get(`/inbox?limit=200${filter}${cursor}`);
     entries.push(...page.entries);
     missing = page.unavailable ?? [];
     cursor = page.next ? `&cursor=${encodeURIComponent(page.next)}` : "";
   } while (cursor !== "" && entries.length < MOST_ENTRIES);
-  unavailable.value = missing;
+  if (filter === "") unavailable.value = missing;
   return entries;
 }
 
 let timer = 0;
 onHappening(({ kind }) => {
   if (kind === "reset" || kind === "workspaces") void loadWorkspaces();
-  if (kind === "reset" || kind === "workspaces" || kind.startsWith("approval") || kind.startsWith("question")) {
+  if (kind === "reset" || kind === "workspaces" || /^(approval|question|inbox)/.test(kind)) {
     clearTimeout(timer);
     timer = setTimeout(() => void loadInbox(), 120);
   }
@@ -110,6 +130,8 @@ document.addEventListener("visibilitychange", () => {
 
 /** The names of actors, by `person:ID` or `key:ID`. */
 const names = signal(/** @type {Record<string, string>} */ ({}));
+/** The members and keys of a workspace, as far as they are known. */
+export const actors = signal(/** @type {Record<string, string[]>} */ ({}));
 /** Workspaces whose names were asked for. @type {Set<string>} */
 const asked = new Set();
 
@@ -124,6 +146,7 @@ async function loadNames(workspace) {
     for (const member of members) found[`person:${member.user_id}`] = member.full_name || member.email;
     for (const key of keys) found[`key:${key.id}`] = key.name;
     names.value = found;
+    actors.value = { ...actors.value, [workspace]: [...members.map((member) => `person:${member.user_id}`), ...keys.map((key) => `key:${key.id}`)] };
   } catch {
     asked.delete(workspace);
   }

@@ -118,7 +118,7 @@ async function readScreen() {
       if (!allowed.has(element.tagName.toUpperCase())) wrong.add(`an element <${element.tagName}>`);
       for (const { name, value } of element.attributes) {
         if (name.startsWith("on")) wrong.add(`an attribute ${name}`);
-        if (name === "href" && !/^(#|\/api\/v1\/workspaces\/[0-9a-f-]+\/files\/[0-9a-f-]+\/content$)/.test(value)) wrong.add(`a link to ${value}`);
+        if (name === "href" && !/^(#|\/api\/v1\/workspaces\/[0-9a-f-]+\/(files\/[0-9a-f-]+\/content$|steps\/[0-9a-f-]+\/content\?path=[^&=?#]*$))/.test(value)) wrong.add(`a link to ${value}`);
         if (name === "src" || name === "srcdoc" || name === "action" || name === "formaction") wrong.add(`an attribute ${name}`);
         if (name !== "href" && name !== "value" && hidden.test(value)) wrong.add(`hidden characters in ${name}`);
       }
@@ -248,6 +248,32 @@ for (const look of [WIDE, PHONE]) {
     await page.leave();
   });
 }
+
+test("in files at an earlier time, where lines come from, comparisons and filters", async () => {
+  const { workspace, names } = place;
+  const page = await open(PHONE, "#/inbox");
+  const shownNames = names.map((one) => visibleLine(one).slice(0, 60));
+  const steps = (await workspace.list("steps?limit=1000")).steps;
+  await page.shows(`#/w/${workspace.id}/files?at=${steps[0].id}`);
+  await page.getByRole("button", { name: "h", exact: true }).click();
+  await page.waitForFunction(() => document.querySelectorAll(".tree a").length > 5);
+  await page.reads("the tree at an earlier time", shownNames);
+  await page.shows(`#/w/${workspace.id}/files/all.txt?at=${steps[0].id}`);
+  await page.getByRole("region", { name: "Text of the file at this moment" }).waitFor();
+  await page.reads("a file at an earlier time");
+  await page.shows(`#/w/${workspace.id}/files/all.txt`);
+  await page.getByRole("button", { name: "Who wrote it" }).click();
+  await page.getByRole("region", { name: "Text of the file, and where each line comes from" }).waitFor();
+  await page.reads("where the lines come from");
+  await page.shows(`#/w/${workspace.id}/timeline/compare/${steps.at(-1).id}/${steps[0].id}`);
+  await page.getByRole("region", { name: "What is different" }).waitFor();
+  await page.reads("a comparison", shownNames.slice(1));
+  for (const text of PAYLOADS.filter((_, i) => i % 10 === 0)) {
+    await page.shows(`#/w/${workspace.id}/timeline?path=${encodeURIComponent(lineOf(text).toWellFormed())}&actor=${encodeURIComponent(text.slice(0, 100).toWellFormed())}`);
+    await page.reads("a filter");
+  }
+  await page.leave();
+});
 
 test("in names of workspaces and people, and in what the server says", async () => {
   const page = await open(PHONE, "#/settings");

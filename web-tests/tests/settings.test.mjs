@@ -16,7 +16,7 @@ for (const look of LOOKS) {
     const workspace = await server.api.workspace(`Settings ${name}`);
     const page = await openPage(server, look, `#/w/${workspace.id}/settings`);
     await page.getByRole("heading", { name: "Keys for agents" }).waitFor();
-    await page.getByText("Guarded").waitFor();
+    await page.getByRole("button", { name: /^Guarded/ }).waitFor();
     await page.axe("settings");
     await page.getByRole("button", { name: "New key" }).click();
     await page.getByLabel("Name").first().fill("My client");

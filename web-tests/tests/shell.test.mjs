@@ -43,7 +43,7 @@ test("an access token that ended is renewed without a word", async () => {
   await page.context().addCookies(kept);
   await page.goto(`/#/w/${workspace.id}/settings`);
   await page.getByRole("heading", { name: "Keys for agents" }).waitFor();
-  await page.getByText("Guarded").waitFor();
+  await page.getByRole("button", { name: /^Guarded/ }).waitFor();
   await page.check();
   await page.leave();
 });

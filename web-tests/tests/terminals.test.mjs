@@ -21,9 +21,22 @@ for (const look of LOOKS) {
     await screen.getByText("Name?").waitFor();
     await screen.getByText("<img src=x onerror=alert(1)>").waitFor();
     await page.axe("terminal");
-    await page.getByLabel("Type into the terminal").fill("Grace");
+    // The screen takes the keyboard, until Escape is pressed twice.
+    await page.keyboard.press("Enter");
+    await page.getByText("Every key goes to the program.").waitFor();
+    await page.keyboard.type("Grave");
+    await page.keyboard.press("Backspace");
+    await page.keyboard.press("Backspace");
+    await page.keyboard.type("ce");
+    await page.axe("terminal-typing");
     await page.keyboard.press("Enter");
     await screen.getByText("Hello Grace").waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    await until("the keyboard is the page's again", () => page.evaluate(() => document.activeElement.tagName !== "TEXTAREA"));
+    await page.getByRole("button", { name: /^Size/ }).click();
+    await page.getByRole("menuitem", { name: "120 × 40" }).click();
+    await page.getByText("The terminal has 120 columns and 40 rows.").waitFor();
     await page.getByRole("button", { name: "End it" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "End it" }).click();
     await until("it has ended", async () => (await workspace.list("terminals")).terminals[0].state !== "running");
@@ -32,3 +45,25 @@ for (const look of LOOKS) {
     await page.leave();
   });
 }
+
+test("what is pasted and special keys arrive as a program expects them", async (context) => {
+  const workspace = await server.api.workspace("Keys", { preset: "open", rules: [] });
+  const opened = await workspace.agent("exec_command", { session_id: "keys", cmd: "stty raw -echo; echo Ready; while c=$(dd bs=1 count=1 2>/dev/null | od -An -tx1); do printf '%s' \"$c\"; done", workdir: null }, "codex");
+  if (!opened.success) return context.skip("no box on this machine");
+  const [terminal] = (await workspace.list("terminals")).terminals;
+  const page = await openPage(server, LOOKS[0], `#/w/${workspace.id}/terminals/${terminal.id}`);
+  const screen = page.getByRole("region", { name: "Screen" });
+  await screen.getByText("Ready").waitFor();
+  await screen.click();
+  await page.getByText("Every key goes to the program.").waitFor();
+  for (const [key, bytes] of [["ArrowUp", "1b 5b 41"], ["Control+ArrowRight", "1b 5b 31 3b 35 43"], ["Tab", "09"], ["Delete", "1b 5b 33 7e"], ["Control+A", "01"], ["ü", "c3 bc"]]) {
+    if (key.length === 1) await page.keyboard.insertText(key);
+    else await page.keyboard.press(key);
+    await until(`${key} arrives`, async () => (await screen.innerText()).replace(/\s+/g, " ").includes(bytes));
+  }
+  await page.evaluate(() => navigator.clipboard.writeText("one\ntwo"));
+  await page.keyboard.press("Control+V");
+  await until("the paste arrives", async () => (await screen.innerText()).replace(/\s+/g, " ").includes("6f 6e 65 0d 74 77 6f"));
+  await page.check();
+  await page.leave();
+});

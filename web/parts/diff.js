@@ -2,7 +2,7 @@
 // a header is still shown as what it is.
 
 /** @typedef {{ kind: "hunk" | "same" | "add" | "remove" | "note", before: number, after: number, text: string, pair?: DiffRow }} DiffRow */
-/** @typedef {{ from: string | null, to: string | null, kind: "created" | "removed" | "modified" | "moved" | "note" | "conflict", note: string, rows: DiffRow[], added: number, removed: number, longest: number, id?: string, href?: string }} DiffFile `id` is the file's, where it is known; `href` leads to what is in conflict with it */
+/** @typedef {{ from: string | null, to: string | null, kind: "created" | "removed" | "modified" | "moved" | "note" | "conflict", note: string, rows: DiffRow[], added: number, removed: number, longest: number, id?: string, hash?: string, oldHash?: string, href?: string }} DiffFile `id` is the file's, and `hash` and `oldHash` are its content's after and before, where they are known; `href` leads to what is in conflict with it */
 
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 
@@ -179,8 +179,10 @@ export function filesOf(changes) {
     const kind = /** @type {DiffFile["kind"]} */ ({ created: "created", removed: "removed", moved: "moved" }[/** @type {"created"} */ (change.summary)] ?? "modified");
     const note = mode || (change.diff ? "" : change.summary === "touched" ? "its time was set" : change.summary === "modified" ? "not text" : "");
     const id = change.file_id;
-    if (parsed) return { ...parsed, id, kind, from: change.from ?? null, to: change.to ?? null, note };
-    return { id, kind, from: change.from ?? null, to: change.to ?? null, note, rows: [], added: 0, removed: 0, longest: 0 };
+    const hash = change.hash_after ?? change.hash_before ?? undefined;
+    const oldHash = change.hash_before ?? undefined;
+    if (parsed) return { ...parsed, id, hash, oldHash, kind, from: change.from ?? null, to: change.to ?? null, note };
+    return { id, hash, kind, from: change.from ?? null, to: change.to ?? null, note, rows: [], added: 0, removed: 0, longest: 0 };
   });
 }
 

@@ -9,14 +9,15 @@ import { useEffect, useRef, signal } from "../vendor.js";
 const stack = [];
 
 /** The keys that go on while they are held down. */
-const REPEATING = new Set(["j", "k", "ArrowDown", "ArrowUp"]);
+const REPEATING = new Set(["j", "k", "ArrowDown", "ArrowUp", "[", "]"]);
 
 /** Whether the overlay with all shortcuts is shown. */
 export const isHelpShown = signal(false);
 
-/** @param {KeyboardEvent} event */
+/** Whether the key belongs to a field; a box that is ticked takes the space bar only. @param {KeyboardEvent} event */
 function isTyping(event) {
   const target = /** @type {HTMLElement | null} */ (event.target);
+  if (target instanceof HTMLInputElement && target.type === "checkbox") return event.key === " ";
   return target !== null && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 }
 

@@ -27,8 +27,12 @@ const byNumber = (character) => `‹U+${(character.codePointAt(0) ?? 0).toString
 /** A value as a text. A program that sends an object where a text belongs must not be able to run a method of it. @param {unknown} value */
 export const asText = (value) => (typeof value === "string" ? value : value === undefined || value === null ? "" : JSON.stringify(value) ?? "");
 
-/** What went wrong, in words. @param {unknown} problem */
-export const messageOf = (problem) => visible(problem instanceof Error ? problem.message : problem);
+/** What went wrong, in words; what is wrong with single fields says more than that some are. @param {unknown} problem */
+export function messageOf(problem) {
+  const fields = Object.entries(/** @type {any} */ (problem)?.fields ?? {});
+  if (fields.length > 0) return visible(fields.map(([name, text]) => (name === "arguments" ? asText(text) : `${name}: ${asText(text)}`)).join("; "));
+  return visible(problem instanceof Error ? problem.message : problem);
+}
 
 /** The part of a path after the last slash. @param {string} path */
 export const baseName = (path) => path.slice(path.lastIndexOf("/") + 1) || "/";

@@ -11,6 +11,9 @@ const shortDay = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "sh
 const longDay = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
 const dayOfYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
 
+/** The whole date and time. @param {string} at */
+export const exactTime = (at) => exact.format(new Date(at));
+
 /**
  * `just now`, `5 min ago`, `3 h ago`, `yesterday`, `4 Nov`.
  * @param {Date} date

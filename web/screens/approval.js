@@ -2,7 +2,7 @@
 
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../vendor.js";
 import { api, ApiError } from "../api.js";
-import { address } from "../router.js";
+import { address, go } from "../router.js";
 import { inbox, isOwner, mayChange, workspaceOf } from "../state.js";
 import { onHappening } from "../stream.js";
 import { Actor } from "../parts/actor.js";
@@ -10,14 +10,24 @@ import { parseDiff, totals } from "../parts/diff.js";
 import { Counts, DiffView } from "../parts/diff-view.js";
 import { Icon } from "../parts/icons.js";
 import { useKeys } from "../parts/keys.js";
+import { laterTimes, setLater, untilWords } from "../parts/later.js";
+import { useMedia } from "../parts/media.js";
+import { Menu } from "../parts/menu.js";
+import { usePartChoice } from "../parts/part-choice.js";
+import { useReview } from "../parts/review.js";
 import { Loading, Problem } from "../parts/states.js";
 import { count, sizeInWords, visible, visibleLine } from "../parts/text.js";
 import { Time } from "../parts/time.js";
 import { toast, toastProblem } from "../parts/toast.js";
 import { effectsOf, effectWords, headline, STATUS } from "../parts/words.js";
+import { Always } from "./always.js";
+import { EditArguments } from "./edit-args.js";
+import { inboxAddress, inboxPlace } from "./inbox-place.js";
 
 /** A diff of up to this many bytes is read whole without asking. */
 const READ_AT_ONCE = 4 << 20;
+/** Wide enough for all buttons of a decision in one row. */
+const ROOM = "(min-width: 1360px)";
 /** Effects that are listed before "show all". */
 const FIRST_EFFECTS = 6;
 /** How long a request is on the screen before a key approves it, in milliseconds. */
@@ -90,6 +100,11 @@ function Request({ workspace, approval, notice, onReload, onDecided }) {
   const isPending = approval.status === "pending";
   const isWhole = approval.state_hash !== null;
   const may = mayChange(workspace) && isPending;
+  const some = usePartChoice(files, approval.state_hash);
+  const mayChoose = may && isWhole && some.canChoose;
+  const isPart = mayChoose && some.isPartial;
+  const { review, dialog } = useReview(workspace, { approval_id: approval.id }, { chat: approval.chat_id });
+  const partWord = useRef(/** @type {HTMLInputElement | null} */ (null));
 
   /**
    * @param {"approve" | "deny"} decision
@@ -97,16 +112,18 @@ function Request({ workspace, approval, notice, onReload, onDecided }) {
    * @param {string} [reason]
    */
   const decide = async (decision, scope, reason) => {
-    if (isBusy || !may || !isWhole) return;
+    if (isBusy || !may || !isWhole || (decision === "approve" && some.isNothing)) return;
+    const isOfPart = decision === "approve" && isPart;
+    const word = isOfPart ? partWord.current?.value.trim() : reason;
     setIsBusy(true);
     try {
       const answer = await api.post(`/workspaces/${workspace}/approvals/${approval.id}/decision`, {
-        decision, state_hash: approval.state_hash, ...(scope && scope !== "once" ? { scope } : {}), ...(reason ? { reason } : {}),
+        decision, state_hash: approval.state_hash, ...(scope && scope !== "once" ? { scope } : {}), ...(isOfPart ? { parts: some.parts() } : {}), ...(word ? { reason: word } : {}),
       });
       const step = answer.step_id;
       if (answer.status === "failed") toast("Approved, but it could not be done: the agent was told why.", { kind: "bad" });
       else if (decision === "deny") toast("Denied.");
-      else toast("Approved and done.", step ? { action: { label: "See the step", run: () => (location.hash = address("w", workspace, "timeline", step)) } } : {});
+      else toast(isOfPart ? `Approved ${some.words}. The agent is told that the rest is refused.` : "Approved and done.", step ? { action: { label: "See the step", run: () => (location.hash = address("w", workspace, "timeline", step)) } } : {});
       onDecided();
     } catch (failure) {
       setIsBusy(false);
@@ -121,7 +138,35 @@ function Request({ workspace, approval, notice, onReload, onDecided }) {
     const timer = setTimeout(() => setIsSeen(true), SEEN);
     return () => clearTimeout(timer);
   }, []);
-  useKeys({ y: () => !isDenying && isSeen && void decide("approve"), n: () => may && setIsDenying(true) });
+  const [isMoreOpen, setIsMoreOpen] = useState(false);
+  const hasRoom = useMedia(ROOM);
+  // The editor has an address of its own, so that the way back of a browser or a phone closes it.
+  const { more: place, isLater } = inboxPlace();
+  const here = inboxAddress(workspace, "approval", approval.id);
+  const hasOpened = useRef(false);
+  const mayEdit = may && isWhole && approval.args !== null;
+  const edit = () => {
+    if (!mayEdit) return;
+    hasOpened.current = true;
+    go(inboxAddress(workspace, "approval", approval.id, "edit"));
+  };
+  const closeEditor = () => {
+    if (hasOpened.current) history.back();
+    else go(here, { replace: true });
+    hasOpened.current = false;
+  };
+  const [allowing, setAllowing] = useState(/** @type {"chat" | "rule" | null} */ (null));
+  const [isLaterOpen, setIsLaterOpen] = useState(false);
+  const putOff = async (/** @type {Date | null} */ until) => (await setLater(workspace, approval.id, until)) && onDecided();
+  useKeys({ y: () => !isDenying && isSeen && void decide("approve"), n: () => may && setIsDenying(true), e: edit, l: () => may && (hasRoom ? setIsLaterOpen(true) : setIsMoreOpen(true)) });
+  const isOff = isBusy || !isWhole;
+  const times = [...(isLater ? [{ label: "Back into the inbox", icon: "inbox", run: () => void putOff(null) }] : []), ...laterTimes(new Date()).map(({ label, until }) => ({ label, icon: "timeline", hint: untilWords(until), run: () => void putOff(until) }))];
+  const others = [
+    // A part is for once.
+    ...(isPart ? [] : [{ label: "For this chat", icon: "chats", hint: "And do not ask again for the same in this chat: you see the rule first", run: () => setAllowing("chat") }]),
+    ...(isOwner(workspace) && !isPart ? [{ label: "Always", icon: "shield", hint: "Saves a rule, which you see first", run: () => setAllowing("rule") }] : []),
+    ...(mayEdit ? [{ label: "Edit", icon: "edit", hint: "Change the arguments of the call, and see what it would do then", shortcut: "e", run: edit }] : []),
+  ];
 
   return html`<article class="request" aria-label="Request">
     <div class="request-head">
@@ -133,19 +178,23 @@ function Request({ workspace, approval, notice, onReload, onDecided }) {
     ${notice && isPending && html`<div class="banner warn" role="alert"><${Icon} name="alert" /><span>${notice}</span></div>`}
     ${!isPending && html`<${Outcome} workspace=${workspace} approval=${approval} />`}
     ${!isSaidByTheDiff(approval, files) && html`<${Effects} effects=${effectsOf(approval)} more=${approval.effect?.more ?? 0} />`}
-    ${files.length > 0 ? html`<div class="diff-summary"><strong>${count(files.length, "file")}</strong><${Counts} ...${totals(files)} /></div>
-        <${DiffView} files=${files} label="What would change" />`
+    ${files.length > 0 ? html`<div class="diff-summary"><strong>${isPart ? some.words : count(files.length, "file")}</strong><${Counts} ...${totals(files)} />${mayChoose && html`<span class="muted small hide-narrow">Untick what you do not want.</span>`}</div>
+        <${DiffView} files=${files} label="What would change" choice=${mayChoose ? some.choice : undefined} review=${review} isMain />`
       : html`<${Arguments} args=${approval.args} />`}
     ${isPending && !isWhole && html`<div class="banner"><${Icon} name="alert" /><span class="grow">The whole diff has ${sizeInWords(approval.diff_bytes)}. It can be decided once all of it is here.</span><button class="button" onClick=${() => void onReload(true)}>Load the rest</button></div>`}
     ${files.length > 0 && html`<details class="arguments"><summary>Arguments of the call</summary><${Arguments} args=${approval.args} /></details>`}
     ${isPending && html`<div class="decide">
       ${!mayChange(workspace) ? html`<p class="muted">You can look at this workspace; its members decide.</p>`
         : isDenying ? html`<${Deny} isBusy=${isBusy} onDeny=${(/** @type {string} */ word) => void decide("deny", undefined, word)} onCancel=${() => setIsDenying(false)} />`
-        : html`<button class="button primary" aria-keyshortcuts=${isSeen ? "y" : undefined} disabled=${isBusy || !isWhole} onClick=${() => void decide("approve")}><${Icon} name="check" />Approve once<kbd>y</kbd></button>
-          <button class="button" disabled=${isBusy || !isWhole} title="And do not ask again for the same in this chat" onClick=${() => void decide("approve", "chat")}>For this chat</button>
-          ${isOwner(workspace) && html`<button class="button" disabled=${isBusy || !isWhole} title="Saved as a rule that allows the same on the same paths; it is listed in the settings, where you can remove it" onClick=${() => void decide("approve", "rule")}>Always</button>`}
-          <span class="grow"></span><button class="button danger" disabled=${isBusy || !isWhole} onClick=${() => setIsDenying(true)}><${Icon} name="x" />Deny<kbd>n</kbd></button>`}
+        : html`${isPart && html`<input ref=${partWord} class="part-word" aria-label="A word to the agent about the rest" placeholder="A word to the agent about the rest (optional)" maxlength="2000" onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Enter" && void decide("approve")} />`}
+          <button class="button primary" aria-keyshortcuts=${isSeen ? "y" : undefined} disabled=${isOff || some.isNothing} onClick=${() => void decide("approve")}><${Icon} name="check" />${isPart ? `Approve ${some.words}` : "Approve once"}<kbd>y</kbd></button>
+          ${hasRoom ? others.map(({ label, hint, shortcut, run }) => html`<button key=${label} class="button" disabled=${isOff} title=${hint} onClick=${run}>${label}${shortcut && html`<kbd>${shortcut}</kbd>`}</button>`)
+            : html`<${Menu} label="More" isSmall isOpen=${isMoreOpen} onOpen=${setIsMoreOpen} isDisabled=${isBusy} choices=${[...others.map(({ label, icon, run }) => ({ label, icon, run, isDisabled: isOff })), ...times.map((time) => ({ ...time, label: time.label === "Back into the inbox" ? time.label : `Later: ${time.label.toLowerCase()}` }))]} />`}
+          <span class="grow"></span>${hasRoom && html`<${Menu} label="Later" shortcut="l" isOpen=${isLaterOpen} onOpen=${setIsLaterOpen} isDisabled=${isBusy} choices=${times} />`}<button class="button danger" disabled=${isOff} onClick=${() => setIsDenying(true)}><${Icon} name="x" />Deny<kbd>n</kbd></button>`}
     </div>`}
+    ${dialog}
+    ${allowing && may && html`<${Always} workspace=${workspace} approval=${approval} scope=${allowing} isBusy=${isBusy} onClose=${() => setAllowing(null)} onAllow=${() => { setAllowing(null); void decide("approve", allowing); }} />`}
+    ${place === "edit" && mayEdit && html`<${EditArguments} workspace=${workspace} approval=${approval} onClose=${closeEditor} onDecided=${onDecided} onReload=${onReload} />`}
   </article>`;
 }
 
@@ -196,8 +245,9 @@ function Outcome({ workspace, approval }) {
   const status = STATUS[approval.status] ?? { text: approval.status, tone: "plain" };
   return html`<div class="banner ${status.tone}" role="status"><${Icon} name=${status.tone === "good" ? "check" : status.tone === "bad" ? "x" : "alert"} />
     <span class="grow"><strong>${status.text}.</strong>${approval.decided_by && html` Decided by <${Actor} workspace=${workspace} actor=${approval.decided_by} />${approval.decided_at && html`, <${Time} at=${approval.decided_at} />`}.`}
-      ${approval.decision_reason && html` <q>${visible(approval.decision_reason)}</q>`}</span>
-    ${approval.step_id && html`<a class="button" href=${address("w", workspace, "timeline", approval.step_id)}>See the step</a>`}</div>`;
+      ${approval.decision_args && " With other arguments than the agent's."}${approval.decision_reason && html` <q>${visible(approval.decision_reason)}</q>`}</span>
+    ${approval.step_id && html`<a class="button" href=${address("w", workspace, "timeline", approval.step_id)}>See the step</a>`}</div>
+    ${approval.refused?.length > 0 && html`<div class="banner warn"><${Icon} name="x" /><div class="grow min"><strong>A part was refused:</strong><ul>${approval.refused.slice(0, 100).map((/** @type {any} */ one) => html`<li key=${one.path}><span class="path">${visibleLine(one.path)}</span>${one.hunks && html` <span class="muted">${one.hunks.length === 1 ? "change" : "changes"} ${one.hunks.map((/** @type {number} */ hunk) => hunk + 1).join(", ")}</span>`}</li>`)}</ul></div></div>`}`;
 }
 
 /** The arguments of a call: short ones in a line each, long texts as they are. @param {{ args: any }} props */

@@ -1,6 +1,6 @@
 // One chat as a conversation: what was said, every call of a tool with what it changed, requests, questions and modes.
 
-import { html, useEffect, useRef, useState } from "../vendor.js";
+import { html, useEffect, useMemo, useRef, useState } from "../vendor.js";
 import { all, api } from "../api.js";
 import { address } from "../router.js";
 import { actorOf, mayChange } from "../state.js";
@@ -9,6 +9,7 @@ import { Actor } from "../parts/actor.js";
 import { parseDiff } from "../parts/diff.js";
 import { DiffView } from "../parts/diff-view.js";
 import { Icon } from "../parts/icons.js";
+import { useReview } from "../parts/review.js";
 import { Loading, Problem } from "../parts/states.js";
 import { asText, visible, visibleLine } from "../parts/text.js";
 import { Time } from "../parts/time.js";
@@ -189,8 +190,10 @@ function Version({ workspace, file, version }) {
   useEffect(() => {
     api.get(`/workspaces/${workspace}/files/${file}/versions/${version}`).then((answer) => setRead(answer.version), () => setRead({}));
   }, [version]);
+  const files = useMemo(() => (read?.diff ? parseDiff(read.diff).map((file) => ({ ...file, hash: read.hash ?? undefined })) : []), [read]);
+  const { review, dialog } = useReview(workspace, { step_id: read?.step_id ?? "" });
   if (!read) return html`<${Loading} lines=${2} label="Loading the diff" />`;
-  return html`${read.diff && html`<${DiffView} files=${parseDiff(read.diff)} label="What the call changed" />`}
+  return html`${files.length > 0 && html`<${DiffView} files=${files} label="What the call changed" review=${read.step_id ? review : undefined} />${dialog}`}
     ${read.step_id && html`<p><a class="button" href=${address("w", workspace, "timeline", read.step_id)}><${Icon} name="timeline" />See the step</a></p>`}`;
 }
 

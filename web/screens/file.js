@@ -1,7 +1,7 @@
 // One file: its text, and its history with each version's diff.
 
 import { html, useEffect, useMemo, useState } from "../vendor.js";
-import { api, callTool, request } from "../api.js";
+import { all, api, ApiError, callTool, request } from "../api.js";
 import { address, go } from "../router.js";
 import { mayChange } from "../state.js";
 import { onHappening } from "../stream.js";
@@ -10,12 +10,15 @@ import { parseDiff } from "../parts/diff.js";
 import { DiffView } from "../parts/diff-view.js";
 import { Dialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
+import { useKeys } from "../parts/keys.js";
+import { useReview } from "../parts/review.js";
 import { Empty, isUnreachable, Loading, Problem } from "../parts/states.js";
 import { baseName, folderOf, messageOf, sizeInWords, visibleLine } from "../parts/text.js";
 import { TextView } from "../parts/text-view.js";
 import { Time } from "../parts/time.js";
 import { toast, toastProblem } from "../parts/toast.js";
 import { stepWords } from "../parts/words.js";
+import { Blame } from "./blame.js";
 import { fileAddress, foundLine } from "./files.js";
 
 /** The largest file whose text is shown, in bytes. */
@@ -41,6 +44,8 @@ export function FileDetail({ workspace, path }) {
       if (kind === "reset" || (where === workspace && (kind === "step" || kind === "files.changed"))) void read();
     });
   }, [workspace, path]);
+  const may = mayChange(workspace) && info !== null;
+  useKeys({ w: () => info?.id && setShows(shows === "blame" ? "text" : "blame"), h: () => info?.id && setShows(shows === "history" ? "text" : "history"), r: () => may && setAsks("move"), Delete: () => may && setAsks("remove") });
   if (isUnreachable(problem) && !info) return html`<${Problem} problem=${problem} onRetry=${read} />`;
   if (problem && !isUnreachable(problem)) return html`<${Empty} icon="file" title="No file is here"><p><span class="path">${visibleLine(path)}</span> was removed or moved. It may be in the <a href=${address("w", workspace, "trash")}>trash</a>, and the <a href=${address("w", workspace, "timeline")}>timeline</a> says what happened.</p></${Empty}>`;
   if (!info) return html`<div class="pad"><${Loading} lines=${9} label="Loading the file" /></div>`;
@@ -48,19 +53,73 @@ export function FileDetail({ workspace, path }) {
   return html`<article class="file" aria-label="File">
     <div class="request-head file-head"><h2 class="request-title"><span class="path"><span class="muted">${visibleLine(folderOf(path))}</span>${visibleLine(baseName(path))}</span></h2>
       <div class="file-tools">
-        ${!isFolder && html`<div class="segmented" role="group" aria-label="What is shown"><button aria-pressed=${shows === "text"} onClick=${() => setShows("text")}><${Icon} name="file" />Text</button><button aria-pressed=${shows === "history"} onClick=${() => setShows("history")}><${Icon} name="timeline" />History</button></div>`}
+        ${!isFolder && html`<${Views} views=${["text", "blame", "history"]} shown=${shows} onShow=${setShows} />`}
         <span class="muted small">${info.size !== undefined && !isFolder ? sizeInWords(info.size) : ""}${info.updated_at && html` · <${Time} at=${info.updated_at} />`}</span><span class="grow"></span>
         ${!isFolder && info.id && html`<a class="button" href=${`/api/v1/workspaces/${workspace}/files/${info.id}/content`} download=${baseName(path)} aria-label="Download"><${Icon} name="download" /><span class="hide-narrow">Download</span></a>`}
         ${mayChange(workspace) && html`<button class="button" aria-label="Rename" onClick=${() => setAsks("move")}><${Icon} name="edit" /><span class="hide-narrow">Rename</span></button><button class="button danger" aria-label="Remove" onClick=${() => setAsks("remove")}><${Icon} name="trash" /><span class="hide-narrow">Remove</span></button>`}
       </div></div>
-    ${isFolder ? html`<${Empty} icon="files" title="A folder" />` : shows === "text" ? html`<${FileText} workspace=${workspace} id=${info.id} hash=${info.hash ?? ""} size=${info.size ?? 0} path=${path} />` : html`<${History} workspace=${workspace} id=${info.id} hash=${info.hash ?? ""} />`}
+    ${isFolder ? html`<${Empty} icon="files" title="A folder" />` : shows !== "history" ? html`<${FileText} workspace=${workspace} id=${info.id} hash=${info.hash ?? ""} size=${info.size ?? 0} path=${path} isBlamed=${shows === "blame"} />` : html`<${History} workspace=${workspace} id=${info.id} hash=${info.hash ?? ""} />`}
     ${asks === "move" && html`<${Move} workspace=${workspace} path=${path} onClose=${() => setAsks("")} />`}
     ${asks === "remove" && html`<${Remove} workspace=${workspace} path=${path} onClose=${() => setAsks("")} />`}
   </article>`;
 }
 
-/** @param {{ workspace: string, id: string, hash: string, size: number, path: string }} props */
-function FileText({ workspace, id, hash, size, path }) {
+const VIEWS = /** @type {Record<string, { label: string, icon: string, hint: string }>} */ ({ text: { label: "Text", icon: "file", hint: "" }, blame: { label: "Who wrote it", icon: "people", hint: "For each line the step and the actor that it comes from (w)" }, history: { label: "History", icon: "timeline", hint: "Every version that the file had (h)" } });
+
+/** @param {{ views: string[], shown: string, onShow: (view: string) => void }} props */
+function Views({ views, shown, onShow }) {
+  return html`<div class="segmented" role="group" aria-label="What is shown">${views.map((view) => html`<button key=${view} aria-pressed=${shown === view} title=${VIEWS[view]?.hint} onClick=${() => onShow(view)}><${Icon} name=${VIEWS[view]?.icon ?? ""} />${VIEWS[view]?.label}</button>`)}</div>`;
+}
+
+/**
+ * A file as it was after a step.
+ * @param {{ workspace: string, path: string, at: string, entry: { id: string | null, hash?: string | null, size?: number, file_type: string } | null }} props `entry` is what the tree at the step says of it
+ */
+export function PastFile({ workspace, path, at, entry }) {
+  const [shows, setShows] = useState("text");
+  const [read, setRead] = useState(/** @type {{ text: string, isText: boolean, size: number } | null} */ (null));
+  const [version, setVersion] = useState(/** @type {string | null} */ (null));
+  const [problem, setProblem] = useState(/** @type {unknown} */ (null));
+  const source = `/api/v1/workspaces/${workspace}/steps/${at}/content?path=${encodeURIComponent(path)}`;
+  const load = () => {
+    const abort = new AbortController();
+    request(source, { signal: abort.signal }).then(async (answer) => {
+      if (answer.status === 404) throw new ApiError(404, "NOT_FOUND", "");
+      if (!answer.ok) throw new Error("The file cannot be read.");
+      const bytes = new Uint8Array(await answer.arrayBuffer());
+      setRead({ isText: !bytes.subarray(0, 8_000).includes(0) && bytes.length <= LARGEST, text: bytes.length <= LARGEST ? new TextDecoder().decode(bytes) : "", size: bytes.length });
+      setProblem(null);
+    }).catch((failure) => abort.signal.aborted || (setProblem(failure), setRead(null)));
+    return () => abort.abort();
+  };
+  useEffect(load, [workspace, path, at]);
+  // Where the lines come from is known by version.
+  useEffect(() => {
+    setVersion(null);
+    if (shows !== "blame" || !entry?.id) return;
+    all(`/workspaces/${workspace}/files/${entry.id}/versions`, "versions").then((versions) => {
+      const found = versions.find((one) => one.hash === entry.hash && one.step_id <= at) ?? versions.find((one) => one.hash === entry.hash);
+      if (found) setVersion(found.id);
+      else setProblem(new Error("This version is not in the file's history."));
+    }, setProblem);
+  }, [shows, entry?.id, entry?.hash, at]);
+  useKeys({ w: () => entry?.id && setShows(shows === "blame" ? "text" : "blame") });
+  const now = html`<a class="button" href=${fileAddress(workspace, path)}><${Icon} name="file" />As it is now</a>`;
+  if (problem instanceof ApiError && problem.status === 404) return html`<${Empty} icon="timeline" title="It was not there at this moment"><p><span class="path">${visibleLine(path)}</span> was made later, was removed before, or had another name.</p><p>${now}</p></${Empty}>`;
+  if (problem) return html`<${Problem} problem=${problem} onRetry=${load} />`;
+  return html`<article class="file" aria-label="File">
+    <div class="request-head file-head"><h2 class="request-title"><span class="path"><span class="muted">${visibleLine(folderOf(path))}</span>${visibleLine(baseName(path))}</span></h2>
+      <div class="file-tools">${entry?.id && html`<${Views} views=${["text", "blame"]} shown=${shows} onShow=${setShows} />`}<span class="muted small">${read ? sizeInWords(read.size) : ""}</span><span class="grow"></span>
+        <a class="button" href=${source} download=${baseName(path)} aria-label="Download"><${Icon} name="download" /><span class="hide-narrow">Download</span></a>${now}</div></div>
+    ${!read ? html`<div class="pad"><${Loading} lines=${9} label="Loading the text" /></div>`
+      : !read.isText ? html`<${Empty} icon="file" title=${read.size > LARGEST ? "A large file" : "Not a text"}><p>Its ${sizeInWords(read.size)} can be downloaded.</p></${Empty}>`
+      : shows === "blame" && entry?.id ? (version ? html`<${Blame} workspace=${workspace} file=${entry.id} version=${version} hash=${entry.hash ?? ""} text=${read.text} path=${path} />` : html`<div class="pad"><${Loading} lines=${9} label="Finding where the lines come from" /></div>`)
+      : html`<${TextView} text=${read.text} path=${path} label="Text of the file at this moment" />`}
+  </article>`;
+}
+
+/** @param {{ workspace: string, id: string, hash: string, size: number, path: string, isBlamed: boolean }} props */
+function FileText({ workspace, id, hash, size, path, isBlamed }) {
   const [text, setText] = useState(/** @type {string | null} */ (null));
   const [isText, setIsText] = useState(true);
   const [problem, setProblem] = useState(/** @type {unknown} */ (null));
@@ -79,6 +138,7 @@ function FileText({ workspace, id, hash, size, path }) {
   if (problem) return html`<${Problem} problem=${problem} />`;
   if (text === null) return html`<div class="pad"><${Loading} lines=${9} label="Loading the text" /></div>`;
   if (!isText) return html`<${Empty} icon="file" title="Not a text"><p>Its ${sizeInWords(size)} are not text: download it to open it.</p></${Empty}>`;
+  if (isBlamed) return html`<${Blame} workspace=${workspace} file=${id} hash=${hash} text=${text} path=${path} />`;
   return html`<${TextView} text=${text} path=${path} label="Text of the file" line=${foundLine.value?.path === path ? foundLine.value.line : undefined} />`;
 }
 
@@ -133,10 +193,11 @@ function VersionDiff({ workspace, file, version }) {
   useEffect(() => {
     api.get(`/workspaces/${workspace}/files/${file}/versions/${version}`).then((answer) => setRead(answer.version), toastProblem);
   }, [version]);
-  const files = useMemo(() => (read?.diff ? parseDiff(read.diff) : []), [read]);
+  const files = useMemo(() => (read?.diff ? parseDiff(read.diff).map((file) => ({ ...file, hash: read.hash ?? undefined })) : []), [read]);
+  const { review, dialog } = useReview(workspace, { step_id: read?.step_id ?? "" });
   if (!read) return html`<${Loading} lines=${2} label="Loading the diff" />`;
   if (files.length === 0) return html`<p class="muted pad-x">${read.purged ? "Its content was removed for good." : "Its text did not change, or it is not text."}</p>`;
-  return html`<${DiffView} files=${files} label="What this version changed" />${read.diff_truncated && html`<p class="muted pad-x">The diff is longer than what is shown here.</p>`}`;
+  return html`<${DiffView} files=${files} label="What this version changed" review=${review} />${dialog}${read.diff_truncated && html`<p class="muted pad-x">The diff is longer than what is shown here.</p>`}`;
 }
 
 /** @param {{ workspace: string, path: string, onClose: () => void }} props */

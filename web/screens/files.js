@@ -1,8 +1,8 @@
 // The files of a workspace: the tree, and the chosen file beside it. Adding, renaming and removing are steps.
 
 import { html, signal, useEffect, useMemo, useRef, useState } from "../vendor.js";
-import { api, callTool, request } from "../api.js";
-import { address, go, parts } from "../router.js";
+import { all, api, callTool, request } from "../api.js";
+import { address, go, keepQuery, parts, query, withQuery } from "../router.js";
 import { mayChange } from "../state.js";
 import { onHappening } from "../stream.js";
 import { Icon } from "../parts/icons.js";
@@ -12,9 +12,10 @@ import { Empty, Loading, Problem } from "../parts/states.js";
 import { count, visible, visibleLine } from "../parts/text.js";
 import { toast, toastProblem } from "../parts/toast.js";
 import { VirtualList } from "../parts/virtual.js";
-import { FileDetail } from "./file.js";
+import { FileDetail, PastFile } from "./file.js";
+import { Moment } from "./moment.js";
 
-/** @typedef {{ id: string | null, name: string, path: string, file_type: string, is_virtual?: boolean, size?: number, updated_at?: string }} Entry */
+/** @typedef {{ id: string | null, name: string, path: string, file_type: string, is_virtual?: boolean, size?: number, updated_at?: string, hash?: string | null }} Entry */
 /** @typedef {{ entry: Entry, depth: number, isOpen: boolean, isFolder: boolean }} Item */
 
 const ROW = 32;
@@ -38,6 +39,12 @@ async function listFolder(workspace, path) {
   return entries.filter((entry) => !entry.is_virtual);
 }
 
+/** The entries of a folder as they were after a step. @param {string} workspace @param {string} step @param {string} path @returns {Promise<Entry[]>} */
+async function listFolderAt(workspace, step, path) {
+  const entries = await all(`/workspaces/${workspace}/steps/${step}/tree?path=${encodeURIComponent(path)}`, "entries", 100_000, 1_000);
+  return entries.map((entry) => ({ id: entry.file_id, name: entry.name, path: entry.path, file_type: entry.kind === "folder" ? "folder" : entry.kind, size: entry.size ?? undefined, hash: entry.hash }));
+}
+
 /** @param {{ workspace: string }} props */
 export function Files({ workspace }) {
   const [folders, setFolders] = useState(/** @type {Record<string, Entry[]>} */ ({}));
@@ -49,15 +56,26 @@ export function Files({ workspace }) {
   const [lines, setLines] = useState(/** @type {{ path: string, line_number: number, line_text: string }[] | null} */ (null));
   const [isOver, setIsOver] = useState(false);
   const picker = useRef(/** @type {HTMLInputElement | null} */ (null));
+  /** The folder that a dragged file would be put into. */
+  const [target, setTarget] = useState("/");
   const path = parts.value.length > 3 ? "/" + parts.value.slice(3).join("/") : "";
+  /** The step after which the files are shown, or "" for now. */
+  const at = query.value.get("at") ?? "";
+  const atNow = useRef(at);
+  atNow.current = at;
 
   const readFolder = async (/** @type {string} */ folder) => {
     try {
-      const entries = await listFolder(workspace, folder);
+      const entries = await (at ? listFolderAt(workspace, at, folder) : listFolder(workspace, folder));
+      // Another moment was chosen meanwhile.
+      if (at !== atNow.current) return;
       setFolders((old) => ({ ...old, [folder]: entries }));
       setProblem(null);
     } catch (failure) {
+      if (at !== atNow.current) return;
       if (folder === "/") setProblem(failure);
+      // A folder that was not there yet stays open for other moments.
+      else if (at) setFolders((old) => ({ ...old, [folder]: [] }));
       else setOpen((old) => new Set([...old].filter((other) => other !== folder)));
     }
   };
@@ -76,7 +94,7 @@ export function Files({ workspace }) {
       clearTimeout(timer);
       stop();
     };
-  }, [workspace]);
+  }, [workspace, at]);
   // The folders around the chosen file are open.
   useEffect(() => {
     const around = path.split("/").slice(1, -1).map((_, i, names) => "/" + names.slice(0, i + 1).join("/"));
@@ -125,35 +143,59 @@ export function Files({ workspace }) {
   const move = (/** @type {number} */ by) => {
     for (let i = place + by; i >= 0 && i < items.length; i += by) {
       const item = items[i];
-      if (item && !item.isFolder) return go(fileAddress(workspace, item.entry.path), { replace: path !== "" });
+      if (item && !item.isFolder) return go(keepQuery(fileAddress(workspace, item.entry.path)), { replace: path !== "" });
     }
   };
-  useKeys({ j: () => move(1), k: () => move(-1), Escape: () => go(address("w", workspace, "files")) });
+  /** @param {string | null} step */
+  const showAt = (step) => go(withQuery(fileAddress(workspace, path), { at: step ?? "" }), { replace: at !== "" });
+  const showPast = async () => {
+    try {
+      const { steps } = await api.get(`/workspaces/${workspace}/steps?limit=2`);
+      const before = steps[1] ?? steps[0];
+      if (before) showAt(before.id);
+      else toast("Nothing has happened here yet: there is no earlier time to show.");
+    } catch (failure) {
+      toastProblem(failure);
+    }
+  };
+  useKeys({ j: () => move(1), k: () => move(-1), Escape: () => go(keepQuery(address("w", workspace, "files"))), t: () => !at && void showPast() });
 
   /** @param {FileList | null | undefined} list */
   const upload = async (list) => {
     setIsOver(false);
-    for (const file of list ?? []) await uploadOne(workspace, `/${file.name}`, file);
-    void readFolder("/");
+    for (const file of list ?? []) await uploadOne(workspace, `${target === "/" ? "" : target}/${file.name}`, file);
+    void readFolder(target);
+    setTarget("/");
   };
-  const row = (/** @type {number} */ i) => html`<${Row} workspace=${workspace} item=${items[i]} isChosen=${i === place} showsPath=${found !== null} onToggle=${toggle} />`;
-  const may = mayChange(workspace);
-  const list = html`<div class="drop ${isOver ? "over" : ""}" onDragOver=${(/** @type {DragEvent} */ event) => { if (may && event.dataTransfer?.types.includes("Files")) { event.preventDefault(); setIsOver(true); } }}
+  const row = (/** @type {number} */ i) => html`<${Row} workspace=${workspace} item=${items[i]} isChosen=${i === place} isTarget=${isOver && target === items[i]?.entry.path} showsPath=${found !== null} onToggle=${toggle} />`;
+  const may = mayChange(workspace) && !at;
+  /** @param {DragEvent} event */
+  const dragOver = (event) => {
+    if (!may || !event.dataTransfer?.types.includes("Files")) return;
+    event.preventDefault();
+    setIsOver(true);
+    setTarget(decodeURIComponent(/** @type {HTMLElement} */ (event.target).closest("[data-folder]")?.getAttribute("data-folder") ?? "/"));
+  };
+  const list = html`<div class="drop ${isOver ? "over" : ""}" onDragOver=${dragOver}
       onDragLeave=${() => setIsOver(false)} onDrop=${(/** @type {DragEvent} */ event) => { event.preventDefault(); if (may) void upload(event.dataTransfer?.files); }}>
-    <div class="list-tools"><div class="row-line"><label class="search grow"><${Icon} name="search" /><input type="search" placeholder="Find in the files" aria-label="Find a file by its name or its text" value=${words} onInput=${(/** @type {any} */ event) => setWords(event.target.value)}
+    ${at ? html`<div class="list-tools"><p class="muted small">As they were at this moment. What was removed since can be seen and downloaded here.</p></div>` : html`<div class="list-tools"><div class="row-line"><label class="search grow"><${Icon} name="search" /><input type="search" placeholder="Find in the files" aria-label="Find a file by its name or its text" value=${words} onInput=${(/** @type {any} */ event) => setWords(event.target.value)}
         onKeyDown=${(/** @type {any} */ event) => event.key === "Escape" && (setWords(""), event.target.blur())} /></label>
       ${may && html`<button class="icon-button" aria-label="Upload files" title="Upload files, or drop them here" onClick=${() => picker.current?.click()}><${Icon} name="upload" /></button><input ref=${picker} type="file" multiple hidden aria-label="Files to upload" onChange=${(/** @type {any} */ event) => void upload(event.target.files)} />`}
+      <button class="icon-button" aria-label="The files at an earlier time" title="The files at an earlier time (t)" onClick=${() => void showPast()}><${Icon} name="timeline" /></button>
       <a class="icon-button" href=${address("w", workspace, "trash")} aria-label="Trash" title="Trash"><${Icon} name="trash" /></a></div>
-      ${words.trim() !== "" && html`<div class="segmented wide" role="group" aria-label="Where to search"><button aria-pressed=${!searchesText} onClick=${() => setSearchesText(false)}>Names</button><button aria-pressed=${searchesText} onClick=${() => setSearchesText(true)}>Texts</button></div>`}</div>
+      ${words.trim() !== "" && html`<div class="segmented wide" role="group" aria-label="Where to search"><button aria-pressed=${!searchesText} onClick=${() => setSearchesText(false)}>Names</button><button aria-pressed=${searchesText} onClick=${() => setSearchesText(true)}>Texts</button></div>`}
+      ${isOver && html`<p class="small drop-note"><${Icon} name="upload" />Into <span class="path">${visibleLine(target)}</span></p>`}</div>`}
     ${problem ? html`<${Problem} problem=${problem} onRetry=${() => void readFolder("/")} />`
       : !folders["/"] ? html`<${Loading} lines=${9} label="Loading the files" />`
       : lines ? (lines.length === 0 ? html`<${Empty} icon="search" title="No text has this" />` : html`<div class="tree"><${VirtualList} role="list" label="Lines that were found" count=${lines.length} height=${FOUND} version=${lines} row=${(/** @type {number} */ i) => html`<${FoundRow} workspace=${workspace} found=${lines[i]} />`} /></div>`)
-      : items.length === 0 ? html`<${Empty} icon="files" title=${found ? "No file has this name" : "No files yet"}>${!found && html`<p>What agents and people make appears here. You can drop files here, too.</p>`}</${Empty}>`
+      : items.length === 0 ? html`<${Empty} icon="files" title=${found ? "No file has this name" : at ? "No files at this moment" : "No files yet"}>${!found && !at && html`<p>What agents and people make appears here. You can drop files here, too.</p>`}</${Empty}>`
       : html`<div class="tree"><${VirtualList} role="list" label="Files" count=${items.length} height=${ROW} version=${items} keyOf=${(/** @type {number} */ i) => items[i]?.entry.path ?? i} scrollTo=${place} row=${row} /></div>`}
   </div>`;
-  const detail = path ? html`<${FileDetail} key=${path} workspace=${workspace} path=${path} />`
+  const detail = path && at ? html`<${PastFile} key=${path} workspace=${workspace} path=${path} at=${at} entry=${items.find((item) => item.entry.path === path)?.entry ?? null} />`
+    : path ? html`<${FileDetail} key=${path} workspace=${workspace} path=${path} />`
     : folders["/"]?.length ? html`<${Empty} icon="file" title="Choose a file"><p>You see its text, and every version that it ever had.</p></${Empty}>` : null;
-  return html`<${Split} label="Files" list=${list} detail=${detail} hasDetail=${path !== ""} back=${address("w", workspace, "files")} backLabel="Files" />`;
+  const split = html`<${Split} label="Files" list=${list} detail=${detail} hasDetail=${path !== ""} back=${keepQuery(address("w", workspace, "files"))} backLabel="Files" />`;
+  return at ? html`<div class="with-moment"><${Moment} key=${workspace} workspace=${workspace} at=${at} onAt=${showAt} />${split}</div>` : split;
 }
 
 /** The address of a file. @param {string} workspace @param {string} path */
@@ -179,13 +221,13 @@ function treeItems(folders, open) {
   return items;
 }
 
-/** @param {{ workspace: string, item: Item, isChosen: boolean, showsPath: boolean, onToggle: (path: string) => void }} props */
-function Row({ workspace, item, isChosen, showsPath, onToggle }) {
+/** @param {{ workspace: string, item: Item, isChosen: boolean, isTarget: boolean, showsPath: boolean, onToggle: (path: string) => void }} props `isTarget`: a dragged file would be put into this folder */
+function Row({ workspace, item, isChosen, isTarget, showsPath, onToggle }) {
   const { entry, depth, isOpen, isFolder } = item;
   const style = { paddingLeft: `${14 + Math.min(depth, 12) * 16}px` };
   const name = visibleLine(showsPath ? entry.path : entry.name);
-  if (isFolder && !showsPath) return html`<button class="tree-row" style=${style} aria-expanded=${isOpen} onClick=${() => onToggle(entry.path)}><${Icon} name=${isOpen ? "down" : "right"} class="tiny" /><${Icon} name="files" /><span class="ellipsis">${name}</span></button>`;
-  return html`<a class="tree-row" style=${style} href=${fileAddress(workspace, entry.path)} aria-current=${isChosen ? "true" : undefined} title=${visibleLine(entry.path)}><span class="icon tiny"></span><${Icon} name=${isFolder ? "files" : "file"} /><span class="ellipsis">${name}</span></a>`;
+  if (isFolder && !showsPath) return html`<button class="tree-row ${isTarget ? "target" : ""}" data-folder=${encodeURIComponent(entry.path)} style=${style} aria-expanded=${isOpen} onClick=${() => onToggle(entry.path)}><${Icon} name=${isOpen ? "down" : "right"} class="tiny" /><${Icon} name="files" /><span class="ellipsis">${name}</span></button>`;
+  return html`<a class="tree-row" style=${style} href=${keepQuery(fileAddress(workspace, entry.path))} aria-current=${isChosen ? "true" : undefined} title=${visibleLine(entry.path)}><span class="icon tiny"></span><${Icon} name=${isFolder ? "files" : "file"} /><span class="ellipsis">${name}</span></a>`;
 }
 
 /** @param {{ workspace: string, found: { path: string, line_number: number, line_text: string } }} props */

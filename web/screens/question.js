@@ -7,10 +7,14 @@ import { inbox, mayChange, workspaceOf } from "../state.js";
 import { onHappening } from "../stream.js";
 import { Actor } from "../parts/actor.js";
 import { Icon } from "../parts/icons.js";
+import { useKeys } from "../parts/keys.js";
+import { laterTimes, setLater, untilWords } from "../parts/later.js";
+import { Menu } from "../parts/menu.js";
 import { Loading, Problem } from "../parts/states.js";
 import { asText, messageOf, visible, visibleLine } from "../parts/text.js";
 import { Time } from "../parts/time.js";
 import { toast } from "../parts/toast.js";
+import { inboxPlace } from "./inbox-place.js";
 import { Plan } from "./plan.js";
 
 /** @typedef {{ name: string, question: string, schema: any, buttons?: { label: string, value: string }[] }} Item */
@@ -68,6 +72,10 @@ function Form({ workspace, question, onReload, onAnswered }) {
   const may = mayChange(workspace);
   const items = /** @type {Item[]} */ (question.questions);
   const form = useRef(/** @type {HTMLFormElement | null} */ (null));
+  const [isLaterOpen, setIsLaterOpen] = useState(false);
+  const putOff = async (/** @type {Date | null} */ until) => (await setLater(workspace, question.id, until)) && onAnswered();
+  const times = [...(inboxPlace().isLater ? [{ label: "Back into the inbox", icon: "inbox", run: () => void putOff(null) }] : []), ...laterTimes(new Date()).map(({ label, until }) => ({ label, icon: "timeline", hint: untilWords(until), run: () => void putOff(until) }))];
+  useKeys({ l: () => may && setIsLaterOpen(true) });
 
   /** @param {string} name @param {unknown} value @param {boolean} byText */
   const set = (name, value, byText) => {
@@ -93,7 +101,7 @@ function Form({ workspace, question, onReload, onAnswered }) {
   return html`<form ref=${form} class="question-form" onSubmit=${submit}>
     ${items.map((item) => html`<${Field} key=${item.name} item=${item} value=${own(answers, item.name)} isDisabled=${!may} onChange=${(/** @type {unknown} */ value, /** @type {boolean} */ byText) => set(item.name, value, byText)} />`)}
     ${problem && html`<p class="form-problem" role="alert">${problem}</p>`}
-    <div class="decide">${may ? html`<button class="button primary" disabled=${isBusy || items.some((item) => own(answers, item.name) === undefined)}><${Icon} name="check" />Send the answer</button>` : html`<p class="muted">You can look at this workspace; its members answer.</p>`}</div>
+    <div class="decide">${may ? html`<button class="button primary" disabled=${isBusy || items.some((item) => own(answers, item.name) === undefined)}><${Icon} name="check" />Send the answer</button><span class="grow"></span><${Menu} label="Later" shortcut="l" isOpen=${isLaterOpen} onOpen=${setIsLaterOpen} isDisabled=${isBusy} choices=${times} />` : html`<p class="muted">You can look at this workspace; its members answer.</p>`}</div>
   </form>`;
 }
 

@@ -8,19 +8,24 @@ import { clientConfigs } from "../parts/clients.js";
 import { Copyable } from "../parts/copy.js";
 import { Dialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
+import { RuleTable, VERDICTS } from "../parts/rules.js";
 import { Loading, Problem } from "../parts/states.js";
 import { messageOf, visible, visibleLine } from "../parts/text.js";
 import { Time } from "../parts/time.js";
 import { toast, toastProblem } from "../parts/toast.js";
+import { Explain } from "./explain.js";
+import { Machine, Storage } from "./machine.js";
 
 /** @param {{ workspace: string }} props */
 export function WorkspaceSettings({ workspace }) {
   // The person of this machine has neither accounts nor keys: agents start `toolyard mcp` in the folder.
-  if (me.value?.is_local) return html`<div class="column settings"><${Connect} /><${Policy} workspace=${workspace} /></div>`;
+  if (me.value?.is_local) return html`<div class="column settings"><${Connect} /><${Policy} workspace=${workspace} /><${Storage} workspace=${workspace} /><${Machine} /></div>`;
   return html`<div class="column settings">
     ${isOwner(workspace) && html`<${Keys} workspace=${workspace} />`}
     <${Policy} workspace=${workspace} />
     <${Members} workspace=${workspace} />
+    ${isOwner(workspace) && html`<${Storage} workspace=${workspace} />`}
+    <${Machine} />
     ${isOwner(workspace) && html`<${Naming} workspace=${workspace} />`}
   </div>`;
 }
@@ -142,7 +147,6 @@ const PRESETS = [
   ["guarded", "Guarded", "Asks before what others made is removed, replaced or moved, and before what affects programs later."],
   ["strict", "Strict", "Asks before everything, reading included."],
 ];
-const VERDICTS = /** @type {Record<string, { text: string, tone: string }>} */ ({ allow: { text: "Allow", tone: "good" }, ask: { text: "Ask", tone: "warn" }, deny: { text: "Deny", tone: "bad" } });
 /** What a rule can be about, in words. */
 const EFFECTS = /** @type {Record<string, string>} */ ({
   change: "Change (create, edit, move or remove)", create: "Create", modify: "Edit or replace", move: "Move", remove: "Remove", read: "Read", list: "List a folder",
@@ -170,26 +174,11 @@ function Policy({ workspace }) {
   return html`<section class="panel" aria-labelledby="policy-title"><div class="panel-head"><div class="grow"><h2 id="policy-title">Policy</h2><p>What agents may do by themselves. It is about effects, not about command lines.</p></div>${may && policy && html`<button class="button" onClick=${() => setIsNew(true)}><${Icon} name="plus" />New rule</button>`}</div>
     ${problem ? html`<${Problem} problem=${problem} onRetry=${again} />` : policy === null ? html`<${Loading} lines=${3} />` : html`
       <div class="presets" role="group" aria-label="Where no rule says otherwise">${PRESETS.map(([value, label, text]) => html`<button key=${value} class="preset" aria-pressed=${policy.effective_preset === value} disabled=${!may} onClick=${() => policy.effective_preset !== value && void save({ preset: value })}><strong>${label}</strong><span>${text}</span></button>`)}</div>
-      <${Rules} rules=${policy.rules} title="Rules" empty="No rule: the preset alone decides." may=${may} onRemove=${(/** @type {number} */ i) => void save({ rules: policy.rules.filter((/** @type {any} */ _, /** @type {number} */ n) => n !== i) })} />
-      ${policy.saved.length > 0 && html`<${Rules} rules=${policy.saved} title="Allowed always" empty="" may=${may} onRemove=${(/** @type {number} */ i) => void save({ saved: policy.saved.filter((/** @type {any} */ _, /** @type {number} */ n) => n !== i) })} />`}`}
+      ${policy.rules.length > 0 ? html`<${RuleTable} rules=${policy.rules} title="Rules" onRemove=${may ? (/** @type {number} */ i) => void save({ rules: policy.rules.filter((/** @type {any} */ _, /** @type {number} */ n) => n !== i) }) : undefined} />` : html`<p class="setting muted">No rule: the preset alone decides.</p>`}
+      ${policy.saved.length > 0 && html`<${RuleTable} rules=${policy.saved} title="Allowed always" onRemove=${may ? (/** @type {number} */ i) => void save({ saved: policy.saved.filter((/** @type {any} */ _, /** @type {number} */ n) => n !== i) }) : undefined} />`}
+      <${Explain} workspace=${workspace} />`}
     ${isNew && html`<${NewRule} onClose=${() => setIsNew(false)} onMake=${async (/** @type {any} */ rule) => { if (await save({ rules: [...policy.rules, rule] })) setIsNew(false); }} />`}
   </section>`;
-}
-
-/** @param {unknown} words */
-const listed = (words) => (Array.isArray(words) ? words : words === undefined || words === null ? [] : [words]).map((word) => visibleLine(word));
-
-/** @param {{ rules: any[], title: string, empty: string, may: boolean, onRemove: (index: number) => void }} props */
-function Rules({ rules, title, empty, may, onRemove }) {
-  if (rules.length === 0) return empty ? html`<p class="setting muted">${empty}</p>` : null;
-  return html`<div class="table-box" tabindex="0" role="region" aria-label=${title}><table><caption>${title}</caption><thead><tr><th>Decision</th><th>Effect</th><th>On</th><th>Tool</th><th>Why</th><th><span class="sr-only">Remove</span></th></tr></thead>
-    <tbody>${rules.map((entry, i) => {
-      const rule = entry.rule ?? entry;
-      const verdict = VERDICTS[rule.then] ?? { text: visibleLine(rule.then), tone: "plain" };
-      const on = [...listed(rule.path), ...listed(rule.host)];
-      return html`<tr key=${i}><td><span class="verdict ${verdict.tone}">${verdict.text}</span></td><td>${listed(rule.effect).join(", ") || "anything"}</td><td class="mono">${on.length > 0 ? on.join(", ") : "everything"}</td><td class="mono">${listed(rule.tool).join(", ") || "any"}</td><td>${listed(rule.why)}</td>
-        <td>${may && html`<button class="icon-button small" aria-label=${`Remove rule ${i + 1} of ${title}`} title="Remove" onClick=${() => onRemove(i)}><${Icon} name="trash" /></button>`}</td></tr>`;
-    })}</tbody></table></div>`;
 }
 
 /** @param {{ onClose: () => void, onMake: (rule: any) => Promise<void> }} props */

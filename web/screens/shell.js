@@ -11,6 +11,8 @@ import { isHelpShown, useKeys } from "../parts/keys.js";
 import { visibleLine } from "../parts/text.js";
 import { ThemeSwitch } from "../parts/theme-switch.js";
 import { Toasts } from "../parts/toast.js";
+import { CommentBar } from "./comment-bar.js";
+import { inboxPlace } from "./inbox-place.js";
 
 /** The screens of a workspace. */
 export const TABS = [
@@ -25,11 +27,12 @@ export const TABS = [
 export function Shell({ children }) {
   const [place, id, tab] = parts.value;
   const workspace = place === "w" && id ? workspaceOf(id) : null;
+  const commented = workspace?.id ?? (place === "inbox" ? inboxPlace().workspace : undefined);
   useEffect(() => document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [id, tab]);
   useKeys({
     "?": () => (isHelpShown.value = true),
     i: () => go("#/inbox"),
-    Enter: () => /** @type {HTMLElement | null} */ (document.querySelector(".split-detail :is(input, textarea, .decide button:enabled, .head-actions button, .call-head)"))?.focus(),
+    Enter: () => /** @type {HTMLElement | null} */ (document.querySelector(".split-detail :is(input:not(.diff *), textarea:not(.catcher), .decide button:enabled, .head-actions button, .call-head)"))?.focus(),
     "/": () => document.querySelector(/** @type {any} */ ("input[type=search]"))?.focus(),
     ...Object.fromEntries(TABS.map(({ name }, i) => [String(i + 1), () => workspace && go(address("w", workspace.id, name))])),
   });
@@ -52,6 +55,7 @@ export function Shell({ children }) {
         </header>`}
         ${!isReachable.value && html`<div class="offline" role="status"><${Icon} name="alert" />The server cannot be reached. What you see may be old; the page tries again by itself.</div>`}
         <main id="content" tabindex="-1">${children}</main>
+        ${commented && html`<${CommentBar} key=${commented} workspace=${commented} />`}
       </div>
       <${BottomBar} place=${place} />
     </div>
@@ -101,22 +105,57 @@ function BottomBar({ place }) {
 }
 
 const SHORTCUTS = [
-  ["j / k", "Next and previous in a list"],
-  ["Enter", "Go into what is chosen; in a preview: do it"],
-  ["y", "Approve what is shown, once"],
-  ["n", "Deny it, with a word to the agent"],
-  ["u", "Undo the step that is shown, or redo it, with a preview"],
-  ["b", "Go back to the step that is shown, with a preview"],
-  ["/", "Search or filter"],
-  ["i", "Inbox"],
-  ["1 to 5", "The screens of the workspace"],
-  ["Esc", "Close, or go back"],
-  ["?", "This list"],
+  { title: "Everywhere", keys: [
+    ["j / k", "Next and previous in a list"],
+    ["Enter", "Go into what is chosen; in a preview: do it"],
+    ["/", "Search or filter"],
+    ["i", "Inbox"],
+    ["1 to 5", "The screens of the workspace"],
+    ["Shift+s", "Send your comments to a chat"],
+    ["Esc", "Close, or go back"],
+    ["?", "This list"],
+  ] },
+  { title: "Inbox", keys: [
+    ["y", "Approve what is shown, or the part that is ticked"],
+    ["n", "Deny it, with a word to the agent"],
+    ["e", "Edit its arguments, and see what it would do then"],
+    ["l", "Later: not now, without a no"],
+    ["Shift+l", "What you put off"],
+    ["s", "Select the request, to decide several together"],
+    ["Shift+y", "Approve all that are selected, after a look at them"],
+  ] },
+  { title: "Diffs", keys: [
+    ["d", "Go into the diff: arrows move by line"],
+    ["[ / ]", "The change before and after"],
+    ["x", "Tick or untick the file or change that you are on"],
+    ["c", "Comment on the line that you are on"],
+    ["v", "Mark the file that you are on as viewed"],
+  ] },
+  { title: "Timeline", keys: [
+    ["f", "Filters"],
+    ["u", "Undo the step that is shown, or redo it, with a preview"],
+    ["b", "Go back to the step that is shown, with a preview"],
+    ["m", "Compare the step that is shown with another"],
+    ["t", "The files as they were after it"],
+  ] },
+  { title: "Files", keys: [
+    ["t", "The files at an earlier time, and now again"],
+    [", / .", "One step back and on, at an earlier time"],
+    ["w", "Who wrote each line of the file"],
+    ["h", "The history of the file"],
+    ["r", "Rename the file"],
+    ["Del", "Remove the file"],
+  ] },
+  { title: "Terminals", keys: [
+    ["Enter", "Type into the terminal: every key goes to its program"],
+    ["Esc Esc", "Leave it"],
+  ] },
 ];
 
 function Help() {
-  return html`<${Dialog} title="Keyboard" onClose=${() => (isHelpShown.value = false)}>
-    <dl class="shortcuts">${SHORTCUTS.map(([keys, text]) => html`<div key=${keys}><dt>${String(keys).split(" ").map((key) => (key === "/" && keys !== "/") || key === "to" ? html`<span class="muted">${key}</span>` : html`<kbd>${key}</kbd>`)}</dt><dd>${text}</dd></div>`)}</dl>
+  return html`<${Dialog} title="Keyboard" wide onClose=${() => (isHelpShown.value = false)}>
+    <div class="shortcut-groups">${SHORTCUTS.map(({ title, keys }) => html`<section key=${title}><h3>${title}</h3>
+      <dl class="shortcuts">${keys.map(([names, text]) => html`<div key=${names}><dt>${String(names).split(" ").map((key) => (key === "/" && names !== "/") || key === "to" ? html`<span class="muted">${key}</span>` : html`<kbd>${key}</kbd>`)}</dt><dd>${text}</dd></div>`)}</dl></section>`)}</div>
   </${Dialog}>`;
 }
 

@@ -9,16 +9,22 @@ import { Actor } from "../parts/actor.js";
 import { Dialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
 import { useKeys } from "../parts/keys.js";
+import { Menu } from "../parts/menu.js";
 import { Split } from "../parts/split.js";
 import { Empty, Loading, Problem } from "../parts/states.js";
+import { pasted, sequenceOf } from "../parts/terminal-keys.js";
 import { visible } from "../parts/text.js";
 import { Time } from "../parts/time.js";
 import { toast, toastProblem } from "../parts/toast.js";
 import { VirtualList } from "../parts/virtual.js";
 
-/** @typedef {{ id: string, chat_id: string, session_id: string, opened_by: string, opened_at: string, command: string, folder: string, state: "running" | "ended" | "interrupted", exit_code: number | null, log_path: string | null, ports: number[] }} Terminal */
+/** @typedef {{ id: string, chat_id: string, session_id: string, opened_by: string, opened_at: string, command: string, folder: string, state: "running" | "ended" | "interrupted", exit_code: number | null, log_path: string | null, ports: number[], size?: [number, number] | null }} Terminal `size` is rows and columns */
 
 const ROW = 64;
+/** Escape leaves the screen if it is pressed twice within so many milliseconds. */
+const TWICE = 600;
+/** Characters in one call, at most. */
+const AT_ONCE = 8_000;
 /** How often the screen of a running terminal is read, in milliseconds. */
 const EVERY = 600;
 
@@ -67,14 +73,16 @@ export function Terminals({ workspace }) {
 
 /** @param {{ workspace: string, id: string, onEnded: () => void }} props */
 function TerminalDetail({ workspace, id, onEnded }) {
-  const [read, setRead] = useState(/** @type {{ terminal: Terminal, screen: string | null, cursor: [number, number] | null } | null} */ (null));
+  const [read, setRead] = useState(/** @type {{ terminal: Terminal, screen: string | null, cursor: [number, number] | null, size?: [number, number] | null } | null} */ (null));
   const [problem, setProblem] = useState(/** @type {unknown} */ (null));
   const [isEnding, setIsEnding] = useState(false);
+  const [box, setBox] = useState(/** @type {HTMLElement | null} */ (null));
   const isAlive = useRef(true);
+  const show = (/** @type {any} */ answer) => isAlive.current && setRead((old) => (JSON.stringify(old) === JSON.stringify(answer) ? old : answer));
   const look = async () => {
     try {
       const answer = await api.get(`/workspaces/${workspace}/terminals/${id}`);
-      if (isAlive.current) setRead((old) => (JSON.stringify(old) === JSON.stringify(answer) ? old : answer));
+      show(answer);
       setProblem(null);
       return answer.terminal.state === "running";
     } catch (failure) {
@@ -95,10 +103,12 @@ function TerminalDetail({ workspace, id, onEnded }) {
       clearTimeout(timer);
     };
   }, [workspace, id]);
+  const type = useTyping(workspace, id, show);
   if (problem && !read) return html`<${Problem} problem=${problem} onRetry=${look} />`;
   if (!read) return html`<div class="pad"><${Loading} label="Loading the terminal" /></div>`;
   const { terminal, screen, cursor } = read;
   const isRunning = terminal.state === "running";
+  const may = isRunning && mayChange(workspace);
   const end = async () => {
     try {
       await api.delete(`/workspaces/${workspace}/terminals/${id}`);
@@ -114,19 +124,65 @@ function TerminalDetail({ workspace, id, onEnded }) {
     <div class="request-head"><div class="request-who"><${Actor} workspace=${workspace} actor=${terminal.opened_by} /><${Time} class="muted" at=${terminal.opened_at} /><span class="chip ${isRunning ? "live" : ""}">${stateWords(terminal)}</span>
         ${terminal.ports.map((port) => html`<span key=${port} class="chip" title="A program listens on this port: toolyard ports opens it for your browser">port ${port}</span>`)}
         <a class="muted" href=${address("w", workspace, "chats", terminal.chat_id)}><${Icon} name="chats" />chat</a><span class="grow"></span>
-        ${isRunning && mayChange(workspace) && html`<button class="button danger" onClick=${() => setIsEnding(true)}><${Icon} name="x" />End it</button>`}</div>
+        ${may && screen !== null && html`<${Size} workspace=${workspace} id=${id} box=${box} now=${read.size ?? terminal.size ?? null} onSized=${look} />`}
+        ${may && html`<button class="button danger" onClick=${() => setIsEnding(true)}><${Icon} name="x" />End it</button>`}</div>
       <h2 class="request-title"><code>${visible(terminal.command)}</code></h2></div>
-    ${screen === null ? html`<${Empty} icon="terminals" title="Its screen is gone"><p>The server keeps the screens of terminals that ended for a while only.</p></${Empty}>` : html`<${Screen} text=${screen} cursor=${isRunning ? cursor : null} />`}
-    ${isRunning && mayChange(workspace) && html`<${Typing} workspace=${workspace} terminal=${terminal} onTyped=${look} />`}
+    ${screen === null ? html`<${Empty} icon="terminals" title="Its screen is gone"><p>The server keeps the screens of terminals that ended for a while only.</p></${Empty}>` : html`<${Screen} text=${screen} cursor=${isRunning ? cursor : null} onType=${may ? type : null} onShown=${setBox} />`}
+    ${may && screen !== null && html`<div class="typing"><div class="typing-keys" role="group" aria-label="Keys">${KEYS.map(([label, chars]) => html`<button key=${label} type="button" class="button" aria-label=${NAMES[String(label)] ?? label} onClick=${() => type(String(chars))}>${label}</button>`)}</div></div>`}
     ${isEnding && html`<${Dialog} title="End this terminal?" onClose=${() => setIsEnding(false)}><p>Everything that it started ends with it. What it changed stays, and can be undone.</p><div class="actions"><button class="button" onClick=${() => setIsEnding(false)}>Cancel</button><button class="button danger" onClick=${end}>End it</button></div></${Dialog}>`}
   </article>`;
 }
 
-/** @param {{ text: string, cursor: [number, number] | null }} props */
-function Screen({ text, cursor }) {
+/**
+ * What is on the screen. Where the person may type, the screen takes the keyboard while it has the focus: every key goes to
+ * the program, and Escape twice leaves it.
+ * @param {{ text: string, cursor: [number, number] | null, onType: ((chars: string) => void) | null, onShown: (box: HTMLElement | null) => void }} props
+ */
+function Screen({ text, cursor, onType, onShown }) {
+  const box = useRef(/** @type {HTMLDivElement | null} */ (null));
+  const field = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
+  const escapedAt = useRef(0);
+  const [hasFocus, setHasFocus] = useState(false);
+  useEffect(() => onShown(box.current), []);
+  useKeys({ Enter: () => field.current?.focus() });
   const lines = text.split("\n");
   while (cursor && lines.length < cursor[0]) lines.push("");
-  return html`<div class="screen" role="region" aria-label="Screen" tabindex="0">${lines.map((line, i) => html`<div key=${i} class="screen-line">${cursor && cursor[0] === i + 1 ? withCursor(line, cursor[1] - 1) : visible(line) || " "}</div>`)}</div>`;
+  const leave = () => {
+    field.current?.blur();
+    document.getElementById("content")?.focus();
+  };
+  /** @param {KeyboardEvent} event */
+  const keyDown = (event) => {
+    // The screen's own shortcuts of the browser: copy, paste and the rest with the command key.
+    if (event.isComposing || event.metaKey || !onType) return;
+    if (event.ctrlKey && /^[cv]$/i.test(event.key) && (event.shiftKey || event.key.toLowerCase() === "v" || String(getSelection()) !== "")) return;
+    event.stopPropagation();
+    if (event.key === "Escape") {
+      event.preventDefault();
+      const isSecond = event.timeStamp - escapedAt.current < TWICE;
+      escapedAt.current = isSecond ? 0 : event.timeStamp;
+      if (isSecond) return leave();
+    }
+    const chars = sequenceOf(event);
+    if (chars === null) return;
+    event.preventDefault();
+    onType(chars);
+  };
+  /** What is written by keys, an input method or a phone's keyboard. @param {any} event */
+  const input = (event) => {
+    if (event.isComposing) return;
+    const typed = event.target.value;
+    event.target.value = "";
+    if (typed !== "") onType?.(pasted(typed));
+  };
+  const select = () => String(getSelection()) === "" && field.current?.focus({ preventScroll: true });
+  return html`<div class="screen-box ${hasFocus ? "typing-here" : ""}">
+    ${onType && html`<textarea ref=${field} class="catcher" aria-label="Type into the terminal" aria-describedby="terminal-hint" autocomplete="off" autocapitalize="off" autocorrect="off" spellcheck=${false} rows="1"
+      onKeyDown=${keyDown} onInput=${input} onCompositionEnd=${input} onPaste=${(/** @type {ClipboardEvent} */ event) => { event.preventDefault(); onType(pasted(event.clipboardData?.getData("text") ?? "")); }}
+      onFocus=${() => setHasFocus(true)} onBlur=${() => setHasFocus(false)}></textarea>`}
+    <div ref=${box} class="screen" role="region" aria-label="Screen" tabindex="0" onClick=${onType ? select : undefined} onKeyDown=${(/** @type {KeyboardEvent} */ event) => { if (event.key === "Enter" && onType && event.target === event.currentTarget) { event.preventDefault(); field.current?.focus(); } }}>${lines.map((line, i) => html`<div key=${i} class="screen-line">${cursor && cursor[0] === i + 1 ? withCursor(line, cursor[1] - 1) : visible(line) || " "}</div>`)}</div>
+    ${onType && html`<p id="terminal-hint" class="screen-hint" role="status">${hasFocus ? html`<strong>Every key goes to the program.</strong> Press <kbd>Esc</kbd> twice to leave.` : html`Click the screen or press <kbd>Enter</kbd> to type into it.`}</p>`}
+  </div>`;
 }
 
 /** @param {string} line @param {number} column */
@@ -135,27 +191,66 @@ function withCursor(line, column) {
   return html`${visible(characters.slice(0, column).join(""))}<span class="cursor">${visible(characters[column] ?? " ")}</span>${visible(characters.slice(column + 1).join(""))}`;
 }
 
-const KEYS = [["Enter", "\n"], ["Ctrl-C", "\u0003"], ["Ctrl-D", "\u0004"], ["Esc", "\u001b"], ["Tab", "\t"], ["↑", "\u001b[A"], ["↓", "\u001b[B"]];
-const NAMES = /** @type {Record<string, string>} */ ({ "↑": "Up", "↓": "Down" });
+/** Keys that a phone does not have. */
+const KEYS = [["Enter", "\r"], ["Ctrl-C", "\u0003"], ["Ctrl-D", "\u0004"], ["Esc", "\u001b"], ["Tab", "\t"], ["←", "\u001b[D"], ["↑", "\u001b[A"], ["↓", "\u001b[B"], ["→", "\u001b[C"]];
+const NAMES = /** @type {Record<string, string>} */ ({ "←": "Left", "↑": "Up", "↓": "Down", "→": "Right" });
 
-/** Typing into a terminal, by the tool that agents use for it. @param {{ workspace: string, terminal: Terminal, onTyped: () => void }} props */
-function Typing({ workspace, terminal, onTyped }) {
-  const [line, setLine] = useState("");
-  const type = async (/** @type {string} */ chars) => {
-    setTimeout(onTyped, 120);
+/**
+ * Sends what is typed, in order: what comes while a call is under way goes with the next one.
+ * @param {string} workspace
+ * @param {string} id
+ * @param {(answer: any) => void} onTyped gets the screen after it
+ */
+function useTyping(workspace, id, onTyped) {
+  const waiting = useRef("");
+  const isSending = useRef(false);
+  const send = async () => {
+    if (isSending.current) return;
+    isSending.current = true;
     try {
-      const answer = await api.post(`/workspaces/${workspace}/tools`, { toolset: "codex", tool: "write_stdin", chat_id: terminal.chat_id, args: { session_id: terminal.session_id, chars } });
-      if (answer.success === false) toastProblem(new Error(answer.error));
+      while (waiting.current !== "") {
+        const text = waiting.current.slice(0, AT_ONCE);
+        waiting.current = waiting.current.slice(AT_ONCE);
+        onTyped(await api.post(`/workspaces/${workspace}/terminals/${id}/input`, { text }));
+      }
+    } catch (failure) {
+      waiting.current = "";
+      toastProblem(failure);
+    }
+    isSending.current = false;
+  };
+  return (/** @type {string} */ chars) => {
+    waiting.current += chars;
+    void send();
+  };
+}
+
+/** The sizes to choose from, and the one that fits into the box. @param {HTMLElement | null} box */
+function sizes(box) {
+  const found = [{ rows: 24, columns: 80 }, { rows: 40, columns: 120 }, { rows: 50, columns: 160 }];
+  if (!box) return found;
+  const style = getComputedStyle(box);
+  const probe = document.createElement("span");
+  probe.textContent = "0".repeat(100);
+  probe.style.cssText = "position:absolute;visibility:hidden;white-space:pre";
+  box.append(probe);
+  const width = probe.getBoundingClientRect().width / 100;
+  probe.remove();
+  const [inner, outer] = [box.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight), box.clientHeight - parseFloat(style.paddingTop) - parseFloat(style.paddingBottom)];
+  return [{ rows: Math.max(5, Math.floor(outer / parseFloat(style.lineHeight))), columns: Math.max(20, Math.floor(inner / width)) }, ...found];
+}
+
+/** The size of a terminal. @param {{ workspace: string, id: string, box: HTMLElement | null, now: [number, number] | null, onSized: () => void }} props */
+function Size({ workspace, id, box, now, onSized }) {
+  const [isOpen, setIsOpen] = useState(false);
+  const set = async (/** @type {{ rows: number, columns: number }} */ size) => {
+    try {
+      await api.put(`/workspaces/${workspace}/terminals/${id}/size`, size);
+      toast(`The terminal has ${size.columns} columns and ${size.rows} rows.`);
+      setTimeout(onSized, 120);
     } catch (failure) {
       toastProblem(failure);
     }
   };
-  /** @param {Event} event */
-  const submit = (event) => {
-    event.preventDefault();
-    void type(`${line}\n`);
-    setLine("");
-  };
-  return html`<form class="typing" onSubmit=${submit}><div class="typing-line"><input class="mono" aria-label="Type into the terminal" placeholder="Type a line; Enter sends it" autocomplete="off" autocapitalize="off" spellcheck=${false} value=${line} onInput=${(/** @type {any} */ event) => setLine(event.target.value)} /><button class="button primary">Send</button></div>
-    <div class="typing-keys" role="group" aria-label="Keys">${KEYS.map(([label, chars]) => html`<button key=${label} type="button" class="button" aria-label=${NAMES[String(label)] ?? label} onClick=${() => void type(String(chars))}>${label}</button>`)}</div></form>`;
+  return html`<${Menu} class="below" label=${now ? `Size: ${now[1]} × ${now[0]}` : "Size"} isOpen=${isOpen} onOpen=${setIsOpen} choices=${isOpen ? sizes(box).map((size, i) => ({ label: i === 0 && box ? "As large as here" : `${size.columns} × ${size.rows}`, hint: i === 0 && box ? `${size.columns} × ${size.rows}` : "", icon: "display", run: () => void set(size) })) : []} />`;
 }

@@ -2,7 +2,7 @@
 
 import { html, useEffect, useMemo, useRef, useState } from "../vendor.js";
 import { api } from "../api.js";
-import { address, go, parts } from "../router.js";
+import { address, go, keepQuery, parts, query, withQuery } from "../router.js";
 import { actorOf } from "../state.js";
 import { onHappening } from "../stream.js";
 import { Actor } from "../parts/actor.js";
@@ -15,9 +15,11 @@ import { visibleLine } from "../parts/text.js";
 import { dayName, Time } from "../parts/time.js";
 import { VirtualList } from "../parts/virtual.js";
 import { stepWords } from "../parts/words.js";
+import { Compare } from "./compare.js";
 import { StepDetail } from "./step.js";
+import { ActiveFilters, filterOf, Filters, isFiltered } from "./timeline-filter.js";
 
-/** @typedef {{ id: string, at: string, author: "agent" | "person" | "external", actor: string, verb: string, undoes: string | null, files: number, path: string | null, added?: number, removed?: number }} Step */
+/** @typedef {{ id: string, at: string, author: "agent" | "person" | "external", actor: string, verb: string, undoes: string | null, files: number, path: string | null, chat_id?: string | null, lines_added?: number | null, lines_removed?: number | null, back_to?: string | null }} Step */
 /** @typedef {{ kind: "day", name: string } | { kind: "step", step: Step } | { kind: "more" }} Item */
 
 const STEP = 64;
@@ -33,15 +35,28 @@ export function Timeline({ workspace }) {
   const [steps, setSteps] = useState(/** @type {Step[] | null} */ (null));
   const [next, setNext] = useState(/** @type {string | null} */ (null));
   const [problem, setProblem] = useState(/** @type {unknown} */ (null));
-  const [author, setAuthor] = useState("");
-  const [words, setWords] = useState("");
+  /** The newest steps of all, where the list has only some: they say what was undone. */
+  const [recent, setRecent] = useState(/** @type {Step[]} */ ([]));
+  const [showsFilters, setShowsFilters] = useState(false);
   const isReading = useRef(false);
-  const chosenId = parts.value[3];
+  const filter = filterOf(query.value);
+  const { by: author, q: words } = filter;
+  const isComparing = parts.value[3] === "compare";
+  const [from, to] = isComparing ? parts.value.slice(4) : [];
+  const chosenId = isComparing ? undefined : parts.value[3];
+  const setFilter = (/** @type {Partial<import("./timeline-filter.js").Filter>} */ changed) => go(withQuery(address(...parts.value), { ...filter, ...changed }), { replace: true });
+  // The server filters by these, and the page by the rest.
+  const asked = ["actor", "chat", "path", "verb"].map((name) => (filter[/** @type {"actor"} */ (name)] ? `&${name}=${encodeURIComponent(filter[/** @type {"actor"} */ (name)])}` : "")).join("");
+  const current = useRef(asked);
+  current.current = asked;
 
   /** Reads the newest steps, and puts those that are new before what is there. */
   const readNewest = async () => {
+    const mine = current.current;
     try {
-      const page = await api.get(`/workspaces/${workspace}/steps?limit=${PAGE}`);
+      const page = await api.get(`/workspaces/${workspace}/steps?limit=${PAGE}${mine}`);
+      // Another filter was chosen meanwhile.
+      if (mine !== current.current) return;
       setSteps((old) => {
         const known = new Set(old?.map((step) => step.id));
         const meets = page.steps.some((/** @type {Step} */ step) => known.has(step.id));
@@ -53,15 +68,18 @@ export function Timeline({ workspace }) {
         return [...page.steps.filter((/** @type {Step} */ step) => !known.has(step.id)), ...old];
       });
       setProblem(null);
+      if (mine) setRecent((await api.get(`/workspaces/${workspace}/steps?limit=${PAGE}`)).steps);
     } catch (failure) {
-      setProblem(failure);
+      if (mine === current.current) setProblem(failure);
     }
   };
   const readOlder = async () => {
     if (isReading.current || !next) return;
+    const mine = current.current;
     isReading.current = true;
     try {
-      const page = await api.get(`/workspaces/${workspace}/steps?limit=${FURTHER}&cursor=${encodeURIComponent(next)}`);
+      const page = await api.get(`/workspaces/${workspace}/steps?limit=${FURTHER}${mine}&cursor=${encodeURIComponent(next)}`);
+      if (mine !== current.current) return;
       setSteps((old) => [...(old ?? []), ...page.steps]);
       setNext(page.next);
     } catch (failure) {
@@ -70,51 +88,64 @@ export function Timeline({ workspace }) {
       isReading.current = false;
     }
   };
+  const readNewestNow = useRef(readNewest);
+  readNewestNow.current = readNewest;
   useEffect(() => {
+    setSteps(null);
+    setNext(null);
+    setProblem(null);
     void readNewest();
     let timer = 0;
     const stop = onHappening(({ workspace: where, kind }) => {
       if (kind !== "reset" && (where !== workspace || kind !== "step")) return;
       clearTimeout(timer);
-      timer = setTimeout(() => void readNewest(), 150);
+      timer = setTimeout(() => void readNewestNow.current(), 150);
     });
     return () => {
       clearTimeout(timer);
       stop();
     };
-  }, [workspace]);
+  }, [workspace, asked]);
 
-  const undone = useMemo(() => undoneSteps(steps ?? []), [steps]);
+  const everything = asked ? recent : steps ?? [];
+  const undone = useMemo(() => undoneSteps(everything), [everything]);
   const shown = useMemo(() => (author || words ? (steps ?? []).filter((step) => matches(workspace, step, author, words)) : steps ?? []), [steps, author, words]);
   const items = useMemo(() => itemsOf(shown, next !== null), [shown, next]);
-  const chosen = items.findIndex((item) => item.kind === "step" && item.step.id === chosenId);
-  const place = shown.findIndex((step) => step.id === chosenId);
+  const picked = isComparing ? to ?? from : chosenId;
+  const chosen = items.findIndex((item) => item.kind === "step" && item.step.id === picked);
+  const place = shown.findIndex((step) => step.id === picked);
   // The chosen step may be older than what was read so far.
-  const later = (steps ?? []).findIndex((step) => step.id === chosenId);
-  const open = (/** @type {Step | undefined} */ step) => step && go(address("w", workspace, "timeline", step.id), { replace: Boolean(chosenId) });
+  const later = everything.findIndex((step) => step.id === chosenId);
+  const addressOf = (/** @type {string} */ id) => keepQuery(isComparing ? address("w", workspace, "timeline", "compare", from, id) : address("w", workspace, "timeline", id));
+  const top = keepQuery(address("w", workspace, "timeline"));
+  const open = (/** @type {Step | undefined} */ step) => step && go(addressOf(step.id), { replace: Boolean(picked) });
   const move = (/** @type {number} */ by) => open(shown[Math.max(0, Math.min(shown.length - 1, place + by))]);
-  useKeys({ j: () => move(1), k: () => move(-1), ArrowDown: () => move(1), ArrowUp: () => move(-1), Escape: () => go(address("w", workspace, "timeline")) });
+  useKeys({ j: () => move(1), k: () => move(-1), ArrowDown: () => move(1), ArrowUp: () => move(-1), Escape: () => (showsFilters ? setShowsFilters(false) : go(isComparing && from ? keepQuery(address("w", workspace, "timeline", from)) : top)), f: () => setShowsFilters(!showsFilters) });
 
   const height = (/** @type {number} */ i) => (items[i]?.kind === "day" ? DAY : STEP);
   const row = (/** @type {number} */ i) => {
     const item = /** @type {Item} */ (items[i]);
     if (item.kind === "day") return html`<h2 class="day">${item.name}</h2>`;
     if (item.kind === "more") return html`<div class="list-row muted">Reading older steps…</div>`;
-    return html`<${Row} workspace=${workspace} step=${item.step} isChosen=${i === chosen} undoneFiles=${undone.get(item.step.id)?.files ?? 0} />`;
+    return html`<${Row} workspace=${workspace} step=${item.step} href=${addressOf(item.step.id)} mark=${item.step.id === from ? "from" : item.step.id === to ? "to" : ""} isChosen=${i === chosen} undoneFiles=${undone.get(item.step.id)?.files ?? 0} />`;
   };
   const list = html`<div class="list-tools">
-      <label class="search"><${Icon} name="search" /><input type="search" placeholder="Path, tool or name" aria-label="Filter the steps by path, tool or name" value=${words} onInput=${(/** @type {any} */ event) => setWords(event.target.value)}
-        onKeyDown=${(/** @type {any} */ event) => event.key === "Escape" && (setWords(""), event.target.blur())} /></label>
-      <div class="segmented wide" role="group" aria-label="By whom">${AUTHORS.map(([value, label]) => html`<button key=${value} aria-pressed=${author === value} onClick=${() => setAuthor(String(value))}>${label}</button>`)}</div>
+      <div class="row-line"><label class="search grow"><${Icon} name="search" /><input type="search" placeholder="Path, tool or name" aria-label="Filter the steps by path, tool or name" value=${words} onInput=${(/** @type {any} */ event) => setFilter({ q: event.target.value })}
+        onKeyDown=${(/** @type {any} */ event) => event.key === "Escape" && (setFilter({ q: "" }), event.target.blur())} /></label>
+        <button class="icon-button" aria-expanded=${showsFilters} aria-label="Filters" title="Filters: by whom, chat, path and what was done (f)" onClick=${() => setShowsFilters(!showsFilters)}><${Icon} name="filter" /></button></div>
+      <div class="segmented wide" role="group" aria-label="By whom">${AUTHORS.map(([value, label]) => html`<button key=${value} aria-pressed=${author === value} onClick=${() => setFilter({ by: String(value) })}>${label}</button>`)}</div>
+      ${showsFilters && html`<${Filters} workspace=${workspace} filter=${filter} steps=${steps ?? []} onChange=${setFilter} />`}
+      <${ActiveFilters} workspace=${workspace} filter=${filter} onChange=${setFilter} />
+      ${isComparing && html`<div class="banner slim pick"><${Icon} name="compare" /><span>Choose the step to compare with.</span><a class="button small" href=${from ? keepQuery(address("w", workspace, "timeline", from)) : top}>Stop</a></div>`}
     </div>
     ${steps === null ? (problem ? html`<${Problem} problem=${problem} onRetry=${readNewest} />` : html`<${Loading} lines=${9} label="Loading the timeline" />`)
-      : steps.length === 0 ? html`<${Empty} icon="timeline" title="Nothing has happened yet"><p>Every change will be a step here, with its diff and an undo. The <a href=${address("w", workspace, "settings")}>settings</a> say how an agent is connected.</p></${Empty}>`
-      : shown.length === 0 && next === null ? html`<${Empty} icon="search" title="No step matches"><p><button class="link" onClick=${() => { setWords(""); setAuthor(""); }}>Show all steps</button></p></${Empty}>`
+      : steps.length === 0 && !isFiltered(filter) ? html`<${Empty} icon="timeline" title="Nothing has happened yet"><p>Every change will be a step here, with its diff and an undo. The <a href=${address("w", workspace, "settings")}>settings</a> say how an agent is connected.</p></${Empty}>`
+      : shown.length === 0 && next === null ? html`<${Empty} icon="search" title="No step matches"><p><button class="link" onClick=${() => go(address(...parts.value), { replace: true })}>Show all steps</button></p></${Empty}>`
       : html`<${VirtualList} role="list" label="Steps" count=${items.length} height=${height} version=${items} keyOf=${(/** @type {number} */ i) => keyOf(/** @type {Item} */ (items[i]))} onEnd=${readOlder} scrollTo=${chosen} row=${row} />`}`;
-  const detail = chosenId
-    ? html`<${StepDetail} key=${chosenId} workspace=${workspace} id=${chosenId} undone=${undone.get(chosenId) ?? null} later=${later < 0 ? null : later} onChanged=${readNewest} />`
+  const detail = isComparing && from ? html`<${Compare} key=${`${from} ${to}`} workspace=${workspace} from=${from} to=${to ?? null} known=${steps ?? []} />`
+    : chosenId ? html`<${StepDetail} key=${chosenId} workspace=${workspace} id=${chosenId} undone=${undone.get(chosenId) ?? null} later=${later < 0 ? null : later} onChanged=${readNewest} />`
     : steps && steps.length > 0 ? html`<${Empty} icon="timeline" title="Choose a step"><p>You see its diff and can take it back, even an old one, without losing what came after it. <kbd>j</kbd> and <kbd>k</kbd> go through the list.</p></${Empty}>` : null;
-  return html`<${Split} label="Timeline" list=${list} detail=${detail} hasDetail=${Boolean(chosenId)} back=${address("w", workspace, "timeline")} backLabel="Timeline" />`;
+  return html`<${Split} label="Timeline" list=${list} detail=${detail} hasDetail=${Boolean(chosenId) || Boolean(to)} back=${isComparing && from ? keepQuery(address("w", workspace, "timeline", from)) : top} backLabel=${isComparing ? "The step" : "Timeline"} />`;
 }
 
 /**
@@ -161,13 +192,13 @@ function itemsOf(steps, hasMore) {
 /** @param {Item} item */
 const keyOf = (item) => (item.kind === "step" ? item.step.id : item.kind === "day" ? item.name : "more");
 
-/** @param {{ workspace: string, step: Step, isChosen: boolean, undoneFiles: number }} props */
-function Row({ workspace, step, isChosen, undoneFiles }) {
+/** @param {{ workspace: string, step: Step, href: string, mark: string, isChosen: boolean, undoneFiles: number }} props `mark` says which of two compared steps it is */
+function Row({ workspace, step, href, mark, isChosen, undoneFiles }) {
   const words = stepWords(step);
-  return html`<a class="list-row step-row ${undoneFiles >= step.files && undoneFiles > 0 ? "undone" : ""}" href=${address("w", workspace, "timeline", step.id)} aria-current=${isChosen ? "true" : undefined}>
+  return html`<a class="list-row step-row ${undoneFiles >= step.files && undoneFiles > 0 ? "undone" : ""}" href=${href} aria-current=${isChosen ? "true" : undefined}>
     <span class="kind-mark plain"><${Icon} name=${words.icon} /></span>
     <span class="min grow">
       <span class="row-line"><span class="ellipsis"><strong>${words.text}</strong> <span class="path">${visibleLine(step.path ?? "")}</span></span><${Time} class="muted small" at=${step.at} clock /></span>
-      <span class="row-line small"><span class="row-by"><${Actor} workspace=${workspace} actor=${step.actor} /><span class="muted ellipsis">${words.more}</span></span>${undoneFiles > 0 ? html`<span class="chip">${undoneFiles >= step.files ? "undone" : "partly undone"}</span>` : html`<${Counts} added=${step.added ?? 0} removed=${step.removed ?? 0} />`}</span>
+      <span class="row-line small"><span class="row-by"><${Actor} workspace=${workspace} actor=${step.actor} /><span class="muted ellipsis">${words.more}</span></span>${mark && html`<span class="chip live">${mark}</span>`}${undoneFiles > 0 ? html`<span class="chip">${undoneFiles >= step.files ? "undone" : "partly undone"}</span>` : html`<${Counts} added=${step.lines_added ?? 0} removed=${step.lines_removed ?? 0} />`}</span>
     </span></a>`;
 }

@@ -40,7 +40,8 @@ impl Approvals<'_> {
         scope: Scope,
     ) -> Result<Value> {
         let at = call.world().now();
-        let yes = Decision { approves: true, scope, reason: None, by: self.0.actor().name(), at };
+        let by = self.0.actor().name();
+        let yes = Decision { approves: true, scope, parts: None, reason: None, by, at };
         let is_edited = approval.edited_args.is_some();
         let writing_rule = self.0.open().hints.writing_rule;
         let grant = grant_of(approval, &yes, asks, is_edited, writing_rule)?;

@@ -1,10 +1,10 @@
 //! A part of a request: what the person chose is done in one step, the rest is refused, and the agent reads what and why.
 
 use serde_json::{Value, json};
-use yard_core::{ApprovalId, ChangePart, FaultCode, WsPath};
+use yard_core::{ApprovalId, ChangePart, FaultCode, Limits, WsPath};
 use yard_gate::{Approval, ApprovalStatus, DecisionInput, Scope};
 use yard_store::{SqliteStore, Store as _};
-use yard_testkit::TestWorkspace;
+use yard_testkit::{Folders, OpenOptions, TestWorkspace};
 
 use super::{asked, call, decide, text, under, yes};
 
@@ -323,4 +323,35 @@ fn any_choice_of_files_does_those_and_no_others() {
         let verified = verified.unwrap();
         assert_eq!((verified.added, verified.changed, verified.removed), (0, 0, 0), "{choice:b}");
     }
+}
+
+#[test]
+fn a_large_file_whose_removal_is_refused_stays_and_is_removed_and_restored_later() {
+    let limits = Limits { load_bytes: 4_096, ..Limits::default() };
+    let options = OpenOptions { limits, ..OpenOptions::default() };
+    let workspace = TestWorkspace::open(&Folders::new(), options).unwrap();
+    let large = "large\n".repeat(2_000);
+    workspace.put("/dir/large", &large);
+    workspace.put("/dir/other", &large);
+    workspace.put("/dir/small", "small\n");
+    under(&workspace, ASK_FOR_ALL);
+    let remove = json!({"path": "dir", "recursive": true});
+    let asked_to_remove = || {
+        asked(&workspace.call_as(&workspace.session(), "assistant", "delete_file", remove.clone()))
+    };
+    let id = asked_to_remove();
+    approve(&workspace, id, &[whole("/dir/small"), whole("/dir/other")]);
+    assert!(!workspace.has("/dir/small") && !workspace.has("/dir/other"));
+    assert_eq!(text(&workspace, "/dir/large"), large);
+    let verify = || workspace.perform(yard_core::op::Verify).unwrap().problems;
+    assert_eq!(verify(), Vec::<String>::new());
+
+    let id = asked_to_remove();
+    approve(&workspace, id, &[whole("/dir/large"), whole("/dir")]);
+    assert!(!workspace.has("/dir"));
+    under(&workspace, r#"{"rules": []}"#);
+    let step = row(&workspace, id).step.unwrap();
+    workspace.perform(yard_core::op::Undo { step, scope: Default::default() }).unwrap();
+    assert_eq!(text(&workspace, "/dir/large"), large);
+    assert_eq!(verify(), Vec::<String>::new());
 }

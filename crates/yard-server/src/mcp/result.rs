@@ -206,6 +206,28 @@ mod tests {
     }
 
     #[test]
+    fn what_a_person_refused_of_a_call_is_in_the_text() {
+        let body = json!({
+            "success": true,
+            "result": {"path": "a.txt"},
+            "error": null,
+            "refused_by_person": {
+                "message": "a person approved a part of this call",
+                "refused": [{"path": "b.txt"}],
+                "more": 0,
+                "reason": "not the tests",
+            },
+        });
+        let answer = Answer { ok: true, status: 200, body: body.into(), pending: None };
+        let result = from_answer(ReplyForm::Data, answer);
+        assert_eq!(result.is_error, Some(false));
+        assert_eq!(
+            result.content.last().unwrap().as_text().unwrap().text,
+            "Note: a person approved a part of this call: b.txt. They said: not the tests"
+        );
+    }
+
+    #[test]
     fn a_failure_of_the_reference_toolset_says_what_that_server_says() {
         let missing = Fault::new(FaultCode::NotFound, "ENOENT: no such file or directory");
         let text = text("filesystem", "read_text_file", &Stop::Fault(missing));

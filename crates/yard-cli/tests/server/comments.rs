@@ -344,3 +344,41 @@ fn b10_an_agent_gets_no_line_of_a_file_that_it_may_not_read() {
     assert!(got[0].contains("line 2") && got[0].contains("Why two?"), "{got:?}");
     assert!(!got[0].contains("> two"), "{got:?}");
 }
+
+#[test]
+fn a_purge_leaves_nothing_of_comments_that_quote_what_was_purged() {
+    let server = Server::start();
+    let review = Review::begin(&server);
+    let Review { ada, agent, base, chat, .. } = &review;
+    // Lines that nothing else has.
+    let secret = |number: u8| yard_core::ContentHash::of(&[number]).to_string();
+    let content: String = (0..40).map(|number| secret(number) + "\n").collect();
+    let args = json!({"path": "/secret.txt", "content": content});
+    let body = json!({"tool": "write", "args": args});
+    let written = ada.post(&format!("{base}/tools"), body).expect(200)["result"].clone();
+    let steps = ada.get(&format!("{base}/steps")).expect(200);
+    let add = |comment: String| {
+        let body = json!({
+            "step_id": steps["steps"][0]["id"], "path": "/secret.txt", "side": "new", "line": 7,
+            "content_hash": written["hash"], "text": comment,
+        });
+        ada.post(&format!("{base}/comments"), body).expect(201);
+    };
+    add("What is this?".to_owned());
+    review.send();
+    add(format!("I mean {}.", secret(6)));
+    add("Never mind.".to_owned());
+    ada.tool(&review.workspace, "rm", json!({"path": "/secret.txt"})).expect(200);
+    let file = text(&written["file_id"]);
+    ada.delete(&format!("{base}/files/{file}/purge")).expect(200);
+
+    let left = ada.get(&format!("{base}/comments")).expect(200);
+    let texts: Vec<&Value> =
+        left["comments"].as_array().unwrap().iter().map(|comment| &comment["text"]).collect();
+    assert_eq!(texts, ["Never mind."]);
+    let body = json!({"tool": "ls", "args": {}, "chat_id": chat});
+    let answer = agent.post(&format!("{base}/tools"), body).expect(200);
+    assert!(messages(&answer).is_empty(), "the message quoted it: {answer}");
+    let transcript = ada.get(&format!("{base}/chats/{chat}")).expect(200).to_string();
+    assert!(!transcript.contains(&secret(6)), "{transcript}");
+}

@@ -1,14 +1,15 @@
 //! A store that counts its flushes (one a batch), and can make each of them slower.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use yard_core::{ChatScope, ContentHash, FileId, Name, StepId, VersionId};
+use yard_core::{ChatScope, ContentHash, FileId, FileState, Name, StepId, VersionId};
 use yard_store::{
-    AuditEntry, AuditRow, Base, Batch, Change, ContentLocation, Effort, Maker, Mark, Node,
-    OthersChange, Placement, Prepared, Purged, RecoveryNote, Result, RootIdentity, SeenContent,
-    Seq, SqliteStore, StepRow, Store, VersionRow,
+    AuditEntry, AuditRow, Base, Batch, Change, ContentLocation, Effort, FileThen, Maker, Mark,
+    NetChange, Node, OthersChange, Placement, Prepared, Purged, RecoveryNote, Result, RootIdentity,
+    SeenContent, Seq, SqliteStore, StepFilter, StepRow, Store, StoredCounts, VersionRow,
 };
 
 /// Batches and steps that went through.
@@ -101,6 +102,32 @@ impl Store for Counted {
         self.store.steps(file, before, limit)
     }
 
+    fn find_steps(
+        &self,
+        filter: &StepFilter,
+        numbers: Range<Seq>,
+        limit: usize,
+    ) -> Result<Vec<StepRow>> {
+        self.store.find_steps(filter, numbers, limit)
+    }
+
+    fn children_then(
+        &self,
+        parent: FileId,
+        name: Option<&Name>,
+        seq: Seq,
+    ) -> Result<Vec<FileThen>> {
+        self.store.children_then(parent, name, seq)
+    }
+
+    fn file_then(&self, file: FileId, seq: Seq) -> Result<Option<FileState>> {
+        self.store.file_then(file, seq)
+    }
+
+    fn net_changes(&self, numbers: Range<Seq>) -> Result<Vec<NetChange>> {
+        self.store.net_changes(numbers)
+    }
+
     fn changes(&self, seq: Seq) -> Result<Vec<Change>> {
         self.store.changes(seq)
     }
@@ -181,6 +208,10 @@ impl Store for Counted {
 
     fn purge(&self, files: &[FileId], audit: &AuditEntry) -> Result<Purged> {
         self.store.purge(files, audit)
+    }
+
+    fn counts(&self) -> Result<StoredCounts> {
+        self.store.counts()
     }
 
     fn is_purged(&self, hash: &ContentHash) -> Result<bool> {

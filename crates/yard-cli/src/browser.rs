@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_methods, reason = "the person asked for the page to be opened")]
 
 use std::process::{Command, Stdio};
+use std::thread;
 
 /// The program that opens addresses on this system.
 const OPENER: &str = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
@@ -12,5 +13,8 @@ const OPENER: &str = if cfg!(target_os = "macos") { "open" } else { "xdg-open" }
 pub(crate) fn open(address: &str) {
     let mut command = Command::new(OPENER);
     command.arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let _ = command.spawn();
+    if let Ok(mut opener) = command.spawn() {
+        // It may go on for as long as the browser does. Without a thread it stays a zombie, and nothing else happens.
+        let _ = thread::Builder::new().name("opener".to_owned()).spawn(move || opener.wait());
+    }
 }

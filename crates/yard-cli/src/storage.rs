@@ -7,12 +7,10 @@
 )]
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use yard_disk::RetentionLimits;
-use yard_disk::kept_name::retention_of;
-use yard_store::Retention;
+use yard_disk::{RetentionLimits, files_below, is_build_output, size_of};
 
 use crate::failure::Failure;
 use crate::location::{self, StateFolder};
@@ -49,12 +47,12 @@ const fn rebuildable(
 pub(crate) const PARTS: [Part; 7] = [
     part("journal", &["journal.db"]),
     Part {
-        counts: |file| !is_build(file),
+        counts: |file| !is_build_output(file),
         ..part("contents", &["blobs", "kept", "stage", "dropped", "leftovers"])
     },
     rebuildable("output", &["output"], |retention| Some(retention.total_bytes)),
     Part {
-        counts: is_build,
+        counts: is_build_output,
         ..rebuildable("builds", &["kept"], |retention| Some(retention.builds_bytes))
     },
     part("homes", &["homes"]),
@@ -104,22 +102,6 @@ fn bytes_in(folder: &Path) -> u64 {
     files_below(vec![folder.to_owned()]).iter().map(|file| size_of(file)).sum()
 }
 
-/// The files among these paths and in the folders among them.
-fn files_below(mut pending: Vec<PathBuf>) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    while let Some(path) = pending.pop() {
-        match path.symlink_metadata() {
-            Ok(meta) if meta.is_dir() => {
-                let inside = fs::read_dir(&path).into_iter().flatten().flatten();
-                pending.extend(inside.map(|entry| entry.path()));
-            }
-            Ok(_) => files.push(path),
-            Err(_) => {}
-        }
-    }
-    files
-}
-
 /// Removes what can be rebuilt. Returns the freed bytes.
 pub(crate) fn clear(measured: &WorkspaceUsage) -> Result<u64, Failure> {
     let mut freed = 0;
@@ -127,7 +109,7 @@ pub(crate) fn clear(measured: &WorkspaceUsage) -> Result<u64, Failure> {
         for file in files_of(part, &measured.state.path) {
             let size = size_of(&file);
             // Removing a file that the workspace shares frees nothing.
-            if size == 0 && is_build(&file) {
+            if size == 0 && is_build_output(&file) {
                 continue;
             }
             match remove(&file) {
@@ -157,20 +139,6 @@ fn remove(file: &Path) -> std::io::Result<()> {
 fn sizes(state: &Path) -> Vec<u64> {
     let size = |part: &Part| files_of(part, state).iter().map(|file| size_of(file)).sum();
     PARTS.iter().map(size).collect()
-}
-
-/// The disk space of a file; nothing if the workspace shares it.
-fn size_of(file: &Path) -> u64 {
-    let Ok(meta) = file.symlink_metadata() else { return 0 };
-    let is_shared = is_build(file) && meta.nlink() > 1;
-    if is_shared { 0 } else { meta.blocks().saturating_mul(512) }
-}
-
-/// Whether a stored file is build output.
-fn is_build(file: &Path) -> bool {
-    let name = file.file_name().unwrap_or_default();
-    file.parent().is_some_and(|folder| folder.ends_with("kept"))
-        && retention_of(&name.to_string_lossy()) == Retention::Evictable
 }
 
 fn files_of(part: &Part, state: &Path) -> Vec<PathBuf> {

@@ -75,6 +75,32 @@ fn until<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
 }
 
 #[test]
+fn a_person_lets_a_part_happen_by_path_and_by_hunk() {
+    let workspace = asking();
+    let lines = |first: &str, last: &str| {
+        let between: Vec<String> = (2..20).map(|line| format!("{line}\n")).collect();
+        format!("{first}\n{}{last}\n", between.concat())
+    };
+    fs::write(workspace.file("log"), lines("1", "20")).unwrap();
+    let args = json!({"path": "/log", "content": lines("one", "twenty"), "overwrite": true});
+    let called = workspace.run(&["call", "write", &args.to_string()]);
+    assert_eq!(called.exit, 3, "{}", called.stdout);
+    let id = pending(&workspace)[0]["id"].as_str().unwrap().to_owned();
+    let state = workspace.shown_state(&id);
+    let decide =
+        |path: &str| workspace.run(&["approve", &id, "--yes", "--state", &state, "--path", path]);
+    let wrong = decide("/other");
+    assert!(wrong.stderr.contains("nothing changes at /other"), "{}", wrong.stderr);
+    assert!(decide("/log:2").stderr.contains("/log has hunks 0 to 1"));
+    let done = decide("/log:1");
+    assert_eq!(done.exit, 0, "{}", done.stderr);
+    assert!(done.stdout.contains("done in part, 1 part refused, as step"), "{}", done.stdout);
+    assert_eq!(workspace.text("log"), lines("1", "twenty"));
+    let shown = workspace.json(&["approve", &id]);
+    assert_eq!(shown["refused"], json!([{"path": "/log", "hunks": [0]}]), "{shown}");
+}
+
+#[test]
 fn a_person_sees_the_diff_and_decides() {
     let workspace = asking();
     let called = workspace.run(&["call", "edit", &insert("hello")]);

@@ -9,10 +9,14 @@
     reason = "tests drive the binary from outside"
 )]
 
+#[path = "cli/blame.rs"]
+mod blame;
 #[path = "support/canaries.rs"]
 mod canaries;
 #[path = "cli/git.rs"]
 mod git;
+#[path = "cli/inbox.rs"]
+mod inbox;
 #[path = "cli/lasting.rs"]
 mod lasting;
 #[path = "cli/programs.rs"]

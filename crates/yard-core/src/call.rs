@@ -107,9 +107,14 @@ impl Call {
         Arc::clone(&self.cancelled)
     }
 
+    /// Whether the call is cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
     /// Fails once the call is cancelled or its deadline is over.
     pub fn check(&self) -> Result<()> {
-        if self.cancelled.load(Ordering::Relaxed) {
+        if self.is_cancelled() {
             return Err(Fault::new(
                 FaultCode::Timeout,
                 "the call was cancelled; nothing was changed. Call again if it is still wanted",

@@ -1,6 +1,7 @@
 //! Makes unified diffs of two contents for people and models. They show characters, not bytes, and are not meant to be
 //! applied.
 
+mod chosen;
 mod greedy;
 
 use std::ops::Range;
@@ -9,6 +10,7 @@ use memchr::{memchr, memchr_iter, memrchr};
 use similar::udiff::UnifiedHunkHeader;
 use similar::{Algorithm, ChangeTag, DiffOp, group_diff_ops};
 
+pub use self::chosen::TextHunks;
 use crate::text::{self, Encoding};
 use crate::{Bounds, Result, line_diff};
 
@@ -143,21 +145,11 @@ fn hunks(
     style: &Style,
     bounds: Bounds<'_>,
 ) -> Result<bool> {
-    let mut part = Part { old, new, first: 0 };
-    if part.most_lines() > MAX_LINES {
-        part = part.trimmed(style.context());
-        bounds.check()?;
-    }
-    if part.most_lines() > MAX_LINES {
-        return Ok(part.replaced(output, style).is_some());
-    }
+    let (part, groups) = compared(old, new, style, bounds)?;
+    let Some(groups) = groups else { return Ok(part.replaced(output, style).is_some()) };
     let (old, new) = (lines(part.old), lines(part.new));
-    let operations = style.compare(&old, &new, bounds)?;
     let mut steps = bounds.steps();
-    for group in group_diff_ops(operations, style.context()) {
-        if group.iter().all(|op| matches!(op, DiffOp::Equal { .. })) {
-            continue;
-        }
+    for group in groups {
         if output.push(&[&style.header(&part.in_the_text(&group))]).is_none() {
             return Ok(false);
         }
@@ -169,6 +161,28 @@ fn hunks(
         }
     }
     Ok(true)
+}
+
+/// What of two texts is compared, and the operations of each of its hunks. Without hunks, all of it is one hunk that
+/// replaces it.
+fn compared<'a>(
+    old: &'a str,
+    new: &'a str,
+    style: &Style,
+    bounds: Bounds<'_>,
+) -> Result<(Part<'a>, Option<Vec<Vec<DiffOp>>>)> {
+    let mut part = Part { old, new, first: 0 };
+    if part.most_lines() > MAX_LINES {
+        part = part.trimmed(style.context());
+        bounds.check()?;
+    }
+    if part.most_lines() > MAX_LINES {
+        return Ok((part, None));
+    }
+    let operations = style.compare(&lines(part.old), &lines(part.new), bounds)?;
+    let mut groups = group_diff_ops(operations, style.context());
+    groups.retain(|group| group.iter().any(|op| !matches!(op, DiffOp::Equal { .. })));
+    Ok((part, Some(groups)))
 }
 
 fn lines(text: &str) -> Vec<&str> {
@@ -239,12 +253,12 @@ impl<'a> Part<'a> {
 }
 
 /// Where the line of an offset begins.
-fn line_start(text: &[u8], offset: usize) -> usize {
+pub(crate) fn line_start(text: &[u8], offset: usize) -> usize {
     memrchr(b'\n', &text[..offset]).map_or(0, |at| at + 1)
 }
 
 /// With how many bytes both begin.
-fn same_start(old: &[u8], new: &[u8]) -> usize {
+pub(crate) fn same_start(old: &[u8], new: &[u8]) -> usize {
     let chunks = old.chunks(CHUNK).zip(new.chunks(CHUNK));
     let same = chunks.take_while(|(old, new)| old == new).count() * CHUNK;
     let same = same.min(old.len()).min(new.len());
@@ -253,7 +267,7 @@ fn same_start(old: &[u8], new: &[u8]) -> usize {
 }
 
 /// With how many bytes both end.
-fn same_end(old: &[u8], new: &[u8]) -> usize {
+pub(crate) fn same_end(old: &[u8], new: &[u8]) -> usize {
     let chunks = old.rchunks(CHUNK).zip(new.rchunks(CHUNK));
     let same = chunks.take_while(|(old, new)| old == new).count() * CHUNK;
     let same = same.min(old.len()).min(new.len());

@@ -83,6 +83,8 @@ ids! {
     ApprovalId;
     /// One run of a command.
     RunId;
+    /// A comment of a person on a line of a diff.
+    CommentId;
     /// One process that has a workspace open, for as long as it has.
     ProcessId;
 }

@@ -6,7 +6,10 @@
 pub mod auto_run;
 pub mod bounds;
 pub mod call;
+pub mod change_part;
+mod changed_lines;
 pub mod diff;
+pub mod diff_line;
 pub mod effect;
 mod fast_map;
 pub mod fault;
@@ -16,6 +19,7 @@ pub mod hash;
 pub mod id;
 pub mod limits;
 mod line_diff;
+pub mod line_origins;
 pub mod lines;
 mod listed_enum;
 pub mod merge;
@@ -32,13 +36,15 @@ pub mod time;
 
 pub use bounds::Bounds;
 pub use call::{Call, Progress, World};
+pub use change_part::ChangePart;
+pub use diff_line::DiffSide;
 pub use effect::{ChatScope, Dial, Effect, EffectKind, PathEffect};
 pub use fast_map::FastMap;
 pub use fault::{Fault, FaultCode, Remedy, Subject};
 pub use hash::ContentHash;
 pub use id::{
-    ApprovalId, ChatId, FileId, KeyId, LoginId, ProcessId, QuestionId, RunId, StepId, UploadId,
-    UserId, VersionId, WorkspaceId,
+    ApprovalId, ChatId, CommentId, FileId, KeyId, LoginId, ProcessId, QuestionId, RunId, StepId,
+    UploadId, UserId, VersionId, WorkspaceId,
 };
 pub use limits::Limits;
 pub use listed_enum::Spelled;

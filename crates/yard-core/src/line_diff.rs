@@ -57,12 +57,34 @@ pub(crate) fn compare_numbered(
     bounds: Bounds<'_>,
 ) -> Result<Vec<DiffOp>> {
     bounds.check()?;
-    if old.len() + new.len() <= SMALL {
+    if is_small(old.len() + new.len()) {
         return Ok(capture_diff_slices(algorithm, old, new));
     }
+    Ok(operations(&found(old, new, algorithm, bounds)?, old.len(), new.len()))
+}
+
+/// Whether texts with so many lines together are compared exactly.
+pub(crate) fn is_small(lines: usize) -> bool {
+    lines <= SMALL
+}
+
+/// What [`compare`] finds to be the same in two texts that are not small. Lines with which both begin or end may be left
+/// out of both: the rest is compared in the same way.
+pub(crate) fn same_in_large<T: Hash + Eq>(
+    old: &[T],
+    new: &[T],
+    algorithm: Algorithm,
+    bounds: Bounds<'_>,
+) -> Result<Vec<Same>> {
+    bounds.check()?;
+    let [old, new] = numbered(old, new, bounds)?;
+    found(&old, &new, algorithm, bounds)
+}
+
+fn found(old: &[u32], new: &[u32], algorithm: Algorithm, bounds: Bounds<'_>) -> Result<Vec<Same>> {
     let mut search = Search { old, new, algorithm, steps: bounds.steps(), found: Vec::new() };
     search.part(Part { old: 0..old.len(), new: 0..new.len() }, 0)?;
-    Ok(operations(&search.found, old.len(), new.len()))
+    Ok(search.found)
 }
 
 /// A run of lines that are the same on both sides.

@@ -3,8 +3,10 @@
 //! own.
 
 mod approvals;
+mod refused_parts;
 
 pub use approvals::CHANGED_BY_PERSON;
+pub use refused_parts::{REFUSED_BY_PERSON, refused_in_words};
 
 use std::borrow::Cow;
 

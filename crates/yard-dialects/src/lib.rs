@@ -45,7 +45,7 @@ pub mod workspace;
 
 pub use args::Fields;
 pub use caller_hints::{CALLER_HINTS, with_remedy_in_words};
-pub use catalog::{CHANGED_BY_PERSON, CallOutcome, Catalog};
+pub use catalog::{CHANGED_BY_PERSON, CallOutcome, Catalog, REFUSED_BY_PERSON, refused_in_words};
 pub use context::Context;
 pub use definitions::Format;
 pub use dialect::{Answer, Dialect, failure_message};

@@ -10,6 +10,8 @@
 
 #[path = "approvals/decided.rs"]
 mod decided;
+#[path = "approvals/parts.rs"]
+mod parts;
 
 use std::thread;
 
@@ -56,6 +58,7 @@ fn yes(scope: Scope) -> DecisionInput {
         args: None,
         state: ContentHash::of(b""),
         planned: None,
+        parts: None,
     }
 }
 

@@ -88,8 +88,15 @@ fn decide(
     args: Option<Value>,
 ) -> Approval {
     let state = workspace.person().approvals().get(id).unwrap().request.state;
-    let ruling =
-        DecisionInput { approves, scope: Scope::Once, reason: None, args, state, planned: None };
+    let ruling = DecisionInput {
+        approves,
+        scope: Scope::Once,
+        reason: None,
+        args,
+        state,
+        planned: None,
+        parts: None,
+    };
     workspace.catalog().decide(id, &ruling, &workspace.person(), &workspace.call_context()).unwrap()
 }
 

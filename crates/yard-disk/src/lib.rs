@@ -26,6 +26,7 @@ mod runs;
 mod sockets;
 mod stage;
 mod stat;
+mod state_usage;
 
 pub use capture::{Capture, CapturedOutput, Excerpt, OutputFile};
 pub use content::{each_piece, hash_all, io_fault, is_content, read_all, read_range};
@@ -38,8 +39,9 @@ pub use package_caches::{CacheAddition, CacheFolders, CacheUpdate, PackageCaches
 pub use processes::Processes;
 pub use removal_queue::RemovalQueue;
 pub use runs::{OverlayLayer, RunFolder, Runs};
-pub use sockets::{Bound, Sockets};
+pub use sockets::{Bound, PORT_SOCKETS, Sockets, TERMINAL_SOCKETS};
 pub use stage::{
     Displaced, Incoming, NewlyKept, Replaces, Stage, Staged, StagedAttributes, looks_like,
 };
 pub use stat::{EntryKind, EntryStat, SET_ID, is_older_than_a_tick, is_settled};
+pub use state_usage::{StateUsage, files_below, is_build_output, size_of};

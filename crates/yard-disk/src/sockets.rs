@@ -15,14 +15,16 @@ use yard_core::Result;
 
 use crate::folders::{names_in, open_in_data, rename_new, unusable};
 
-/// The folder of all sockets, in the data folder.
-const FOLDER: &str = "ports";
+/// The folder of the sockets of ports, in the data folder.
+pub const PORT_SOCKETS: &str = "ports";
+/// The folder of the sockets of terminals, in the data folder.
+pub const TERMINAL_SOCKETS: &str = "terminals";
 /// The prefix of the name of a socket that does not listen yet.
 const UNBOUND_PREFIX: &str = "new-";
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 64;
 
-/// The sockets of one workspace. A clone shares the folder.
+/// The sockets of one workspace for one purpose. A clone shares their folder.
 #[derive(Clone, Debug)]
 pub struct Sockets(Arc<OwnedFd>);
 
@@ -34,6 +36,14 @@ pub struct Bound {
     name: String,
 }
 
+impl Bound {
+    /// Ends every wait for a connection with an error.
+    pub fn close(&self) {
+        // It may be closed already.
+        let _ = rustix::net::shutdown(&self.listener, rustix::net::Shutdown::Both);
+    }
+}
+
 impl Drop for Bound {
     fn drop(&mut self) {
         self.sockets.remove(&self.name);
@@ -41,16 +51,16 @@ impl Drop for Bound {
 }
 
 impl Sockets {
-    /// Opens (or makes) the folder of the sockets.
-    pub fn open(state: &Path) -> Result<Self> {
-        let folder = open_in_data(state, FOLDER)?;
+    /// Opens (or makes) a folder of sockets.
+    pub fn open(state: &Path, folder: &str) -> Result<Self> {
+        let folder = open_in_data(state, folder)?;
         Ok(Self(Arc::new(folder)))
     }
 
     /// As [`Sockets::open`], without making anything; `None` if no workspace was opened here.
-    pub fn open_existing(state: &Path) -> Result<Option<Self>> {
+    pub fn open_existing(state: &Path, folder: &str) -> Result<Option<Self>> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        match rustix::fs::open(state.join(FOLDER), flags, Mode::empty()) {
+        match rustix::fs::open(state.join(folder), flags, Mode::empty()) {
             Ok(folder) => Ok(Some(Self(Arc::new(folder)))),
             Err(Errno::NOENT) => Ok(None),
             Err(errno) => Err(unusable(errno)),
@@ -122,7 +132,7 @@ mod tests {
     fn a_name_is_there_for_as_long_as_it_is_listened_to() {
         let state = tempfile::tempdir().unwrap();
         let deep = state.path().join("d".repeat(200));
-        let sockets = Sockets::open(&deep).unwrap();
+        let sockets = Sockets::open(&deep, PORT_SOCKETS).unwrap();
         let bound = sockets.bind("one").unwrap();
         assert_eq!(sockets.names().unwrap(), ["one"]);
         sockets.connect("one", Duration::from_secs(9)).unwrap();
@@ -134,9 +144,21 @@ mod tests {
     }
 
     #[test]
+    fn closing_ends_the_wait_for_a_connection() {
+        let state = tempfile::tempdir().unwrap();
+        let sockets = Sockets::open(state.path(), TERMINAL_SOCKETS).unwrap();
+        let bound = Arc::new(sockets.bind("one").unwrap());
+        bound.listener.set_nonblocking(false).unwrap();
+        let waiting = Arc::clone(&bound);
+        let waiting = std::thread::spawn(move || waiting.listener.accept().is_err());
+        bound.close();
+        assert!(waiting.join().unwrap());
+    }
+
+    #[test]
     fn a_name_that_a_crash_left_is_removed_by_the_next_connect() {
         let state = tempfile::tempdir().unwrap();
-        let sockets = Sockets::open(state.path()).unwrap();
+        let sockets = Sockets::open(state.path(), PORT_SOCKETS).unwrap();
         let socket = socket().unwrap();
         rustix::net::bind(&socket, &sockets.address("left").unwrap()).unwrap();
         drop(socket);

@@ -9,13 +9,15 @@
 
 mod claims;
 mod effect;
+mod part;
+mod saved_rules;
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use yard_core::{
-    ApprovalId, Call, ContentHash, Dial, Effect, EffectKind, Fault, FaultCode, PathEffect,
-    ProcessId, Result, RunId, Timestamp, WsPath,
+    ApprovalId, Call, ChangePart, ContentHash, Dial, Effect, EffectKind, Fault, FaultCode,
+    PathEffect, ProcessId, Result, RunId, Timestamp, WsPath,
 };
 use yard_store::{
     Approval, ApprovalFilter, ApprovalRequest, ApprovalStatus, Decision, Grant, NewDecision,
@@ -27,6 +29,8 @@ pub use self::claims::{ClaimTurn, ExecutableBy, outcome_unknown};
 pub use self::effect::{effect_lines, effect_value, is_for_host, shows_change};
 use self::effect::{effect_of, has_more_paths, is_connection};
 pub(crate) use self::effect::{effect_text, requested_host, state_of_start};
+pub use self::part::DecidedPart;
+pub use self::saved_rules::RulePreview;
 use crate::policy::{APPROVED_CHANGES, ApprovedChange, EffectPart};
 use crate::rules::covered_kinds;
 use crate::{Actor, Asks, CallerPolicy, ListPage, Origin, Preset, Rule, Session, transcript};
@@ -46,6 +50,8 @@ pub(crate) struct Permit {
     approved_state: ContentHash,
     /// The effect that the person was shown.
     approved_effect: Effect,
+    /// The part that was approved, if it is not the whole.
+    pub(crate) part: Option<DecidedPart>,
     /// Why the changes of the run are dropped, if the person denied them.
     pub(crate) refusal: Option<String>,
 }
@@ -57,8 +63,11 @@ pub struct PermittedCall {
 }
 
 impl Permit {
-    /// Whether a change is the one that was approved.
+    /// Whether a change is the one that was approved, or of which a part was.
     pub(crate) fn permits_change(&self, planned: &Planned<'_>) -> bool {
+        if self.part.as_ref().is_some_and(|part| !part.permits()) {
+            return false;
+        }
         [planned.state, planned.before_args].contains(&self.approved_state)
     }
 
@@ -110,6 +119,8 @@ pub struct DecisionInput {
     /// The state hash of the plan with other arguments, if the person was shown one. If the plan has another one by now,
     /// nothing is decided.
     pub planned: Option<ContentHash>,
+    /// What may happen, if it is not all of it. The rest is refused.
+    pub parts: Option<Vec<ChangePart>>,
 }
 
 /// What a decision needs in addition to the person's input.
@@ -119,6 +130,8 @@ pub struct DecisionContext<'a> {
     pub asks: Asks,
     /// The plan with the person's own arguments, if they changed them.
     pub revision: Option<&'a Revision>,
+    /// The part that is approved, with the rest, if the person chose parts.
+    pub part: Option<&'a DecidedPart>,
     /// The process that executes the approved call.
     pub claimed_by: Option<ProcessId>,
 }
@@ -204,6 +217,7 @@ impl Approvals<'_> {
                            without other arguments";
             return Err(Fault::new(FaultCode::BadArgument, message));
         }
+        part::check_input(decision, &approval)?;
         if decision.state != approval.request.state {
             return Err(changed_since_shown(id));
         }
@@ -220,6 +234,11 @@ impl Approvals<'_> {
     ) -> Result<Approval> {
         let session = self.0;
         let approval = self.decidable(call, id, decision)?;
+        if decision.parts.is_some() != deciding.part.is_some() {
+            let message =
+                "a decision about parts was not compared with what there is: nothing was decided";
+            return Err(Fault::new(FaultCode::BadArgument, message));
+        }
         let planned = deciding.revision.map(|revision| revision.state);
         if decision.planned.is_some() && decision.planned != planned {
             return Err(changed_since_planned(id));
@@ -229,6 +248,7 @@ impl Approvals<'_> {
             approves: decision.approves,
             scope: decision.scope,
             reason: decision.reason.clone(),
+            parts: deciding.part.map(DecidedPart::to_json),
             by: audit.actor.clone(),
             at: audit.at,
         };
@@ -283,6 +303,7 @@ impl Approvals<'_> {
             run: request.run,
             approved_state: request.state,
             approved_effect: effect_of(request),
+            part: DecidedPart::of(approval),
             refusal: is_denied.then(|| denial_message(approval)),
         };
         let (policy, root) = (policy_of(request), request.root.as_deref());
@@ -354,7 +375,7 @@ fn grant_of(
     is_edited: bool,
     writing_rule: &str,
 ) -> Result<Option<Grant>> {
-    if !decision.approves {
+    if !decision.approves || decision.parts.is_some() {
         return Ok(None);
     }
     let ApprovalRequest { toolset, tool, .. } = &approval.request;
@@ -456,7 +477,8 @@ fn policy_of(request: &ApprovalRequest) -> CallerPolicy {
 fn decision_detail(id: ApprovalId, decision: &DecisionInput) -> String {
     let word = if decision.approves { "approve" } else { "deny" };
     let edited = if decision.args.is_some() { " with other arguments" } else { "" };
-    format!("{word} {id} {}{edited} as shown in {}", decision.scope.word(), decision.state)
+    let parts = decision.parts.as_deref().map(part::in_short).unwrap_or_default();
+    format!("{word} {id} {}{edited}{parts} as shown in {}", decision.scope.word(), decision.state)
 }
 
 fn no_approval(id: ApprovalId) -> Fault {

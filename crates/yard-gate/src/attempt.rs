@@ -7,6 +7,7 @@ mod asking;
 mod dry_run;
 mod effects;
 mod judging;
+mod part;
 mod reads;
 mod recording;
 mod required_reads;
@@ -424,7 +425,10 @@ impl<'a> Attempt<'a> {
                         Admission::Go(side_effects) => side_effects,
                         Admission::Wait(pending) => return Ok(Completion::Pending(pending)),
                     };
-                    let mut signed = self.sign::<O>(&chat, effect)?;
+                    let Some(proposal) = self.without_refused::<O>(proposal, &side_effects)? else {
+                        continue;
+                    };
+                    let mut signed = self.sign::<O>(&chat, &proposal.effect)?;
                     signed.side_effects = side_effects;
                     signed.side_effects.extend(side_effect()?);
                     if let Committed::Done(answer) =
@@ -490,6 +494,9 @@ impl<'a> Attempt<'a> {
     ) -> Result<bool> {
         let Some(dry_run) = &self.notes.dry_run else { return Ok(false) };
         dry_run.record(self.explain_effect(effect)?);
+        if let (Some(check), Some(proposal)) = (dry_run.part_check(), proposal) {
+            self.look_at_parts(check, proposal)?;
+        }
         if dry_run.records_plans() {
             dry_run.record_plan(self.planned(effect, proposal)?);
         }

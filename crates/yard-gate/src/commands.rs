@@ -237,6 +237,8 @@ impl Attempt<'_> {
         let workspace = &self.open().workspace;
         let run = ran.run;
         if self.session().mode()? == Mode::Plan {
+            // A dry run keeps the changes.
+            self.check_not_dry_run()?;
             let why = "this chat is in plan mode: whatever the command changed was dropped";
             return Ok(self.dropping_changes(ran, why));
         }

@@ -13,14 +13,17 @@ mod call_log;
 mod caller_hints;
 mod change_notifier;
 mod commands;
+mod comments;
 mod connections;
 mod display_names;
 mod events;
 mod fetch;
 mod install_commands;
+mod later;
 mod leave_plan_mode;
 mod open;
 mod page;
+mod person_message;
 mod plan_mode;
 mod policy;
 mod project_files;
@@ -30,6 +33,8 @@ mod read_restrictions;
 mod redaction;
 mod revision;
 mod rules;
+mod seen;
+mod sent_comments;
 mod session;
 mod settings;
 mod terminals;
@@ -39,19 +44,22 @@ mod workspace_policy;
 
 pub use actor::Actor;
 pub use approvals::{
-    Approvals, ClaimTurn, DecisionContext, DecisionInput, ExecutableBy, PermittedCall,
-    denial_message, effect_lines, effect_value, is_for_host, outcome_unknown, shows_change,
+    Approvals, ClaimTurn, DecidedPart, DecisionContext, DecisionInput, ExecutableBy, PermittedCall,
+    RulePreview, denial_message, effect_lines, effect_value, is_for_host, outcome_unknown,
+    shows_change,
 };
 pub use attempt::{Attempt, Awaited, Completion, ExplainedEffect, Pending, UnwrittenTurn};
 pub use call_log::{CALL_SPAN, CallLog, LOG_TARGET};
 pub use caller_hints::{CallerHints, LoggedMembers};
 pub use change_notifier::{ChangeNotifier, ChangeSubscription, CommitListener};
 pub use commands::Finished;
+pub use comments::{COMMENT_BYTES, Comments, NewComment};
 pub use events::{LastEvent, MAX_EVENTS};
 pub use fetch::FetchedPage;
 pub use open::{OpenWorkspace, TerminalInfo, TerminalView, Waiter};
 pub use page::ListPage;
 pub(crate) use page::MAX_ROWS;
+pub use person_message::{PersonMessage, TakenMessages};
 pub use policy::{Asks, CallerPolicy, Origin, Preset, Verdict};
 pub use question_form::{Button, Choice, FormError, FormQuestion, QuestionForm};
 pub use questions::{AskedQuestion, GivenAnswer, Questions};
@@ -62,7 +70,7 @@ pub use session::{
 };
 pub use settings::{PolicySettings, SavedRule};
 pub use terminals::Terminals;
-pub use transcript::TranscriptFiles;
+pub use transcript::{TranscriptFiles, transcript_path};
 pub use web::{SearchHit, SearchProvider, Web};
 pub(crate) use workspace_policy::{Judgement, WorkspacePolicy};
 pub use yard_disk::CapturedOutput;
@@ -74,10 +82,12 @@ pub use yard_net::{
     Access, HostTraffic, Method, Net, Page as WebPage, PageFormat, Resolve, Target, WebRequest,
     WebResponse,
 };
-pub use yard_sandbox::{CommandEnd, CommandLimits, Exit, Level, SharedMemory, Size, StopReason};
+pub use yard_sandbox::{
+    CommandEnd, CommandLimits, Exit, Finding, Level, SharedMemory, Size, StopReason,
+};
 pub use yard_store::registry;
 pub use yard_store::{
-    Approval, ApprovalFilter, ApprovalStatus, ChangedFile, Chat, Decision, Event, EventRow, Mode,
-    QuestionFilter, Revision, Scope, StepEvent, TerminalState, Turn, TurnKind, Via,
-    WorkspaceRecords,
+    Approval, ApprovalFilter, ApprovalStatus, ChangedFile, Chat, Comment, CommentTarget, Decision,
+    Event, EventRow, Mode, QuestionFilter, Revision, Scope, SeenMark, StepEvent, TerminalState,
+    Turn, TurnKind, Via, WorkspaceRecords,
 };

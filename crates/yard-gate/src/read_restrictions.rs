@@ -11,6 +11,7 @@ use yard_core::{Effect, EffectKind, ReadAccess, WsPath};
 use yard_store::{NewTurn, Turn, TurnKind};
 
 use crate::rules::Then;
+use crate::sent_comments::hide_lines;
 use crate::{Origin, Rule, WorkspacePolicy};
 
 /// How many paths a turn of a transcript names. A turn about more paths is hidden from every caller with restrictions.
@@ -194,6 +195,9 @@ pub(crate) fn visible_turn(reading: Option<&dyn ReadAccess>, mut turn: Turn) -> 
         }
         _ => {
             data.as_object_mut().and_then(|data| data.shift_remove(ABOUT));
+            if let Some(reading) = reading {
+                hide_lines(reading, &mut turn, &mut data);
+            }
         }
     }
     turn.data = data.to_string();

@@ -8,10 +8,11 @@ mod roots;
 use std::sync::Arc;
 
 use yard_core::{
-    Call, ChatId, Effect, EffectKind, Fault, FaultCode, Limits, PathEffect, Result, WsPath,
+    Call, ChatId, Effect, EffectKind, Fault, FaultCode, KeyId, Limits, PathEffect, Result, WsPath,
 };
+use yard_disk::StateUsage;
 use yard_kernel::{Leftover, Upload};
-use yard_store::{AuditEntry, Chat, Mode};
+use yard_store::{AuditEntry, Chat, Mode, StoredCounts};
 
 pub use self::chats::{Chats, ConnectionChat, MESSAGE_BYTES, MessageRole};
 pub(crate) use self::reading::ANY_TOOL;
@@ -195,6 +196,24 @@ impl Session {
         Self::new(Arc::clone(&self.open), actor, policy).with_chat(chat)
     }
 
+    /// A session of an agent of this workspace, to explain what would happen with a call that it makes: the one that made
+    /// the chat, or any other. Nothing may be done with it.
+    pub fn agent_to_explain(&self, chat: Option<ChatId>) -> Result<Self> {
+        let chat = chat.map(|id| self.chats().get(id)).transpose()?;
+        let maker = chat.as_ref().and_then(|chat| Actor::from_name(&chat.made_by));
+        let any_agent = match self.actor() {
+            Actor::LocalPerson | Actor::LocalAgent => Actor::LocalAgent,
+            // No key has this id, because ids have a time in them.
+            Actor::Person(_) | Actor::Key(_) => Actor::Key(KeyId::from_bytes([0; 16])),
+        };
+        let actor = maker.filter(|maker| !maker.is_person()).unwrap_or(any_agent);
+        let session = Self::new(Arc::clone(&self.open), actor, CallerPolicy::Guarded);
+        Ok(match chat {
+            Some(chat) => session.with_chat(chat.id),
+            None => session,
+        })
+    }
+
     /// A fault if this session is restricted to another chat.
     pub(crate) fn check_bound(&self, chat: Option<ChatId>) -> Result<()> {
         match self.chat.named.filter(|_| self.chat.is_bound) {
@@ -294,6 +313,11 @@ impl Session {
     /// Begins an upload to the staging folder. It changes nothing until a `Place` operation that names it is performed.
     pub fn upload(&self, call: &Call) -> Result<Upload> {
         self.open.workspace.upload(call)
+    }
+
+    /// How much of the disk the history takes, and how much there is in it.
+    pub fn storage(&self) -> Result<(StateUsage, StoredCounts)> {
+        self.open.workspace.storage()
     }
 
     /// Files that crashes left behind and that recovery could not put right, for a person to look at.

@@ -5,6 +5,7 @@
 //! A terminal belongs to its chat, under a name. A thread of the gate follows each one as long as its program runs, and
 //! ends a terminal that is not used.
 
+mod elsewhere;
 mod follower;
 mod rejudge;
 
@@ -20,6 +21,7 @@ use yard_kernel::{Command, NewTerminal, Screen, WriteMode};
 use yard_sandbox::Size;
 use yard_store::{Mode, TerminalState};
 
+use self::elsewhere::TerminalRequest;
 use self::follower::Follower;
 use crate::attempt::Admission;
 use crate::commands::{command_line, effect_of_start};
@@ -224,23 +226,10 @@ impl Attempt<'_> {
     fn check_may_type(&self, one: &OpenTerminal) -> Result<()> {
         let session = self.session();
         self.check_record_write("type")?;
-        if one.write_mode == WriteMode::InPlace && session.mode()? == Mode::Plan {
-            let reason = format!(
-                "this chat is in plan mode, and the session {} was opened in build mode: what is typed \
-                 there can change files. Open another session, which cannot",
-                one.name
-            );
+        if let Some(reason) = one.barred_in(session.mode()?) {
             return session.refuse(self.call(), "type", &one.name, &reason);
         }
-        if let Some(ended) = one.ended() {
-            let reason = format!("the session {} was ended: {ended}", one.name);
-            return Err(Fault::new(FaultCode::Denied, reason));
-        }
-        if !one.terminal.is_running() {
-            let reason = format!("the session {} is over; open another one", one.name);
-            return Err(Fault::new(FaultCode::NotFound, reason));
-        }
-        Ok(())
+        one.check_takes_input()
     }
 }
 
@@ -250,11 +239,12 @@ impl Terminals<'_> {
         self.session.open().workspace.terminal_limits().life
     }
 
-    /// The terminals of this chat, running and ended, newest first. An agent sees its own.
+    /// The terminals of this chat in this process, running and ended, newest first. An agent sees its own.
     pub fn list(&self) -> Result<Vec<TerminalInfo>> {
         let Some(chat) = self.session.current_chat()? else { return Ok(Vec::new()) };
-        let all = self.list_all()?;
-        Ok(all.into_iter().filter(|listed| listed.chat == chat.id).collect())
+        let mut all = self.session.open().list_terminals()?;
+        all.retain(|listed| self.may_see(listed) && listed.chat == chat.id);
+        Ok(all)
     }
 
     /// Ends the terminals of this chat. Returns how many ran.
@@ -264,32 +254,85 @@ impl Terminals<'_> {
         Ok(self.session.open().stop_terminals(|one| one.chat == chat.id && self.may_use(one)))
     }
 
-    /// The terminals of all chats. An agent sees its own.
+    /// The terminals of all chats, in all processes on the data folder, newest first. An agent sees its own.
     pub fn list_all(&self) -> Result<Vec<TerminalInfo>> {
-        let (all, actor) = (self.session.open().list_terminals()?, self.session.actor());
-        let is_shown = |listed: &TerminalInfo| actor.is_person() || listed.by == actor.name();
-        Ok(all.into_iter().filter(is_shown).collect())
-    }
-
-    /// A terminal by its run, with its screen if this process has it.
-    pub fn read(&self, run: RunId) -> Result<(TerminalInfo, Option<Screen>)> {
         let open = self.session.open();
-        let listed = self.list_all()?.into_iter().find(|listed| listed.run == run);
-        let listed = listed.ok_or_else(|| no_terminal(run))?;
-        let running = open.terminals.lock();
-        let here = running.all.iter().find(|one| one.terminal.run() == run).cloned();
-        drop(running);
-        Ok((listed, here.map(|one| one.terminal.screen())))
+        let mut all = open.list_elsewhere()?;
+        all.extend(open.list_terminals()?);
+        all.retain(|listed| self.may_see(listed));
+        all.sort_unstable_by_key(|listed| std::cmp::Reverse(listed.run));
+        Ok(all)
     }
 
-    /// Ends a terminal by its run.
+    /// A terminal by its run, with its screen as long as its process has it.
+    pub fn read(&self, call: &Call, run: RunId) -> Result<(TerminalInfo, Option<Screen>)> {
+        if let Some((info, screen)) = self.perform(call, run, &TerminalRequest::Look)? {
+            return Ok((info, Some(screen)));
+        }
+        let ended = self.session.open().list_terminals()?;
+        let ended = ended.into_iter().find(|one| one.run == run && self.may_see(one));
+        Ok((ended.ok_or_else(|| no_terminal(run))?, None))
+    }
+
+    /// Types into a terminal, in whichever process it runs. Returns its screen with what the program printed at once.
+    pub fn type_into(&self, call: &Call, run: RunId, text: &str) -> Result<(TerminalInfo, Screen)> {
+        let detail = format!("{} bytes into terminal {run}", text.len());
+        self.change(call, run, "type", detail, &TerminalRequest::Type { text: text.to_owned() })
+    }
+
+    /// Changes the size of a terminal, in whichever process it runs.
+    pub fn resize(&self, call: &Call, run: RunId, size: Size) -> Result<(TerminalInfo, Screen)> {
+        let Size { rows, columns } = size;
+        let detail = format!("terminal {run} to {rows} rows and {columns} columns");
+        self.change(call, run, "resize", detail, &TerminalRequest::Resize { rows, columns })
+    }
+
+    /// Ends a terminal by its run, in whichever process it runs.
     pub fn stop_run(&self, call: &Call, run: RunId) -> Result<()> {
-        self.session.check_record_write(call, "stop terminal")?;
-        let is_it = |one: &OpenTerminal| one.terminal.run() == run && one.terminal.is_running();
-        let one = self.find(is_it).ok_or_else(|| no_terminal(run))?;
-        one.terminal.stop();
-        one.wait_settled(SETTLING_MILLIS);
+        self.change(call, run, "end", format!("terminal {run}"), &TerminalRequest::Stop)?;
         Ok(())
+    }
+
+    /// Does something to a running terminal, and writes the audit row about it.
+    fn change(
+        &self,
+        call: &Call,
+        run: RunId,
+        action: &str,
+        detail: String,
+        request: &TerminalRequest,
+    ) -> Result<(TerminalInfo, Screen)> {
+        let session = self.session;
+        session.check_record_write(call, action)?;
+        let (info, _) = self.read(call, run)?;
+        if info.state != TerminalState::Running {
+            return Err(no_terminal(run));
+        }
+        session.open().workspace.record_audit(&session.audit_entry(call, action, detail))?;
+        self.perform(call, run, request)?.ok_or_else(|| no_terminal(run))
+    }
+
+    /// Asks the process that runs a terminal, which may be this one. `None` if none runs it that the caller may see.
+    fn perform(
+        &self,
+        call: &Call,
+        run: RunId,
+        request: &TerminalRequest,
+    ) -> Result<Option<(TerminalInfo, Screen)>> {
+        let open = self.session.open();
+        let answered = match self.find(|one| one.terminal.run() == run) {
+            Some(one) => {
+                let reply = request.perform(&one, open, call)?;
+                Some((one.info(), reply))
+            }
+            None => open.ask_elsewhere(run, request)?.filter(|(info, _)| self.may_see(info)),
+        };
+        Ok(answered.map(|(info, reply)| (info, reply.screen())))
+    }
+
+    fn may_see(&self, listed: &TerminalInfo) -> bool {
+        let actor = self.session.actor();
+        actor.is_person() || listed.by == actor.name()
     }
 
     fn own(&self, name: &str) -> Result<Arc<OpenTerminal>> {
@@ -336,7 +379,12 @@ impl Terminals<'_> {
 }
 
 fn no_terminal(run: RunId) -> Fault {
-    Fault::new(FaultCode::NotFound, format!("no terminal {run} runs here"))
+    Fault::new(
+        FaultCode::NotFound,
+        format!(
+            "there is no running terminal {run}; list the terminals to see those that there are"
+        ),
+    )
 }
 
 fn check_name(name: &str) -> Result<()> {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use yard_core::{ApprovalId, Call, ChatId, FileId, Name, ReadAccess, Result, Timestamp};
+use yard_core::{ApprovalId, Call, ChatId, FileId, Name, ReadAccess, Result, Timestamp, WsPath};
 use yard_kernel::{VirtualFile, VirtualFiles};
 use yard_store::{
     Approval, ApprovalRequest, Chat, Decision, Mode, NewTurn, Turn, TurnKind, Via, WorkspaceRecords,
@@ -16,6 +16,11 @@ use crate::redaction;
 
 /// How many chats or turns are read in one query.
 const PAGE: usize = 500;
+
+/// The path of a chat's transcript.
+pub fn transcript_path(chat: &Chat) -> Option<WsPath> {
+    WsPath::from_bytes(&[b"chats/", chat.name.as_bytes()].concat()).ok()
+}
 
 /// The header of a transcript.
 pub(crate) fn header(id: ChatId, title: &str, actor: &str, mode: Mode, at: Timestamp) -> String {
@@ -114,12 +119,16 @@ pub(crate) fn request(
 pub(crate) fn decision(approval: &Approval, decision: &Decision) -> NewTurn {
     let (id, at, actor) = (approval.id, decision.at, decision.by.clone());
     let word = if decision.approves { "approved" } else { "denied" };
+    let (in_part, how_much) =
+        (decision.parts.is_some(), if decision.parts.is_some() { " in part" } else { "" });
     let scope = decision.scope.word();
     let reason = decision.reason.as_deref().unwrap_or_default();
-    let text = format!("\n## approval {id} {word} ({scope}) ({actor}, {at})\n\n{reason}\n");
+    let text =
+        format!("\n## approval {id} {word}{how_much} ({scope}) ({actor}, {at})\n\n{reason}\n");
     let data = json!({
         "approval_id": id.to_string(),
         "decision": word,
+        "in_part": in_part,
         "scope": scope,
         "reason": decision.reason,
     });

@@ -28,6 +28,15 @@ pub(crate) struct Judgement {
     pub(crate) verdict: Verdict,
     /// What decided, in words.
     pub(crate) because: String,
+    /// The rule that decided, by its place in the policy.
+    pub(crate) rule: Option<usize>,
+}
+
+impl Judgement {
+    /// A judgement by something else than a rule of the policy.
+    pub(crate) fn without_rule(verdict: Verdict, because: impl Into<String>) -> Self {
+        Self { verdict, because: because.into(), rule: None }
+    }
 }
 
 impl WorkspacePolicy {
@@ -101,9 +110,8 @@ impl WorkspacePolicy {
         };
         // Of equals the first, so that the words name the first path.
         let strictest = each.reduce(|a, b| if strictness(&b) > strictness(&a) { b } else { a });
-        strictest.unwrap_or_else(|| Judgement {
-            verdict: Verdict::Allow,
-            because: "nothing happens to any path".to_owned(),
+        strictest.unwrap_or_else(|| {
+            Judgement::without_rule(Verdict::Allow, "nothing happens to any path")
         })
     }
 
@@ -129,7 +137,7 @@ impl WorkspacePolicy {
                 "{because} of this workspace's policy forbids to {what}{why}. Go on without that, or ask the \
                  person to change the rule"
             );
-            return Judgement { verdict: Verdict::Deny(reason), because };
+            return Judgement { verdict: Verdict::Deny(reason), because, rule: Some(at) };
         }
         if origin.asks.always_asks_for(effect) {
             return by_preset(origin, effect, preset, allowed, &what);
@@ -146,16 +154,17 @@ impl WorkspacePolicy {
         let mut granted = allowed.rules.iter().chain(&self.saved).filter(is_meant);
         if let Some(rule) = granted.find(|rule| rule.allows(origin, effect)) {
             let because = format!("a person allowed it ({rule})");
-            return Judgement { verdict: Verdict::Allow, because };
+            return Judgement::without_rule(Verdict::Allow, because);
         }
         if let Some((at, rule)) = strictest.filter(|(_, rule)| rule.then() != Then::Allow) {
             let because = named(at, rule);
             let verdict = Verdict::Ask(format!("{because} asks before: {what}{}", rule.why()));
-            return Judgement { verdict, because };
+            return Judgement { verdict, because, rule: Some(at) };
         }
         // All rules that match allow it. A rule may match a part of the effect and not cover all of it.
         if let Some((at, rule)) = matching().find(|(_, rule)| rule.allows(origin, effect)) {
-            return Judgement { verdict: Verdict::Allow, because: named(at, rule) };
+            let because = named(at, rule);
+            return Judgement { verdict: Verdict::Allow, because, rule: Some(at) };
         }
         by_preset(origin, effect, preset, allowed, &what)
     }
@@ -222,7 +231,7 @@ fn by_preset(
         Some(AskReason::Base(why)) => Verdict::Ask(format!("{why}: {what}")),
         Some(AskReason::Dialect) => Verdict::Ask(format!("{}: {what}", dialect())),
     };
-    Judgement { verdict, because }
+    Judgement::without_rule(verdict, because)
 }
 
 fn preset(value: &Value) -> Result<Option<Preset>, String> {

@@ -97,7 +97,7 @@ fn one_process_claims_an_approved_request() {
     let (gate, agent) = gate();
     let id = awaited(put(&agent, &gate.call(), &args("/a.txt", "mine\n")));
     let (person, call) = (gate.person(), gate.call());
-    let deciding = DecisionContext { asks: PUT.asks, revision: None, claimed_by: None };
+    let deciding = DecisionContext { asks: PUT.asks, revision: None, part: None, claimed_by: None };
     let ruling = yes(&gate.request(id), Scope::Once);
     person.approvals().decide(&call, id, &ruling, &deciding).unwrap();
     let unclaimed = gate.request(id);
@@ -165,7 +165,8 @@ fn a_person_can_approve_other_arguments_and_those_happen() {
     let ruling = DecisionInput { args: Some(edited), ..yes(&row, Scope::Once) };
     let claimed_by =
         person.approvals().claimant(&call, &row, yard_gate::ExecutableBy::AnyProcess).unwrap();
-    let deciding = DecisionContext { asks: PUT.asks, revision: Some(&revision), claimed_by };
+    let deciding =
+        DecisionContext { asks: PUT.asks, revision: Some(&revision), part: None, claimed_by };
     let widened = DecisionInput { scope: Scope::Chat, ..ruling.clone() };
     assert!(person.approvals().decide(&call, id, &widened, &deciding).is_err());
     person.approvals().decide(&call, id, &ruling, &deciding).unwrap();
@@ -178,7 +179,7 @@ fn an_agent_decides_nothing_and_sees_its_own_requests_alone() {
     let (gate, agent) = gate();
     let id = awaited(put(&agent, &gate.call(), &args("/a.txt", "mine\n")));
     let row = gate.request(id);
-    let deciding = DecisionContext { asks: PUT.asks, revision: None, claimed_by: None };
+    let deciding = DecisionContext { asks: PUT.asks, revision: None, part: None, claimed_by: None };
     let decided = agent.approvals().decide(&gate.call(), id, &yes(&row, Scope::Once), &deciding);
     assert_eq!(decided.unwrap_err().code(), FaultCode::Denied);
     let key = yard_core::KeyId::from_bytes([7; 16]);

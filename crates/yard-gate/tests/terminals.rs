@@ -23,7 +23,8 @@ use yard_sandbox::{HELPER, Sandbox, SandboxConfig, run_helper};
 
 use support::{Gate, PLAIN, path};
 
-const TESTS: [(&str, fn()); 5] = [
+const TESTS: [(&str, fn()); 6] = [
+    ("a_person_types_by_the_run_and_the_act_is_recorded", a_person_types_by_the_run),
     ("what_is_typed_reaches_the_program", what_is_typed_reaches_the_program),
     ("a_terminal_that_new_rules_forbid_is_ended", a_terminal_that_new_rules_forbid_is_ended),
     ("a_terminal_is_its_openers_and_ends_with_its_chat", a_terminal_is_its_openers),
@@ -137,6 +138,23 @@ fn a_terminal_is_its_openers() {
     person.chats().remove(&call, chat).unwrap();
     let states = person.terminals().list_all().unwrap();
     assert!(states.iter().all(|one| one.state != TerminalState::Running), "{states:?}");
+}
+
+fn a_person_types_by_the_run() {
+    let gate = gate();
+    let (person, call) = (gate.person(), gate.call());
+    let agent = gate.agent(CallerPolicy::Open);
+    open(&gate, &agent, "t");
+    let run = person.terminals().list_all().unwrap()[0].run;
+    person.terminals().type_into(&call, run, "echo $((6 * 7))\n").unwrap();
+    assert!(output_with(&gate, &agent, "", "42").contains("42"), "the agent reads it, too");
+    let key = yard_core::KeyId::from_bytes([7; 16]);
+    let other = gate.session(yard_gate::Actor::Key(key), CallerPolicy::Open);
+    let typed = other.terminals().type_into(&call, run, "ls\n");
+    assert_eq!(typed.unwrap_err().code(), FaultCode::NotFound, "it sees no terminal of another");
+    person.terminals().stop_run(&call, run).unwrap();
+    let typed = person.terminals().type_into(&call, run, "ls\n");
+    assert_eq!(typed.unwrap_err().code(), FaultCode::NotFound);
 }
 
 fn an_explained_attempt_types_nothing() {

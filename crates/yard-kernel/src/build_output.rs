@@ -53,6 +53,13 @@ pub(crate) fn has_build_folder(path: &WsPath) -> bool {
     path.names().any(|name| FOLDERS.contains(&name.as_bytes()))
 }
 
+/// The topmost folder of a path that has the name of a folder of build output.
+pub(crate) fn folder_of(path: &WsPath) -> Option<WsPath> {
+    let is_named =
+        |folder: &WsPath| folder.name().is_some_and(|name| FOLDERS.contains(&name.as_bytes()));
+    path.lineage().into_iter().find(is_named)
+}
+
 /// Evicts the oldest stored files that are no longer in the workspace, until the rest fits. Does nothing if no build output
 /// was stored since the last time.
 pub(crate) fn trim(workspace: &Workspace) -> Result<()> {

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use yard_store::Store;
 
+use crate::blame_cache::BlameCache;
 use crate::content_cache::{RangeReadCache, WrittenContents};
 use crate::foreign_changes::ForeignChangeCache;
 use crate::git_config_cache::GitConfigCache;
+use crate::line_counts::LineCounts;
 use crate::signatures::Signatures;
 
 /// The caches of one workspace.
@@ -17,6 +19,8 @@ pub(crate) struct WorkspaceCaches {
     pub(crate) signatures: Signatures,
     pub(crate) foreign_changes: ForeignChangeCache,
     pub(crate) git_configs: GitConfigCache,
+    pub(crate) line_counts: LineCounts,
+    pub(crate) blames: BlameCache,
 }
 
 impl WorkspaceCaches {
@@ -28,6 +32,8 @@ impl WorkspaceCaches {
             signatures: Signatures::new(Arc::clone(store)),
             foreign_changes: ForeignChangeCache::default(),
             git_configs: GitConfigCache::default(),
+            line_counts: LineCounts::default(),
+            blames: BlameCache::default(),
         }
     }
 }

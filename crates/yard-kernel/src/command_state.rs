@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use yard_core::Result;
-use yard_disk::{Homes, OutputStore, PackageCaches, Runs, Sockets};
+use yard_disk::{Homes, OutputStore, PORT_SOCKETS, PackageCaches, Runs, Sockets, TERMINAL_SOCKETS};
 
 use crate::command_box::CommandBox;
 use crate::opening::Opening;
@@ -18,6 +18,7 @@ pub(crate) struct CommandState {
     pub(crate) package_caches: Arc<PackageCaches>,
     pub(crate) outputs: OutputStore,
     pub(crate) port_sockets: Sockets,
+    pub(crate) terminal_sockets: Sockets,
 }
 
 impl CommandState {
@@ -31,7 +32,8 @@ impl CommandState {
             package_caches: Arc::new(PackageCaches::open(state_dir, runs.dropped())?),
             runs,
             outputs: OutputStore::open(state_dir, opening.resolution)?,
-            port_sockets: Sockets::open(state_dir)?,
+            port_sockets: Sockets::open(state_dir, PORT_SOCKETS)?,
+            terminal_sockets: Sockets::open(state_dir, TERMINAL_SOCKETS)?,
         })
     }
 }

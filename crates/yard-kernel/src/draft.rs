@@ -46,6 +46,13 @@ impl Drop for PlanningGuard {
     }
 }
 
+/// A large file that a plan adopted. It is kept under `name` if the draft displaces it.
+pub(crate) struct LargeFile {
+    pub(crate) file: FileId,
+    pub(crate) hash: ContentHash,
+    pub(crate) name: String,
+}
+
 /// What made the changes of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StepOrigin {
@@ -79,6 +86,8 @@ pub(crate) struct Draft {
     pub(crate) displacing: HashMap<FileId, Arc<Vec<u8>>>,
     /// The contents that it writes, for the cache that the next plan uses.
     pub(crate) written: Vec<(ContentHash, Vec<u8>)>,
+    /// Large files that become versions, because it displaces them.
+    pub(crate) large: Vec<LargeFile>,
     pub(crate) expectations: Vec<Expectation>,
     /// Contents that the plan read from disk. Their signatures may be stored once the step is recorded.
     pub(crate) observed: Vec<(FileId, ContentHash, EntryStat)>,
@@ -88,6 +97,8 @@ pub(crate) struct Draft {
     pub(crate) landing: Option<RunFolder>,
     /// It touches whole trees, and so must be alone in its batch.
     pub(crate) exclusive: bool,
+    /// Its changes are one move: none of them is done without the others.
+    pub(crate) is_one_move: bool,
     /// The entries of the folders that it moves. Read when a person is to approve the draft.
     pub(crate) moved_trees: OnceLock<Vec<MovedTree>>,
     _active: PlanningGuard,
@@ -108,11 +119,13 @@ impl Draft {
             stored_files: Vec::new(),
             displacing: HashMap::new(),
             written: Vec::new(),
+            large: Vec::new(),
             expectations: Vec::new(),
             observed: Vec::new(),
             rewound_refs: None,
             landing: None,
             exclusive: false,
+            is_one_move: false,
             moved_trees: OnceLock::new(),
             _active: active,
         }

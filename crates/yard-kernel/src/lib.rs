@@ -13,12 +13,13 @@
 //!
 //! Commands and terminals run in a box on a layer over the workspace or in place (`command.rs`, `terminal.rs`); `op/land.rs`
 //! and `op/import.rs` make steps of what they wrote. `classify.rs` and `preview.rs` describe a proposal for rules and for
-//! people.
+//! people, and `partial.rs` leaves out of it what a person refused.
 //!
 //! Files are opened by `yard-disk`, processes started by `yard-sandbox`, and hosts dialled by `yard-net`. Nothing here knows
 //! callers and policies.
 
 mod applied;
+mod blame_cache;
 mod box_sockets;
 mod build_output;
 mod caches;
@@ -30,6 +31,7 @@ mod command_state;
 mod commit;
 mod commit_queue;
 mod content_cache;
+mod done_part;
 mod draft;
 mod flusher;
 mod foreign_changes;
@@ -38,6 +40,7 @@ mod git_query;
 mod git_tracked;
 mod history_state;
 mod leftovers;
+mod line_counts;
 mod load_limits;
 mod masks;
 mod moved_refs;
@@ -45,6 +48,7 @@ mod moved_tree;
 mod op;
 mod open;
 mod opening;
+mod partial;
 mod planner;
 mod ports;
 mod preview;
@@ -67,6 +71,7 @@ mod workspace;
 
 pub use command::FinishedRun;
 pub use command_box::{CommandBox, HiddenPrograms, TerminalLimits};
+pub use done_part::DonePart;
 pub use leftovers::Leftover;
 pub use opening::Opening;
 pub use ports::{PortList, TerminalPort, terminal_ports};
@@ -74,7 +79,9 @@ pub use proposal::{Committed, Execute, Planned, Proposal};
 pub use root_identity::{AdoptReport, adopt};
 pub use run_environment::{Command, NewRun, StorageWarning, WriteMode};
 pub use step_metadata::StepMetadata;
-pub use terminal::{FinishedTerminal, NewTerminal, Screen, Terminal, TerminalUpdate, UpdateReason};
+pub use terminal::{
+    FinishedTerminal, NewTerminal, Screen, Terminal, TerminalService, TerminalUpdate, UpdateReason,
+};
 pub use upload::{Upload, Uploaded};
 pub use virtual_files::{VirtualFile, VirtualFiles};
 pub use watch::{ChangeListener, ExternalChanges, Watch};

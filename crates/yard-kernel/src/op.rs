@@ -1,5 +1,8 @@
 //! The plans of operations, one file each.
 
+mod blame;
+mod compare;
+mod count_lines;
 mod edit;
 mod fetch;
 mod find;
@@ -9,9 +12,11 @@ mod history;
 mod import;
 mod land;
 mod list;
+mod list_steps;
 mod locate;
 mod mkdir;
 mod names;
+mod past;
 mod patch;
 mod place;
 pub(crate) mod purge;
@@ -26,6 +31,7 @@ mod stat;
 mod sync;
 mod touch;
 mod trash;
+mod tree_then;
 mod undo;
 mod verify;
 pub(crate) mod version;

@@ -19,14 +19,13 @@ use yard_core::{
 use yard_store::{Base, Effort, NewChange, Node, Prepared, Store};
 
 use crate::build_output;
-use crate::draft::{Draft, Expectation, ExpectedEntry, PlanningGuard};
+use crate::draft::{Draft, Expectation, ExpectedEntry, LargeFile, PlanningGuard};
 use crate::load_limits::check_writable;
 use crate::proposal::{CommitWork, Planned, Proposal};
 use crate::staging::{ContentToStage, StagedContent};
 use crate::stored_content::{purged, stage_stored};
 use crate::virtual_files::check_not_reserved;
 use crate::workspace::Workspace;
-use large::LargeFile;
 use yard_disk::{
     EntryKind, EntryStat, Replaces, Staged, StagedAttributes, hash_all, kept_name, not_found,
     read_all, special,
@@ -127,8 +126,6 @@ pub(crate) struct Planner<'a> {
     writable: HashSet<WsPath>,
     /// Paths that this plan vacates, so that other entries may be made there.
     vacated: HashSet<WsPath>,
-    /// Large files that become versions if this plan displaces them.
-    large: Vec<LargeFile>,
 }
 
 impl<'a> Planner<'a> {
@@ -147,14 +144,13 @@ impl<'a> Planner<'a> {
             gone: HashSet::new(),
             writable: HashSet::new(),
             vacated: HashSet::new(),
-            large: Vec::new(),
         }
     }
 
     /// Ends the plan. A fault if it would change anything at a reserved path; changes by other programs there are recorded
     /// all the same.
     pub(crate) fn propose<O: Operation>(mut self, answer: O::Answer) -> Result<Planned<O::Answer>> {
-        self.leave_large_files_in_place();
+        self.draft.leave_large_files_in_place();
         let changes = self.draft.changes.iter();
         for path in changes.flat_map(|change| change.from.iter().chain(&change.to)) {
             check_not_reserved(path)?;
@@ -222,7 +218,7 @@ impl<'a> Planner<'a> {
             // The file itself becomes the version, so that its bytes must be durable before its step is recorded.
             self.workspace.disk.flush_entry(path)?;
             let kept = kept_name::of_version(VersionId::new(self.call.world()));
-            self.large.push(LargeFile { file, hash, name: kept.name.clone() });
+            self.draft.large.push(LargeFile { file, hash, name: kept.name.clone() });
             self.draft.contents.push(Prepared::kept(hash, observed.stat.size(), kept));
         } else {
             let prepared = self.store().prepare(hash, &observed.bytes, None, self.effort)?;

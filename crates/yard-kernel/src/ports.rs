@@ -14,7 +14,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use yard_core::{ChatId, Result, RunId};
-use yard_disk::{Bound, Sockets};
+use yard_disk::{Bound, PORT_SOCKETS, Sockets};
 use yard_sandbox::{receive_file, send_file};
 
 /// How long either side waits for the other. A connection in the box may take 5 seconds to be made.
@@ -75,7 +75,7 @@ impl TerminalPort {
 
 /// The ports of every terminal of a workspace that runs, by the folder of its data.
 pub fn terminal_ports(state: &Path) -> Result<PortList> {
-    let sockets = Sockets::open_existing(state)?;
+    let sockets = Sockets::open_existing(state, PORT_SOCKETS)?;
     Ok(sockets.map(|sockets| listed(&sockets, |_| true)).unwrap_or_default())
 }
 
@@ -201,7 +201,7 @@ mod tests {
     )]
     fn ports_are_listed_and_connected_to_over_the_socket_of_their_terminal() {
         let state = tempfile::tempdir().unwrap();
-        let sockets = Sockets::open(state.path()).unwrap();
+        let sockets = Sockets::open(state.path(), PORT_SOCKETS).unwrap();
         let (chat, other) = (ChatId::from_bytes([1; 16]), ChatId::from_bytes([2; 16]));
         let bound = listen(&sockets, chat, RunId::from_bytes([7; 16])).unwrap();
         let server = Server(TcpListener::bind("127.0.0.1:0").unwrap());

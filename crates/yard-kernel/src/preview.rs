@@ -88,7 +88,7 @@ fn place(change: &NewChange) -> Option<&WsPath> {
 
 /// Whether a change is one of many that git makes in its own files, which are only summed up for a person. Configuration,
 /// hooks and unknown files of git are shown like any other file.
-fn is_internal_to_git(change: &NewChange) -> bool {
+pub(crate) fn is_internal_to_git(change: &NewChange) -> bool {
     let part = place(change).and_then(git::part);
     matches!(
         part,

@@ -4,6 +4,7 @@ use yard_core::op::Operation;
 use yard_core::{Call, Effect, FileId, Result, WsPath};
 use yard_store::Purged;
 
+use crate::done_part::DonePart;
 use crate::draft::Draft;
 use crate::workspace::Workspace;
 
@@ -14,6 +15,11 @@ pub trait Execute: Operation {
 
     /// Whether the operation names the parts of a file that it changes, and leaves the rest alone.
     const IS_EDIT: bool = false;
+
+    /// The answer where only a part of the change was done, because a person refused the rest.
+    fn answer_for_part(answer: Self::Answer, _done: &DonePart) -> Self::Answer {
+        answer
+    }
 
     /// The paths in the arguments of the operation, with their links not resolved.
     fn named_paths(&self) -> Vec<WsPath> {

@@ -6,6 +6,7 @@
 
 mod ports;
 mod screen;
+mod service;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -33,6 +34,7 @@ use crate::workspace::Workspace;
 use ports::{BoxPorts, Connecting};
 pub use screen::Screen;
 use screen::ScreenBuffer;
+pub use service::TerminalService;
 
 /// Where the kernel does not show what a program waits for, one that prints nothing for this time counts as waiting
 /// for input.
@@ -339,6 +341,12 @@ impl Terminal {
         let mut state = self.state.lock();
         self.changed.wait_while_for(&mut state, goes_on, time);
         std::mem::take(&mut state.is_woken)
+    }
+
+    /// Waits until [`Terminal::activity`] is at least `bytes` or the program ended, at most for `time`.
+    pub fn wait_for_activity(&self, bytes: u64, time: Duration) {
+        let is_quiet = |state: &mut State| state.end.is_none() && state.activity < bytes;
+        self.changed.wait_while_for(&mut self.state.lock(), is_quiet, time);
     }
 
     /// Wakes the thread in [`Terminal::wait_for_wake`].

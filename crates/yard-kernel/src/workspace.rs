@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use yard_code::CodeIndex;
 use yard_core::{Call, Fault, FaultCode, FileKind, Limits, ProcessId, Remedy, Result, WsPath};
-use yard_disk::{Disk, Stage};
+use yard_disk::{Disk, Stage, StateUsage};
 use yard_sandbox::CommandLimits;
-use yard_store::{AuditEntry, Store};
+use yard_store::{AuditEntry, Store, StoredCounts};
 
 use crate::caches::WorkspaceCaches;
 use crate::command_state::CommandState;
@@ -29,6 +29,8 @@ pub struct Workspace {
     pub(crate) uploads: Arc<Uploads>,
     pub(crate) virtual_files: Option<Arc<dyn VirtualFiles>>,
     limits: Limits,
+    /// The folder with everything that is stored for the workspace.
+    state_dir: PathBuf,
 }
 
 impl Workspace {
@@ -50,6 +52,7 @@ impl Workspace {
             uploads: Arc::default(),
             virtual_files: opening.virtual_files,
             limits: opening.limits,
+            state_dir: opening.state_dir,
         })
     }
 
@@ -67,6 +70,11 @@ impl Workspace {
     /// Begins an upload, to which bytes can be added in pieces.
     pub fn upload(&self, call: &Call) -> Result<Upload> {
         self.uploads.begin(&self.stage, &self.disk, call)
+    }
+
+    /// How much of the disk the history takes, and how much there is in it.
+    pub fn storage(&self) -> Result<(StateUsage, StoredCounts)> {
+        Ok((StateUsage::measure(&self.state_dir), self.store().counts()?))
     }
 
     /// The bounds of this workspace.

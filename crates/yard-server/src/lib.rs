@@ -8,10 +8,11 @@ mod body_memory;
 pub mod http;
 mod listen;
 pub mod mcp;
+mod messages;
 mod metrics;
 mod pool;
 mod request_id;
 mod waiting;
 
-pub use http::{App, ContinueTrace, ProxyNetwork, REQUEST_SPAN, ServerSettings};
+pub use http::{App, BoxReport, ContinueTrace, Doctor, ProxyNetwork, REQUEST_SPAN, ServerSettings};
 pub use listen::{BoundServer, serve};

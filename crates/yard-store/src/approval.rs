@@ -93,6 +93,8 @@ pub struct Decision {
     pub scope: Scope,
     /// A message to the agent.
     pub reason: Option<String>,
+    /// The part that it approves and the rest, which it refuses, as JSON; none if it is about the whole.
+    pub parts: Option<String>,
     /// The person.
     pub by: String,
     /// The time.

@@ -1,5 +1,5 @@
 //! What survives a crash: the contents and steps of one workspace (`Store`), and beside them its chats,
-//! questions, approvals, display names and events (`WorkspaceRecords`); and the people of a server (`Registry`).
+//! questions, approvals, comments, display names and events (`WorkspaceRecords`); and the people of a server (`Registry`).
 //!
 //! `Store` names contents by hash, steps by their number in one growing sequence, and files by id. It does
 //! not know paths on a disk, policies or dialects; and its callers do not know SQL, deltas or files.
@@ -11,13 +11,17 @@ mod approval;
 mod audit;
 pub mod blobs;
 mod chat;
+mod comment;
 mod display_name;
 mod event;
+mod later;
 mod question;
 mod record;
 pub mod registry;
+mod seen;
 pub mod sqlite;
 mod traces;
+mod unread;
 
 pub use approval::{
     Approval, ApprovalFilter, ApprovalRequest, ApprovalStatus, ApprovalStore, Decision, Grant,
@@ -26,22 +30,28 @@ pub use approval::{
 pub use audit::{AuditEntry, AuditRow, AuditedStep, Formula, Seal, chain, first_chain};
 pub use blobs::{Base, Effort, KeptFile, Prepared, Retention};
 pub use chat::{Chat, ChatStore, Mode, NewChat, NewTurn, Turn, TurnKind, chat_file_name};
+pub use comment::{Comment, CommentStore, CommentTarget};
 pub use display_name::DisplayNames;
 pub use event::{ChangedFile, EVENT_PATHS, Event, EventLog, EventRow, StepEvent, TerminalState};
+pub use later::{LaterMarks, WaitingItem};
 pub use question::{NewQuestion, Question, QuestionAnswer, QuestionFilter, QuestionStore, Via};
 pub use record::{
-    Batch, Change, ContentCheck, ContentLocation, FileIdentity, Maker, Mark, NewChange, NewStep,
-    Node, OthersChange, Placement, Purged, RecoveryNote, RootIdentity, SeenContent, Seq, StepRow,
-    StepSideEffect, VersionRow, step_digest,
+    Batch, Change, ChangedEntry, ContentCheck, ContentLocation, FileIdentity, FileThen, Maker,
+    Mark, NetChange, NewChange, NewStep, Node, OthersChange, Placement, Purged, RecoveryNote,
+    RootIdentity, SeenContent, Seq, StepFilter, StepRow, StepSideEffect, StoredCounts, VersionRow,
+    step_digest,
 };
 pub use registry::Registry;
+pub use seen::{MAX_SEEN_MARKS, SeenMark, SeenMarks};
 pub use sqlite::{SqliteRegistry, SqliteStore};
+pub use unread::UnreadMessages;
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use yard_core::path::MAX_PATH_BYTES;
 use yard_core::{
-    ChatScope, ContentHash, Fault, FaultCode, FileId, Name, Remedy, StepId, VersionId, WsPath,
+    ChatScope, ContentHash, Fault, FaultCode, FileId, FileState, Name, Remedy, StepId, VersionId,
+    WsPath,
 };
 
 /// Why a store did not do what it was asked.
@@ -100,12 +110,28 @@ pub type Result<T> = std::result::Result<T, StoreError>;
 
 /// Everything that is stored for one workspace beside its journal.
 pub trait WorkspaceRecords:
-    ChatStore + QuestionStore + ApprovalStore + DisplayNames + EventLog
+    ChatStore
+    + QuestionStore
+    + ApprovalStore
+    + CommentStore
+    + UnreadMessages
+    + SeenMarks
+    + LaterMarks
+    + DisplayNames
+    + EventLog
 {
 }
 
-impl<T: ChatStore + QuestionStore + ApprovalStore + DisplayNames + EventLog> WorkspaceRecords
-    for T
+impl<T> WorkspaceRecords for T where
+    T: ChatStore
+        + QuestionStore
+        + ApprovalStore
+        + CommentStore
+        + UnreadMessages
+        + SeenMarks
+        + LaterMarks
+        + DisplayNames
+        + EventLog
 {
 }
 
@@ -173,6 +199,25 @@ pub trait Store: Send + Sync {
         limit: usize,
     ) -> Result<Vec<StepRow>>;
 
+    /// Steps of these numbers that fit a filter, newest first. Without an index it looks at each of them, so that it is for
+    /// some 100,000 at once.
+    fn find_steps(
+        &self,
+        filter: &StepFilter,
+        numbers: Range<Seq>,
+        limit: usize,
+    ) -> Result<Vec<StepRow>>;
+
+    /// The entries of a folder after a step, in no order; only the one called `name`, if that is given.
+    fn children_then(&self, parent: FileId, name: Option<&Name>, seq: Seq)
+    -> Result<Vec<FileThen>>;
+
+    /// The state of a file after a step; `None` if it was not there.
+    fn file_then(&self, file: FileId, seq: Seq) -> Result<Option<FileState>>;
+
+    /// Every file that steps of these numbers changed, in the order of the first changes.
+    fn net_changes(&self, numbers: Range<Seq>) -> Result<Vec<NetChange>>;
+
     /// The changes of one step, in the order in which they were made.
     fn changes(&self, seq: Seq) -> Result<Vec<Change>>;
 
@@ -238,6 +283,9 @@ pub trait Store: Send + Sync {
     /// is not a removed one. If it fails after the purge was recorded (`node` shows it), the bytes may still be in the
     /// store's files: purging again clears them.
     fn purge(&self, files: &[FileId], entry: &AuditEntry) -> Result<Purged>;
+
+    /// How many files, steps, versions and removed entries there are.
+    fn counts(&self) -> Result<StoredCounts>;
 
     /// Whether a content was stored once and purged since.
     fn is_purged(&self, hash: &ContentHash) -> Result<bool>;

@@ -1,7 +1,7 @@
 //! The rows that go into a store and come out of it, as plain values.
 
 use yard_core::hash::ContentHasher;
-use yard_core::op::ChangeSummary;
+use yard_core::op::{BackTo, ChangeSummary, Operation as _};
 use yard_core::{
     ApprovalId, Author, ChatId, ContentHash, FileId, FileState, QuestionId, Signature, StepId,
     Timestamp, VersionId, WsPath,
@@ -35,7 +35,8 @@ pub struct NewStep {
     pub verb: String,
     /// The chat that it belongs to.
     pub chat: Option<ChatId>,
-    /// The step that it undoes.
+    /// The step that it undoes. A step of the operation back-to has the step that it goes back to here, so that the
+    /// audit chain covers that, too.
     pub undoes: Option<StepId>,
     /// File by file, in the order in which they are made.
     pub changes: Vec<NewChange>,
@@ -189,12 +190,68 @@ pub struct StepRow {
     pub actor: String,
     /// The operation.
     pub verb: String,
+    /// The chat that it belongs to.
+    pub chat: Option<ChatId>,
     /// The step that it undid.
     pub undoes: Option<StepId>,
+    /// The step that it went back to.
+    pub back_to: Option<StepId>,
     /// How many files it changed.
     pub files: u64,
     /// The path of its first change (after it, or before if it was removed).
     pub path: Option<WsPath>,
+}
+
+impl StepRow {
+    /// What a recorded step names as [`NewStep::undoes`]: the step that it undid, and the step that it went back to.
+    pub fn undone_and_back_to(
+        verb: &str,
+        named: Option<StepId>,
+    ) -> (Option<StepId>, Option<StepId>) {
+        if verb == BackTo::VERB { (None, named) } else { (named, None) }
+    }
+}
+
+/// An entry as it was after a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileThen {
+    /// The file.
+    pub file: FileId,
+    /// Its state of then.
+    pub state: FileState,
+}
+
+/// What several steps together did to one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NetChange {
+    /// The file.
+    pub file: FileId,
+    /// Its state before the first of them; `None` if it was not there.
+    pub before: Option<FileState>,
+    /// Its state after the last of them; `None` if it was not there any more.
+    pub after: Option<FileState>,
+}
+
+/// Which steps are looked for: those that fit everything that is given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StepFilter {
+    /// The actor of the audit row.
+    pub actor: Option<String>,
+    /// The chat.
+    pub chat: Option<ChatId>,
+    /// The operation.
+    pub verb: Option<String>,
+    /// A change of something at or below a path, or of a file.
+    pub changed: Option<ChangedEntry>,
+}
+
+/// An entry of which a step is looked for that changed it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedEntry {
+    /// Its path, before a change or after it. What is below it counts, too. It is not the root.
+    pub path: WsPath,
+    /// The file of which any change counts, whatever its path was.
+    pub file: Option<FileId>,
 }
 
 /// The record of one file.
@@ -337,4 +394,17 @@ impl Covered {
         self.number(state.size);
         self.0.update(&[u8::from(state.json)]);
     }
+}
+
+/// How much there is in a store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StoredCounts {
+    /// Living files, without folders and links.
+    pub files: u64,
+    /// Steps.
+    pub steps: u64,
+    /// Versions of files.
+    pub versions: u64,
+    /// Removed entries that can come back.
+    pub removed: u64,
 }

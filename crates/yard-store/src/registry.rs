@@ -38,6 +38,19 @@ pub struct NewRefresh {
     pub expires_at: Timestamp,
 }
 
+/// A login that has not ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoginRow {
+    /// The login.
+    pub id: LoginId,
+    /// When it began.
+    pub created_at: Timestamp,
+    /// When its tokens were last renewed, or when it began.
+    pub last_used_at: Timestamp,
+    /// The program that the person logged in with, by its own words.
+    pub user_agent: Option<String>,
+}
+
 /// The result of presenting a refresh token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rotation {
@@ -166,11 +179,12 @@ pub trait Registry: Send + Sync {
     /// The person with that address.
     fn user_by_email(&self, email: &str) -> Result<Option<UserRow>>;
 
-    /// Begins a login with its first refresh token.
+    /// Begins a login with its first refresh token. `user_agent` is the program that the person logs in with.
     fn add_login(
         &self,
         login: LoginId,
         user: UserId,
+        user_agent: Option<&str>,
         refresh: NewRefresh,
         audit: &AuditEntry,
     ) -> Result<()>;
@@ -189,6 +203,31 @@ pub trait Registry: Send + Sync {
 
     /// Ends a login: none of its tokens is good any more. One that has ended leaves no second audit row.
     fn end_login(&self, login: LoginId, audit: &AuditEntry) -> Result<()>;
+
+    /// The logins of a person that have not ended and can still be renewed at `now`, newest first: those that are older
+    /// than `before`, if it is given.
+    fn logins(
+        &self,
+        user: UserId,
+        now: Timestamp,
+        before: Option<LoginId>,
+        limit: usize,
+    ) -> Result<Vec<LoginRow>>;
+
+    /// As [`Registry::end_login`], for a login of this person; `false` if the person has none with that id that has not
+    /// ended.
+    fn end_login_of(&self, user: UserId, login: LoginId, audit: &AuditEntry) -> Result<bool>;
+
+    /// Replaces the Argon2id string `old` of a person's password by another, and ends all logins of the person but `keep`;
+    /// `false`, and nothing happens, if the password is another one by now.
+    fn change_password(
+        &self,
+        user: UserId,
+        old: &str,
+        new: &str,
+        keep: LoginId,
+        audit: &AuditEntry,
+    ) -> Result<bool>;
 
     /// The person of a login that has not ended.
     fn person(&self, login: LoginId) -> Result<Option<UserRow>>;

@@ -1,6 +1,8 @@
 //! What every store promises, one case a promise. A case is given a new, empty store.
 
+mod history;
 mod kept_files;
+mod past;
 mod placing;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,7 +13,7 @@ use yard_core::{
 };
 use yard_store::{
     AuditEntry, AuditedStep, Batch, ContentLocation, Mark, NewChange, Node, SeenContent, Store,
-    StoreError, VersionRow, chain, step_digest,
+    StoreError, StoredCounts, VersionRow, chain, step_digest,
 };
 
 use crate::step_builder::{name, path};
@@ -38,6 +40,7 @@ pub const CASES: &[StoreCase] = &[
     ("a step without changes is a step", bare_step),
     ("a file that comes back keeps its id and history", restored),
     ("removed files are found, the newest first", removed),
+    ("everything is counted", counted),
     ("a moved folder takes its files along", moved_folder),
     ("a folder inside itself has no path, and no endless one", looped_folder),
     ("steps are read in pages", paged_steps),
@@ -45,6 +48,10 @@ pub const CASES: &[StoreCase] = &[
     ("a step may change one file twice", twice_in_a_step),
     ("a version names one state", versions),
     ("an undoing step names what it undid", undoing),
+    ("a step that goes back names the step that it went back to", history::went_back),
+    ("steps are found by actor, chat, operation and path", history::found_steps),
+    ("a folder and a file read as they were after a step", past::tree),
+    ("several steps are one change for each file", past::net),
     ("contents of all sizes read back", contents),
     ("a long chain of edits reads back", long_chain),
     ("contents that repeat are stored once", repeated_content),
@@ -338,6 +345,17 @@ fn removed(store: &dyn Store, world: &FakeWorld) {
     assert_eq!(former("a").map(|node| node.id), Some(second));
     assert_eq!(former("b").map(|node| node.id), Some(others[0]));
     assert_eq!(former("x"), None);
+}
+
+fn counted(store: &dyn Store, world: &FakeWorld) {
+    assert_eq!(store.counts(), Ok(StoredCounts::default()));
+    let builder = StepBuilder::new(store, world);
+    builder.append(vec![builder.create_folder(FileId::ROOT, &path("/d"))], &[]).unwrap();
+    let (gone, kept) = (builder.file("/a", b"1"), builder.file("/b", b"1"));
+    builder.write(kept, b"2");
+    builder.delete(gone);
+    let counts = StoredCounts { files: 1, steps: 5, versions: 3, removed: 1 };
+    assert_eq!(store.counts(), Ok(counts));
 }
 
 fn moved_folder(store: &dyn Store, world: &FakeWorld) {

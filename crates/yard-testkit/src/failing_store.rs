@@ -1,12 +1,13 @@
 //! A store whose n-th call fails, before or after it takes effect.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use yard_core::{ChatScope, ContentHash, FileId, Name, StepId, VersionId};
+use yard_core::{ChatScope, ContentHash, FileId, FileState, Name, StepId, VersionId};
 use yard_store::{
-    AuditEntry, AuditRow, Base, Batch, Change, ContentLocation, Effort, Maker, Mark, Node,
-    OthersChange, Placement, Prepared, Purged, RecoveryNote, Result, RootIdentity, SeenContent,
-    Seq, StepRow, Store, StoreError, VersionRow,
+    AuditEntry, AuditRow, Base, Batch, Change, ContentLocation, Effort, FileThen, Maker, Mark,
+    NetChange, Node, OthersChange, Placement, Prepared, Purged, RecoveryNote, Result, RootIdentity,
+    SeenContent, Seq, StepFilter, StepRow, Store, StoreError, StoredCounts, VersionRow,
 };
 
 use crate::FailureTrigger;
@@ -143,6 +144,32 @@ impl Store for FailingStore {
         self.pass(|store| store.steps(file, before, limit))
     }
 
+    fn find_steps(
+        &self,
+        filter: &StepFilter,
+        numbers: Range<Seq>,
+        limit: usize,
+    ) -> Result<Vec<StepRow>> {
+        self.pass(|store| store.find_steps(filter, numbers, limit))
+    }
+
+    fn children_then(
+        &self,
+        parent: FileId,
+        name: Option<&Name>,
+        seq: Seq,
+    ) -> Result<Vec<FileThen>> {
+        self.pass(|store| store.children_then(parent, name, seq))
+    }
+
+    fn file_then(&self, file: FileId, seq: Seq) -> Result<Option<FileState>> {
+        self.pass(|store| store.file_then(file, seq))
+    }
+
+    fn net_changes(&self, numbers: Range<Seq>) -> Result<Vec<NetChange>> {
+        self.pass(|store| store.net_changes(numbers))
+    }
+
     fn changes(&self, seq: Seq) -> Result<Vec<Change>> {
         self.pass(|store| store.changes(seq))
     }
@@ -219,6 +246,10 @@ impl Store for FailingStore {
 
     fn purge(&self, files: &[FileId], entry: &AuditEntry) -> Result<Purged> {
         self.pass(|store| store.purge(files, entry))
+    }
+
+    fn counts(&self) -> Result<StoredCounts> {
+        self.pass(|store| store.counts())
     }
 
     fn is_purged(&self, hash: &ContentHash) -> Result<bool> {

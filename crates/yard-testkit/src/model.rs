@@ -2,17 +2,18 @@
 //! keeps nothing, and is what the real ones are compared with.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 use yard_core::{
-    Author, ChatScope, ContentHash, FileId, FileState, Name, StepId, VersionId, WsPath,
+    Author, ChatScope, ContentHash, FileId, FileKind, FileState, Name, StepId, VersionId, WsPath,
 };
 use yard_store::{
-    AuditEntry, AuditRow, AuditedStep, Base, Batch, Change, ContentLocation, Effort, Formula,
-    Maker, Mark, NewChange, NewStep, Node, OthersChange, Placement, Prepared, Purged, RecoveryNote,
-    Result, RootIdentity, SeenContent, Seq, StepRow, Store, StoreError, VersionRow, chain,
-    step_digest,
+    AuditEntry, AuditRow, AuditedStep, Base, Batch, Change, ContentLocation, Effort, FileThen,
+    Formula, Maker, Mark, NetChange, NewChange, NewStep, Node, OthersChange, Placement, Prepared,
+    Purged, RecoveryNote, Result, RootIdentity, SeenContent, Seq, StepFilter, StepRow, Store,
+    StoreError, StoredCounts, VersionRow, chain, step_digest,
 };
 
 /// An in-memory store.
@@ -189,6 +190,7 @@ impl Inner {
 
     fn row(&self, seq: Seq) -> StepRow {
         let step = &self.steps[seq as usize - 1];
+        let (undoes, back_to) = StepRow::undone_and_back_to(&step.verb, step.undoes);
         StepRow {
             seq,
             id: step.id,
@@ -196,10 +198,39 @@ impl Inner {
             author: step.author,
             actor: step.audit.actor.clone(),
             verb: step.verb.clone(),
-            undoes: step.undoes,
+            chat: step.chat,
+            undoes,
+            back_to,
             files: step.changes.len() as u64,
             path: step.changes.first().and_then(|change| change.to.clone().or(change.from.clone())),
         }
+    }
+
+    /// The states of all files that were there after a step.
+    fn states_after(&self, seq: Seq) -> BTreeMap<FileId, FileState> {
+        let mut states = BTreeMap::new();
+        let steps = self.steps.iter().take(usize::try_from(seq).unwrap_or(usize::MAX));
+        for change in steps.flat_map(|step| &step.changes) {
+            match &change.after {
+                Some(state) => states.insert(change.file, state.clone()),
+                None => states.remove(&change.file),
+            };
+        }
+        states
+    }
+
+    fn fits(&self, filter: &StepFilter, seq: Seq) -> bool {
+        let step = &self.steps[seq as usize - 1];
+        let changed = filter.changed.as_ref().is_none_or(|entry| {
+            step.changes.iter().any(|change| {
+                let mut paths = change.from.iter().chain(&change.to);
+                paths.any(|path| path.is_within(&entry.path)) || Some(change.file) == entry.file
+            })
+        });
+        changed
+            && filter.actor.as_ref().is_none_or(|actor| *actor == step.audit.actor)
+            && filter.verb.as_ref().is_none_or(|verb| *verb == step.verb)
+            && filter.chat.is_none_or(|chat| Some(chat) == step.chat)
     }
 
     /// The numbers of the steps before `before`, newest first.
@@ -312,6 +343,53 @@ impl Store for ModelStore {
             file.is_none_or(|file| changes.iter().any(|change| change.file == file))
         };
         Ok(inner.before(before).filter(touches).take(limit).map(|seq| inner.row(seq)).collect())
+    }
+
+    fn find_steps(
+        &self,
+        filter: &StepFilter,
+        numbers: Range<Seq>,
+        limit: usize,
+    ) -> Result<Vec<StepRow>> {
+        let inner = self.inner();
+        let within = inner.before(Some(numbers.end)).take_while(|seq| *seq >= numbers.start);
+        let found = within.filter(|seq| inner.fits(filter, *seq)).take(limit);
+        Ok(found.map(|seq| inner.row(seq)).collect())
+    }
+
+    fn children_then(
+        &self,
+        parent: FileId,
+        name: Option<&Name>,
+        seq: Seq,
+    ) -> Result<Vec<FileThen>> {
+        let states = self.inner().states_after(seq).into_iter();
+        let within = states.filter(|(_, state)| state.parent == parent);
+        let named = within.filter(|(_, state)| name.is_none_or(|name| state.name == *name));
+        Ok(named.map(|(file, state)| FileThen { file, state }).collect())
+    }
+
+    fn file_then(&self, file: FileId, seq: Seq) -> Result<Option<FileState>> {
+        Ok(self.inner().states_after(seq).remove(&file))
+    }
+
+    fn net_changes(&self, numbers: Range<Seq>) -> Result<Vec<NetChange>> {
+        let inner = self.inner();
+        let (first, end) = (numbers.start.max(1), numbers.end.min(inner.head() + 1));
+        let before = inner.states_after(first - 1);
+        let after = inner.states_after(end.saturating_sub(1));
+        let mut files: Vec<FileId> = Vec::new();
+        for change in (first..end).flat_map(|seq| &inner.steps[seq as usize - 1].changes) {
+            if !files.contains(&change.file) {
+                files.push(change.file);
+            }
+        }
+        let net = files.into_iter().map(|file| NetChange {
+            file,
+            before: before.get(&file).cloned(),
+            after: after.get(&file).cloned(),
+        });
+        Ok(net.collect())
     }
 
     fn changes(&self, seq: Seq) -> Result<Vec<Change>> {
@@ -459,6 +537,18 @@ impl Store for ModelStore {
         let purged = next.purge(files, entry)?;
         *inner = next;
         Ok(purged)
+    }
+
+    fn counts(&self) -> Result<StoredCounts> {
+        let inner = self.inner();
+        let is_file =
+            |node: &&Node| node.state.as_ref().is_some_and(|state| state.kind == FileKind::File);
+        Ok(StoredCounts {
+            files: inner.nodes().filter(is_file).count() as u64,
+            steps: inner.head(),
+            versions: inner.versions.len() as u64,
+            removed: inner.removed().iter().filter(|node| !node.purged).count() as u64,
+        })
     }
 
     fn is_purged(&self, hash: &ContentHash) -> Result<bool> {

@@ -1,9 +1,12 @@
 //! What every store of workspace records promises, one case a promise. A case gets a new, empty store of both traits.
 
+mod comments;
+mod seen;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use yard_core::{ApprovalId, ChatId, ContentHash, ProcessId, QuestionId, RunId, World};
+use yard_core::{ApprovalId, ChatId, ContentHash, ProcessId, QuestionId, RunId, Timestamp, World};
 use yard_store::{
     ApprovalFilter, ApprovalRequest, ApprovalStatus, AuditEntry, Batch, Chat, Decision,
     EVENT_PATHS, Event, Grant, Mode, NewApproval, NewChat, NewDecision, NewQuestion, NewTurn,
@@ -42,8 +45,13 @@ pub const CASES: &[RecordsCase] = &[
     ("a request that no longer holds is asked again", renewed),
     ("requests are read in pages, by status, asker and chat", approval_pages),
     ("what is allowed for longer is kept by chat, and the policy as it was set", allowances),
+    ("what a person put off comes back at its time, and is there for everybody else", put_off),
     ("what matters leaves its row in the audit chain", audited),
     ("what names no chat changes nothing", nowhere),
+    ("a comment is its author's alone", comments::comments),
+    ("comments are sent as one message, all or none", comments::sent),
+    ("a message is received once", comments::unread),
+    ("what a person has seen is marked by path and content", seen::marks),
 ];
 
 /// Runs every case on a store of its own, and panics with the names of those that failed.
@@ -295,6 +303,7 @@ fn decide(
         approves,
         scope: Scope::Chat,
         reason: Some("why not".to_owned()),
+        parts: approves.then(|| "{}".to_owned()),
         by: "person:local".to_owned(),
         at: world.now(),
     };
@@ -390,6 +399,25 @@ fn renewed(stores: &RecordStores, world: &FakeWorld) {
     decide(stores, world, id, true, None).unwrap();
     assert_eq!(execute(stores, world, id, "/a"), Ok(1));
     assert!(matches!(again("third"), Err(StoreError::Misfit(_))), "it is done");
+}
+
+fn put_off(stores: &RecordStores, _: &FakeWorld) {
+    let (at, records) = (Timestamp::from_millis, &stores.records);
+    let (one, other) = ([1; 16], [2; 16]);
+    records.put_off("ada", one, Some(at(300)), at(0)).unwrap();
+    records.put_off("ada", other, Some(at(200)), at(0)).unwrap();
+    assert_eq!(records.put_off_by("ada", at(0), 9), Ok(vec![(other, at(200)), (one, at(300))]));
+    assert_eq!(records.put_off_by("ada", at(0), 1), Ok(vec![(other, at(200))]));
+    assert_eq!(records.put_off_by("ada", at(200), 9), Ok(vec![(one, at(300))]));
+    assert_eq!(records.put_off_by("bob", at(0), 9), Ok(Vec::new()));
+    records.put_off("ada", one, Some(at(400)), at(200)).unwrap();
+    assert_eq!(
+        records.put_off_by("ada", at(0), 9),
+        Ok(vec![(one, at(400))]),
+        "those before are dropped"
+    );
+    records.put_off("ada", one, None, at(200)).unwrap();
+    assert_eq!(records.put_off_by("ada", at(0), 9), Ok(Vec::new()));
 }
 
 fn claims(stores: &RecordStores, world: &FakeWorld) {

@@ -25,6 +25,8 @@ pub const CASES: &[RegistryCase] = &[
     ("a refresh token is never given twice", taken_tokens),
     ("an ended login stays ended, and is noted once", ended_logins),
     ("ending one login leaves the others", other_logins),
+    ("a person sees the logins that have not ended, and ends their own", listed_logins),
+    ("a new password ends all other logins", passwords),
     ("a workspace reads back, is renamed, and is gone when deleted", workspaces),
     ("nobody and nothing is in a deleted workspace", deleted_workspaces),
     ("members come once, change and go", members),
@@ -129,7 +131,9 @@ fn fresh(world: &FakeWorld, byte: u8) -> NewRefresh {
 
 fn log_in(registry: &dyn Registry, world: &FakeWorld, user: &UserRow, byte: u8) -> LoginId {
     let login = LoginId::new(world);
-    registry.add_login(login, user.id, fresh(world, byte), &audit(world, "login")).unwrap();
+    registry
+        .add_login(login, user.id, Some("a browser"), fresh(world, byte), &audit(world, "login"))
+        .unwrap();
     login
 }
 
@@ -280,7 +284,7 @@ fn expiry(registry: &dyn Registry, world: &FakeWorld) {
     let login = LoginId::new(world);
     let ends = Timestamp::from_millis(world.now().as_millis() + 1_000);
     let refresh = NewRefresh { secret: secret(1), expires_at: ends };
-    registry.add_login(login, ada.id, refresh, &audit(world, "login")).unwrap();
+    registry.add_login(login, ada.id, None, refresh, &audit(world, "login")).unwrap();
     let rotate = |old, new, at| {
         let reused = AuditEntry { at, ..audit(world, "reuse") };
         registry.rotate(&secret(old), fresh(world, new), &reused).unwrap()
@@ -333,6 +337,62 @@ fn ended_logins(registry: &dyn Registry, world: &FakeWorld) {
     registry.end_login(login, &audit(world, "logout")).unwrap();
     registry.end_login(LoginId::new(world), &audit(world, "logout")).unwrap();
     check_chain(registry, 3);
+}
+
+fn listed_logins(registry: &dyn Registry, world: &FakeWorld) {
+    let (ada, bob) = (person(registry, world, "a@x"), person(registry, world, "b@x"));
+    let began = world.now();
+    let one = log_in(registry, world, &ada, 1);
+    world.advance_millis(1_000);
+    let two = log_in(registry, world, &ada, 2);
+    let others = log_in(registry, world, &bob, 3);
+    world.advance_millis(1_000);
+    rotate(registry, world, 1, 4);
+    let listed = |before, limit| registry.logins(ada.id, world.now(), before, limit).unwrap();
+    let all = listed(None, 9);
+    assert_eq!(all.iter().map(|login| login.id).collect::<Vec<_>>(), [two, one]);
+    let since = |time: Timestamp| time.as_millis() - began.as_millis();
+    let times: Vec<_> =
+        all.iter().map(|login| (since(login.created_at), since(login.last_used_at))).collect();
+    // The clock goes on by itself, a millisecond at a time.
+    assert!((1_000..1_900).contains(&times[0].0) && (1_000..1_900).contains(&times[0].1));
+    assert!((0..900).contains(&times[1].0) && times[1].1 >= 2_000, "it was renewed: {times:?}");
+    assert_eq!(all[0].user_agent.as_deref(), Some("a browser"));
+    assert_eq!((listed(None, 1), listed(Some(two), 9)), (all[..1].to_vec(), all[1..].to_vec()));
+    let end = |login| registry.end_login_of(ada.id, login, &audit(world, "end login")).unwrap();
+    let before = rows(registry);
+    assert!(!end(others) && !end(LoginId::new(world)), "none of theirs");
+    assert_eq!(rows(registry), before, "what did not happen leaves no row");
+    assert!(end(two) && !end(two));
+    assert_eq!(rows(registry), before + 1);
+    assert_eq!(listed(None, 9), all[1..]);
+    assert!(registry.person(others).unwrap().is_some());
+    // One that cannot be renewed any more is over.
+    world.advance_millis(7_200_000);
+    assert_eq!(listed(None, 9), []);
+}
+
+fn rows(registry: &dyn Registry) -> usize {
+    registry.audit(0, 99).unwrap().len()
+}
+
+fn passwords(registry: &dyn Registry, world: &FakeWorld) {
+    let (ada, bob) = (person(registry, world, "a@x"), person(registry, world, "b@x"));
+    let [kept, ended, others] =
+        [(&ada, 1), (&ada, 2), (&bob, 3)].map(|(user, byte)| log_in(registry, world, user, byte));
+    let change = |old: &str, new: &str| {
+        let entry = audit(world, "change password");
+        registry.change_password(ada.id, old, new, kept, &entry).unwrap()
+    };
+    assert!(!change("another", "new"));
+    assert!(registry.person(ended).unwrap().is_some(), "nothing happened");
+    assert!(change(&ada.password, "new"));
+    assert_eq!(registry.user_by_email("a@x").unwrap().unwrap().password, "new");
+    assert_eq!(registry.user_by_email("b@x").unwrap().unwrap().password, bob.password);
+    let is_open = |login| registry.person(login).unwrap().is_some();
+    assert_eq!([kept, ended, others].map(is_open), [true, false, true]);
+    assert_eq!(rotate(registry, world, 2, 9), Rotation::Dead);
+    assert!(!change(&ada.password, "newer"), "it is another one by now");
 }
 
 fn other_logins(registry: &dyn Registry, world: &FakeWorld) {
@@ -413,7 +473,9 @@ fn strangers(registry: &dyn Registry, world: &FakeWorld) {
     let entry = audit(world, "add member");
     assert!(registry.add_member(workspace.id, nobody, Role::Owner, &entry).is_err());
     assert!(!registry.add_member(nowhere, ada.id, Role::Owner, &entry).unwrap());
-    assert!(registry.add_login(LoginId::new(world), nobody, fresh(world, 1), &entry).is_err());
+    assert!(
+        registry.add_login(LoginId::new(world), nobody, None, fresh(world, 1), &entry).is_err()
+    );
     let homeless = WorkspaceRow { id: nowhere, ..workspace.clone() };
     assert!(registry.add_workspace(&homeless, nobody, &entry).is_err());
     assert_eq!(registry.workspace(nowhere).unwrap(), None);

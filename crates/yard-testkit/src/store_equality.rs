@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use yard_core::FileId;
-use yard_store::{Change, Node, Store};
+use yard_store::{Change, ChangedEntry, FileThen, Node, StepFilter, Store};
 
 /// Panics if two stores differ in any answer.
 pub fn assert_stores_equal(left: &dyn Store, right: &dyn Store) {
@@ -14,6 +14,8 @@ pub fn assert_stores_equal(left: &dyn Store, right: &dyn Store) {
     assert_eq!(left.audit(0, usize::MAX), right.audit(0, usize::MAX), "audit");
     let changes = same_steps(left, right);
     same_versions(left, right, &changes);
+    same_finds(left, right, &changes);
+    same_past(left, right, &changes);
     same_contents(left, right);
     same_purged(left, right, &changes);
     same_files(left, right, &changes);
@@ -75,6 +77,50 @@ fn same_files(left: &dyn Store, right: &dyn Store, changes: &[Change]) {
     }
     assert_eq!(left.removed(0, usize::MAX), right.removed(0, usize::MAX), "removed");
     assert_eq!(left.removed(1, 2), right.removed(1, 2), "a page of removed");
+}
+
+/// Steps that are found by the paths, actors and operations of some steps.
+fn same_finds(left: &dyn Store, right: &dyn Store, changes: &[Change]) {
+    let steps = left.steps(None, None, usize::MAX).unwrap();
+    let makers = steps.iter().rev().step_by(7).map(|step| StepFilter {
+        actor: Some(step.actor.clone()),
+        verb: Some(step.verb.clone()),
+        ..StepFilter::default()
+    });
+    let paths = changes.iter().step_by(7).filter_map(|change| {
+        let path = change.to.clone().or(change.from.clone())?;
+        let entry = ChangedEntry { path, file: Some(change.file) };
+        Some(StepFilter { changed: Some(entry), ..StepFilter::default() })
+    });
+    for filter in makers.chain(paths) {
+        let found = (left.find_steps(&filter, 2..90, 9), right.find_steps(&filter, 2..90, 9));
+        assert_eq!(found.0, found.1, "{filter:?}");
+    }
+}
+
+/// Files, folders and changes as they were after some steps.
+fn same_past(left: &dyn Store, right: &dyn Store, changes: &[Change]) {
+    let head = left.head().unwrap();
+    let then = |store: &dyn Store, parent, name, seq| -> Vec<FileThen> {
+        let mut found = store.children_then(parent, name, seq).unwrap();
+        found.sort_by_key(|found| found.file);
+        found
+    };
+    for seq in (0..=head + 1).step_by(1 + head as usize / 5) {
+        let net = (left.net_changes(seq..head), right.net_changes(seq..head));
+        assert_eq!(net.0, net.1, "changes from {seq} on");
+        let net = (left.net_changes(1..seq), right.net_changes(1..seq));
+        assert_eq!(net.0, net.1, "changes before {seq}");
+        for change in changes.iter().step_by(5) {
+            let states = (left.file_then(change.file, seq), right.file_then(change.file, seq));
+            assert_eq!(states.0, states.1, "{:?} after {seq}", change.file);
+            let Some(state) = &change.after else { continue };
+            for (parent, name) in [(state.parent, Some(&state.name)), (state.parent, None)] {
+                let found = (then(left, parent, name, seq), then(right, parent, name, seq));
+                assert_eq!(found.0, found.1, "{name:?} in {parent:?} after {seq}");
+            }
+        }
+    }
 }
 
 fn same_history(left: &dyn Store, right: &dyn Store, file: FileId) {

@@ -139,7 +139,7 @@ impl ServerFixture {
     }
 
     fn log_in(&self, email: &str) -> LoginTokens {
-        self.server.log_in(email, PASSWORD, "127.0.0.1").unwrap()
+        self.server.log_in(email, PASSWORD, "127.0.0.1", None).unwrap()
     }
 
     fn person(&self, email: &str) -> Identity {
@@ -183,7 +183,7 @@ fn wrong_passwords_are_limited_by_account() {
     fixture.register("bob@example.com");
     let server = &fixture.server;
     let tries = |email: &str, from: usize| {
-        server.log_in(email, "a wrong password", &format!("10.0.0.{from}"))
+        server.log_in(email, "a wrong password", &format!("10.0.0.{from}"), None)
     };
     let mut wrong = 0;
     // From another address each time: it is the account that is guarded.
@@ -192,11 +192,14 @@ fn wrong_passwords_are_limited_by_account() {
         assert!(wrong < 100, "at most 100 within a minute");
     }
     assert!(wrong > 30, "more than one address can try by itself");
-    let refused = server.log_in("ada@example.com", PASSWORD, "10.0.1.1");
+    let refused = server.log_in("ada@example.com", PASSWORD, "10.0.1.1", None);
     assert!(matches!(refused, Err(Refusal::TooMany(1..=60))), "the right one has to wait too");
-    assert!(server.log_in("bob@example.com", PASSWORD, "10.0.1.1").is_ok(), "others need not");
+    assert!(
+        server.log_in("bob@example.com", PASSWORD, "10.0.1.1", None).is_ok(),
+        "others need not"
+    );
     fixture.world.advance_millis(MINUTE);
-    assert!(server.log_in("ada@example.com", PASSWORD, "10.0.1.1").is_ok());
+    assert!(server.log_in("ada@example.com", PASSWORD, "10.0.1.1", None).is_ok());
 }
 
 #[test]
@@ -210,11 +213,12 @@ fn wrong_passwords_are_limited_by_address() {
         &format!("p{wrong}@example.com"),
         "a wrong password",
         "10.0.0.1",
+        None,
     )) {
         wrong += 1;
         assert!(wrong < 20, "at most 20 within a minute");
     }
-    let from = |address| server.log_in("ada@example.com", PASSWORD, address);
+    let from = |address| server.log_in("ada@example.com", PASSWORD, address, None);
     assert!(matches!(from("10.0.0.1"), Err(Refusal::TooMany(1..=60))));
     assert!(from("10.0.0.2").is_ok());
     fixture.world.advance_millis(MINUTE);
@@ -226,11 +230,14 @@ fn one_address_cannot_keep_a_person_out() {
     let fixture = ServerFixture::new();
     fixture.register("ada@example.com");
     let server = &fixture.server;
-    let tries = |address| server.log_in("ada@example.com", "a wrong password", address);
+    let tries = |address| server.log_in("ada@example.com", "a wrong password", address, None);
     let wrong = (0..40).take_while(|_| is_unknown(tries("10.0.0.1"))).count();
     assert!((5..20).contains(&wrong), "{wrong} tries");
     assert!(matches!(tries("10.0.0.1"), Err(Refusal::TooMany(1..=60))));
-    assert!(server.log_in("ada@example.com", PASSWORD, "10.0.0.2").is_ok(), "she is elsewhere");
+    assert!(
+        server.log_in("ada@example.com", PASSWORD, "10.0.0.2", None).is_ok(),
+        "she is elsewhere"
+    );
 }
 
 #[test]
@@ -242,7 +249,7 @@ fn tries_at_the_same_time_are_counted_before_they_are_looked_at() {
         let tries = (0..40).map(|_| {
             scope.spawn(|| {
                 all.wait();
-                is_unknown(server.log_in("ada@example.com", "a wrong password", "10.0.0.1"))
+                is_unknown(server.log_in("ada@example.com", "a wrong password", "10.0.0.1", None))
             })
         });
         let tries: Vec<_> = tries.collect();

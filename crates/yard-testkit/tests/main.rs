@@ -13,6 +13,7 @@ mod registry_contract;
 mod search_code;
 mod smoke;
 mod store_contract;
+mod timeline;
 mod undo;
 mod uploads;
 mod virtual_files;

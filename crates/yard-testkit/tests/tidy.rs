@@ -54,6 +54,7 @@ const WORLDLY: [(&str, &[&str]); 12] = [
             "crates/yard-kernel/src/ports.rs",
             "crates/yard-sandbox/",
             "crates/yard-kernel/src/terminal/ports.rs",
+            "crates/yard-kernel/src/terminal/service.rs",
             "crates/yard-testkit/",
         ],
     ),

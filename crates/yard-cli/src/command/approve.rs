@@ -4,11 +4,11 @@ use std::io::{self, BufRead, IsTerminal as _, Write};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use yard_core::{ApprovalId, ContentHash, FaultCode};
+use yard_core::{ApprovalId, ChangePart, ContentHash, FaultCode, WsPath};
 use yard_dialects::Catalog;
 use yard_gate::{
-    Actor, Approval, ApprovalFilter, ApprovalStatus, DecisionInput, ListPage, Scope, effect_lines,
-    effect_value, is_for_host,
+    Actor, Approval, ApprovalFilter, ApprovalStatus, DecidedPart, DecisionInput, ListPage, Scope,
+    effect_lines, effect_value, is_for_host,
 };
 
 use crate::context::{CommandContext, LocalSession};
@@ -25,6 +25,7 @@ Examples:
   toolyard approve                          what waits; on a terminal, decided one by one
   toolyard approve ID                       one request, with its whole diff and its state
   toolyard approve ID --yes --state STATE --scope chat    yes, and to every such call of this chat
+  toolyard approve ID --yes --state STATE --path /src/a.rs --path /src/b.rs:0,2    these, of b.rs two hunks
   toolyard approve ID --no --state STATE --reason 'use the staging database'
   toolyard approve ID --args '{\"path\": \"b.txt\"}'       what it would do with other arguments
 
@@ -58,6 +59,9 @@ pub(crate) struct Options {
     /// Other arguments for the call, a JSON object; without --yes, what they would do is shown
     #[arg(long, value_name = "JSON", requires = "approval", conflicts_with = "no")]
     args: Option<String>,
+    /// Let only this happen, and refuse the rest: a path of the diff, with `:0,2` some of its hunks. Can be repeated
+    #[arg(long, value_name = "PATH", requires = "yes", conflicts_with = "args")]
+    path: Vec<String>,
     /// A word to the agent
     #[arg(long, value_name = "TEXT", requires = "approval")]
     reason: Option<String>,
@@ -149,7 +153,12 @@ impl Options {
             Failure::misuse(FaultCode::BadArgument, message).with_hint(advice)
         })?;
         let (scope, reason) = (self.scope.scope(), self.reason.clone());
-        Ok(Some(DecisionInput { approves: self.yes, scope, reason, args, state, planned: None }))
+        let approves = self.yes;
+        let parts = match self.path.as_slice() {
+            [] => None,
+            paths => Some(paths.iter().map(|text| part(text)).collect::<Result<_, _>>()?),
+        };
+        Ok(Some(DecisionInput { approves, scope, reason, args, state, planned: None, parts }))
     }
 
     fn pending(
@@ -177,6 +186,25 @@ impl Options {
             false => Reply::text(list_text(&page, terminal)),
         })
     }
+}
+
+/// Reads a path of the diff, which some of its hunks may follow.
+fn part(text: &str) -> Result<ChangePart, Failure> {
+    let indices = |text: &str| text.split(',').map(|index| index.trim().parse().ok()).collect();
+    let with_hunks = text.rsplit_once(':').and_then(|(path, hunks)| {
+        let hunks: Option<Vec<usize>> = indices(hunks);
+        Some((path, hunks?))
+    });
+    let (path, hunks) = match with_hunks {
+        Some((path, hunks)) => (path, Some(hunks)),
+        None => (text, None),
+    };
+    let path = WsPath::parse_shown(path).map_err(|error| {
+        Failure::misuse(FaultCode::BadArgument, format!("--path {text:?}: {error}")).with_hint(
+            "give a path as the diff has it, such as /src/a.rs, or /src/a.rs:0,2 for hunks",
+        )
+    })?;
+    Ok(ChangePart { path, hunks })
 }
 
 /// The session and the catalog that decide requests.
@@ -296,6 +324,7 @@ fn ask(input: &mut dyn BufRead, output: &mut dyn Write, state: ContentHash) -> i
                 args: None,
                 state,
                 planned: None,
+                parts: None,
             })
         };
         return Ok(match typed {
@@ -329,9 +358,20 @@ fn outcome(approval: &Approval) -> String {
                 .to_owned()
         }
         (ApprovalStatus::Executed, Some(step)) => {
-            format!("  done as step {step} (toolyard undo {step} takes it back)")
+            let refused = DecidedPart::of(approval).and_then(|part| part.refused);
+            let how_much = refused.map(|parts| format!(" in part, {} refused,", counted(&parts)));
+            let how_much = how_much.unwrap_or_default();
+            format!("  done{how_much} as step {step} (toolyard undo {step} takes it back)")
         }
         (status, _) => format!("  {}", status.word()),
+    }
+}
+
+/// How many parts there are.
+fn counted(parts: &[ChangePart]) -> String {
+    match parts.len() {
+        1 => "1 part".to_owned(),
+        count => format!("{count} parts"),
     }
 }
 
@@ -390,7 +430,14 @@ fn list_text(page: &ListPage<Approval>, terminal: Terminal) -> String {
     table.render_with_hint(terminal, hint)
 }
 
+fn parts_to_json(parts: &[ChangePart]) -> Value {
+    let row = |part: &ChangePart| json!({"path": part.path.to_string(), "hunks": part.hunks});
+    parts.iter().map(row).collect()
+}
+
 fn to_json(approval: &Approval) -> Value {
+    let part = DecidedPart::of(approval);
+    let refused = part.as_ref().and_then(|part| part.refused.as_deref());
     let json = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
     let (request, decision) = (&approval.request, approval.decision.as_ref());
     let answer = approval.answer.as_deref().map(json).map(|mut kept| kept["body"].take());
@@ -411,6 +458,8 @@ fn to_json(approval: &Approval) -> Value {
         "scope": decision.map(|decision| decision.scope.word()),
         "decision_reason": decision.and_then(|decision| decision.reason.clone()),
         "decision_args": approval.edited_args.as_deref().map(json),
+        "decision_parts": part.as_ref().map(|part| parts_to_json(&part.approved)),
+        "refused": refused.map(parts_to_json),
         "decided_by": decision.map(|decision| &decision.by),
         "decided_at": decision.map(|decision| decision.at.to_string()),
         "step_id": approval.step.map(|step| step.to_string()),
@@ -434,6 +483,7 @@ mod tests {
                 args: None,
                 state,
                 planned: None,
+                parts: None,
             })
         };
         assert_eq!(decision("y\n"), yes(Scope::Once));

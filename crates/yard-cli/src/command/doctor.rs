@@ -1,11 +1,13 @@
 //! `toolyard doctor`: what the box around commands can do on this machine, and how to get the rest.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use serde_json::json;
 use yard_core::WsPath;
 use yard_gate::{Actor, Leftover};
-use yard_sandbox::{CommandLimits, Finding, Level, Sandbox, SandboxConfig};
+use yard_sandbox::{CommandLimits, Finding, Level, Programs, Sandbox, SandboxConfig};
+use yard_server::{BoxReport, Doctor};
 
 use crate::config::{self, Config};
 use crate::context::CommandContext;
@@ -46,18 +48,12 @@ impl Options {
         if self.page {
             return Ok(Reply::text(box_page::page()));
         }
-        let helper = std::env::current_exe()
-            .map_err(|error| Failure::io("this program cannot be found", &error))?;
-        let (config, scratch) = (configuration(context), scratch(context));
+        let config = configuration(context);
         let found = box_config::find_programs(&UserEnvironment::of_this_process());
         let shown = config.as_ref().map(|config| config.commands.show.clone()).unwrap_or_default();
         let about_server_programs = about_served_programs(&config, &shown);
         let about_programs = about_programs("your programs", &found, &shown);
-        let programs = found.programs;
-        let sandbox = Sandbox::probe(
-            helper,
-            SandboxConfig { scratch, programs, shown, ..SandboxConfig::default() },
-        );
+        let sandbox = probe(context, found.programs, shown)?;
         let mut findings = sandbox.findings().to_vec();
         findings.push(about_programs);
         findings.extend(about_server_programs);
@@ -239,6 +235,41 @@ fn finding_about_tracked(tracked: &[WsPath]) -> Option<Finding> {
                  take them out of its history"
             .to_owned(),
     })
+}
+
+/// Makes boxes to find out what they can do.
+fn probe(
+    context: &CommandContext,
+    programs: Programs,
+    shown: Vec<PathBuf>,
+) -> Result<Sandbox, Failure> {
+    let helper = std::env::current_exe()
+        .map_err(|error| Failure::io("this program cannot be found", &error))?;
+    let scratch = scratch(context);
+    let config = SandboxConfig { scratch, programs, shown, ..SandboxConfig::default() };
+    Ok(Sandbox::probe(helper, config))
+}
+
+/// Finds out what the box of this person's commands can do, once it is asked.
+pub(super) fn of_this_machine(context: CommandContext) -> Doctor {
+    let probed: OnceLock<Option<Sandbox>> = OnceLock::new();
+    Doctor::new(move || {
+        let probed = probed.get_or_init(|| {
+            let programs = box_config::find_programs(&UserEnvironment::of_this_process()).programs;
+            let config = configuration(&context);
+            let shown = config.map(|config| config.commands.show).unwrap_or_default();
+            probe(&context, programs, shown).ok()
+        });
+        match probed {
+            Some(sandbox) => report_of(sandbox),
+            None => BoxReport { level: Level::Refuse, findings: Vec::new() },
+        }
+    })
+}
+
+/// What is known of a box.
+pub(super) fn report_of(sandbox: &Sandbox) -> BoxReport {
+    BoxReport { level: sandbox.level(), findings: sandbox.findings().to_vec() }
 }
 
 /// The folder in which boxes are probed: the folder of the layers, if it exists.

@@ -5,6 +5,7 @@ mod adopt;
 mod answer;
 mod approve;
 mod back_to;
+mod blame;
 mod call;
 mod chats;
 mod clients;
@@ -12,6 +13,7 @@ mod completions;
 mod doctor;
 mod history;
 mod import;
+mod inbox;
 mod keys;
 mod mcp;
 mod policy;
@@ -119,6 +121,7 @@ commands! {
     Call(call),
     Answer(answer, json),
     Approve(approve, json),
+    Inbox(inbox, json),
     Policy(policy, json),
     Chats(chats, json),
     Tools(tools),
@@ -127,6 +130,7 @@ commands! {
     Undo(undo, json),
     Redo(redo, json),
     BackTo(back_to, json),
+    Blame(blame, json),
     Trash(trash, json),
     Restore(restore, json),
     Verify(verify, json),

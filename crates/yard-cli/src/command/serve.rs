@@ -10,7 +10,7 @@ use yard_core::{ContentHash, FaultCode};
 use yard_dialects::Catalog;
 use yard_gate::admin::{AuthConfig, Refusal, Server};
 use yard_sandbox::Level;
-use yard_server::{App, BoundServer, ServerSettings};
+use yard_server::{App, BoundServer, Doctor, ServerSettings};
 use yard_store::SqliteRegistry;
 
 use crate::box_config;
@@ -126,6 +126,8 @@ fn app(
     });
     let (registry, sandbox) = (registry?, sandbox.unwrap_or_else(|panic| resume_unwind(panic)));
     let level = sandbox.level();
+    let examined = sandbox.clone();
+    let doctor = Doctor::new(move || super::doctor::report_of(&examined));
     let boxes = box_config::ServerBoxes { sandbox, commands: config.commands };
     let (folders, workspaces_world) = (config.workspaces.folders, Arc::clone(&world));
     let last_events = LastEvents::new(Arc::clone(&world));
@@ -150,6 +152,7 @@ fn app(
         is_local: false,
         public_metrics: config.server.public_metrics,
         commands: level,
+        doctor: Some(doctor),
         connections: files.connections(),
         continue_trace: config.otel.endpoint.as_ref().map(|_| telemetry::continue_trace as _),
     };
@@ -163,7 +166,7 @@ fn is_registration_open(config: &Config, address: SocketAddr) -> bool {
     config.registration.open.unwrap_or(is_local)
 }
 
-/// Prints the address and the first steps, for people who start a server by hand.
+/// Prints where the page is, and the first steps, for people who start a server by hand.
 fn print_welcome(address: SocketAddr, data: &DataFolder, level: Level) {
     let commands = match level {
         Level::Full => "Commands run in boxes (level full)".to_owned(),
@@ -177,7 +180,8 @@ fn print_welcome(address: SocketAddr, data: &DataFolder, level: Level) {
     let json = "-H 'Content-Type: application/json'";
     let text = format!(
         "Toolyard listens on http://{address} and keeps its data in {}\n\n\
-         First steps:\n  \
+         Open http://{address} in a browser to make an account and a workspace, and to see what agents do.\n\n\
+         Or with curl:\n  \
          curl http://{address}/api/v1/auth/register {json} -d '{{\"email\": \"me@example.com\", \"password\": \"at least 12 characters\"}}'\n  \
          curl http://{address}/api/v1/auth/login {json} -d '{{\"email\": \"me@example.com\", \"password\": \"at least 12 characters\"}}'\n  \
          curl http://{address}/api/v1/workspaces {json} -H \"Authorization: Bearer $ACCESS_TOKEN\" -d '{{\"name\": \"First\"}}'\n\n\

@@ -11,6 +11,7 @@ use yard_gate::admin::{AuthConfig, Refusal, Server};
 use yard_server::{App, BoundServer, ServerSettings};
 use yard_store::SqliteRegistry;
 
+use super::doctor;
 use super::serve::stop_signal;
 use crate::browser;
 use crate::context::CommandContext;
@@ -64,6 +65,7 @@ impl Options {
         let settings = ServerSettings {
             is_local: true,
             connections: Some(connections),
+            doctor: Some(doctor::of_this_machine(context.clone())),
             ..ServerSettings::default()
         };
         let app = App::new(server, Catalog::standard(), settings, None);

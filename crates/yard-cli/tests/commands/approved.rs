@@ -1,11 +1,12 @@
 //! A landing that asks: kept until a person has decided, landed by the yes, never run again.
 
 use serde_json::{Value, json};
-use yard_core::ContentHash;
+use yard_core::op::{Undo, UndoScope};
+use yard_core::{ChangePart, ContentHash, WsPath};
 use yard_gate::{Actor, ApprovalStatus, Awaited, CallerPolicy, DecisionInput, Pending, Scope};
 use yard_testkit::TestWorkspace;
 
-use crate::box_setup::{asked, decide, guarded, picture, plan, shell_as, shown, workspace};
+use crate::box_setup::{asked, decide, guarded, newest, picture, plan, shell_as, shown, workspace};
 
 fn answer_of(approval: &yard_gate::Approval) -> Value {
     let kept: Value = serde_json::from_str(approval.answer.as_deref().unwrap()).unwrap();
@@ -100,6 +101,7 @@ fn under_strict_a_start_asks_and_its_effect_asks_again() {
         args: Some(json!({"command": "rm log"})),
         state: ContentHash::of(b""),
         planned: None,
+        parts: None,
     };
     let id = asked(&shell_as(&workspace, &guarded(&workspace), "rm kept"));
     let decision = DecisionInput { state: shown(&workspace, id), ..decision };
@@ -122,6 +124,7 @@ fn an_agent_cannot_land_what_waits() {
         args: None,
         state,
         planned: None,
+        parts: None,
     };
     assert!(
         workspace.catalog().decide(id, &decision, &session, &workspace.call_context()).is_err()
@@ -233,4 +236,103 @@ fn p2_a_terminal_whose_process_is_gone_waits_for_the_next_identical_call() {
     assert_eq!(second.person().approvals().get(id).unwrap().status, ApprovalStatus::Executed);
     let session = guarded(&second);
     assert_eq!(session.stop_all_terminals(), 1, "it runs in the process that called");
+}
+
+/// Approves these paths of what a command did; the answer to its agent.
+fn approve_part(workspace: &TestWorkspace, id: yard_core::ApprovalId, paths: &[String]) -> Value {
+    let whole = |path: &String| ChangePart::whole(WsPath::parse(path).unwrap());
+    let decision = DecisionInput {
+        approves: true,
+        scope: Scope::Once,
+        reason: Some("these alone".to_owned()),
+        args: None,
+        state: shown(workspace, id),
+        planned: None,
+        parts: Some(paths.iter().map(whole).collect()),
+    };
+    let (person, context) = (workspace.person(), workspace.call_context());
+    let done = workspace.catalog().decide(id, &decision, &person, &context).unwrap();
+    assert_eq!(done.status, ApprovalStatus::Executed, "{:?}", done.answer);
+    let kept: Value = serde_json::from_str(done.answer.as_deref().unwrap()).unwrap();
+    kept["body"].clone()
+}
+
+#[test]
+fn a_part_of_what_a_command_did_lands_and_the_rest_is_dropped() {
+    let workspace = workspace();
+    for name in ["/a.txt", "/b.txt", "/c.txt"] {
+        workspace.put(name, format!("one of {name}\n"));
+    }
+    let command = "echo two > a.txt; rm b.txt; mv c.txt d.txt; mkdir -p new/er; echo x > new/er/x; \
+                   echo y > new/y; ln -s a.txt link; echo said";
+    let id = asked(&shell_as(&workspace, &guarded(&workspace), command));
+    let chosen = ["/a.txt", "/new/er/x", "/link"].map(str::to_owned);
+    let body = approve_part(&workspace, id, &chosen);
+    assert_eq!(body["result"]["stdout"], json!("said\n"), "{body}");
+    assert_eq!(workspace.bytes("/a.txt"), b"two\n");
+    assert_eq!(workspace.bytes("/new/er/x"), b"x\n");
+    assert!(workspace.has("/link") && workspace.has("/b.txt") && workspace.has("/c.txt"));
+    assert!(!workspace.has("/new/y") && !workspace.has("/d.txt"));
+    let refused = body["refused_by_person"]["refused"].to_string();
+    for path in ["b.txt", "d.txt", "new/y"] {
+        assert!(refused.contains(path), "{path} in {refused}");
+    }
+    assert_eq!(layers(&workspace), 0, "nothing is left of the run");
+    let (step, _) = newest(&workspace);
+    workspace.perform(Undo { step, scope: UndoScope::default() }).unwrap();
+    assert_eq!(workspace.bytes("/a.txt"), b"one of /a.txt\n");
+    assert!(!workspace.has("/new"));
+}
+
+#[test]
+fn a_part_of_a_landing_of_thousands_of_files() {
+    let workspace = workspace();
+    workspace.put("/a.txt", "one\n");
+    let command = "mkdir -p many/of; for i in $(seq 3000); do echo $i > many/of/$i; done; \
+                   echo two > a.txt";
+    let id = asked(&shell_as(&workspace, &guarded(&workspace), command));
+    let chosen: Vec<String> = (1..=1000).map(|number| format!("/many/of/{number}")).collect();
+    let body = approve_part(&workspace, id, &chosen);
+    assert_eq!(workspace.bytes("/a.txt"), b"one\n");
+    assert_eq!(workspace.bytes("/many/of/1000"), b"1000\n");
+    assert!(!workspace.has("/many/of/1001"));
+    let notice = &body["refused_by_person"];
+    assert_eq!(notice["refused"].as_array().unwrap().len(), 100, "an answer is bounded");
+    assert_eq!(notice["more"], json!(1901));
+    assert!(body.to_string().len() < 20_000);
+}
+
+#[test]
+fn a_part_that_waits_survives_the_program() {
+    let workspace = workspace();
+    workspace.put("/a.txt", "one\n");
+    workspace.put("/b.txt", "one\n");
+    let command = "echo two > a.txt; echo two > b.txt";
+    let id = asked(&shell_as(&workspace, &guarded(&workspace), command));
+    let workspace = workspace.reopen_as(plan());
+    approve_part(&workspace, id, &["/b.txt".to_owned()]);
+    assert_eq!(workspace.bytes("/a.txt"), b"one\n");
+    assert_eq!(workspace.bytes("/b.txt"), b"two\n");
+}
+
+#[test]
+fn build_output_is_one_part_under_the_name_of_its_folder() {
+    for (chosen, output_is_there) in [("/a.txt", false), ("/target", true)] {
+        let workspace = workspace();
+        workspace.put("/.gitignore", "target/\n");
+        workspace.put("/a.txt", "one\n");
+        let command =
+            "mkdir -p target/deep; echo x > target/deep/o; echo y > target/p; echo two > a.txt";
+        let id = asked(&shell_as(&workspace, &guarded(&workspace), command));
+        let body = approve_part(&workspace, id, &[chosen.to_owned()]);
+        let other = if output_is_there { "a.txt" } else { "target" };
+        assert_eq!(body["refused_by_person"]["refused"], json!([{"path": other}]), "{body}");
+        assert_eq!(workspace.has("/target/deep/o"), output_is_there);
+        assert_eq!(workspace.has("/target"), output_is_there);
+        let expected: &[u8] = if output_is_there { b"one\n" } else { b"two\n" };
+        assert_eq!(workspace.bytes("/a.txt"), expected);
+        // What was refused left nothing behind among the stored files.
+        let verified = workspace.perform(yard_core::op::Verify).unwrap();
+        assert_eq!(verified.problems, Vec::<String>::new());
+    }
 }

@@ -77,6 +77,7 @@ pub(crate) fn decide(
         args: None,
         state,
         planned: None,
+        parts: None,
     };
     workspace
         .catalog()

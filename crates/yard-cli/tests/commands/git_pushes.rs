@@ -95,8 +95,15 @@ fn a6_a_no_is_a_no_and_no_rule_stands_for_a_person() {
     let answer = call(&workspace, "git_push", json!({}));
     let scope = Scope::Chat;
     let state = shown(&workspace, asked(&answer));
-    let ruling =
-        DecisionInput { approves: true, scope, reason: None, args: None, state, planned: None };
+    let ruling = DecisionInput {
+        approves: true,
+        scope,
+        reason: None,
+        args: None,
+        state,
+        planned: None,
+        parts: None,
+    };
     let fault = workspace.catalog().decide(
         asked(&answer),
         &ruling,

@@ -203,6 +203,7 @@ fn a6_a_yes_to_an_install_covers_its_hosts_and_by_a_rule_every_install() {
         args: None,
         state,
         planned: None,
+        parts: None,
     };
     let done = workspace
         .catalog()

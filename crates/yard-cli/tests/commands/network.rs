@@ -147,6 +147,7 @@ pub(crate) fn decide(
         args: None,
         state: shown(workspace, id),
         planned: None,
+        parts: None,
     };
     workspace
         .catalog()

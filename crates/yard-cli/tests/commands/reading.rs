@@ -307,6 +307,7 @@ fn w18_what_one_chat_was_allowed_to_read_is_shown_in_no_other() {
         args: None,
         state: crate::box_setup::shown(&workspace, id),
         planned: None,
+        parts: None,
     };
     workspace
         .catalog()

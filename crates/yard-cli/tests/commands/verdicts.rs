@@ -159,6 +159,7 @@ fn b1_a_yes_to_coder_for_the_chat_is_none_to_what_everybody_is_asked_for() {
         args: None,
         state: shown(&workspace, asked(&first)),
         planned: None,
+        parts: None,
     };
     workspace
         .catalog()

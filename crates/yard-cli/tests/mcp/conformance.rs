@@ -80,7 +80,7 @@ fn served(home: &Path) -> (SocketAddr, String, String) {
         full_name: None,
     };
     house.register(&person, "127.0.0.1").unwrap();
-    let login = house.log_in(&person.email, &person.password, "127.0.0.1").unwrap();
+    let login = house.log_in(&person.email, &person.password, "127.0.0.1", None).unwrap();
     let identity = house.identify(&login.access_token).unwrap();
     let wanted = NewWorkspace { name: "Work".to_owned(), folder: None };
     let workspace = house.add_workspace(&identity, &wanted).unwrap();

@@ -20,6 +20,7 @@ mod conformance_tools;
 mod counter;
 mod decisions;
 mod hostile;
+mod messages;
 mod people;
 mod ports;
 mod resources;

@@ -68,6 +68,49 @@ fn r16_a_call_that_asks_answers_202_and_its_result_is_fetched_once_decided() {
     assert_eq!(none["approvals"], json!([]));
 }
 
+/// What "always" would save is shown as the rule itself, before it counts.
+#[test]
+fn r16_the_rule_that_a_yes_saves_is_shown_before_it_is_given() {
+    let server = Server::start();
+    let (ada, agent, base) = at_work(&server);
+    let (_, asked) = overwrite(&agent, &base, "two\n", 0);
+    let one = format!("{base}/approvals/{}", id(&asked));
+    agent.get(&format!("{one}/rules")).expect(403);
+    let shown = ada.get(&format!("{one}/rules")).expect(200);
+    let rules = shown["rules"].as_array().unwrap();
+    assert_eq!((&rules[0]["scope"], &rules[1]["scope"]), (&json!("chat"), &json!("rule")));
+    let rule = &rules[1]["rule"];
+    assert_eq!(rule["path"], json!(["/a.txt"]), "{shown}");
+    let row = ada.get(&one).expect(200);
+    let yes = json!({"decision": "approve", "scope": "rule", "state_hash": row["state_hash"]});
+    ada.post(&format!("{one}/decision"), yes).expect(200);
+    let policy = ada.get(&format!("{base}/policy")).expect(200);
+    assert_eq!(&policy["saved"][0]["rule"], rule, "what was shown is what was saved: {policy}");
+}
+
+/// Where there is no such yes, it says why.
+#[test]
+fn r16_a_rule_that_cannot_be_saved_says_why() {
+    let server = Server::start();
+    let (ada, agent, base) = at_work(&server);
+    let shell = |command: &str| {
+        let args = json!({"command": command, "workdir": null, "timeout_ms": 60_000});
+        agent.post(
+            &format!("{base}/tools"),
+            json!({"toolset": "codex", "tool": "shell", "args": args, "wait_ms": 0}),
+        )
+    };
+    ada.ask("PUT", &format!("{base}/policy"), &json!({"preset": "open"})).expect(200);
+    shell("mkdir many; cd many; touch $(seq 60)").expect(200);
+    let rules = json!({"rules": [{"effect": "modify", "then": "ask"}]});
+    ada.ask("PUT", &format!("{base}/policy"), &rules).expect(200);
+    let asked = shell("echo new | tee many/*").expect(202);
+    let shown = ada.get(&format!("{base}/approvals/{}/rules", id(&asked))).expect(200);
+    assert!(shown["rules"][0]["rule"].is_object(), "for the chat there is one: {shown}");
+    let why = shown["rules"][1]["why"].as_str().unwrap_or_else(|| panic!("{shown}"));
+    assert!(why.contains("at most 50 paths"), "{why}");
+}
+
 /// Other arguments are planned and shown before anything counts, and what was shown is done or nothing.
 #[test]
 fn r16_other_arguments_are_planned_before_they_are_decided() {

@@ -56,6 +56,7 @@ fn made(ada: &Someone<'_>) -> Vec<(&'static str, String)> {
         ("{key_id}", unknown.clone()),
         ("{terminal_id}", unknown.clone()),
         ("{question_id}", unknown.clone()),
+        ("{comment_id}", unknown.clone()),
         ("{approval_id}", unknown),
     ]
 }

@@ -112,6 +112,14 @@ fn people(story: &mut Story<'_>, cast: &mut Cast) {
     cast.ada = text(&session["access_token"]);
     cast.refresh = text(&session["refresh_token"]);
     story.tell("GET /api/v1/auth/me", 200, &Request { token: &cast.ada, ..Request::default() });
+    let own = Request { token: &cast.ada, ..Request::default() };
+    story.tell("GET /api/v1/auth/logins", 200, &own);
+    let body =
+        json!({"current_password": PASSWORD, "new_password": "a better horse battery staple"});
+    story.tell("POST /api/v1/auth/password", 204, &Request { body, ..own.clone() });
+    let back =
+        json!({"current_password": "a better horse battery staple", "new_password": PASSWORD});
+    story.quietly("POST /api/v1/auth/password", &Request { body: back, ..own });
 }
 
 /// The person of this machine logs in on the page of `toolyard ui`, which is a program of its own.
@@ -240,7 +248,7 @@ fn past(story: &mut Story<'_>, cast: &Cast) {
     let steps = story.tell(&inside("GET", "/steps"), 200, &Request { query, ..cast.ada() });
     let (step, before) = (text(&steps["steps"][0]["id"]), text(&steps["steps"][1]["id"]));
     let mut request = cast.ada().naming("step_id", &step);
-    story.tell(&inside("GET", "/steps/{step_id}"), 200, &request);
+    let edited = story.tell(&inside("GET", "/steps/{step_id}"), 200, &request);
     let undo = inside("POST", "/steps/{step_id}/undo");
     request.title = Some("Show what an undo would do");
     request.body = json!({"preview": true});
@@ -253,6 +261,17 @@ fn past(story: &mut Story<'_>, cast: &Cast) {
     let mut request = cast.ada().naming("step_id", &before);
     request.body = json!({"paths": ["/src"]});
     story.tell(&inside("POST", "/steps/{step_id}/back-to"), 200, &request);
+
+    let query = vec![("path", "/src")];
+    let then = Request { query, ..cast.ada().naming("step_id", &step) };
+    story.tell(&inside("GET", "/steps/{step_id}/tree"), 200, &then);
+    let then = Request { query: vec![("path", "/src/greet.py")], ..then };
+    story.tell(&inside("GET", "/steps/{step_id}/content"), 200, &then);
+    let query = vec![("from", before.as_str()), ("to", step.as_str())];
+    story.tell(&inside("GET", "/compare"), 200, &Request { query, ..cast.ada() });
+    let file = text(&edited["step"]["changes"][0]["file_id"]);
+    let of = cast.ada().naming("file_id", &file);
+    story.tell(&inside("GET", "/files/{file_id}/blame"), 200, &of);
 }
 
 fn talk(story: &mut Story<'_>, cast: &Cast) {
@@ -276,9 +295,64 @@ fn terminals(story: &mut Story<'_>, cast: &Cast) {
     let terminal = text(&listed["terminals"][0]["id"]);
     let request = cast.ada().naming("terminal_id", &terminal);
     story.tell(&inside("GET", "/terminals/{terminal_id}"), 200, &request);
+    let typed = Request { body: json!({"text": "hello"}), ..request.clone() };
+    story.tell(&inside("POST", "/terminals/{terminal_id}/input"), 200, &typed);
+    let wide = Request { body: json!({"rows": 30, "columns": 120}), ..request.clone() };
+    story.tell(&inside("PUT", "/terminals/{terminal_id}/size"), 200, &wide);
     story.tell(&inside("DELETE", "/terminals/{terminal_id}"), 204, &request);
     let request = cast.ada().naming("chat_id", &cast.chat);
     story.tell(&inside("DELETE", "/chats/{chat_id}/terminals"), 204, &request);
+}
+
+fn comments(story: &mut Story<'_>, cast: &Cast) {
+    let args = json!({"path": "/src/shop.py", "content": "OPEN = 9\nCLOSE = 18\n"});
+    let body = json!({"tool": "write", "args": args, "chat_id": cast.chat});
+    let written = story.quietly(&inside("POST", "/tools"), &Request { body, ..cast.ada() });
+    let hash = text(&written.expect(200)["result"]["hash"]);
+    let steps = story.quietly(&inside("GET", "/steps"), &cast.ada()).expect(200);
+    let body = json!({
+        "step_id": steps["steps"][0]["id"], "path": "/src/shop.py", "side": "new", "line": 2,
+        "content_hash": hash, "text": "We close at 19.",
+    });
+    let made = story.tell(&inside("POST", "/comments"), 201, &Request { body, ..cast.ada() });
+    let id = text(&made["comment"]["id"]);
+    let mut request = cast.ada().naming("comment_id", &id);
+    request.body = json!({"text": "We close at 19, also on Mondays."});
+    story.tell(&inside("PATCH", "/comments/{comment_id}"), 200, &request);
+    story.tell(&inside("GET", "/comments"), 200, &cast.ada());
+    let body = json!({"chat_id": cast.chat});
+    story.tell(&inside("POST", "/comments/send"), 201, &Request { body, ..cast.ada() });
+    let args = json!({"path": "/src/shop.py"});
+    let body = json!({"tool": "read", "args": args, "chat_id": cast.chat});
+    let request = Request { title: Some("A person has sent comments"), body, ..cast.agent() };
+    story.tell(&inside("POST", "/tools"), 200, &request);
+    let other = json!({
+        "step_id": steps["steps"][0]["id"], "path": "/src/shop.py", "side": "new", "line": 1,
+        "content_hash": hash, "text": "Never mind.",
+    });
+    let request = Request { body: other, ..cast.ada() };
+    let made = story.quietly(&inside("POST", "/comments"), &request).expect(201);
+    let id = text(&made["comment"]["id"]);
+    let request = cast.ada().naming("comment_id", &id);
+    story.tell(&inside("DELETE", "/comments/{comment_id}"), 204, &request);
+    let body = json!({"path": "/src/shop.py", "hash": hash, "seen": true});
+    story.tell(&inside("PUT", "/seen"), 204, &Request { body, ..cast.ada() });
+    story.tell(&inside("GET", "/seen"), 200, &cast.ada());
+    let mine = Request { token: &cast.ada, ..Request::default() };
+    story.tell_cut("GET /api/v1/doctor", 200, &mine, |_| {
+        // Other machines have other walls.
+        let found = "changes are kept in a layer; the workspace stays as it was";
+        let overlay =
+            json!({"name": "overlay", "ok": true, "needed": true, "found": found, "remedy": ""});
+        json!({"doctor": {"ok": true, "level": "full", "findings": [overlay]}})
+    });
+    story.tell_cut(&inside("GET", "/storage"), 200, &cast.ada(), |mut answer| {
+        // Other file systems have other blocks.
+        for name in ["journal_bytes", "contents_bytes", "kept_bytes"] {
+            answer["storage"][name] = 65_536.into();
+        }
+        answer
+    });
 }
 
 /// The agent calls a tool that a person has to speak to first: what it waits for.
@@ -308,6 +382,8 @@ fn questions(story: &mut Story<'_>, cast: &Cast) {
 }
 
 fn approvals(story: &mut Story<'_>, cast: &Cast) {
+    let body = json!({"tool": "rm", "args": {"path": "/src/greet.py"}});
+    story.tell(&inside("POST", "/policy/explain"), 200, &Request { body, ..cast.ada() });
     let approval = asked(story, cast, "rm", json!({"path": "/src/greet.py"}), "approval_id");
     let query = vec![("status", "pending")];
     story.tell(&inside("GET", "/approvals"), 200, &Request { query, ..cast.ada() });
@@ -316,10 +392,60 @@ fn approvals(story: &mut Story<'_>, cast: &Cast) {
     let mut request = cast.ada().naming("approval_id", &approval);
     let shown = story.tell(&inside("GET", "/approvals/{approval_id}"), 200, &request);
     story.tell(&inside("GET", "/approvals/{approval_id}/diff"), 200, &request);
+    story.tell(&inside("GET", "/approvals/{approval_id}/rules"), 200, &request);
     request.body = json!({"args": {"path": "/data"}});
     story.tell(&inside("POST", "/approvals/{approval_id}/plan"), 200, &request);
+    let decision = inside("POST", "/approvals/{approval_id}/decision");
+    request.title = Some("Approve");
     request.body = json!({"decision": "approve", "state_hash": shown["state_hash"]});
+    story.tell(&decision, 200, &request);
+    inbox(story, cast);
+}
+
+/// What is decided in the inbox, and what is put off there.
+fn inbox(story: &mut Story<'_>, cast: &Cast) {
+    let write = |story: &mut Story<'_>, token: &str, content: &str| {
+        let args = json!({"path": "/src/pages.py", "content": content, "overwrite": true});
+        let body = json!({"tool": "write", "args": args, "wait_ms": 0});
+        story.quietly(&inside("POST", "/tools"), &Request { body, token, ..cast.ada() }).json()
+    };
+    let rules = ["remove", "modify"];
+    let rules = rules.map(|effect| json!({"effect": effect, "path": "/src/**", "then": "ask"}));
+    let body = json!({"preset": "open", "rules": rules});
+    story.quietly(&inside("PUT", "/policy"), &Request { body, ..cast.ada() }).expect(200);
+    let line = |number: usize, is_new: bool| match is_new && !(7..=14).contains(&number) {
+        true => format!("page_{number} = \"{number}\"\n"),
+        false => format!("page_{number} = {number}\n"),
+    };
+    let lines = |is_new| (1..=20).map(|number| line(number, is_new)).collect::<String>();
+    write(story, &cast.ada, &lines(false));
+    let answer = write(story, &cast.agent, &lines(true));
+    let approval = text(&answer["result"]["approval_id"]);
+    let mut request = cast.ada().naming("approval_id", &approval);
+    let shown = story.quietly(&inside("GET", "/approvals/{approval_id}"), &request).expect(200);
+    request.title = Some("Approve a part");
+    request.body = json!({
+        "decision": "approve",
+        "parts": [{"path": "/src/pages.py", "hunks": [1]}],
+        "reason": "The first pages stay numbers",
+        "state_hash": shown["state_hash"],
+    });
     story.tell(&inside("POST", "/approvals/{approval_id}/decision"), 200, &request);
+
+    let approval = asked(story, cast, "rm", json!({"path": "/src/pages.py"}), "approval_id");
+    let request = cast.ada().naming("approval_id", &approval);
+    let shown = story.quietly(&inside("GET", "/approvals/{approval_id}"), &request).expect(200);
+    let ada = |body| Request { token: &cast.ada, body, ..Request::default() };
+    let body = json!({"workspace_id": cast.workspace, "item_id": approval, "until": null});
+    story.tell("PUT /api/v1/inbox/later", 204, &ada(body));
+    let body = json!({"decisions": [{
+        "workspace_id": cast.workspace,
+        "approval_id": approval,
+        "approve": false,
+        "reason": "It is still needed",
+        "state_hash": shown["state_hash"],
+    }]});
+    story.tell("POST /api/v1/inbox/decisions", 200, &ada(body));
 }
 
 fn pages(story: &mut Story<'_>, cast: &Cast) {
@@ -394,6 +520,13 @@ fn the_end(story: &mut Story<'_>, cast: &Cast) {
     let body = json!({"refresh_token": cast.refresh});
     let request = Request { body, token: &cast.ada, ..Request::default() };
     story.tell("POST /api/v1/auth/logout", 204, &request);
+    let login = json!({"email": ADA, "password": PASSWORD});
+    let login = Request { body: login, ..Request::default() };
+    let session = story.quietly("POST /api/v1/auth/login", &login).expect(200);
+    let own = Request { token: session["access_token"].as_str().unwrap(), ..Request::default() };
+    let logins = story.quietly("GET /api/v1/auth/logins", &own).expect(200);
+    let id = text(&logins["logins"][0]["id"]);
+    story.tell("DELETE /api/v1/auth/logins/{login_id}", 204, &own.naming("login_id", &id));
 }
 
 /// All of it, in the order in which it happens.
@@ -408,6 +541,7 @@ fn play(server: &Server) -> Vec<RecordedExample> {
     files(&mut story, &cast);
     past(&mut story, &cast);
     mcp(&mut story, &cast);
+    comments(&mut story, &cast);
     talk(&mut story, &cast);
     terminals(&mut story, &cast);
     questions(&mut story, &cast);

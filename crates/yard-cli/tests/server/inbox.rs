@@ -90,3 +90,97 @@ fn a_workspace_that_cannot_be_opened_is_named_beside_what_the_others_have() {
     assert_eq!(page["unavailable"][0]["workspace_id"], json!(broken));
     assert!(page["unavailable"][0]["error"].as_str().is_some_and(|error| !error.is_empty()));
 }
+
+/// The decision about an entry of the inbox.
+fn yes(entry: &Value) -> Value {
+    json!({"workspace_id": entry["workspace_id"], "approval_id": entry["approval"]["id"],
+        "approve": true, "state_hash": entry["approval"]["state_hash"]})
+}
+
+#[test]
+fn several_decisions_are_made_each_with_its_own_hash_and_its_own_result() {
+    let server = Server::start();
+    let (ada, bob) = (server.person(), server.person());
+    let ((one, first), (two, second), (three, third)) =
+        (guarded(&ada), guarded(&ada), guarded(&bob));
+    overwrite(&first, &one);
+    overwrite(&second, &two);
+    overwrite(&third, &three);
+    let (all, _) = entries(&ada, "");
+    let other = &entries(&bob, "").0[0];
+    let stale = json!({"state_hash": "0".repeat(64)});
+    let with = |mut decision: Value, change: Value| {
+        let members = decision.as_object_mut().unwrap();
+        members.extend(change.as_object().unwrap().clone());
+        decision
+    };
+    let decisions = json!([
+        with(yes(&all[0]), stale),
+        yes(other),
+        yes(&all[0]),
+        yes(&all[0]),
+        with(yes(&all[1]), json!({"approve": false, "reason": "not now"})),
+        with(yes(&all[1]), json!({"workspace_id": "nowhere"})),
+    ]);
+    let path = "/api/v1/inbox/decisions";
+    first.post(path, json!({"decisions": decisions})).expect(403);
+    let answer = ada.post(path, json!({"decisions": decisions})).expect(200);
+    let results = answer["results"].as_array().unwrap();
+    let status = |at: usize| results[at]["error"]["status"].as_u64();
+    assert_eq!([0, 1, 3, 5].map(status), [Some(409), Some(403), Some(409), Some(403)], "{answer}");
+    assert_eq!(results[2]["approval"]["status"], "executed", "{answer}");
+    assert_eq!(results[4]["approval"]["status"], "denied", "{answer}");
+    assert_eq!(results[4]["approval_id"], all[1]["approval"]["id"]);
+    assert!(results[0]["error"]["error"].as_str().unwrap().contains("look at it again"));
+    assert_eq!(entries(&ada, "").0, [] as [Value; 0]);
+    assert_eq!(entries(&bob, "").0.len(), 1, "the request of a workspace without ada is untouched");
+
+    ada.post(path, json!({"decisions": []})).expect(400);
+    let many: Vec<Value> = (0..51).map(|_| yes(other)).collect();
+    ada.post(path, json!({"decisions": many})).expect(400);
+    let viewer = server.person();
+    ada.invite(&one, &viewer, "viewer");
+    let refused = viewer.post(path, json!({"decisions": [yes(&all[0])]})).expect(200);
+    assert_eq!(refused["results"][0]["error"]["status"], 403, "{refused}");
+}
+
+#[test]
+fn what_a_person_put_off_comes_back_and_is_there_for_everybody_else() {
+    let server = Server::start();
+    let (ada, bob, eve) = (server.person(), server.person(), server.person());
+    let (one, agent) = guarded(&ada);
+    ada.invite(&one, &bob, "member");
+    ask(&agent, &one, "Which color?");
+    overwrite(&agent, &one);
+    let (all, _) = entries(&ada, "");
+    assert_eq!(all[1]["later_until"], Value::Null);
+    let later = "/api/v1/inbox/later";
+    let put = |who: &Someone<'_>, item: &Value, until: Value| {
+        who.ask("PUT", later, &json!({"workspace_id": one, "item_id": item, "until": until}))
+    };
+    let (question, approval) = (&all[0]["question"]["id"], &all[1]["approval"]["id"]);
+    let far = json!("2999-01-01T00:00:00Z");
+    put(&ada, approval, far).expect(400);
+    put(&ada, approval, json!("yesterday")).expect(400);
+    put(&ada, approval, json!("2001-01-01T00:00:00Z")).expect(400);
+    put(&ada, &json!("00000000-0000-7000-8000-000000000000"), Value::Null).expect(404);
+    put(&eve, approval, Value::Null).expect(403);
+    put(&agent, approval, Value::Null).expect(403);
+
+    let hour = jiff::Timestamp::now() + std::time::Duration::from_secs(3_600);
+    let until = json!(hour.to_string());
+    put(&ada, approval, until.clone()).expect(204);
+    put(&ada, question, until).expect(204);
+    assert_eq!(entries(&ada, "").0, [] as [Value; 0]);
+    let (put_off, _) = entries(&ada, "?later=true");
+    assert_eq!(kinds(&put_off), kinds(&all));
+    assert!(put_off[0]["later_until"].is_string(), "{put_off:?}");
+    assert_eq!(entries(&bob, "").0.len(), 2, "it is still there for others");
+    put(&ada, question, Value::Null).expect(204);
+    assert_eq!(kinds(&entries(&ada, "").0), [(&*one, "question")]);
+
+    // Whoever decides what was put off takes it out of both.
+    let decided = json!({"decisions": [yes(&put_off[1])]});
+    bob.post("/api/v1/inbox/decisions", decided).expect(200);
+    assert_eq!(entries(&ada, "?later=true").0, [] as [Value; 0]);
+}

@@ -9,6 +9,7 @@
     reason = "tests drive the binary from outside"
 )]
 
+mod account;
 mod all_events;
 mod approvals;
 mod attacks;
@@ -18,6 +19,7 @@ mod bodies;
 #[path = "../support/canaries.rs"]
 mod canaries;
 mod chats;
+mod comments;
 mod conformance_endpoint;
 mod conformance_logins;
 mod costs;
@@ -26,25 +28,31 @@ mod counter;
 mod decide;
 mod decisions;
 mod dialects;
+mod doctor;
 #[path = "../support/effects.rs"]
 mod effects;
 mod examples;
+mod explained;
 mod files;
 mod fuzzed;
 mod harness;
+mod history;
 mod inbox;
 mod isolation;
 mod keys;
 mod load;
 mod logs;
 mod node;
+mod parts;
 mod people;
 mod programs;
 mod purged;
 mod restarted;
 mod retries;
 mod secrets;
+mod seen;
 mod spec_examples;
+mod storage;
 mod talk;
 mod tenants;
 mod terminals;

@@ -54,6 +54,39 @@ fn x5_a_person_sees_lists_and_ends_a_terminal() {
 }
 
 #[test]
+fn a_person_types_into_an_agents_terminal_and_sets_its_size() {
+    let server = Server::start();
+    let (ada, agent, base) = at_work(&server);
+    open(&agent, &base, "dev", "echo ready; cat");
+    let listed = ada.get(&format!("{base}/terminals")).expect(200);
+    let one = format!("{base}/terminals/{}", listed["terminals"][0]["id"].as_str().unwrap());
+    let (input, size) = (format!("{one}/input"), format!("{one}/size"));
+    let shown = ada.post(&input, json!({"text": "hello\n"})).expect(200);
+    assert!(shown["screen"].as_str().unwrap().contains("hello"), "what it printed: {shown}");
+    assert_eq!(
+        ada.ask("PUT", &size, &json!({"rows": 5, "columns": 7})).expect(200)["size"],
+        json!([5, 7])
+    );
+
+    let empty = ada.post(&input, json!({"text": ""})).expect(400);
+    assert!(empty["fields"]["text"].as_str().unwrap().contains("1 to 65536 bytes"), "{empty}");
+    ada.post(&input, json!({"text": "x".repeat(70_000)})).expect(400);
+    ada.ask("PUT", &size, &json!({"rows": 0, "columns": 7})).expect(400);
+    // Agents type with a tool of theirs, whose rules hold.
+    agent.post(&input, json!({"text": "x"})).expect(403);
+    let viewer = server.person();
+    let workspace = base.rsplit('/').next().unwrap();
+    ada.invite(workspace, &viewer, "viewer");
+    viewer.post(&input, json!({"text": "x"})).expect(403);
+
+    let chat = listed["terminals"][0]["chat_id"].as_str().unwrap();
+    let planning = json!({"mode": "plan"});
+    ada.ask("PATCH", &format!("{base}/chats/{chat}"), &planning).expect(200);
+    let refused = ada.post(&input, json!({"text": "x"}));
+    assert!(refused.status == 403 || refused.status == 404, "plan mode ends what writes in place");
+}
+
+#[test]
 fn x5_a_restart_says_what_it_interrupted() {
     let mut server = Server::start();
     let (name, base) = {

@@ -1,8 +1,8 @@
 //! `toolyard ui`: the page of one person on this machine, without an account, beside the processes that work there.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Lines, Write as _};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -60,10 +60,23 @@ impl Page {
         (answer.status().as_u16(), answer.body_mut().read_json().unwrap())
     }
 
+    fn put(&self, cookie: &str, path: &str, body: Value) -> (u16, Value) {
+        let request = self.agent.put(format!("{}{path}", self.address));
+        let mut answer = request.header("cookie", cookie).send_json(body).unwrap();
+        (answer.status().as_u16(), answer.body_mut().read_json().unwrap())
+    }
+
     fn delete(&self, cookie: &str, path: &str) -> (u16, Value) {
         let request = self.agent.delete(format!("{}{path}", self.address));
         let mut answer = request.header("cookie", cookie).call().unwrap();
         (answer.status().as_u16(), answer.body_mut().read_json().unwrap())
+    }
+
+    /// The status of a deletion, and what was said if it was refused.
+    fn delete_status(&self, cookie: &str, path: &str) -> (u16, String) {
+        let request = self.agent.delete(format!("{}{path}", self.address));
+        let mut answer = request.header("cookie", cookie).call().unwrap();
+        (answer.status().as_u16(), answer.body_mut().read_to_string().unwrap())
     }
 
     /// The cookie that a browser sends after the login.
@@ -85,6 +98,68 @@ impl Drop for Page {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// An agent's `toolyard mcp` in the project of a page, on its standard input and output. It is killed when this is dropped.
+struct StdioAgent {
+    child: Child,
+    input: ChildStdin,
+    output: Lines<BufReader<ChildStdout>>,
+}
+
+impl StdioAgent {
+    fn start(page: &Page, args: &[&str]) -> Self {
+        let mut command = toolyard(page.temp.path());
+        command.arg("--root").arg(page.temp.path().join("project")).arg("mcp").args(args);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let input = child.stdin.take().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut agent = Self { child, input, output };
+        let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+        agent.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}));
+        agent.receive();
+        agent.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        agent
+    }
+
+    fn send(&mut self, message: &Value) {
+        writeln!(self.input, "{message}").unwrap();
+    }
+
+    fn receive(&mut self) -> Value {
+        serde_json::from_str(&self.output.next().unwrap().unwrap()).unwrap()
+    }
+
+    /// Sends a call of a tool, whose answer is received later.
+    fn begin_call(&mut self, tool: &str, arguments: &Value) {
+        let call = json!({"name": tool, "arguments": arguments});
+        self.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call}));
+    }
+
+    /// The text of the answer to a call.
+    fn call(&mut self, tool: &str, arguments: &Value) -> String {
+        self.begin_call(tool, arguments);
+        self.receive()["result"]["content"][0]["text"].as_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for StdioAgent {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What `look` finds, which may take a while.
+fn found<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(began.elapsed() < Duration::from_secs(30), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 
@@ -160,41 +235,96 @@ fn what_an_agent_on_stdio_asks_is_in_the_inbox_at_once_and_decided_there() {
     let cookie = page.cookie();
     // What others made is removed only with a person's approval.
     std::fs::write(page.temp.path().join("project/a.txt"), "one\n").unwrap();
-    let mut command = toolyard(page.temp.path());
-    command.arg("--root").arg(page.temp.path().join("project"));
-    command.args(["mcp", "--toolset", "workspace", "--wait", "30"]);
-    let mut client = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut input = client.stdin.take().unwrap();
-    let mut output = BufReader::new(client.stdout.take().unwrap()).lines();
-    let mut send = |message: Value| {
-        use std::io::Write as _;
-        writeln!(input, "{message}").unwrap();
-    };
-    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
-    send(json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}));
-    output.next().unwrap().unwrap();
-    send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-    let call = json!({"name": "rm", "arguments": {"path": "/a.txt"}});
-    send(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call}));
-
-    let asked = Instant::now();
-    let entry = loop {
-        let (_, inbox) = page.get(&cookie, "/api/v1/inbox");
-        if let Some(entry) = inbox["entries"].get(0) {
-            break entry.clone();
-        }
-        assert!(asked.elapsed() < Duration::from_secs(20), "nothing waits");
-        std::thread::sleep(Duration::from_millis(20));
-    };
+    let mut agent = StdioAgent::start(&page, &["--toolset", "workspace", "--wait", "30"]);
+    agent.begin_call("rm", &json!({"path": "/a.txt"}));
+    let entry =
+        found("nothing waits", || page.get(&cookie, "/api/v1/inbox").1["entries"].get(0).cloned());
     let (id, row) = (entry["workspace_id"].as_str().unwrap(), &entry["approval"]);
     let path =
         format!("/api/v1/workspaces/{id}/approvals/{}/decision", row["id"].as_str().unwrap());
     let (status, done) =
         page.post(&cookie, &path, json!({"decision": "approve", "state_hash": row["state_hash"]}));
     assert_eq!(status, 200, "{done}");
-    let answer: Value = serde_json::from_str(&output.next().unwrap().unwrap()).unwrap();
+    let answer = agent.receive();
     assert_eq!((&answer["id"], &answer["result"]["isError"]), (&json!(2), &json!(false)));
     assert!(!page.temp.path().join("project/a.txt").exists());
-    let _ = client.kill();
-    let _ = client.wait();
+}
+
+#[test]
+fn a_terminal_of_an_agent_on_stdio_is_watched_typed_into_and_ended_on_the_page() {
+    let page = Page::start();
+    let cookie = page.cookie();
+    let mut agent = StdioAgent::start(&page, &["--toolset", "codex", "--policy", "open"]);
+    let cat = json!({"session_id": "dev", "cmd": "echo ready; cat", "workdir": null});
+    assert!(agent.call("exec_command", &cat).contains("ready"));
+    let (_, listed) = page.get(&cookie, "/api/v1/workspaces");
+    let base = format!("/api/v1/workspaces/{}", listed["workspaces"][0]["id"].as_str().unwrap());
+    let terminals = format!("{base}/terminals");
+    let row = page.get(&cookie, &terminals).1["terminals"][0].clone();
+    assert_eq!((&row["session_id"], &row["state"]), (&json!("dev"), &json!("running")), "{row}");
+    let one = format!("{terminals}/{}", row["id"].as_str().unwrap());
+    let screen = || page.get(&cookie, &one).1["screen"].as_str().unwrap_or_default().to_owned();
+    assert_eq!(screen(), "ready");
+
+    let (status, typed) =
+        page.post(&cookie, &format!("{one}/input"), json!({"text": "from a person\n"}));
+    assert_eq!(status, 200, "{typed}");
+    found("cat says it again", || (screen().matches("from a person").count() == 2).then_some(()));
+    let read = agent.call("write_stdin", &json!({"session_id": "dev", "chars": ""}));
+    assert!(read.contains("from a person"), "the agent sees what was typed: {read}");
+    let size = json!({"rows": 10, "columns": 40});
+    let (status, resized) = page.put(&cookie, &format!("{one}/size"), size);
+    assert_eq!((status, &resized["size"]), (200, &json!([10, 40])), "{resized}");
+
+    let (status, ended) = page.delete_status(&cookie, &one);
+    assert_eq!(status, 204, "{ended}");
+    let read = agent.call("write_stdin", &json!({"session_id": "dev", "chars": ""}));
+    assert!(read.contains("ended") || read.contains("over"), "{read}");
+    assert_eq!(page.get(&cookie, &one).1["terminal"]["state"], "ended");
+    let (status, late) = page.post(&cookie, &format!("{one}/input"), json!({"text": "x"}));
+    assert_eq!(status, 404, "{late}");
+}
+
+#[test]
+fn a_terminal_whose_process_was_killed_runs_no_more() {
+    let page = Page::start();
+    let cookie = page.cookie();
+    let mut agent = StdioAgent::start(&page, &["--toolset", "codex", "--policy", "open"]);
+    let cat = json!({"session_id": "dev", "cmd": "cat", "workdir": null});
+    agent.call("exec_command", &cat);
+    let (_, listed) = page.get(&cookie, "/api/v1/workspaces");
+    let base = format!("/api/v1/workspaces/{}", listed["workspaces"][0]["id"].as_str().unwrap());
+    let terminals = format!("{base}/terminals");
+    let row = page.get(&cookie, &terminals).1["terminals"][0].clone();
+    assert_eq!(row["state"], "running");
+    drop(agent);
+    let input = format!("{terminals}/{}/input", row["id"].as_str().unwrap());
+    assert_eq!(page.post(&cookie, &input, json!({"text": "x"})).0, 404);
+    let (status, listed) = page.get(&cookie, &terminals);
+    assert_eq!(status, 200);
+    let mut rows = listed["terminals"].as_array().unwrap().iter();
+    assert!(rows.all(|row| row["state"] != "running"), "{listed}");
+}
+
+#[test]
+fn the_person_of_this_machine_has_no_password_and_sees_the_own_logins() {
+    let page = Page::start();
+    let cookie = page.cookie();
+    let body = json!({"current_password": "-", "new_password": "correct horse battery"});
+    let (status, refused) = page.post(&cookie, "/api/v1/auth/password", body);
+    assert_eq!(status, 403, "{refused}");
+    let why = refused["error"].as_str().unwrap();
+    assert!(why.contains("no account, and so no password"), "{why}");
+    let (status, logins) = page.get(&cookie, "/api/v1/auth/logins");
+    assert_eq!((status, &logins["logins"][0]["current"]), (200, &json!(true)), "{logins}");
+}
+
+#[test]
+fn the_page_says_what_the_box_can_do_here() {
+    let page = Page::start();
+    let cookie = page.cookie();
+    let (status, said) = page.get(&cookie, "/api/v1/doctor");
+    assert_eq!(status, 200, "{said}");
+    assert!(!said["doctor"]["findings"].as_array().unwrap().is_empty(), "{said}");
+    assert!(said["doctor"]["level"].is_string(), "{said}");
 }

@@ -1,6 +1,7 @@
 //! Operations on history: history, show, trash, restore, undo, redo, back-to, import, verify.
 
-use crate::{Author, ContentHash, FileId, FileKind, StepId, Timestamp, VersionId, WsPath};
+use super::LineCount;
+use crate::{Author, ChatId, ContentHash, FileId, FileKind, StepId, Timestamp, VersionId, WsPath};
 
 /// The files whose history is listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,8 +47,12 @@ pub struct HistoryEntry {
     pub actor: String,
     /// The operation.
     pub verb: String,
+    /// The chat in which it happened.
+    pub chat: Option<ChatId>,
     /// The step that it undid.
     pub undoes: Option<StepId>,
+    /// The step that it went back to.
+    pub back_to: Option<StepId>,
     /// How many files it changed.
     pub files: u64,
     /// The first path that it changed; with a file asked for, that file's path after it.
@@ -58,6 +63,9 @@ pub struct HistoryEntry {
     pub version: Option<VersionId>,
     /// With a file asked for: the size after it.
     pub size: Option<u64>,
+    /// How many lines it added and removed, where that was asked for. None also if it changed no text, if that is too
+    /// much to count, or if the caller may not read all of it.
+    pub lines: Option<LineCount>,
 }
 
 /// Shows one step with its changes.

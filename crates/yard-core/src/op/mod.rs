@@ -1,24 +1,32 @@
 //! Every operation on a workspace as a plain value, with the type of its answer. Operations have no defaults: defaults
 //! belong to toolsets.
 
+mod blame;
 mod change;
 mod command;
+mod compare;
 mod files;
 mod journal;
 mod look;
+mod past;
 mod search;
 mod search_code;
+mod timeline;
 
 use crate::WsPath;
 pub use crate::lines::LineStart;
 pub use crate::replace::EditAction;
+pub use blame::*;
 pub use change::*;
 pub use command::*;
+pub use compare::*;
 pub use files::*;
 pub use journal::*;
 pub use look::*;
+pub use past::*;
 pub use search::*;
 pub use search_code::*;
+pub use timeline::*;
 
 /// A value that the kernel can plan and, if it changes anything, commit.
 pub trait Operation: Clone + std::fmt::Debug + Send {
@@ -79,4 +87,9 @@ operations! {
     Purge => PurgeAnswer, "purge", [];
     Land => Landed, "run", [];
     TakeIn => Landed, "run", [];
+    ListSteps => StepList, "list-steps", [];
+    TreeAt => TreeThen, "tree-at", [];
+    FetchAt => FetchedThen, "fetch-at", [];
+    Compare => Compared, "compare", [];
+    Blame => Blamed, "blame", [];
 }

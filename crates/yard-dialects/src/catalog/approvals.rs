@@ -3,14 +3,14 @@
 //! claim.
 
 use serde_json::{Value, json};
-use yard_core::{ApprovalId, Call, Fault, FaultCode};
+use yard_core::{ApprovalId, Call, ChangePart, Fault, FaultCode, WsPath};
 use yard_gate::{
-    Approval, ApprovalStatus, Asks, Awaited, CallLog, ClaimTurn, DecisionContext, DecisionInput,
-    ExecutableBy, ExplainedEffect, Pending, Revision, Session, UnwrittenTurn, denial_message,
-    is_for_host, outcome_unknown, shows_change,
+    Approval, ApprovalStatus, Asks, Awaited, CallLog, ClaimTurn, DecidedPart, DecisionContext,
+    DecisionInput, ExecutableBy, ExplainedEffect, Pending, Revision, RulePreview, Session,
+    UnwrittenTurn, denial_message, is_for_host, outcome_unknown, shows_change,
 };
 
-use super::{Catalog, outcome_name};
+use super::{Catalog, outcome_name, refused_parts};
 use crate::dialect::Answer;
 use crate::relative;
 use crate::stop::Stop;
@@ -33,21 +33,25 @@ impl Catalog {
         let known = approvals.get(id)?;
         if is_for_host(&known) {
             // There is no call to execute: the command that waits, or the next one, makes the connection.
-            let deciding = DecisionContext { asks: Asks::Never, revision: None, claimed_by: None };
+            let deciding =
+                DecisionContext { asks: Asks::Never, revision: None, part: None, claimed_by: None };
             return approvals.decide(call, id, decision, &deciding);
         }
         if known.status == ApprovalStatus::Approved && is_same_decision(&known, decision) {
             return self.execute_unclaimed(&known, session, call);
         }
         let approval = approvals.decidable(call, id, decision)?;
-        let request = &approval.request;
-        let found = self.find_approved(&request.toolset, &request.tool).ok();
-        let (asks, served) = match found {
-            Some((_, tool)) => {
-                let args: Value = serde_json::from_str(&request.args).unwrap_or_default();
-                (tool.traits(&args).asks, tool.served())
-            }
-            None => (Asks::Never, ExecutableBy::AnyProcess),
+        let (asks, served) = self.traits_of(&approval);
+        let part = match &decision.parts {
+            None => None,
+            Some(parts) => match self.check_part(&approval, parts, session, call) {
+                Ok(part) => Some(part),
+                Err(fault) => {
+                    // What was decided meanwhile may not fit the files any more.
+                    approvals.decidable(call, id, decision)?;
+                    return Err(fault);
+                }
+            },
         };
         let revision = match &decision.args {
             Some(args) if decision.approves => Some(self.revise(&approval, args, session, call)?),
@@ -57,7 +61,8 @@ impl Catalog {
             true => approvals.claimant(call, &approval, served)?,
             false => None,
         };
-        let deciding = DecisionContext { asks, revision: revision.as_ref(), claimed_by };
+        let (revision, part) = (revision.as_ref(), part.as_ref());
+        let deciding = DecisionContext { asks, revision, part, claimed_by };
         let decided = approvals.decide(call, id, decision, &deciding)?;
         if decided.status == ApprovalStatus::Denied {
             self.conclude_denied_run(&decided, session, call);
@@ -65,6 +70,28 @@ impl Catalog {
             self.execute(&decided, session, call);
         }
         approvals.get(id)
+    }
+
+    /// What the tool of a request asks for by itself, and which process can execute it.
+    fn traits_of(&self, approval: &Approval) -> (Asks, ExecutableBy) {
+        let request = &approval.request;
+        match self.find_approved(&request.toolset, &request.tool) {
+            Ok((_, tool)) if !is_for_host(approval) => {
+                let args: Value = serde_json::from_str(&request.args).unwrap_or_default();
+                (tool.traits(&args).asks, tool.served())
+            }
+            _ => (Asks::Never, ExecutableBy::AnyProcess),
+        }
+    }
+
+    /// The rules that a yes to a request would save.
+    pub fn rule_previews(
+        &self,
+        approval: &Approval,
+        session: &Session,
+        call: &Call,
+    ) -> Result<Vec<RulePreview>, Fault> {
+        session.approvals().rule_previews(call, approval, self.traits_of(approval).0)
     }
 
     /// Executes a call that was approved before, if the process that was to execute it has ended.
@@ -111,6 +138,27 @@ impl Catalog {
                     Fault::new(FaultCode::BadArgument, answer.failure_message())
                 }
             })
+        })
+    }
+
+    /// The parts of a request that would be refused if only those that a person chose were approved. Changes nothing.
+    fn check_part(
+        &self,
+        approval: &Approval,
+        chosen: &[ChangePart],
+        session: &Session,
+        call: &Call,
+    ) -> Result<DecidedPart, Fault> {
+        let request = &approval.request;
+        let (dialect, found) = self
+            .find_approved(&request.toolset, &request.tool)
+            .map_err(|answer| Fault::new(FaultCode::NotFound, answer.failure_message()))?;
+        let args = args_of(approval);
+        let permitted = session.approvals().permitted(approval)?;
+        let origin = dialect.origin(found, found.traits(&args).asks);
+        let attempt = permitted.attempt(origin, call, args.clone());
+        attempt.check_part(chosen, request.state, |attempt| {
+            found.run(args, &dialect.context(attempt)).map(drop)
         })
     }
 
@@ -232,8 +280,7 @@ impl Catalog {
     fn execute(&self, approval: &Approval, session: &Session, call: &Call) {
         let mut claim = ClaimGuard { session, call, id: approval.id, is_used: false };
         let request = &approval.request;
-        let args = approval.edited_args.as_deref().unwrap_or(&request.args);
-        let args: Value = serde_json::from_str(args).unwrap_or_default();
+        let args = args_of(approval);
         let failed = ApprovalStatus::Failed;
         let permitted = match session.approvals().permitted(approval) {
             Ok(permitted) => permitted,
@@ -257,6 +304,12 @@ impl Catalog {
         let outcome_name = outcome_name(&outcome);
         let can_retry = matches!(&outcome, Err(Stop::Fault(fault)) if is_transient(fault.code()));
         let answer = with_edited_args(approval, dialect.answer(found, outcome));
+        let answer = match attempt.has_changed() {
+            true => refused_parts::with_refused(approval, answer, &|path: &WsPath| {
+                context.display(path)
+            }),
+            false => answer,
+        };
         let was_started =
             session.approvals().get(approval.id).is_ok_and(|approval| approval.started);
         // A request that waits again has no claim.
@@ -324,7 +377,17 @@ fn detached_call(tool: &AnyTool, session: &Session, call: &Call) -> Call {
 
 /// Whether a second decision is the same approval as the first.
 fn is_same_decision(approval: &Approval, decision: &DecisionInput) -> bool {
-    decision.approves && decision.args.is_none() && decision.state == approval.request.state
+    let approved = DecidedPart::of(approval).map(|part| part.approved);
+    decision.approves
+        && decision.args.is_none()
+        && decision.state == approval.request.state
+        && decision.parts == approved
+}
+
+/// The arguments with which a decided call is made: those of the caller, or those that a person gave instead.
+fn args_of(approval: &Approval) -> Value {
+    let args = approval.edited_args.as_deref().unwrap_or(&approval.request.args);
+    serde_json::from_str(args).unwrap_or_default()
 }
 
 /// Adds the arguments that a person changed to the answer.
@@ -408,5 +471,6 @@ fn stored_answer(approval: &Approval) -> Answer {
         "step_id": approval.step.map(|step| step.to_string()),
     });
     let body = json!({"success": true, "result": result, "error": null});
-    Answer { ok: true, status: 200, body: body.into(), pending: None }
+    let answer = Answer { ok: true, status: 200, body: body.into(), pending: None };
+    refused_parts::with_refused(approval, answer, &|path: &WsPath| path.to_string())
 }

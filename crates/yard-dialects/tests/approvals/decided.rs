@@ -45,7 +45,7 @@ fn approve_and_end(workspace: &TestWorkspace, id: ApprovalId, start: bool) {
     let other = beside(workspace);
     let (person, context) = (other.person(), other.call_context());
     let claimed_by = Some(other.kernel().process(&context).unwrap());
-    let deciding = DecisionContext { asks: Asks::Never, revision: None, claimed_by };
+    let deciding = DecisionContext { asks: Asks::Never, revision: None, part: None, claimed_by };
     person.approvals().decide(&context, id, &yes_to(workspace, id), &deciding).unwrap();
     if start {
         other.opened().records.start(id, RunId::new(&RealWorld)).unwrap();

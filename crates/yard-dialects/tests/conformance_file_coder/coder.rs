@@ -45,6 +45,7 @@ fn decide(workspace: &TestWorkspace, id: ApprovalId, approves: bool) -> Approval
         args: None,
         state,
         planned: None,
+        parts: None,
     };
     let decided =
         workspace.catalog().decide(id, &ruling, &workspace.person(), &workspace.call_context());

@@ -113,6 +113,11 @@ pub struct NewlyKept {
 }
 
 impl NewlyKept {
+    /// Its name among the kept files.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The file stays: its step is about to be recorded, or may be recorded already.
     pub fn stays(&mut self) {
         self.stays = true;

@@ -17,6 +17,15 @@ use crate::{Approval, ApprovalStatus, AskedQuestion, Session};
 /// The largest number of requests, and of questions, that are read of one workspace.
 const MAX_OF_WORKSPACE: usize = 1_000;
 
+/// Which part of what waits for a person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InboxPart {
+    /// What the person did not put off.
+    Now,
+    /// What the person put off and that has not come back yet.
+    Later,
+}
+
 /// What waits for one person.
 #[derive(Debug)]
 pub struct Inbox {
@@ -33,6 +42,8 @@ pub struct InboxEntry {
     pub workspace: WorkspaceRow,
     /// Where it stands in the inbox.
     pub position: InboxPosition,
+    /// Until when the person put it off.
+    pub later_until: Option<Timestamp>,
     /// What waits.
     pub request: WaitingRequest,
 }
@@ -90,6 +101,7 @@ struct Waiting<'a> {
     position: InboxPosition,
     workspace: &'a DecidableWorkspace,
     id: WaitingId,
+    later_until: Option<Timestamp>,
 }
 
 /// A workspace in which the person may decide.
@@ -110,6 +122,7 @@ impl Server {
         &self,
         identity: &Identity,
         page: PageRequest<InboxPosition>,
+        part: InboxPart,
     ) -> Result<Inbox, Refusal> {
         let workspaces = self.decidable_workspaces(identity)?;
         let (mut waiting, mut unread) = (Vec::new(), Vec::new());
@@ -119,6 +132,7 @@ impl Server {
                 Err(refusal) => unread.push(workspace.unread(refusal)),
             }
         }
+        waiting.retain(|one| one.later_until.is_some() == (part == InboxPart::Later));
         waiting.retain(|one| page.after.as_ref().is_none_or(|after| one.position > *after));
         waiting.sort_by(|one, other| one.position.cmp(&other.position));
         let mut entries = Vec::new();
@@ -151,8 +165,13 @@ impl Server {
         &self,
         workspace: &'a DecidableWorkspace,
     ) -> Result<Vec<Waiting<'a>>, Refusal> {
-        let ids = waiting_ids(&self.session(&workspace.entered)?)?.into_iter();
-        Ok(ids.map(|(position, id)| Waiting { position, workspace, id }).collect())
+        let session = self.session(&workspace.entered)?;
+        let put_off = session.put_off_until(self.now())?;
+        let waiting = |(position, id): (InboxPosition, WaitingId)| {
+            let later_until = put_off.get(&position.id).copied();
+            Waiting { position, workspace, id, later_until }
+        };
+        Ok(waiting_ids(&session)?.into_iter().map(waiting).collect())
     }
 
     /// Reads what still waits, one workspace after the other, and brings it into the order of the inbox.
@@ -181,10 +200,11 @@ impl Server {
         let Some(first) = waiting.first() else { return Ok(Vec::new()) };
         let session = self.session(&first.workspace.entered)?;
         let mut entries = Vec::new();
-        for Waiting { position, workspace, id } in waiting {
+        for Waiting { position, workspace, id, later_until } in waiting {
             if let Some(request) = still_waiting(&session, *id)? {
                 let (workspace, position) = (workspace.row.clone(), position.clone());
-                entries.push(InboxEntry { workspace, position, request });
+                let later_until = *later_until;
+                entries.push(InboxEntry { workspace, position, later_until, request });
             }
         }
         Ok(entries)

@@ -106,15 +106,19 @@ impl Server {
         Ok(code)
     }
 
-    /// Logs in the person of this machine.
-    pub fn log_in_by_code(&self, code: &str) -> Result<LoginTokens, Refusal> {
+    /// Logs in the person of this machine, who uses that program.
+    pub fn log_in_by_code(
+        &self,
+        code: &str,
+        user_agent: Option<&str>,
+    ) -> Result<LoginTokens, Refusal> {
         let is_good = self.use_local_code(&secret_hash(code));
         let person = self.registry.user_by_email(NONE)?.filter(|_| is_good);
         let Some(person) = person else {
             let message = "this code was used before, is older than a minute, or never was one; start the page again";
             return Err(Refusal::Unknown(message.to_owned()));
         };
-        self.begin_login(person, Actor::LocalPerson)
+        self.begin_login(person, Actor::LocalPerson, user_agent)
     }
 
     /// Uses up a code. Whether it was good.

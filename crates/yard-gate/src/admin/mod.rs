@@ -4,6 +4,7 @@
 //!
 //! It knows no HTTP: a token is a text, and there are no cookies here. No door gets the registry itself.
 
+mod account;
 mod caller_cache;
 mod identity;
 mod inbox;
@@ -19,8 +20,9 @@ mod server;
 mod token;
 mod workspaces;
 
+pub use account::PersonLogin;
 pub use identity::{Entered, Identity, Person};
-pub use inbox::{Inbox, InboxEntry, InboxPosition, UnreadWorkspace, WaitingRequest};
+pub use inbox::{Inbox, InboxEntry, InboxPart, InboxPosition, UnreadWorkspace, WaitingRequest};
 pub use keys::{NewKey, NewSecretKey};
 pub use people::{LoginTokens, NewPerson};
 pub use refusal::Refusal;

@@ -14,6 +14,8 @@ use crate::Actor;
 const PASSWORD: std::ops::RangeInclusive<usize> = 12..=1_024;
 const MAX_EMAIL_BYTES: usize = 254;
 const MAX_NAME_CHARS: usize = 200;
+/// Characters of the name of a program that a person logs in with.
+const MAX_PROGRAM_CHARS: usize = 200;
 const REFRESH_PREFIX: &str = "tyr_";
 /// The prefix of a key. It distinguishes a key from a token, and lets scanners find one that leaked.
 pub(super) const KEY_PREFIX: &str = "tyk_";
@@ -76,12 +78,13 @@ impl Server {
         Ok(row.into())
     }
 
-    /// Makes a login for a person who sends the right password.
+    /// Makes a login for a person who sends the right password, from that address and with that program.
     pub fn log_in(
         &self,
         email: &str,
         password: &str,
         address: &str,
+        user_agent: Option<&str>,
     ) -> Result<LoginTokens, Refusal> {
         let (mut email, now) = (email_key(email), self.now());
         // No account has a longer address, so that the rest of a longer text is not kept in the counts.
@@ -89,22 +92,27 @@ impl Server {
         self.logins.count(&email, address, now).map_err(Refusal::TooMany)?;
         let user = self.registry.user_by_email(&email)?;
         let hash = user.as_ref().map(|user| user.password.as_str());
-        let matches =
-            password.chars().count() <= *PASSWORD.end() && password::matches(password, hash);
+        let matches = is_password(password, hash);
         let Some(user) = user.filter(|_| matches) else {
             return Err(Refusal::Unknown("the email address or the password is wrong".to_owned()));
         };
         self.logins.uncount(&email, address, now);
         let actor = Actor::Person(user.id);
-        self.begin_login(user, actor)
+        self.begin_login(user, actor, user_agent)
     }
 
     /// Makes a login for a person who has proved who it is.
-    pub(super) fn begin_login(&self, user: UserRow, actor: Actor) -> Result<LoginTokens, Refusal> {
+    pub(super) fn begin_login(
+        &self,
+        user: UserRow,
+        actor: Actor,
+        user_agent: Option<&str>,
+    ) -> Result<LoginTokens, Refusal> {
         let login = LoginId::new(self.world.as_ref());
         let (refresh_token, refresh) = self.new_refresh()?;
         let audit = self.audit(actor, "login", format!("login {login}"));
-        self.registry.add_login(login, user.id, refresh, &audit)?;
+        let user_agent = user_agent.and_then(shown_program);
+        self.registry.add_login(login, user.id, user_agent.as_deref(), refresh, &audit)?;
         self.logged_in(user.into(), login, refresh_token, refresh.expires_at)
     }
 
@@ -231,15 +239,30 @@ pub(super) fn email_key(email: &str) -> String {
     email.trim().to_lowercase()
 }
 
+/// What is wrong with the length of a new password.
+pub(super) fn wrong_length(password: &str) -> Option<String> {
+    let fits = PASSWORD.contains(&password.chars().count());
+    (!fits).then(|| format!("expected {} to {} characters", PASSWORD.start(), PASSWORD.end()))
+}
+
+/// Whether a password is that of an account. A longer one than any account has is not hashed.
+pub(super) fn is_password(password: &str, hash: Option<&str>) -> bool {
+    password.chars().count() <= *PASSWORD.end() && password::matches(password, hash)
+}
+
+/// The name of a program, as it is shown to people; none if it has no letters.
+fn shown_program(user_agent: &str) -> Option<String> {
+    let shown = user_agent.chars().filter(|character| !character.is_control());
+    let shown: String = shown.take(MAX_PROGRAM_CHARS).collect();
+    Some(shown.trim().to_owned()).filter(|shown| !shown.is_empty())
+}
+
 fn check_new(new: &NewPerson) -> Result<(), Refusal> {
     let mut wrong = Vec::new();
     if !is_email(new.email.trim()) {
         wrong.push(("email", "expected an address such as ada@example.com".to_owned()));
     }
-    if !PASSWORD.contains(&new.password.chars().count()) {
-        let message = format!("expected {} to {} characters", PASSWORD.start(), PASSWORD.end());
-        wrong.push(("password", message));
-    }
+    wrong.extend(wrong_length(&new.password).map(|message| ("password", message)));
     if new.confirm_password.as_ref().is_some_and(|again| *again != new.password) {
         wrong.push(("confirm_password", "is not the same as password".to_owned()));
     }

@@ -39,9 +39,13 @@ impl Attempt<'_> {
                 (state_of_start(effect, summary), summary.to_owned())
             }
         };
-        let args = self.repeatable.as_ref().map_or(&Value::Null, |repeatable| &repeatable.args);
-        let (before_args, state) = (state, state_hash(self.origin, args, &state));
+        let (before_args, state) = (state, state_hash(self.origin, self.repeated_args(), &state));
         Ok(Planned { effect, state, before_args, diff })
+    }
+
+    /// The arguments with which the call is made again.
+    pub(super) fn repeated_args(&self) -> &Value {
+        self.repeatable.as_ref().map_or(&Value::Null, |repeatable| &repeatable.args)
     }
 
     /// Whether the permit was for the start of a command, which used it up: the changes of the command are judged by

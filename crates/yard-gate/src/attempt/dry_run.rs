@@ -6,6 +6,7 @@ use parking_lot::Mutex;
 use yard_core::{ContentHash, Effect, EffectKind, Fault, FaultCode};
 
 use super::Attempt;
+use super::part::PartCheck;
 use crate::Verdict;
 use crate::approvals::Planned;
 
@@ -18,6 +19,8 @@ pub struct ExplainedEffect {
     pub verdict: Verdict,
     /// The rule, preset, role or mode that decides, for people.
     pub because: String,
+    /// The rule that decides, if one of the workspace's policy does: its place there.
+    pub rule: Option<usize>,
 }
 
 /// What a person would be shown of one operation.
@@ -42,6 +45,8 @@ pub(super) struct DryRun {
     explained: Mutex<Vec<ExplainedEffect>>,
     /// What a person would be shown, if the caller asked for it.
     plans: Option<Mutex<Vec<Plan>>>,
+    /// The part of the change that it looks at.
+    part: Option<Arc<PartCheck>>,
 }
 
 impl DryRun {
@@ -58,6 +63,10 @@ impl DryRun {
         let Some(plans) = &self.plans else { return };
         let plan = Plan { effect: effect.clone(), state, diff };
         plans.lock().push(plan);
+    }
+
+    pub(super) fn part_check(&self) -> Option<&PartCheck> {
+        self.part.as_deref()
     }
 
     fn take(&self) -> (Vec<ExplainedEffect>, Vec<Plan>) {
@@ -81,6 +90,15 @@ impl Attempt<'_> {
     ) -> (Vec<ExplainedEffect>, Vec<Plan>, T) {
         let dry_run = DryRun { plans: Some(Mutex::default()), ..DryRun::default() };
         self.dry_run_with(dry_run, run)
+    }
+
+    /// The same, with a look at a part of the change.
+    pub(super) fn dry_run_of_part<T>(
+        &self,
+        check: &Arc<PartCheck>,
+        run: impl FnOnce(&Attempt<'_>) -> T,
+    ) {
+        self.dry_run_with(DryRun { part: Some(Arc::clone(check)), ..DryRun::default() }, run);
     }
 
     fn dry_run_with<T>(

@@ -61,8 +61,8 @@ impl Attempt<'_> {
     pub(super) fn explain_effect(&self, effect: &Effect) -> Result<ExplainedEffect> {
         let chat = CallChat::default();
         let judged = self.judge_by(&chat, effect, Self::judgement_with_reason)?;
-        let Judgement { verdict, because } = judged;
-        Ok(ExplainedEffect { effect: effect.clone(), verdict, because })
+        let Judgement { verdict, because, rule } = judged;
+        Ok(ExplainedEffect { effect: effect.clone(), verdict, because, rule })
     }
 
     fn judge_by(
@@ -82,7 +82,7 @@ impl Attempt<'_> {
         ];
         for (verdict, because) in before_policy {
             if verdict != Verdict::Allow {
-                return Ok(Judgement { verdict, because: because.to_owned() });
+                return Ok(Judgement::without_rule(verdict, because));
             }
         }
         let judged = by_policy(self, effect)?;
@@ -94,7 +94,7 @@ impl Attempt<'_> {
         let how_out = self.open().hints.leaving_plan_mode(self.origin.toolset);
         Ok(match plan_mode::judge(how_out, effect) {
             Verdict::Allow => judged,
-            verdict => Judgement { verdict, because: "the chat is in plan mode".to_owned() },
+            verdict => Judgement::without_rule(verdict, "the chat is in plan mode"),
         })
     }
 
@@ -103,7 +103,7 @@ impl Attempt<'_> {
         let rules = self.open().rules(self.call)?;
         if rules.is_empty() && self.session.preset_of(&rules).allows(self.origin.asks, effect) {
             // The usual case. The reason is not needed.
-            return Ok(Judgement { verdict: Verdict::Allow, because: String::new() });
+            return Ok(Judgement::without_rule(Verdict::Allow, String::new()));
         }
         self.judgement_with_reason(effect)
     }

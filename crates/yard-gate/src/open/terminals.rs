@@ -214,7 +214,7 @@ impl OpenTerminal {
         }
     }
 
-    fn info(&self, log: Option<WsPath>) -> TerminalInfo {
+    pub(crate) fn info(&self) -> TerminalInfo {
         TerminalInfo {
             run: self.terminal.run(),
             chat: self.chat,
@@ -224,7 +224,7 @@ impl OpenTerminal {
             folder: self.folder.to_string(),
             opened_at: self.opened_at,
             state: self.state(),
-            log,
+            log: Some(self.terminal.log().clone()),
             ports: self.terminal.ports(),
         }
     }
@@ -237,12 +237,11 @@ impl OpenTerminal {
 }
 
 impl OpenWorkspace {
-    /// All terminals, running and ended, newest first.
+    /// The terminals of this process, and those that ended, newest first.
     pub(crate) fn list_terminals(&self) -> Result<Vec<TerminalInfo>> {
         let log = |run| self.workspace.kept_output(run).into_iter().next();
         let here: Vec<Arc<OpenTerminal>> = self.terminals.lock().all.clone();
-        let here = here.iter().map(|one| one.info(Some(one.terminal.log().clone())));
-        let here: Vec<TerminalInfo> = here.collect();
+        let here: Vec<TerminalInfo> = here.iter().map(|one| one.info()).collect();
         let is_here = |run: RunId| here.iter().any(|listed| listed.run == run);
         let stored = self.workspace.finished_terminals()?;
         let over = stored.iter().filter(|stored| !is_here(stored.run)).filter_map(|stored| {
@@ -250,7 +249,7 @@ impl OpenWorkspace {
                 Some(ended) => TerminalState::Ended(ended.code()),
                 None => TerminalState::Interrupted,
             };
-            info_of_note(&stored.note, stored.run, state, log(stored.run))
+            TerminalInfo::of_note(&stored.note, stored.run, state, log(stored.run))
         });
         let mut all: Vec<TerminalInfo> = over.collect();
         all.extend(here);
@@ -266,7 +265,7 @@ impl OpenWorkspace {
                 Some(ended) => TerminalState::Ended(ended.code()),
                 None => TerminalState::Interrupted,
             };
-            let published = info_of_note(&one.note, one.run, state, None).map(|listed| {
+            let published = TerminalInfo::of_note(&one.note, one.run, state, None).map(|listed| {
                 let TerminalInfo { chat, name, state, .. } = listed;
                 self.records.terminal_is(one.at, chat, one.run, &name, state)
             });
@@ -352,25 +351,27 @@ impl JudgedStart {
     }
 }
 
-/// The terminal that the note in its folder describes.
-fn info_of_note(
-    note: &[u8],
-    run: RunId,
-    state: TerminalState,
-    log: Option<WsPath>,
-) -> Option<TerminalInfo> {
-    let note: Value = serde_json::from_slice(note).ok()?;
-    let text = |name: &str| note[name].as_str().map(str::to_owned);
-    Some(TerminalInfo {
-        run,
-        chat: text("chat")?.parse().ok()?,
-        name: text("name")?,
-        by: text("by")?,
-        command: text("command")?,
-        folder: text("folder")?,
-        opened_at: Timestamp::from_millis(note["at"].as_i64()?),
-        state,
-        log,
-        ports: Vec::new(),
-    })
+impl TerminalInfo {
+    /// The terminal that the note in its folder describes.
+    pub(crate) fn of_note(
+        note: &[u8],
+        run: RunId,
+        state: TerminalState,
+        log: Option<WsPath>,
+    ) -> Option<Self> {
+        let note: Value = serde_json::from_slice(note).ok()?;
+        let text = |name: &str| note[name].as_str().map(str::to_owned);
+        Some(Self {
+            run,
+            chat: text("chat")?.parse().ok()?,
+            name: text("name")?,
+            by: text("by")?,
+            command: text("command")?,
+            folder: text("folder")?,
+            opened_at: Timestamp::from_millis(note["at"].as_i64()?),
+            state,
+            log,
+            ports: Vec::new(),
+        })
+    }
 }

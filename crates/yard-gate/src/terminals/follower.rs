@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use yard_core::Call;
-use yard_kernel::WriteMode;
+use yard_kernel::{TerminalService, WriteMode};
 use yard_sandbox::Deadline;
 
+use super::elsewhere;
 use crate::open::OpenTerminal;
 use crate::{Asks, Attempt, Origin, Session};
 
@@ -30,6 +31,8 @@ pub(super) struct Follower {
     tool: String,
     call: Call,
     idle: Duration,
+    /// Without it the terminal still works, but other processes cannot reach it.
+    _service: Option<TerminalService>,
 }
 
 /// Marks the terminal as settled when the follower ends, also if it panics.
@@ -49,6 +52,7 @@ impl Follower {
     ) -> Self {
         let (origin, call) = (opened_by.origin(), opened_by.call());
         let idle = session.open().workspace.terminal_limits().idle;
+        let service = elsewhere::serve(session.open(), &terminal, call).ok();
         Self {
             session,
             terminal,
@@ -56,6 +60,7 @@ impl Follower {
             tool: origin.tool.to_owned(),
             call: Call::new(call.shared_world()),
             idle,
+            _service: service,
         }
     }
 

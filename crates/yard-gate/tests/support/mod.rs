@@ -145,7 +145,7 @@ impl Gate {
         let approvals = person.approvals();
         let claimed_by =
             approvals.claimant(&call, &approvals.get(id)?, ExecutableBy::AnyProcess)?;
-        let deciding = DecisionContext { asks: PUT.asks, revision: None, claimed_by };
+        let deciding = DecisionContext { asks: PUT.asks, revision: None, part: None, claimed_by };
         approvals.decide(&call, id, &ruling, &deciding)
     }
 
@@ -168,6 +168,7 @@ pub(crate) fn yes(row: &Approval, scope: Scope) -> DecisionInput {
         args: None,
         state: row.request.state,
         planned: None,
+        parts: None,
     }
 }
 

@@ -3,6 +3,7 @@
 use yard_core::op::{Changed, Edit, Edited};
 use yard_core::{Call, Fault, Result, Subject, WsPath, replace};
 
+use crate::done_part::DonePart;
 use crate::load_limits::check_loadable;
 use crate::op::stale;
 use crate::planner::{Large, NewContent, Planner};
@@ -43,6 +44,10 @@ impl Execute for Edit {
 
     fn read_paths(&self) -> Vec<WsPath> {
         vec![self.path.clone()]
+    }
+
+    fn answer_for_part(answer: Edited, done: &DonePart) -> Edited {
+        Edited { changed: done.changed(answer.changed), ..answer }
     }
 }
 

@@ -96,7 +96,7 @@ pub(crate) fn add_later(change: &mut Change, later: Change) {
     change.version = later.version.or(change.version);
 }
 
-fn no_history(path: &WsPath) -> Fault {
+pub(crate) fn no_history(path: &WsPath) -> Fault {
     let message = format!(
         "{path} has no history: it is not there, and no step has changed a file of that path. Check the path, or list the \
          history of the whole workspace"
@@ -155,11 +155,14 @@ pub(crate) fn entry(row: StepRow, change: Option<Change>) -> HistoryEntry {
         author: row.author,
         actor: row.actor,
         verb: row.verb,
+        chat: row.chat,
         undoes: row.undoes,
+        back_to: row.back_to,
         files: row.files,
         path,
         hash,
         version,
         size: size.filter(|_| hash.is_some()),
+        lines: None,
     }
 }

@@ -20,6 +20,7 @@ use yard_disk::{
 use yard_store::{Change, Seq, StepRow};
 
 use crate::build_output::{BuildOutputs, IgnoreFiles};
+use crate::done_part::{DonePart, FileOutcome};
 use crate::moved_refs::rewound_refs;
 use crate::op::relocate::move_entry;
 use crate::op::remove::entries_of_removed;
@@ -49,6 +50,16 @@ impl Execute for Land {
         planner.draft.landing = Some(folder);
         planner.draft.exclusive = true;
         planner.propose::<Self>(landed)
+    }
+
+    fn answer_for_part(answer: Landed, done: &DonePart) -> Landed {
+        Landed {
+            created: done.count(FileOutcome::Created),
+            changed: done.count(FileOutcome::Changed),
+            removed: done.count(FileOutcome::Removed),
+            moved: done.count(FileOutcome::Moved),
+            ..answer
+        }
     }
 }
 

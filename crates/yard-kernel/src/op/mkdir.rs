@@ -4,6 +4,7 @@ use yard_core::op::{Changed, Mkdir};
 use yard_core::{Call, Effect, EffectKind, Fault, FaultCode, FileId, FileKind, Result, Subject};
 use yard_disk::ResolvedPath;
 
+use crate::done_part::DonePart;
 use crate::draft::StepOrigin;
 use crate::planner::{Planner, not_a_folder};
 use crate::proposal::{Execute, Planned};
@@ -39,6 +40,10 @@ impl Execute for Mkdir {
             planner.draft.origin = StepOrigin::External;
         }
         planner.propose::<Self>(answer)
+    }
+
+    fn answer_for_part(answer: Changed, done: &DonePart) -> Changed {
+        done.changed(answer)
     }
 }
 

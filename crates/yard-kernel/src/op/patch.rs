@@ -11,6 +11,7 @@ use yard_core::{
 };
 use yard_disk::{EntryStat, ResolvedPath, StagedAttributes, not_found, read_all};
 
+use crate::done_part::DonePart;
 use crate::load_limits::check_loadable;
 use crate::op::relocate::move_entry;
 use crate::planner::{Current, Planner, not_a_folder};
@@ -62,6 +63,15 @@ impl Execute for ApplyPatch {
         let read = fitted.chain(self.patch.files.iter().filter(copied));
         let old = read.filter_map(|file| file.old_path.as_deref());
         old.filter_map(|path| WsPath::parse_shown(path).ok()).collect()
+    }
+
+    fn answer_for_part(mut answer: Patched, done: &DonePart) -> Patched {
+        answer.files.retain(|file| done.touches(&file.path));
+        for file in &mut answer.files {
+            let size = done.change_at(&file.path).and_then(|change| change.after.as_ref());
+            file.size = size.map_or(0, |after| after.size);
+        }
+        answer
     }
 }
 

@@ -4,6 +4,7 @@ use yard_core::op::{Changed, OnExisting, Place, Write};
 use yard_core::{Call, FileKind, FileType, Result, WsPath};
 use yard_disk::{EntryKind, EntryStat, ResolvedPath, is_folder, special};
 
+use crate::done_part::DonePart;
 use crate::op::{stale, write};
 use crate::planner::{Large, Planner, not_a_folder};
 use crate::proposal::{Execute, Planned};
@@ -30,6 +31,10 @@ impl Execute for Place {
     // Comparing a hash reveals the content to the caller.
     fn read_paths(&self) -> Vec<WsPath> {
         self.expected.iter().map(|_| self.path.clone()).collect()
+    }
+
+    fn answer_for_part(answer: Changed, done: &DonePart) -> Changed {
+        done.changed(answer)
     }
 }
 

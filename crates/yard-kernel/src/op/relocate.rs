@@ -27,6 +27,7 @@ impl Execute for Move {
         }
         check_chats(workspace, &from, &to)?;
         let mut planner = Planner::new(workspace, call);
+        planner.draft.is_one_move = true;
         if let Some(occupant) = workspace.disk.stat(&to)? {
             let moved = replace(&mut planner, (&from, &stat), (&to, &occupant))?;
             return planner.propose::<Self>(moved);

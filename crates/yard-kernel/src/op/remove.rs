@@ -5,6 +5,7 @@ use yard_core::op::{OnFolder, Remove, Removed};
 use yard_core::{Call, Fault, FaultCode, FileKind, Name, Result, Subject, WsPath};
 use yard_disk::{EntryKind, is_folder, not_found, special};
 
+use crate::done_part::DonePart;
 use crate::draft::ExpectedEntry;
 use crate::planner::{Current, Large, Planner, join};
 use crate::proposal::{Execute, Planned};
@@ -35,6 +36,11 @@ impl Execute for Remove {
         let paths = removed.collect();
         let answer = Removed { path, file: current.id, was_known: current.was_known, paths };
         planner.propose::<Self>(answer)
+    }
+
+    fn answer_for_part(mut answer: Removed, done: &DonePart) -> Removed {
+        answer.paths.retain(|path| done.touches(path));
+        answer
     }
 }
 

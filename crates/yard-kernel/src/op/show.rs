@@ -1,10 +1,11 @@
 //! show: one step with its changes, as diffs.
 
-use yard_core::op::{Show, Shown, ShownChange};
+use yard_core::op::{HistoryEntry, Show, Shown, ShownChange};
 use yard_core::patch::diff_label;
 use yard_core::{Call, ContentHash, Effect, EffectKind, FileKind, FileState, Result, WsPath, diff};
 use yard_store::Change;
 
+use crate::op::count_lines::{Counting, MAX_LIST_BYTES};
 use crate::op::history::{entry, find_step, merge_changes};
 use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;
@@ -20,7 +21,8 @@ impl Execute for Show {
             changes.push(diffs.show(&change, call, diff)?);
         }
         let effect = Effect::one(EffectKind::Read, WsPath::root()).with_contents();
-        let mut step = entry(row, None);
+        let lines = Counting::up_to(MAX_LIST_BYTES, workspace, call).of_step(row.seq, row.files)?;
+        let mut step = HistoryEntry { lines, ..entry(row, None) };
         step.files = changes.len() as u64;
         let answer = Shown { step, changes, truncated: diffs.truncated };
         Ok(Planned::Answer { effect, answer })
@@ -84,7 +86,7 @@ impl Diffs {
 }
 
 /// The diff of the stored contents of a change; a folder has none.
-fn diff_of(
+pub(crate) fn diff_of(
     within: (&Workspace, &Call),
     change: &Change,
     max_bytes: usize,

@@ -17,6 +17,7 @@ use yard_core::{
 use yard_store::{Change, StepRow};
 
 use self::reversal::{Reversal, Target};
+use crate::done_part::DonePart;
 use crate::draft::Draft;
 use crate::op::history::find_step;
 use crate::op::show::Diffs;
@@ -28,11 +29,21 @@ impl Execute for Undo {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Undone>> {
         undo_step::<Self>(workspace, call, find_step(workspace, self.step)?, &self.scope)
     }
+
+    fn answer_for_part(mut answer: Undone, done: &DonePart) -> Undone {
+        answer.paths.retain(|path| done.touches(path));
+        answer
+    }
 }
 
 impl Execute for Redo {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Undone>> {
         undo_step::<Self>(workspace, call, newest_undo(workspace, call, self.step)?, &self.scope)
+    }
+
+    fn answer_for_part(mut answer: Undone, done: &DonePart) -> Undone {
+        answer.paths.retain(|path| done.touches(path));
+        answer
     }
 }
 
@@ -44,6 +55,11 @@ impl Execute for BackTo {
         let paths = changed_paths(&reversal);
         let answer = WentBack { step, back_to, paths, left: reversal.left.clone() };
         propose::<Self>(reversal, answer, &self.scope)
+    }
+
+    fn answer_for_part(mut answer: WentBack, done: &DonePart) -> WentBack {
+        answer.paths.retain(|path| done.touches(path));
+        answer
     }
 }
 

@@ -145,7 +145,12 @@ fn origin_of(
 }
 
 /// A part of a stored content.
-fn part(workspace: &Workspace, hash: &ContentHash, offset: u64, length: u64) -> Result<Vec<u8>> {
+pub(crate) fn part(
+    workspace: &Workspace,
+    hash: &ContentHash,
+    offset: u64,
+    length: u64,
+) -> Result<Vec<u8>> {
     let located = workspace.store().locate(hash)?;
     let Some(located) = located else { return Err(lost(workspace, hash)) };
     if let Some(kept) = located.kept {

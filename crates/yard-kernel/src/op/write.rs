@@ -4,6 +4,7 @@ use yard_core::op::{Changed, OnExisting, OnMissingFolder, Write};
 use yard_core::{Call, Fault, FaultCode, FileKind, FileType, Result, Subject, WsPath};
 use yard_disk::{EntryKind, EntryStat, ResolvedPath, is_folder, special};
 
+use crate::done_part::DonePart;
 use crate::load_limits::check_writable;
 use crate::op::stale;
 use crate::planner::{Large, NewContent, Planner, not_a_folder};
@@ -27,6 +28,10 @@ impl Execute for Write {
     // Comparing a hash reveals the content to the caller.
     fn read_paths(&self) -> Vec<WsPath> {
         self.expected.iter().map(|_| self.path.clone()).collect()
+    }
+
+    fn answer_for_part(answer: Changed, done: &DonePart) -> Changed {
+        done.changed(answer)
     }
 }
 

@@ -7,14 +7,7 @@ use yard_store::Prepared;
 
 use super::{Observed, Planner};
 use crate::build_output;
-use crate::draft::Draft;
-
-/// A large file that a plan adopted. It is kept under `name` if the plan displaces it.
-pub(super) struct LargeFile {
-    pub(super) file: FileId,
-    pub(super) hash: ContentHash,
-    pub(super) name: String,
-}
+use crate::draft::{Draft, LargeFile};
 
 impl Planner<'_> {
     /// Keeps a copy of a large file as a version, unless the store has that content. The copy is flushed before its step is
@@ -39,25 +32,26 @@ impl Planner<'_> {
         self.draft.contents.push(Prepared::kept(hash, observed.stat.size(), file));
         Ok(hash)
     }
-
-    /// Cancels that large files become versions, for those that this plan does not displace.
-    pub(super) fn leave_large_files_in_place(&mut self) {
-        let large = std::mem::take(&mut self.large);
-        let (displaced, staying): (Vec<_>, Vec<_>) =
-            large.into_iter().partition(|large| self.draft.displaces(large.file));
-        for LargeFile { file, hash, name } in staying {
-            let is_left =
-                |content: &Prepared| content.kept_file().is_some_and(|kept| kept.name == name);
-            self.draft.contents.retain(|content| !is_left(content));
-            // If another file with the same bytes is kept, that is a version of this one too.
-            if !displaced.iter().any(|other| other.hash == hash) {
-                self.draft.remove_content(file, hash);
-            }
-        }
-    }
 }
 
 impl Draft {
+    /// Cancels that large files become versions, for those that this draft does not displace.
+    pub(crate) fn leave_large_files_in_place(&mut self) {
+        let large = std::mem::take(&mut self.large);
+        let (displaced, staying): (Vec<_>, Vec<_>) =
+            large.into_iter().partition(|large| self.displaces(large.file));
+        for LargeFile { file, hash, name } in staying {
+            let is_left =
+                |content: &Prepared| content.kept_file().is_some_and(|kept| kept.name == name);
+            self.contents.retain(|content| !is_left(content));
+            // If another file with the same bytes is kept, that is a version of this one too.
+            if !displaced.iter().any(|other| other.hash == hash) {
+                self.remove_content(file, hash);
+            }
+        }
+        self.large = displaced;
+    }
+
     /// Whether one of its changes removes or replaces a file.
     fn displaces(&self, file: FileId) -> bool {
         let is_replaced = self.staged.contains_key(&file);

@@ -200,9 +200,8 @@ async fn run(
             request.body = RequestBody::default();
             request.body_memory.release();
             let request = Arc::from(request);
-            let answer = waiting::wait_for_answer(&request, *pending);
-            let reply = Reply { content: Content::Json(now), ..reply };
-            Ok((Box::pin(answer).await.unwrap_or(reply), None))
+            let answer = waiting::wait_for_answer(&request, *pending, reply.status, now);
+            Ok((Box::pin(answer).await, None))
         }
         Content::Mcp(caller) => Ok((Box::pin(mcp::answer(request, *caller)).await, None)),
         content => Ok((Reply { content, ..reply }, Some(OpenRequest { request, cancel }))),

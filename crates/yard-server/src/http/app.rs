@@ -12,6 +12,7 @@ use yard_dialects::Catalog;
 use yard_gate::Level;
 use yard_gate::admin::Server;
 
+use super::doctor::Doctor;
 use super::idempotency::InFlight;
 use super::trusted_proxies::ProxyNetwork;
 use crate::body_memory::BodyBudget;
@@ -41,6 +42,8 @@ pub struct ServerSettings {
     pub public_metrics: bool,
     /// How commands are confined.
     pub commands: Level,
+    /// Finds out what the box around commands can do.
+    pub doctor: Option<Doctor>,
     /// The largest number of connections, if the machine's limit of open files is low.
     pub connections: Option<usize>,
     /// Links the span of a request to the trace that its headers name, where traces are exported.
@@ -67,6 +70,8 @@ pub struct App {
     shutting_down: AtomicBool,
     /// Wakes the tasks that wait for the shutdown to begin.
     pub(super) shutdown: Notify,
+    /// Wakes the open streams after a login ended, so that they look whether it was theirs.
+    pub(super) access_changed: Notify,
 }
 
 impl App {
@@ -95,6 +100,7 @@ impl App {
             docs: OnceLock::new(),
             shutting_down: AtomicBool::new(false),
             shutdown: Notify::new(),
+            access_changed: Notify::new(),
         })
     }
 

@@ -5,8 +5,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use yard_core::ContentHash;
-use yard_gate::{Approval, ApprovalFilter, ApprovalStatus, DecisionInput, Scope, effect_value};
+use yard_core::{ChangePart, ContentHash, FaultCode, WsPath};
+use yard_gate::{
+    Approval, ApprovalFilter, ApprovalStatus, DecidedPart, DecisionInput, Scope, effect_value,
+};
 
 use super::chats;
 use super::paging::Paging;
@@ -19,6 +21,11 @@ use super::word::Word;
 const BRIEF_BYTES: usize = 4 << 10;
 /// The longest diff in the answer about one request, and the size of a part of the diff, in bytes.
 const PAGE_BYTES: usize = 256 << 10;
+
+/// Most parts of a decision that an answer lists, and most hunks of one of them.
+const MAX_PARTS: usize = 1_000;
+/// Most parts of a decision that a list shows of each request.
+const BRIEF_PARTS: usize = 20;
 
 /// Which requests.
 #[derive(Deserialize, JsonSchema)]
@@ -57,11 +64,47 @@ pub(super) struct NewDecision {
     /// The `state_hash` of the plan with these arguments, as it was shown: if something else would be done
     /// by now, nothing is decided.
     plan_hash: Option<String>,
+    /// What may happen, if it is not all of it: the rest is refused, in one step with what is done. Only with a yes for
+    /// this call, and without `args`. If a part is not there, nothing is decided.
+    #[schemars(length(min = 1, max = 5_000))]
+    parts: Option<Vec<NewPart>>,
     /// A word to the agent.
     reason: Option<String>,
     /// The `state_hash` of the request as it was shown: if it asks for something else by now, nothing is
     /// decided.
     state_hash: String,
+}
+
+/// A part of what a call would change.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct NewPart {
+    /// The path of a file, as the diff has it; of one that moves, either. Where the diff sums up git's own files or build
+    /// output, their folder.
+    path: String,
+    /// The hunks of the file's diff, from 0; all of them, and whatever else happens there, if it is left out. A file
+    /// without a diff of its text is decided whole, as a move is.
+    #[schemars(length(min = 1))]
+    hunks: Option<Vec<usize>>,
+}
+
+impl NewPart {
+    fn read(self) -> Result<ChangePart, Problem> {
+        let path = WsPath::parse_shown(&self.path)
+            .map_err(|error| Problem::invalid("parts", format!("{}: {error}", self.path)))?;
+        Ok(ChangePart { path, hunks: self.hunks })
+    }
+}
+
+fn read_parts(parts: Vec<NewPart>) -> Result<Vec<ChangePart>, Problem> {
+    parts.into_iter().map(NewPart::read).collect()
+}
+
+/// A part of what a call would have changed.
+#[derive(Clone, Serialize, JsonSchema)]
+pub(super) struct PartRow {
+    path: String,
+    /// The hunks of its diff, from 0; null is all of what happens at the path.
+    hunks: Option<Vec<usize>>,
 }
 
 /// A call with other arguments.
@@ -141,6 +184,12 @@ pub(super) struct ApprovalRow {
     decision_reason: Option<String>,
     /// Other arguments that the person gave.
     decision_args: Option<Value>,
+    /// The parts that were approved, if it was not all of it; of very many the first ones.
+    decision_parts: Option<Vec<PartRow>>,
+    /// What was refused then; of very many the first ones.
+    refused: Option<Vec<PartRow>>,
+    /// How many parts were refused then.
+    refused_count: Option<usize>,
     decided_by: Option<String>,
     decided_at: Option<String>,
     /// The step in which it happened, if it changed anything.
@@ -154,6 +203,8 @@ impl From<&Approval> for ApprovalRow {
         let decision = approval.decision.as_ref();
         let planned = &approval.request;
         let json = |text: &str| serde_json::from_str(text).unwrap_or_default();
+        let part = DecidedPart::of(approval);
+        let refused = part.as_ref().and_then(|part| part.refused.as_ref());
         Self {
             id: approval.id.to_string(),
             chat_id: approval.chat.to_string(),
@@ -172,12 +223,23 @@ impl From<&Approval> for ApprovalRow {
             scope: decision.map(|decision| decision.scope.word()),
             decision_reason: decision.and_then(|decision| decision.reason.clone()),
             decision_args: approval.edited_args.as_deref().map(json),
+            decision_parts: part.as_ref().map(|part| part_rows(&part.approved)),
+            refused: refused.map(|refused| part_rows(refused)),
+            refused_count: refused.map(Vec::len),
             decided_by: decision.map(|decision| decision.by.clone()),
             decided_at: decision.map(|decision| decision.at.to_string()),
             step_id: approval.step.map(|step| step.to_string()),
             result: approval.answer.as_deref().map(tool_answer),
         }
     }
+}
+
+fn part_rows(parts: &[ChangePart]) -> Vec<PartRow> {
+    let row = |part: &ChangePart| PartRow {
+        path: part.path.to_string(),
+        hunks: part.hunks.as_ref().map(|hunks| hunks.iter().copied().take(MAX_PARTS).collect()),
+    };
+    parts.iter().take(MAX_PARTS).map(row).collect()
 }
 
 impl ApprovalRow {
@@ -246,6 +308,13 @@ pub(super) fn brief(approval: &Approval) -> ApprovalRow {
         row.args = Value::Null;
         row.state_hash = None;
     }
+    for parts in [&mut row.decision_parts, &mut row.refused].into_iter().flatten() {
+        parts.truncate(BRIEF_PARTS);
+        parts
+            .iter_mut()
+            .filter_map(|part| part.hunks.as_mut())
+            .for_each(|hunks| hunks.truncate(BRIEF_PARTS));
+    }
     row.result = row
         .result
         .filter(|_| approval.answer.as_ref().is_some_and(|answer| answer.len() <= BRIEF_BYTES));
@@ -301,15 +370,24 @@ pub(super) fn decide_named(
     let id = request.id("approval_id", "approval")?;
     let session = request.session()?;
     let call = request.call.clone().within_millis(session.limits().call_millis);
-    Ok(request.app.catalog.decide(id, decision, &session, &call)?)
+    let decided = request.app.catalog.decide(id, decision, &session, &call);
+    decided.map_err(|fault| match (fault.code(), &decision.parts) {
+        (FaultCode::BadArgument, Some(_)) => Problem::invalid("parts", fault.message()),
+        _ => fault.into(),
+    })
+}
+
+/// The state hash that a decision carries.
+pub(super) fn shown_state(text: &str) -> Result<ContentHash, Problem> {
+    let wrong = "expected the `state_hash` of the request as it was shown";
+    text.parse().map_err(|_| Problem::invalid("state_hash", wrong))
 }
 
 pub(super) fn decide(request: &HttpRequest) -> Result<Reply, Problem> {
-    let NewDecision { decision, scope, args, plan_hash, reason, state_hash } = request.json()?;
-    let state = state_hash.parse();
-    let state = state.map_err(|_| {
-        Problem::invalid("state_hash", "expected the `state_hash` of the request as it was shown")
-    })?;
+    let NewDecision { decision, scope, args, plan_hash, parts, reason, state_hash } =
+        request.json()?;
+    let parts: Option<Vec<ChangePart>> = parts.map(read_parts).transpose()?;
+    let state = shown_state(&state_hash)?;
     let planned = plan_hash.as_deref().map(str::parse).transpose();
     let planned = planned.map_err(|_| {
         Problem::invalid("plan_hash", "expected the `state_hash` of a plan with these arguments")
@@ -321,6 +399,7 @@ pub(super) fn decide(request: &HttpRequest) -> Result<Reply, Problem> {
         args: args.map(Value::Object),
         state,
         planned,
+        parts,
     };
     Reply::ok(&OneApproval::from(&decide_named(request, &decision)?))
 }

@@ -1,5 +1,6 @@
 //! Accounts and logins over HTTP. Tokens are in the body, and for browsers in cookies as well.
 
+use http::header::USER_AGENT;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::Timestamp;
@@ -104,7 +105,7 @@ pub(super) fn login(request: &HttpRequest) -> Result<Reply, Problem> {
 
 pub(super) fn login_by_code(request: &HttpRequest) -> Result<Reply, Problem> {
     let LocalCode { code } = request.json()?;
-    logged_in(request, &request.app.admin.log_in_by_code(&code)?)
+    logged_in(request, &request.app.admin.log_in_by_code(&code, user_agent(request))?)
 }
 
 pub(super) fn refresh(request: &HttpRequest) -> Result<Reply, Problem> {
@@ -120,6 +121,7 @@ pub(super) fn logout(request: &HttpRequest) -> Result<Reply, Problem> {
     let sent: Refresh = request.json()?;
     let token = sent.refresh_token.as_deref().or(sent_refresh_token(request));
     request.app.admin.log_out(request.optional_identity().as_ref(), token)?;
+    request.app.access_changed.notify_waiters();
     let expired = |name, path| Cookie { name, value: String::new(), path, max_age: 0 };
     let names = names(request);
     let cookies = vec![expired(names.access, "/"), expired(names.refresh, REFRESH_PATH)];
@@ -147,7 +149,13 @@ fn check_password(
     email: &str,
     password: &str,
 ) -> Result<LoginTokens, Problem> {
-    Ok(request.app.admin.log_in(email, password, &trusted_proxies::network(request.peer))?)
+    let address = trusted_proxies::network(request.peer);
+    Ok(request.app.admin.log_in(email, password, &address, user_agent(request))?)
+}
+
+/// The program that the caller uses, by its own words.
+fn user_agent(request: &HttpRequest) -> Option<&str> {
+    request.headers().get(USER_AGENT)?.to_str().ok()
 }
 
 /// The names of this server's cookies.

@@ -127,6 +127,12 @@ pub(super) struct Posted {
     message: PostedMessage,
 }
 
+impl Posted {
+    pub(super) fn new(chat: ChatId, number: u64) -> Self {
+        Self { message: PostedMessage { chat_id: chat.to_string(), number } }
+    }
+}
+
 /// Where it stands.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct PostedMessage {
@@ -194,5 +200,5 @@ pub(super) fn post(request: &HttpRequest) -> Result<Reply, Problem> {
     let NewMessage { role: Word(role), content } = request.json()?;
     let id = chat_of(request)?;
     let number = request.session()?.chats().post(&request.call, id, role, &content)?;
-    Reply::created(&Posted { message: PostedMessage { chat_id: id.to_string(), number } })
+    Reply::created(&Posted::new(id, number))
 }

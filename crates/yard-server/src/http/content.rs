@@ -99,7 +99,7 @@ fn unquoted(tag: &str) -> &str {
 }
 
 /// An answer of raw bytes: all of them, a range, or none if the caller has them already.
-fn raw(
+pub(super) fn raw(
     request: &HttpRequest,
     hash: ContentHash,
     size: u64,

@@ -97,7 +97,8 @@ pub(super) fn decide(request: &HttpRequest) -> Result<Reply, Problem> {
     let state =
         state.ok_or_else(|| Problem::invalid("state_hash", "expected what the page has"))?;
     let reason = field(&sent, "reason").filter(|text| !text.is_empty()).map(str::to_owned);
-    let decision = DecisionInput { approves, scope, reason, args: None, state, planned: None };
+    let decision =
+        DecisionInput { approves, scope, reason, args: None, state, planned: None, parts: None };
     let decided = approvals::decide_named(request, &decision)?;
     Ok(Reply::see_other(path(request.param("id"), &Awaited::Approval(decided.id))))
 }

@@ -78,6 +78,7 @@ impl<S: EventSource> Reader<S> {
         tokio::select! {
             () = self.notify.notified() => {}
             () = app.shutdown.notified() => {}
+            () = app.access_changed.notified() => {}
             () = tokio::time::sleep(POLL_INTERVAL) => self.silence += POLL_INTERVAL,
         }
     }

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::route::{Route, RouteAccess};
 
 /// One file for each tag.
-const FILES: [&str; 17] = [
+const FILES: [&str; 21] = [
     include_str!("examples/server.json"),
     include_str!("examples/auth.json"),
     include_str!("examples/inbox.json"),
@@ -28,6 +28,10 @@ const FILES: [&str; 17] = [
     include_str!("examples/terminals.json"),
     include_str!("examples/questions.json"),
     include_str!("examples/approvals.json"),
+    include_str!("examples/comments.json"),
+    include_str!("examples/seen.json"),
+    include_str!("examples/storage.json"),
+    include_str!("examples/doctor.json"),
     include_str!("examples/policy.json"),
     include_str!("examples/events.json"),
     include_str!("examples/decide.json"),

@@ -1,8 +1,10 @@
 //! The inbox of a person over HTTP: what waits for a decision or an answer, in all workspaces, oldest first.
 
 use schemars::JsonSchema;
-use serde::Serialize;
-use yard_gate::admin::{InboxEntry, InboxPosition, UnreadWorkspace, WaitingRequest};
+use serde::{Deserialize, Serialize};
+use yard_core::{Role, Timestamp, WorkspaceId};
+use yard_gate::Session;
+use yard_gate::admin::{InboxEntry, InboxPart, InboxPosition, UnreadWorkspace, WaitingRequest};
 
 use super::approvals::{self, ApprovalRow};
 use super::paging::{Paging, cut};
@@ -20,6 +22,8 @@ pub(super) struct Entry {
     kind: &'static str,
     /// When the agent asked.
     waiting_since: String,
+    /// Until when the caller put it off; null if they did not.
+    later_until: Option<String>,
     /// The request, as `GET .../approvals` lists it.
     #[serde(skip_serializing_if = "Option::is_none")]
     approval: Option<ApprovalRow>,
@@ -43,6 +47,7 @@ impl From<&InboxEntry> for Entry {
             workspace_name: entry.workspace.name.clone(),
             kind,
             waiting_since: waiting_since.to_string(),
+            later_until: entry.later_until.map(|until| until.to_string()),
             approval,
             question,
         }
@@ -78,13 +83,58 @@ pub(super) struct InboxPage {
     next: Option<String>,
 }
 
+/// Which part of the inbox.
+#[derive(Clone, Deserialize, JsonSchema)]
+pub(super) struct InboxQuery {
+    /// At most that many entries, 1 to 1,000 (default 100).
+    #[schemars(range(min = 1, max = 1_000))]
+    limit: Option<usize>,
+    /// Where to go on: the `next` of the answer before.
+    cursor: Option<String>,
+    /// Only what the caller put off and that has not come back yet, instead of everything else.
+    later: Option<bool>,
+}
+
+/// Something to put off.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct PutOff {
+    workspace_id: String,
+    /// The id of a request or of a question.
+    item_id: String,
+    /// When it comes back, as RFC 3339, within a year; null brings it back now. It stays pending for everybody else.
+    until: Option<String>,
+}
+
 pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
-    let paging: Paging = request.query()?;
-    let inbox = request.app.admin.inbox(request.identity()?, paging.page::<InboxPosition>()?)?;
+    let InboxQuery { limit, cursor, later } = request.query()?;
+    let paging = Paging { limit, cursor };
+    let part = if later == Some(true) { InboxPart::Later } else { InboxPart::Now };
+    let page = paging.page::<InboxPosition>()?;
+    let inbox = request.app.admin.inbox(request.identity()?, page, part)?;
     let (entries, next) = cut(inbox.entries, &paging, |entry| entry.position.to_string());
     Reply::ok(&InboxPage {
         entries: entries.iter().map(Entry::from).collect(),
         unavailable: inbox.unread.into_iter().map(Unavailable::from).collect(),
         next,
     })
+}
+
+pub(super) fn put_off(request: &HttpRequest) -> Result<Reply, Problem> {
+    let PutOff { workspace_id, item_id, until } = request.json()?;
+    let until = until.as_deref().map(|text| {
+        let wrong = "expected a time as RFC 3339 writes it, such as 2026-01-31T09:00:00Z, or null";
+        Timestamp::parse(text).ok_or_else(|| Problem::invalid("until", wrong))
+    });
+    let session = session_in(request, &workspace_id)?;
+    session.put_off(&request.call, &item_id, until.transpose()?)?;
+    Ok(Reply::empty())
+}
+
+/// The caller's session in a workspace in which they may decide.
+pub(super) fn session_in(request: &HttpRequest, workspace: &str) -> Result<Session, Problem> {
+    // A text that is no id is answered like the id of a missing workspace.
+    let workspace = workspace.parse().unwrap_or(WorkspaceId::from_bytes([0; 16]));
+    let admin = &request.app.admin;
+    let entered = admin.enter(request.identity()?.clone(), workspace, Role::Member)?;
+    Ok(admin.session(&entered)?)
 }

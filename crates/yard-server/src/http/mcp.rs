@@ -87,6 +87,7 @@ async fn access_ends(request: Arc<HttpRequest>) {
         }
         tokio::select! {
             () = tokio::time::sleep(RECHECK) => {}
+            () = request.app.access_changed.notified() => {}
             () = shutdown => return,
         }
         let (app, workspace, checked) =

@@ -1,31 +1,38 @@
 //! HTTP over the gate: one table of routes (`routes.rs`), from which the router, the OpenAPI document and the
 //! tests' list of routes are made. `answer.rs` is the one way of every request, MCP's included.
 
+mod account;
 mod all_events;
 mod answer;
 mod app;
+mod approval_rules;
 mod approvals;
 mod auth;
 mod body;
 mod chats;
+mod comments;
 mod content;
 mod cookie;
 mod decide;
+mod doctor;
 mod event_stream;
 mod events;
 mod examples;
+mod explain;
 mod files;
 mod guard;
 mod health;
 mod html;
 mod idempotency;
 mod inbox;
+mod inbox_decisions;
 mod keys;
 mod mcp;
 mod members;
 mod openapi;
 mod page;
 mod paging;
+mod past;
 mod policy;
 mod problem;
 mod questions;
@@ -36,7 +43,9 @@ mod route;
 mod route_table;
 mod routes;
 mod schema_table;
+mod seen;
 mod steps;
+mod storage;
 mod stream;
 mod terminals;
 mod tools;
@@ -49,6 +58,7 @@ mod workspaces;
 
 pub use answer::REQUEST_SPAN;
 pub use app::{App, ContinueTrace, ServerSettings};
+pub use doctor::{BoxReport, Doctor};
 pub use examples::format_json;
 pub use openapi::document;
 pub use route::{Route, RouteAccess};

@@ -10,7 +10,7 @@ use super::schema_table::{self, with_code_spans};
 use super::{routes, tools};
 
 /// The sections of the page: the tag of their routes, a title and an introduction. A test checks that no tag is missing.
-const SECTIONS: [(&str, &str, &str); 17] = [
+const SECTIONS: [(&str, &str, &str); 21] = [
     ("server", "Server", "What it is, how it does, and these documents."),
     (
         "auth",
@@ -44,6 +44,15 @@ const SECTIONS: [(&str, &str, &str); 17] = [
         "Approvals",
         "What agents may not do by themselves: people look at it and decide.",
     ),
+    (
+        "comments",
+        "Comments",
+        "What a person notes on lines of diffs, and sends to an agent as one message. The agent gets it beside its next tool \
+         answer, as <code>messages_from_person</code>.",
+    ),
+    ("seen", "Seen", "A person's own marks on contents of files."),
+    ("storage", "Storage", "How much the history of a workspace takes."),
+    ("doctor", "Doctor", "What the box around commands can do."),
     ("policy", "Policy", "What may happen without a person."),
     ("events", "Events", "What happens in a workspace, as it happens."),
     (

@@ -55,6 +55,12 @@ impl Problem {
         Self::new(500, "INTERNAL_ERROR", "the server failed; its log has the reason")
     }
 
+    /// The body with the status, for an answer that holds several.
+    pub(super) fn with_status(mut self) -> Value {
+        self.body["status"] = json!(self.status);
+        self.body
+    }
+
     /// The message with the invalid fields, for a page.
     pub(crate) fn message(&self) -> String {
         failure_message(&self.body["error"], &self.body["fields"])

@@ -253,7 +253,11 @@ impl Route {
             };
         };
         let path = path.strip_prefix("workspaces/{id}/").unwrap_or(path);
-        path.split('/').next().unwrap_or(path)
+        match path.split('/').next() {
+            // Steps are compared.
+            Some("compare") => "steps",
+            first => first.unwrap_or(path),
+        }
     }
 
     /// Whether a request with an `Idempotency-Key` happens once. Nothing is stored for callers who are not known: anybody

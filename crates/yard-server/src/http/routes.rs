@@ -5,8 +5,9 @@ use yard_dialects::Catalog;
 
 use super::route::{Route, RouteAccess, delete, get, patch, post, put};
 use super::{
-    all_events, approvals, auth, chats, content, decide, events, files, health, inbox, keys, mcp,
-    members, openapi, policy, questions, steps, terminals, tools, web, welcome, workspaces,
+    account, all_events, approval_rules, approvals, auth, chats, comments, content, decide, doctor,
+    events, explain, files, health, inbox, inbox_decisions, keys, mcp, members, openapi, past,
+    policy, questions, seen, steps, storage, terminals, tools, web, welcome, workspaces,
 };
 use crate::pool::WorkKind;
 
@@ -28,6 +29,7 @@ pub fn routes(catalog: &Catalog) -> Vec<Route> {
         file_routes(),
         step_routes(),
         conversation_routes(),
+        review_routes(),
         page_routes(),
         mcp_routes(),
     ]
@@ -137,11 +139,33 @@ fn account_routes() -> Vec<Route> {
         get(RouteAccess::Person, "/api/v1/auth/me", auth::me)
             .about("Who is calling")
             .replies::<auth::OneUser>(200),
+        Route { status: 204, ..post(RouteAccess::Person, "/api/v1/auth/password", account::change_password) }
+            .about("Gives the caller another password, and ends all of their other logins")
+            .doing(WorkKind::Password)
+            .secret()
+            .body::<account::NewPassword>(),
+        get(RouteAccess::Person, "/api/v1/auth/logins", account::logins)
+            .about("The caller's logins that have not ended, newest first")
+            .lists::<account::LoginList>(),
+        delete(RouteAccess::Person, "/api/v1/auth/logins/{login_id}", account::end_login)
+            .about("Ends a login of the caller: its tokens are good no more, and its streams end"),
+        get(RouteAccess::Person, "/api/v1/doctor", doctor::read)
+            .about("What the box around commands can do on this machine")
+            .doing(WorkKind::Walk)
+            .replies::<doctor::OneReport>(200),
         get(RouteAccess::Person, "/api/v1/inbox", inbox::list)
             .about(
                 "What waits for the caller's decision or answer, in all workspaces, oldest first",
             )
-            .lists::<inbox::InboxPage>(),
+            .query::<inbox::InboxQuery>()
+            .replies::<inbox::InboxPage>(200),
+        post(RouteAccess::Person, "/api/v1/inbox/decisions", inbox_decisions::decide)
+            .about("Decides up to 50 requests of any workspaces, each by itself and with its own result")
+            .body::<inbox_decisions::NewDecisions>()
+            .replies::<inbox_decisions::DecisionResults>(200),
+        Route { status: 204, ..put(RouteAccess::Person, "/api/v1/inbox/later", inbox::put_off) }
+            .about("Puts a request or a question off until a time, for the caller alone")
+            .body::<inbox::PutOff>(),
         get(RouteAccess::Person, "/api/v1/events", all_events::open)
             .about("Where something happens, in all workspaces of the caller, as a stream of events (SSE)")
             .replies_text("text/event-stream"),
@@ -188,6 +212,10 @@ fn workspace_routes() -> Vec<Route> {
             .about("The keys, without their secrets")
             .lists::<keys::Keys>(),
         delete(OWNER, "/api/v1/workspaces/{id}/keys/{key_id}", keys::revoke).about("Revokes a key"),
+        get(OWNER, "/api/v1/workspaces/{id}/storage", storage::read)
+            .about("How much is stored for a workspace beside its files")
+            .doing(WorkKind::Walk)
+            .replies::<storage::OneStorage>(200),
     ]
 }
 
@@ -258,8 +286,9 @@ fn file_routes() -> Vec<Route> {
 fn step_routes() -> Vec<Route> {
     vec![
         get(VIEWER, "/api/v1/workspaces/{id}/steps", steps::list)
-            .about("Every change, newest first")
-            .lists::<steps::Steps>(),
+            .about("The changes, newest first: all, or those of an actor, a chat, a path or an operation")
+            .query::<steps::StepsQuery>()
+            .replies::<steps::Steps>(200),
         get(VIEWER, "/api/v1/workspaces/{id}/steps/{step_id}", steps::read)
             .about("One step with its diff")
             .replies::<steps::OneStep>(200),
@@ -277,6 +306,22 @@ fn step_routes() -> Vec<Route> {
             .about("Takes back everything that happened after a step, as one new step")
             .optional_body::<steps::UndoOptions>()
             .replies::<steps::UndoReply>(200),
+        get(VIEWER, "/api/v1/workspaces/{id}/steps/{step_id}/tree", past::tree)
+            .about("A folder as it was after a step")
+            .query::<past::TreeQuery>()
+            .replies::<past::Tree>(200),
+        get(VIEWER, "/api/v1/workspaces/{id}/steps/{step_id}/content", past::content)
+            .about("A file's bytes as they were after a step")
+            .query::<past::ContentQuery>()
+            .replies_bytes(),
+        get(VIEWER, "/api/v1/workspaces/{id}/compare", past::compare)
+            .about("What differs between the files after two steps")
+            .query::<past::CompareQuery>()
+            .replies::<past::Comparison>(200),
+        get(VIEWER, "/api/v1/workspaces/{id}/files/{file_id}/blame", past::blame)
+            .about("The step that each line of a file came from")
+            .query::<past::BlameQuery>()
+            .replies::<past::BlameReply>(200),
     ]
 }
 
@@ -312,6 +357,14 @@ fn conversation_routes() -> Vec<Route> {
             .replies::<terminals::OneTerminal>(200),
         delete(MEMBER, "/api/v1/workspaces/{id}/terminals/{terminal_id}", terminals::stop)
             .about("Ends a terminal, with everything that it started"),
+        post(PERSON, "/api/v1/workspaces/{id}/terminals/{terminal_id}/input", terminals::type_text)
+            .about("Types into a terminal, in whichever process it runs")
+            .body::<terminals::TypedText>()
+            .replies::<terminals::OneTerminal>(200),
+        put(PERSON, "/api/v1/workspaces/{id}/terminals/{terminal_id}/size", terminals::resize)
+            .about("Sets the size of a terminal's screen")
+            .body::<terminals::NewSize>()
+            .replies::<terminals::OneTerminal>(200),
         get(VIEWER, "/api/v1/workspaces/{id}/questions", questions::list)
             .about("Questions to people, newest first; an agent sees its own")
             .query::<questions::QuestionsQuery>()
@@ -338,6 +391,9 @@ fn conversation_routes() -> Vec<Route> {
             .about("What the call would do with other arguments; nothing is decided")
             .body::<approvals::NewPlan>()
             .replies::<approvals::OnePlan>(200),
+        get(PERSON, "/api/v1/workspaces/{id}/approvals/{approval_id}/rules", approval_rules::list)
+            .about("The rules that a yes for the chat, or always, would save")
+            .replies::<approval_rules::Rules>(200),
         post(PERSON, "/api/v1/workspaces/{id}/approvals/{approval_id}/decision", approvals::decide)
             .about("Says yes or no, once; what was approved is done at once")
             .body::<approvals::NewDecision>()
@@ -353,5 +409,39 @@ fn conversation_routes() -> Vec<Route> {
             .about("What happens, as server-sent events; Last-Event-ID reads on from there")
             .query::<events::EventsQuery>()
             .replies_text("text/event-stream"),
+    ]
+}
+
+/// What a person notes while reviewing.
+fn review_routes() -> Vec<Route> {
+    vec![
+        post(PERSON, "/api/v1/workspaces/{id}/comments", comments::create)
+            .about("Comments on a line of a diff; nobody else sees it before it is sent")
+            .body::<comments::CommentBody>()
+            .replies::<comments::OneComment>(201),
+        get(PERSON, "/api/v1/workspaces/{id}/comments", comments::list)
+            .about("The caller's comments that were not sent yet, oldest first")
+            .query::<comments::CommentsQuery>()
+            .replies::<comments::CommentList>(200),
+        patch(PERSON, "/api/v1/workspaces/{id}/comments/{comment_id}", comments::change)
+            .about("Gives a comment another text")
+            .body::<comments::NewText>()
+            .replies::<comments::OneComment>(200),
+        delete(PERSON, "/api/v1/workspaces/{id}/comments/{comment_id}", comments::remove)
+            .about("Deletes a comment"),
+        post(PERSON, "/api/v1/workspaces/{id}/comments/send", comments::send)
+            .about("Sends comments to the agent of a chat, as one message that it gets with its next tool answer")
+            .body::<comments::Sending>()
+            .replies::<chats::Posted>(201),
+        get(PERSON, "/api/v1/workspaces/{id}/seen", seen::list)
+            .about("Which contents of files the caller has marked as seen")
+            .lists::<seen::MarkList>(),
+        Route { status: 204, ..put(PERSON, "/api/v1/workspaces/{id}/seen", seen::set) }
+            .about("Marks a content of a file as seen, or takes that back")
+            .body::<seen::NewMark>(),
+        post(RouteAccess::PersonInside(Role::Viewer), "/api/v1/workspaces/{id}/policy/explain", explain::explain)
+            .about("What would happen with an agent's call, and which rule decides; nothing is done")
+            .body::<explain::CallToExplain>()
+            .replies::<explain::OneExplanation>(200),
     ]
 }

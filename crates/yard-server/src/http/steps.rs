@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::op::{
-    BackTo, History, HistoryEntry, HistoryOf, PreviewUndo, Redo, Show, ShownChange, Undo, UndoKind,
+    BackTo, HistoryEntry, ListSteps, PreviewUndo, Redo, Show, ShownChange, Undo, UndoKind,
     UndoPreview, UndoScope, Undone, WentBack,
 };
-use yard_core::{ContentHash, WsPath};
+use yard_core::{ChatId, ContentHash, WsPath};
 
-use super::paging::{Paging, cut};
+use super::paging::Paging;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::request::HttpRequest;
@@ -27,12 +27,39 @@ pub(super) struct StepLine {
     actor: String,
     /// The operation.
     verb: String,
+    /// The chat in which it happened.
+    chat_id: Option<String>,
     /// The step that it undid.
     undoes: Option<String>,
+    /// The step that it went back to.
+    back_to: Option<String>,
     /// How many files it changed.
     files: u64,
     /// The first path that it changed.
     path: Option<String>,
+    /// Lines of texts that are new. Null if it changed no text, if that is too much to count here, or if the caller may not
+    /// read all of it.
+    lines_added: Option<u64>,
+    /// Lines of texts that are gone; null as `lines_added` is.
+    lines_removed: Option<u64>,
+}
+
+/// Which steps: those that fit everything that is sent.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct StepsQuery {
+    /// At most that many entries, 1 to 1,000 (default 100). Fewer come, with a `next`, where counting their lines takes long.
+    #[schemars(range(min = 1, max = 1_000))]
+    limit: Option<usize>,
+    /// Where to go on: the `next` of the answer before.
+    cursor: Option<String>,
+    /// Only those of this actor, as `person:ID`, `key:ID` or `external`.
+    actor: Option<String>,
+    /// Only those of this chat.
+    chat: Option<String>,
+    /// Only those that changed this file, or something in this folder, by the path of then or of now.
+    path: Option<String>,
+    /// Only those of this operation, such as `edit`.
+    verb: Option<String>,
 }
 
 impl From<&HistoryEntry> for StepLine {
@@ -43,9 +70,13 @@ impl From<&HistoryEntry> for StepLine {
             author: entry.author.word(),
             actor: entry.actor.clone(),
             verb: entry.verb.clone(),
+            chat_id: entry.chat.map(|chat| chat.to_string()),
             undoes: entry.undoes.map(|step| step.to_string()),
+            back_to: entry.back_to.map(|step| step.to_string()),
             files: entry.files,
             path: entry.path.as_ref().map(ToString::to_string),
+            lines_added: entry.lines.map(|lines| lines.added),
+            lines_removed: entry.lines.map(|lines| lines.removed),
         }
     }
 }
@@ -238,12 +269,21 @@ fn texts(paths: &[WsPath]) -> Vec<String> {
 }
 
 pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
-    let paging: Paging = request.query()?;
-    let history =
-        History { of: HistoryOf::Workspace, limit: paging.limit()? + 1, before: paging.cursor()? };
-    let steps = request.perform(history)?.steps;
-    let (steps, next) = cut(steps, &paging, |step| step.id.to_string());
-    Reply::ok(&Steps { steps: steps.iter().map(StepLine::from).collect(), next })
+    let StepsQuery { limit, cursor, actor, chat, path, verb } = request.query()?;
+    let paging = Paging { limit, cursor };
+    let chat: Option<ChatId> = chat.map(|chat| chat.parse()).transpose().map_err(|_| {
+        Problem::invalid("chat", "expected the id of a chat; GET .../chats lists them")
+    })?;
+    let path = path.map(|path| path_of(&path)).transpose()?;
+    let (limit, before) = (paging.limit()?, paging.cursor()?);
+    let answer = request.perform(ListSteps { actor, chat, verb, path, limit, before })?;
+    let next = answer.steps.last().filter(|_| answer.truncated).map(|step| step.id.to_string());
+    Reply::ok(&Steps { steps: answer.steps.iter().map(StepLine::from).collect(), next })
+}
+
+/// The path in a query, as answers show paths.
+pub(super) fn path_of(text: &str) -> Result<WsPath, Problem> {
+    WsPath::parse_shown(text).map_err(|error| Problem::invalid("path", error.to_string()))
 }
 
 pub(super) fn read(request: &HttpRequest) -> Result<Reply, Problem> {

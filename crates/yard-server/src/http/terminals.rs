@@ -1,8 +1,8 @@
-//! Terminals over HTTP: agents open them with a tool; people see what runs, and can end it (X5).
+//! Terminals over HTTP: agents open them with a tool; people see what runs, type into it, and can end it (X5).
 
 use schemars::JsonSchema;
-use serde::Serialize;
-use yard_gate::{Screen, TerminalInfo};
+use serde::{Deserialize, Serialize};
+use yard_gate::{Screen, Size, TerminalInfo};
 
 use super::problem::Problem;
 use super::reply::Reply;
@@ -10,6 +10,10 @@ use super::request::HttpRequest;
 
 /// How many terminals one answer lists.
 const MAX_TERMINALS: usize = 200;
+/// The longest text that is typed at once.
+const MAX_TYPED_BYTES: usize = 64 << 10;
+/// The most rows, and the most columns, of a screen.
+const MAX_SIDE: u16 = 1_000;
 
 /// A terminal.
 #[derive(Serialize, JsonSchema)]
@@ -68,6 +72,37 @@ pub(super) struct OneTerminal {
     screen: Option<String>,
     /// Line and column of the cursor, from 1.
     cursor: Option<[u32; 2]>,
+    /// Rows and columns of the screen.
+    size: Option<[u16; 2]>,
+}
+
+impl OneTerminal {
+    fn new(terminal: &TerminalInfo, screen: Option<Screen>) -> Self {
+        let cursor =
+            |screen: &Screen| [screen.cursor.0, screen.cursor.1].map(|at| u32::from(at) + 1);
+        Self {
+            terminal: TerminalRow::from(terminal),
+            cursor: screen.as_ref().map(cursor),
+            size: screen.as_ref().map(|screen| [screen.size.rows, screen.size.columns]),
+            screen: screen.map(|screen| screen.text),
+        }
+    }
+}
+
+/// What a person types.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct TypedText {
+    /// The characters, with `\n` for Enter, `\u0003` for Ctrl-C and escape sequences for other keys.
+    text: String,
+}
+
+/// A size of a screen.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct NewSize {
+    /// Lines, at most 1,000.
+    rows: u16,
+    /// Characters in a line, at most 1,000.
+    columns: u16,
 }
 
 pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
@@ -79,13 +114,34 @@ pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
 
 pub(super) fn read(request: &HttpRequest) -> Result<Reply, Problem> {
     let run = request.id("terminal_id", "terminal")?;
-    let (terminal, screen) = request.session()?.terminals().read(run)?;
-    let cursor = |screen: &Screen| [screen.cursor.0, screen.cursor.1].map(|at| u32::from(at) + 1);
-    Reply::ok(&OneTerminal {
-        terminal: TerminalRow::from(&terminal),
-        cursor: screen.as_ref().map(cursor),
-        screen: screen.map(|screen| screen.text),
-    })
+    let (terminal, screen) = request.session()?.terminals().read(&request.call, run)?;
+    Reply::ok(&OneTerminal::new(&terminal, screen))
+}
+
+pub(super) fn type_text(request: &HttpRequest) -> Result<Reply, Problem> {
+    let run = request.id("terminal_id", "terminal")?;
+    let typed: TypedText = request.json()?;
+    if typed.text.is_empty() || typed.text.len() > MAX_TYPED_BYTES {
+        let message = format!("expected 1 to {MAX_TYPED_BYTES} bytes of text; send more in parts");
+        return Err(Problem::invalid("text", message));
+    }
+    let session = request.session()?;
+    let (terminal, screen) = session.terminals().type_into(&request.call, run, &typed.text)?;
+    Reply::ok(&OneTerminal::new(&terminal, Some(screen)))
+}
+
+pub(super) fn resize(request: &HttpRequest) -> Result<Reply, Problem> {
+    let run = request.id("terminal_id", "terminal")?;
+    let NewSize { rows, columns } = request.json()?;
+    for (name, side) in [("rows", rows), ("columns", columns)] {
+        if !(1..=MAX_SIDE).contains(&side) {
+            return Err(Problem::invalid(name, format!("expected a number from 1 to {MAX_SIDE}")));
+        }
+    }
+    let session = request.session()?;
+    let size = Size { rows, columns };
+    let (terminal, screen) = session.terminals().resize(&request.call, run, size)?;
+    Reply::ok(&OneTerminal::new(&terminal, Some(screen)))
 }
 
 pub(super) fn stop_chat(request: &HttpRequest) -> Result<Reply, Problem> {

@@ -13,6 +13,7 @@ use super::reply::Reply;
 use super::request::HttpRequest;
 use super::route::{self, Route, RouteAccess};
 use super::waiting::{PendingCall, WithdrawOnDrop};
+use crate::messages;
 use crate::pool::WorkKind;
 
 pub(super) const PATH: &str = "/api/v1/workspaces/{id}/tools";
@@ -140,7 +141,10 @@ pub(super) fn call(request: &HttpRequest) -> Result<Reply, Problem> {
     let answer = catalog.call(toolset, &tool, args, &session, &call);
     request.app.metrics.count_call(catalog, toolset, &tool, &answer);
     let Answer { status, body, pending, .. } = answer;
-    let Some(pending) = pending else { return Ok(Reply::serialized(status, body)) };
+    let Some(pending) = pending else {
+        let body = messages::delivered(body, &session, &request.call);
+        return Ok(Reply::serialized(status, body));
+    };
     let withdraw = WithdrawOnDrop::new(request, &session, &pending);
     let toolset = toolset.to_owned();
     let waiting = PendingCall { session, toolset, tool, pending, wait_ms, withdraw };

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use serde_json::Value;
 use yard_core::{ApprovalId, Call};
 use yard_dialects::Answer;
 use yard_gate::{ApprovalStatus, Awaited, Pending, Session, Waiter};
@@ -11,6 +12,7 @@ use yard_gate::{ApprovalStatus, Awaited, Pending, Session, Waiter};
 use super::App;
 use super::reply::{Content, Reply};
 use super::request::HttpRequest;
+use crate::messages;
 use crate::pool::{Overloaded, WorkKind};
 use crate::waiting::wait_until_settled;
 
@@ -46,12 +48,14 @@ impl PendingCall {
     }
 }
 
-/// Waits until the person has decided, and returns the answer; `None` if the time was over first. If the client
+/// Waits until the person has decided, and returns the answer, or `reply` if the time was over first. If the client
 /// disconnects meanwhile, its request for approval is withdrawn.
 pub(super) async fn wait_for_answer(
     request: &Arc<HttpRequest>,
     mut waiting: PendingCall,
-) -> Option<Reply> {
+    status: u16,
+    body: Bytes,
+) -> Reply {
     // It is dropped with this future, and not with a call that is being resumed in the pool.
     let mut withdraw = waiting.withdraw.take();
     let waiting = Arc::new(waiting);
@@ -61,8 +65,30 @@ pub(super) async fn wait_for_answer(
     if let Some(withdraw) = &mut withdraw {
         withdraw.disarm();
     }
-    let answer = answer?;
-    Some(Reply::serialized(answer.status, answer.body))
+    match answer {
+        Some(answer) => Reply::serialized(answer.status, answer.body),
+        None => {
+            let body = pending_body(request, &waiting, body).await;
+            Reply { status, content: Content::Json(body), cookies: Vec::new() }
+        }
+    }
+}
+
+/// The answer to a call that still waits, with the messages to its agent.
+async fn pending_body(
+    request: &Arc<HttpRequest>,
+    waiting: &Arc<PendingCall>,
+    body: Bytes,
+) -> Bytes {
+    let (own_request, waiting, before) = (Arc::clone(request), Arc::clone(waiting), body.clone());
+    let add = move || {
+        let parsed: Value = serde_json::from_slice(&before).ok()?;
+        let body = messages::delivered(parsed.into(), &waiting.session, &own_request.call);
+        Some(body.into_bytes())
+    };
+    let pools = &request.app.pools;
+    let added = pools.run(&request.workspace_key(), WorkKind::Look, add).await;
+    added.flatten().unwrap_or(body)
 }
 
 /// Withdraws a request for approval when it is dropped: hyper drops the future of a client that disconnected, and a
@@ -123,7 +149,11 @@ async fn resume_call(
         own_request.recheck_access().ok()?;
         let PendingCall { session, toolset, tool, pending, .. } = &*waiting;
         let call = &own_request.call;
-        Some(own_request.app.catalog.resume(toolset, tool, pending, session, call))
+        let answer = own_request.app.catalog.resume(toolset, tool, pending, session, call);
+        Some(match answer.pending {
+            Some(_) => answer,
+            None => Answer { body: messages::delivered(answer.body, session, call), ..answer },
+        })
     };
     let resumed = request.app.pools.try_run(&request.workspace_key(), work, resume).await;
     resumed.map(Option::flatten)

@@ -22,7 +22,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, interval_at};
 use yard_core::{ApprovalId, ContentHash, Fault, FaultCode};
 use yard_dialects::{Answer, CallOutcome, Work};
-use yard_gate::{ApprovalStatus, Awaited, Pending, UnwrittenTurn};
+use yard_gate::{ApprovalStatus, Awaited, Pending, TakenMessages, UnwrittenTurn};
 
 use super::callers::{DecisionChannel, ToolCaller};
 use super::elicitation::{self, Asked, Form, PersonAnswer, PersonPrompt};
@@ -30,7 +30,7 @@ use super::result;
 use super::server::McpServer;
 use super::tools::ReplyForm;
 use crate::pool::{Overloaded, WorkKind};
-use crate::waiting;
+use crate::{messages, waiting};
 
 /// How often a long call reports progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
@@ -87,27 +87,36 @@ impl ToolCall<'_> {
             let bound = self.state_binding(sent);
             let opened = self.open_state(state, &bound)?;
             let said = params.input_responses.and_then(|mut all| all.remove(PERSON));
-            return self.continue_call(opened, said, &bound).await;
+            let response = self.continue_call(opened, said, &bound).await?;
+            return Ok(self.with_messages(response).await);
         }
         let kept = self.caller.session.mount().map(|_| arguments.clone());
-        let mut outcome = self.call_tool(arguments).await?;
+        let (mut outcome, mut messages) = self.call_tool(arguments).await?;
         if let (Some(root), Some(arguments)) = (&outcome.other_root, kept) {
             self.caller = match (self.caller_in)(root) {
                 Ok(caller) => caller,
                 Err(fault) => return Ok(result::refused(&fault).into()),
             };
-            outcome = self.call_tool(arguments).await?;
+            (outcome, messages) = self.call_tool(arguments).await?;
         }
         if let Some(metrics) = self.server.metrics() {
             let (catalog, toolset) = (self.server.catalog(), &self.caller.toolset);
             metrics.count_call(&catalog, toolset, &self.tool, &outcome.answer);
         }
         self.record(outcome.transcript_line);
-        self.finish(outcome.answer, &self.state_binding(sent)).await
+        if outcome.answer.pending.is_none() {
+            let result = result::from_answer(self.reply_form, outcome.answer);
+            return Ok(self.with_taken_messages(result, messages).await.into());
+        }
+        let response = self.finish(outcome.answer, &self.state_binding(sent)).await?;
+        Ok(self.with_messages(response).await)
     }
 
-    /// The answer of the tool itself.
-    async fn call_tool(&self, arguments: Map<String, Value>) -> Result<CallOutcome, ErrorData> {
+    /// The answer of the tool itself, and the messages to its agent if the answer is final.
+    async fn call_tool(
+        &self,
+        arguments: Map<String, Value>,
+    ) -> Result<(CallOutcome, Option<TakenMessages>), ErrorData> {
         let (catalog, session) = (self.server.catalog(), self.caller.session.clone());
         let (toolset, tool) = (self.caller.toolset.clone(), self.tool.clone());
         let known = catalog.get(&toolset, &tool);
@@ -119,13 +128,16 @@ impl ToolCall<'_> {
         let call = self.server.call_context().within_millis(millis);
         let cancel = call.cancel_flag();
         let calling = move || {
-            catalog.call_deferring_transcript(
+            let outcome = catalog.call_deferring_transcript(
                 &toolset,
                 &tool,
                 Value::Object(arguments),
                 &session,
                 &call,
-            )
+            );
+            let is_final = outcome.answer.pending.is_none() && outcome.other_root.is_none();
+            let messages = if is_final { messages::take(&session, &call) } else { None };
+            (outcome, messages)
         };
         let running = self.server.pools().try_run(&self.caller.workspace_key, work, calling);
         let mut running = std::pin::pin!(running);
@@ -152,6 +164,39 @@ impl ToolCall<'_> {
                 }
             }
         }
+    }
+
+    /// The response with the messages to the agent. A response that asks the client for something has none: the client
+    /// calls again.
+    async fn with_messages(&self, response: CallToolResponse) -> CallToolResponse {
+        let CallToolResponse::Complete(result) = response else { return response };
+        let (session, call) = (self.caller.session.clone(), self.server.call_context());
+        if self.context.ct.is_cancelled() {
+            return result.into();
+        }
+        let take = move || messages::take(&session, &call);
+        let taken = self.run_in_pool(WorkKind::Look, take).await.ok().flatten();
+        self.with_taken_messages(result, taken).await.into()
+    }
+
+    /// The result with messages that were taken for it. If the client cancelled the call meanwhile, it does not read the
+    /// result, and gets the messages with another one.
+    async fn with_taken_messages(
+        &self,
+        mut result: CallToolResult,
+        taken: Option<TakenMessages>,
+    ) -> CallToolResult {
+        let Some(taken) = taken else { return result };
+        if !self.context.ct.is_cancelled() {
+            result::add_messages(&mut result, &taken);
+            return result;
+        }
+        let session = self.caller.session.clone();
+        let put_back = move || session.put_back_messages(&taken);
+        if let Ok(Err(fault)) = self.run_in_pool(WorkKind::Look, put_back).await {
+            tracing::warn!("messages to an agent were in an answer that was cancelled: {fault}");
+        }
+        result
     }
 
     /// Notifies the client that the call still runs.

@@ -152,6 +152,7 @@ fn decision(result: &ElicitResult, state: ContentHash) -> Result<Option<Decision
             args: None,
             state,
             planned: None,
+            parts: None,
         }))
     };
     match (&result.action, text("decision")) {

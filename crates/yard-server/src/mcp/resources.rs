@@ -7,7 +7,10 @@ use rmcp::model::{
     ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
 };
 use serde_json::json;
-use yard_core::op::{FETCH_BYTES, Fetch, Find, FindBy, History, HistoryOf, Operation, Show};
+use yard_core::op::{
+    FETCH_BYTES, Fetch, Find, FindBy, History, HistoryOf, LineStart, Operation, Read, Show, Slice,
+    Want,
+};
 use yard_core::{Call, Fault, FaultCode, FileKind, Result, WsPath};
 use yard_gate::{Asks, Completion, Execute, Origin, Session};
 
@@ -213,7 +216,13 @@ fn bytes(session: &Session, path: &WsPath, call: &Call) -> Result<Vec<u8>> {
     let fetch = |offset, seen| {
         perform(session, call, Fetch { path: path.clone(), offset, length: FETCH_BYTES, seen })
     };
-    let first = fetch(0, None)?;
+    let first = match fetch(0, None) {
+        // Transcripts of chats are texts that no file on disk has.
+        Err(fault) if fault.code() == FaultCode::NotFound => {
+            return transcript(session, path, call).ok_or(fault);
+        }
+        first => first?,
+    };
     if first.size > FILE_BYTES {
         let message = format!(
             "{path} has {} bytes; at most {FILE_BYTES} are read as a resource: use a tool that pages",
@@ -226,6 +235,19 @@ fn bytes(session: &Session, path: &WsPath, call: &Call) -> Result<Vec<u8>> {
         bytes.extend(fetch(bytes.len() as u64, Some(first.seen))?.bytes);
     }
     Ok(bytes)
+}
+
+/// The beginning of the transcript of a chat; nothing for any other path that no file has.
+fn transcript(session: &Session, path: &WsPath, call: &Call) -> Option<Vec<u8>> {
+    let slice = Slice::Lines { start: LineStart::FromStart(0), limit: None };
+    let (path, want) = (path.clone(), Want::default());
+    let read = Read { path, slice, want, max_bytes: FILE_BYTES };
+    let answer = perform(session, call, read).ok()?;
+    let mut text = answer.text;
+    if answer.truncated {
+        text.push_str("\n(cut: a tool that pages has all of it)\n");
+    }
+    Some(text.into_bytes())
 }
 
 fn history(session: &Session, of: HistoryOf, call: &Call) -> Result<Vec<String>> {

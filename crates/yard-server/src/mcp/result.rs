@@ -4,12 +4,13 @@
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use serde_json::{Map, Value};
 use yard_core::Fault;
-use yard_dialects::{Answer, CHANGED_BY_PERSON};
-use yard_gate::{Awaited, Pending};
+use yard_dialects::{Answer, CHANGED_BY_PERSON, REFUSED_BY_PERSON, refused_in_words};
+use yard_gate::{Awaited, Pending, TakenMessages};
 
 use super::callers::DecisionChannel;
 use super::text;
 use super::tools::ReplyForm;
+use crate::messages;
 
 /// The member of a failed result's metadata with the answer of the dialect.
 const ANSWER: &str = "toolyard/answer";
@@ -23,6 +24,7 @@ pub(super) fn from_answer(reply_form: ReplyForm, answer: Answer) -> CallToolResu
     let message = if ok { String::new() } else { answer.failure_message() };
     let mut body = answer.body.into_value();
     let changed = body.get_mut(CHANGED_BY_PERSON).map(Value::take).unwrap_or_default();
+    let refused = body.get_mut(REFUSED_BY_PERSON).map(Value::take).unwrap_or_default();
     let mut result = match ok {
         true => succeeded(reply_form, &mut body),
         false => failed(reply_form, message, &mut body),
@@ -31,6 +33,7 @@ pub(super) fn from_answer(reply_form: ReplyForm, answer: Answer) -> CallToolResu
         let text = format!("Note: {message}. They are now: {}", changed["args"]);
         result.content.push(ContentBlock::text(text));
     }
+    result.content.extend(refused_in_words(&refused).map(ContentBlock::text));
     result
 }
 
@@ -109,6 +112,15 @@ fn unsuccessful(message: String, answer: Value) -> CallToolResult {
     meta.insert(ANSWER.to_owned(), answer);
     result.meta = Some(meta);
     result
+}
+
+/// Adds messages of people. Some clients show their models only the data and others only the text, so that they are in
+/// both.
+pub(super) fn add_messages(result: &mut CallToolResult, taken: &TakenMessages) {
+    result.content.push(ContentBlock::text(messages::text(taken)));
+    if let Some(Value::Object(members)) = &mut result.structured_content {
+        members.insert(messages::MEMBER.to_owned(), messages::value(taken));
+    }
 }
 
 /// The result of a call that waits for a person. It is no success, because the call was not performed.

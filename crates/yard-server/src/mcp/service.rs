@@ -43,7 +43,8 @@ const MAX_SUBSCRIPTIONS: usize = 1_000;
 
 const INSTRUCTIONS: &str = "\
 Files of a workspace where no change is lost: every step is kept and can be undone by the person. A failed call \
-changes nothing and says what to send instead. Some calls wait for a person's approval; the answer says so.";
+changes nothing and says what to send instead. Some calls wait for a person's approval; the answer says so. What a \
+person writes to you comes with the result of a call, under `messages_from_person` or as a text of its own after it.";
 
 /// What a connection needs for every method but `initialize`.
 pub(super) struct Ready<S> {

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::sleep;
-use yard_core::{Call, Result, WsPath};
-use yard_gate::{Event, MAX_EVENTS};
+use yard_core::{Call, ChatId, Result, WsPath};
+use yard_gate::{Event, EventRow, MAX_EVENTS, Session, transcript_path};
 
 use super::address::Address;
 use super::callers::WorkspaceView;
@@ -95,13 +95,19 @@ impl Watcher {
     /// now. The store is read where that may block.
     pub(super) async fn read(&mut self, pools: &Pools) -> Option<Changed> {
         let (session, call, seen) = (self.workspace.session.clone(), self.call.clone(), self.seen);
-        let read = move || session.events(&call, seen, MAX_EVENTS);
-        let events = pools.run(&self.workspace.workspace_key, WorkKind::Look, read).await?.ok()?;
+        let read = move || -> Result<(Vec<EventRow>, Vec<WsPath>)> {
+            let events = session.events(&call, seen, MAX_EVENTS)?;
+            let transcripts = grown_transcripts(&session, &events);
+            Ok((events, transcripts))
+        };
+        let read = pools.run(&self.workspace.workspace_key, WorkKind::Look, read).await?.ok()?;
+        let (events, transcripts) = read;
         self.seen = events.last()?.number;
         let mut changed = Changed::default();
         for row in &events {
             self.note(&row.what, &mut changed);
         }
+        changed.files.extend(transcripts.iter().map(|path| self.uri(path)));
         Some(changed)
     }
 
@@ -128,6 +134,20 @@ impl Watcher {
     fn uri(&self, path: &WsPath) -> String {
         Address::of_file(self.workspace.name.as_deref(), path)
     }
+}
+
+/// The transcripts of the chats in which messages were posted.
+fn grown_transcripts(session: &Session, events: &[EventRow]) -> Vec<WsPath> {
+    let chats: HashSet<ChatId> = events
+        .iter()
+        .filter_map(|row| match row.what {
+            Event::Posted { chat, .. } => Some(chat),
+            _ => None,
+        })
+        .collect();
+    // A chat that was removed since has no transcript.
+    let chats = chats.into_iter().filter_map(|id| session.chats().get(id).ok());
+    chats.filter_map(|chat| transcript_path(&chat)).collect()
 }
 
 #[cfg(test)]

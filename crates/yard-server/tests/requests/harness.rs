@@ -72,7 +72,7 @@ impl TestServer {
             full_name: None,
         };
         admin.register(&person, "127.0.0.1").unwrap();
-        let login = admin.log_in(&person.email, &person.password, "127.0.0.1").unwrap();
+        let login = admin.log_in(&person.email, &person.password, "127.0.0.1", None).unwrap();
         let identity = admin.identify(&login.access_token).unwrap();
         let wanted = NewWorkspace { name: "Work".to_owned(), folder: None };
         let workspace = admin.add_workspace(&identity, &wanted).unwrap().id.to_string();

@@ -17,7 +17,7 @@ macro_rules! approvals {
         concat!(
             "SELECT a.uuid, c.uuid, a.asked_by, a.at, a.toolset, a.tool, a.args, a.reason, a.effect, \
              a.diff, a.state, a.status, s.id, a.answer, a.approves, a.scope, a.word, a.other_args, \
-             a.decided_by, a.decided_at, a.preset, a.run, a.root, a.asked_in, a.claimed_by, a.started \
+             a.decided_by, a.decided_at, a.preset, a.run, a.root, a.asked_in, a.claimed_by, a.started, a.parts \
              FROM approval a JOIN chat c ON c.id = a.chat LEFT JOIN step s ON s.seq = a.step ",
             $rest
         )
@@ -234,7 +234,7 @@ fn decide(connection: &Connection, made: &NewDecision<'_>) -> Result<ChatId> {
     let sql = "UPDATE approval SET status = ?2, approves = ?3, scope = ?4, word = ?5, \
                other_args = COALESCE(?6, other_args), decided_by = ?7, decided_at = ?8, \
                claimed_by = ?11, started = NULL, effect = COALESCE(?12, effect), \
-               diff = COALESCE(?13, diff), state = COALESCE(?14, state) \
+               diff = COALESCE(?13, diff), state = COALESCE(?14, state), parts = ?15 \
                WHERE uuid = ?1 AND status = ?9 AND state = ?10 \
                RETURNING (SELECT uuid FROM chat WHERE chat.id = approval.chat)";
     let values = params![
@@ -252,6 +252,7 @@ fn decide(connection: &Connection, made: &NewDecision<'_>) -> Result<ChatId> {
         revision.map(|revision| &revision.effect),
         revision.map(|revision| &revision.diff),
         revision.map(|revision| revision.state.as_bytes()),
+        decision.parts,
     ];
     run_returning_chat(
         connection,
@@ -265,8 +266,8 @@ fn decide(connection: &Connection, made: &NewDecision<'_>) -> Result<ChatId> {
 /// chat. The arguments stay: those of the agent, and those that a person gave instead.
 fn renew(connection: &Connection, id: ApprovalId, request: &ApprovalRequest) -> Result<ChatId> {
     let sql = "UPDATE approval SET reason = ?2, effect = ?3, diff = ?4, state = ?5, status = ?6, \
-               approves = NULL, scope = NULL, word = NULL, decided_by = NULL, decided_at = NULL, \
-               claimed_by = NULL, started = NULL, run = ?8 WHERE uuid = ?1 AND status = ?7 \
+               approves = NULL, scope = NULL, word = NULL, parts = NULL, decided_by = NULL, \
+               decided_at = NULL, claimed_by = NULL, started = NULL, run = ?8 WHERE uuid = ?1 AND status = ?7 \
                RETURNING (SELECT uuid FROM chat WHERE chat.id = approval.chat)";
     let values = params![
         id.as_bytes(),
@@ -357,6 +358,7 @@ fn decision(row: &Row<'_>) -> Result<Option<Decision>> {
         approves,
         scope: value::numbered(row, 15)?,
         reason: get(row, 16)?,
+        parts: get(row, 26)?,
         by: get(row, 18)?,
         at: moment(row, 19)?,
     }))

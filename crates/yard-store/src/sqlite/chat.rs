@@ -152,6 +152,7 @@ fn remove_chat(connection: &Connection, id: ChatId) -> Result<()> {
         return Err(StoreError::Misfit(format!("questions of chat {id} still wait")));
     }
     for sql in [
+        "DELETE FROM unread WHERE chat = ?1",
         "DELETE FROM turn WHERE chat = ?1",
         "DELETE FROM question WHERE chat = ?1",
         "DELETE FROM approval WHERE chat = ?1",
@@ -223,11 +224,11 @@ pub(super) fn add_turn(connection: &Connection, chat: ChatId, turn: &NewTurn) ->
     Ok(connection.last_insert_rowid().cast_unsigned())
 }
 
-fn no_chat(chat: ChatId) -> String {
+pub(super) fn no_chat(chat: ChatId) -> String {
     format!("there is no chat {chat}")
 }
 
-fn turn(row: &Row<'_>) -> Result<Turn> {
+pub(super) fn turn(row: &Row<'_>) -> Result<Turn> {
     Ok(Turn {
         number: unsigned(row, 0)?,
         at: moment(row, 1)?,

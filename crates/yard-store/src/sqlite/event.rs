@@ -11,7 +11,7 @@ use super::value::{self, get, limit, moment, number, unsigned};
 use super::{SqliteStore, all, approval, chat, history, one, question, run};
 use crate::{
     ApprovalStatus, Change, ChangedFile, EVENT_PATHS, Event, EventLog, EventRow, Mode, Result, Seq,
-    StepEvent, StepSideEffect, StoreError, TerminalState,
+    StepEvent, StepRow, StepSideEffect, StoreError, TerminalState,
 };
 
 const ASKED: i64 = 1;
@@ -230,12 +230,15 @@ fn steps(connection: &Connection, after: Seq, count: usize) -> Result<Vec<EventR
                FROM step s LEFT JOIN step u ON u.seq = s.undoes \
                WHERE s.seq > ?1 ORDER BY s.seq LIMIT ?2";
     let steps = all(connection, sql, params![number(after), limit(count)], |row| {
+        let verb: String = get(row, 4)?;
+        let named = value::link(row, 5, 6)?.map(StepId::from_bytes);
+        let (undoes, _) = StepRow::undone_and_back_to(&verb, named);
         let step = StepEvent {
             id: StepId::from_bytes(get(row, 1)?),
             author: value::numbered(row, 2)?,
             actor: get(row, 3)?,
-            verb: get(row, 4)?,
-            undoes: value::link(row, 5, 6)?.map(StepId::from_bytes),
+            verb,
+            undoes,
             files: unsigned(row, 7)?,
             changes: Vec::new(),
         };

@@ -8,14 +8,14 @@ use super::value::{self, StateColumns, get, limit, moment, number, unsigned};
 use super::{all, one};
 use crate::{
     AuditRow, AuditedStep, Change, Formula, Maker, Node, OthersChange, Result, Seq, StepRow,
-    VersionRow, step_digest,
+    StoredCounts, VersionRow, step_digest,
 };
 
 // The columns of a step `s`, joined with the step `u` that it undid and with its first change `x`.
 macro_rules! step_columns {
     () => {
         "s.seq, s.id, s.at, s.author, s.verb, s.undoes, u.id, s.files, \
-         COALESCE(x.destination, x.origin), s.actor"
+         COALESCE(x.destination, x.origin), s.actor, s.chat"
     };
 }
 
@@ -55,7 +55,8 @@ macro_rules! state_columns {
         )
     };
 }
-const STATE_COLUMNS: usize = 8;
+pub(super) const STATE_COLUMNS: usize = 8;
+pub(super) use {state_columns, step_columns, step_joins};
 
 pub(super) fn head(connection: &Connection) -> Result<Seq> {
     let sql = "SELECT COALESCE(max(seq), 0) FROM step";
@@ -108,14 +109,19 @@ pub(super) fn steps_of(
     all(connection, sql, params![file.as_bytes(), before, limit(count)], |row| step_row(row, 0))
 }
 
-fn step_row(row: &Row<'_>, at: usize) -> Result<StepRow> {
+pub(super) fn step_row(row: &Row<'_>, at: usize) -> Result<StepRow> {
+    let verb: String = get(row, at + 4)?;
+    let named = value::link(row, at + 5, at + 6)?.map(StepId::from_bytes);
+    let (undoes, back_to) = StepRow::undone_and_back_to(&verb, named);
     Ok(StepRow {
         seq: unsigned(row, at)?,
         id: StepId::from_bytes(get(row, at + 1)?),
         at: moment(row, at + 2)?,
         author: value::numbered(row, at + 3)?,
-        verb: get(row, at + 4)?,
-        undoes: value::link(row, at + 5, at + 6)?.map(StepId::from_bytes),
+        verb,
+        chat: value::id(row, at + 10, ChatId::from_bytes)?,
+        undoes,
+        back_to,
         files: unsigned(row, at + 7)?,
         path: value::path(row, at + 8)?,
         actor: get(row, at + 9)?,
@@ -172,7 +178,7 @@ fn change(row: &Row<'_>, file: FileId, rest: usize) -> Result<Change> {
 }
 
 /// The state in the columns from `at` on; `to` is the path after that change.
-fn state(row: &Row<'_>, at: usize, to: Option<&WsPath>) -> Result<Option<FileState>> {
+pub(super) fn state(row: &Row<'_>, at: usize, to: Option<&WsPath>) -> Result<Option<FileState>> {
     let flags = get::<Option<i64>>(row, at)?.unwrap_or(0);
     if !value::has_state(flags) {
         return Ok(None);
@@ -332,6 +338,20 @@ pub(super) fn version(connection: &Connection, id: VersionId) -> Result<Option<V
 /// Rows of the audit chain. The rows of steps and the notes are numbered together without gaps, so that the number
 /// of a step's row follows from the notes before it. A step's digest is computed from its changes as they are
 /// stored now: a change that was tampered with breaks the chain.
+/// How much there is.
+pub(super) fn counts(connection: &Connection) -> Result<StoredCounts> {
+    let count = |sql: &str| -> Result<u64> {
+        Ok(one(connection, sql, [], |row| value::unsigned(row, 0))?.unwrap_or(0))
+    };
+    let is_file = "SELECT count(*) FROM file WHERE living = 1 AND ((flags >> 4) & 15) = 0";
+    Ok(StoredCounts {
+        files: count(is_file)?,
+        steps: head(connection)?,
+        versions: count("SELECT count(*) FROM change WHERE version IS NOT NULL")?,
+        removed: count("SELECT count(*) FROM file WHERE living = 0 AND purged IS NULL")?,
+    })
+}
+
 pub(super) fn audit(connection: &Connection, after: u64, count: usize) -> Result<Vec<AuditRow>> {
     let sql = "SELECT nth FROM note WHERE number <= ?1 ORDER BY number DESC LIMIT 1";
     let notes_before = one(connection, sql, [number(after)], |row| unsigned(row, 0))?.unwrap_or(0);

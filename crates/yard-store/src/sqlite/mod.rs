@@ -5,6 +5,7 @@
 mod append;
 mod approval;
 mod chat;
+mod comment;
 mod connections;
 mod content;
 mod display_name;
@@ -12,8 +13,10 @@ mod error;
 mod event;
 mod history;
 mod inspect;
+mod later;
 mod node;
 mod packer;
+mod past;
 mod placement;
 mod purge;
 mod question;
@@ -21,21 +24,25 @@ mod quotations;
 mod recheck;
 mod registry;
 mod schema;
+mod seen;
+mod step_search;
+mod unread;
 mod value;
 mod zstd_deltas;
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::Arc;
 
 use rusqlite::{Connection, Params, Row};
-use yard_core::{ChatId, ChatScope, ContentHash, FileId, Name, StepId, VersionId};
+use yard_core::{ChatId, ChatScope, ContentHash, FileId, FileState, Name, StepId, VersionId};
 
 use crate::blobs::{Blobs, DeltaBase, create_folder, lock_file};
 use crate::{
-    AuditEntry, AuditRow, Base, Batch, Change, ContentCheck, ContentLocation, Effort, Maker, Mark,
-    Node, OthersChange, Placement, Prepared, Purged, RecoveryNote, Result, RootIdentity,
-    SeenContent, Seq, StepRow, Store, StoreError, VersionRow,
+    AuditEntry, AuditRow, Base, Batch, Change, ContentCheck, ContentLocation, Effort, FileThen,
+    Maker, Mark, NetChange, Node, OthersChange, Placement, Prepared, Purged, RecoveryNote, Result,
+    RootIdentity, SeenContent, Seq, StepFilter, StepRow, Store, StoreError, StoredCounts,
+    VersionRow,
 };
 use connections::{Connections, Flush};
 use content::BaseChoice;
@@ -277,6 +284,32 @@ impl Store for SqliteStore {
         })
     }
 
+    fn find_steps(
+        &self,
+        filter: &StepFilter,
+        numbers: Range<Seq>,
+        limit: usize,
+    ) -> Result<Vec<StepRow>> {
+        self.db.read_at_once(|connection| step_search::find(connection, filter, numbers, limit))
+    }
+
+    fn children_then(
+        &self,
+        parent: FileId,
+        name: Option<&Name>,
+        seq: Seq,
+    ) -> Result<Vec<FileThen>> {
+        self.db.read_at_once(|connection| past::children(connection, parent, name, seq))
+    }
+
+    fn file_then(&self, file: FileId, seq: Seq) -> Result<Option<FileState>> {
+        self.db.read(|connection| past::file(connection, file, seq))
+    }
+
+    fn net_changes(&self, numbers: Range<Seq>) -> Result<Vec<NetChange>> {
+        self.db.read(|connection| past::net_changes(connection, numbers))
+    }
+
     fn changes(&self, seq: Seq) -> Result<Vec<Change>> {
         self.db.read(|connection| history::changes(connection, seq))
     }
@@ -369,6 +402,10 @@ impl Store for SqliteStore {
         self.clear_blobs()?;
         self.db.scrub()?;
         Ok(purged)
+    }
+
+    fn counts(&self) -> Result<StoredCounts> {
+        self.db.read_at_once(history::counts)
     }
 
     fn is_purged(&self, hash: &ContentHash) -> Result<bool> {

@@ -1,5 +1,5 @@
 //! Removing quotations of purged contents: requests for approval, turns of chats and questions lose the texts that
-//! quote one. The rows stay, with who asked and what was decided.
+//! quote one. The rows stay, with who asked and what was decided. A comment that quotes one and was not sent is removed.
 
 use rusqlite::{Connection, params};
 use yard_core::{ApprovalId, ChatId};
@@ -39,6 +39,9 @@ pub(super) fn forget(connection: &Connection, traces: &Traces, entry: &AuditEntr
     for row in quoting(connection, QUESTIONS, traces)? {
         question(connection, row, entry)?;
     }
+    for row in quoting(connection, COMMENTS, traces)? {
+        run(connection, "DELETE FROM comment WHERE id = ?1", [row])?;
+    }
     Ok(())
 }
 
@@ -50,6 +53,7 @@ const APPROVALS: &str =
 const TURNS: &str = "SELECT id, data || ' ' || text FROM turn WHERE id > ?1 ORDER BY id LIMIT ?2";
 const QUESTIONS: &str = "SELECT id, form || ' ' || COALESCE(answers, '') FROM question
                          WHERE id > ?1 ORDER BY id LIMIT ?2";
+const COMMENTS: &str = "SELECT id, text FROM comment WHERE id > ?1 ORDER BY id LIMIT ?2";
 
 /// The rows whose texts quote.
 fn quoting(connection: &Connection, sql: &str, traces: &Traces) -> Result<Vec<i64>> {

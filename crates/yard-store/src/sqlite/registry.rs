@@ -11,8 +11,8 @@ use super::value::{self, moment};
 use super::{Options, all, one, run, schema};
 use crate::blobs::{create_folder, lock_file};
 use crate::registry::{
-    Claim, KeyRow, MemberChange, MemberRow, NewRefresh, Registry, Retry, Rotation, SecretHash,
-    UserRow, WorkspaceRow,
+    Claim, KeyRow, LoginRow, MemberChange, MemberRow, NewRefresh, Registry, Retry, Rotation,
+    SecretHash, UserRow, WorkspaceRow,
 };
 use crate::{AuditEntry, AuditRow, Formula, Result, StoreError, first_chain};
 
@@ -96,6 +96,21 @@ fn user(row: &Row<'_>) -> Result<UserRow> {
         full_name: row.get(2)?,
         password: row.get(3)?,
         created_at: moment(row, 4)?,
+    })
+}
+
+fn login(row: &Row<'_>) -> Result<LoginRow> {
+    let bytes: [u8; 16] = row.get(0)?;
+    // An id of version 7 begins with its time, in milliseconds.
+    let (time, _) = bytes.split_at(6);
+    let created = time.iter().fold(0, |millis, byte| (millis << 8) | i64::from(*byte));
+    let created_at = Timestamp::from_millis(created);
+    let used: Option<i64> = row.get(1)?;
+    Ok(LoginRow {
+        id: LoginId::from_bytes(bytes),
+        created_at,
+        last_used_at: used.map_or(created_at, Timestamp::from_millis),
+        user_agent: row.get(2)?,
     })
 }
 
@@ -229,15 +244,16 @@ impl Registry for SqliteRegistry {
         &self,
         login: LoginId,
         user: UserId,
+        user_agent: Option<&str>,
         refresh: NewRefresh,
         audit: &AuditEntry,
     ) -> Result<()> {
-        let sql = "INSERT INTO login (id, user) VALUES (?1, ?2)";
+        let sql = "INSERT INTO login (id, user, used, agent) VALUES (?1, ?2, ?3, ?4)";
         self.change(audit, |connection| {
             // An expired token is refused whether or not it is known.
             let now = audit.at.as_millis();
             run(connection, "DELETE FROM refresh WHERE expires <= ?1", [now])?;
-            run(connection, sql, [login.as_bytes(), user.as_bytes()])?;
+            run(connection, sql, params![login.as_bytes(), user.as_bytes(), now, user_agent])?;
             insert_refresh(connection, login, refresh)
         })
     }
@@ -260,6 +276,8 @@ impl Registry for SqliteRegistry {
             }
             run(connection, "UPDATE refresh SET used = 1 WHERE secret = ?1", [secret])?;
             insert_refresh(connection, found.login, next)?;
+            let used = params![found.login.as_bytes(), reused.at.as_millis()];
+            run(connection, "UPDATE login SET used = ?2 WHERE id = ?1", used)?;
             Ok(Rotation::Rotated { login: found.login, user: found.user })
         })
     }
@@ -272,6 +290,49 @@ impl Registry for SqliteRegistry {
     fn end_login(&self, login: LoginId, audit: &AuditEntry) -> Result<()> {
         // A login that has ended leaves no second row: else old tokens could fill the chain.
         self.change_if(audit, |connection| end(connection, login)).map(drop)
+    }
+
+    fn logins(
+        &self,
+        user: UserId,
+        now: Timestamp,
+        before: Option<LoginId>,
+        limit: usize,
+    ) -> Result<Vec<LoginRow>> {
+        let sql = "SELECT id, used, agent FROM login
+                   WHERE user = ?1 AND ended = 0 AND (?2 IS NULL OR id < ?2)
+                   AND EXISTS (SELECT 1 FROM refresh WHERE refresh.login = login.id
+                               AND refresh.used = 0 AND refresh.expires > ?3)
+                   ORDER BY id DESC LIMIT ?4";
+        let before = before.as_ref().map(LoginId::as_bytes);
+        let values = params![user.as_bytes(), before, now.as_millis(), value::limit(limit)];
+        self.db.read(|connection| all(connection, sql, values, login))
+    }
+
+    fn end_login_of(&self, user: UserId, login: LoginId, audit: &AuditEntry) -> Result<bool> {
+        let sql = "UPDATE login SET ended = 1 WHERE id = ?1 AND user = ?2 AND ended = 0";
+        self.change_if(audit, |connection| {
+            Ok(run(connection, sql, [login.as_bytes(), user.as_bytes()])? > 0)
+        })
+    }
+
+    fn change_password(
+        &self,
+        user: UserId,
+        old: &str,
+        new: &str,
+        keep: LoginId,
+        audit: &AuditEntry,
+    ) -> Result<bool> {
+        let change = "UPDATE user SET password = ?3 WHERE id = ?1 AND password = ?2";
+        let end = "UPDATE login SET ended = 1 WHERE user = ?1 AND id <> ?2 AND ended = 0";
+        self.change_if(audit, |connection| {
+            let changed = run(connection, change, params![user.as_bytes(), old, new])? > 0;
+            if changed {
+                run(connection, end, [user.as_bytes(), keep.as_bytes()])?;
+            }
+            Ok(changed)
+        })
     }
 
     fn person(&self, login: LoginId) -> Result<Option<UserRow>> {

@@ -43,6 +43,10 @@ pub(super) const JOURNAL: Schema = Schema {
         Sql(NAMES),
         Sql(RETENTION),
         Rows(zstd_deltas::re_encode),
+        Sql(COMMENTS),
+        Sql(SEEN),
+        Sql(PARTS),
+        Sql(LATER),
     ],
 };
 /// Changes no table. It raises the format, because older programs take the events of terminals for damage.
@@ -111,9 +115,47 @@ const RETENTION: &str = "
 UPDATE content SET form = 7 WHERE form = 4 AND instr(data, CAST('-output-' AS BLOB)) > 0;
 ";
 
+const COMMENTS: &str = "
+-- A person's comment on a line of a diff, until it is sent: on that of a step or of a request.
+CREATE TABLE comment (
+    id INTEGER PRIMARY KEY,
+    uuid BLOB NOT NULL UNIQUE,
+    author TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    step BLOB,
+    approval BLOB,
+    path BLOB NOT NULL,
+    side INTEGER NOT NULL,
+    line INTEGER NOT NULL,
+    content BLOB NOT NULL,
+    text TEXT NOT NULL
+) STRICT;
+CREATE INDEX comment_by_author ON comment (author, id);
+
+-- Messages that the agent of a chat has not received yet.
+CREATE TABLE unread (
+    chat INTEGER NOT NULL,
+    turn INTEGER NOT NULL,
+    PRIMARY KEY (chat, turn)
+) STRICT, WITHOUT ROWID;
+";
+
+const SEEN: &str = "
+-- A content of a file that a person has seen.
+CREATE TABLE seen (
+    id INTEGER PRIMARY KEY,
+    person TEXT NOT NULL,
+    path BLOB NOT NULL,
+    content BLOB NOT NULL,
+    at INTEGER NOT NULL,
+    UNIQUE (person, path, content)
+) STRICT;
+CREATE INDEX seen_by_person ON seen (person, id);
+";
+
 /// The people of a server.
 pub(super) const PEOPLE: Schema =
-    Schema { migrations: &[Sql(FIRST_PEOPLE), Sql(OWNERS_KEYS), Sql(KEY_TOOLSETS)] };
+    Schema { migrations: &[Sql(FIRST_PEOPLE), Sql(OWNERS_KEYS), Sql(KEY_TOOLSETS), Sql(LOGINS)] };
 
 const OWNERS_KEYS: &str = "
 -- A key is revoked when its maker is no owner any more.
@@ -129,6 +171,14 @@ DELETE FROM claim WHERE actor LIKE 'nobody:%';
 const KEY_TOOLSETS: &str = "
 -- The toolsets that a key may use, one in each line; NULL for all of them, as in older keys.
 ALTER TABLE key ADD COLUMN toolsets TEXT;
+";
+
+const LOGINS: &str = "
+-- When a login was last renewed, and the program that a person logged in with.
+ALTER TABLE login ADD COLUMN used INTEGER;
+ALTER TABLE login ADD COLUMN agent TEXT;
+CREATE INDEX login_by_user ON login (user, id);
+CREATE INDEX refresh_by_login ON refresh (login);
 ";
 
 const FIRST: &str = "
@@ -373,6 +423,21 @@ CREATE TABLE doomed (
     hash BLOB NOT NULL,
     kept TEXT NOT NULL,
     PRIMARY KEY (hash, kept)
+) STRICT, WITHOUT ROWID;
+";
+
+const PARTS: &str = "
+-- The part of the call that a decision approves, and the rest, as JSON; NULL if it is about the whole.
+ALTER TABLE approval ADD COLUMN parts TEXT;
+";
+
+const LATER: &str = "
+-- What a person put off, by the id of the request or the question, and until when, in milliseconds.
+CREATE TABLE later (
+    person TEXT NOT NULL,
+    item BLOB NOT NULL,
+    until INTEGER NOT NULL,
+    PRIMARY KEY (person, item)
 ) STRICT, WITHOUT ROWID;
 ";
 

@@ -4,7 +4,8 @@
 use rusqlite::Row;
 use rusqlite::types::{FromSql, ValueRef};
 use yard_core::{
-    Author, ChatId, ContentHash, FileId, FileKind, FileState, FileType, Name, Timestamp, WsPath,
+    Author, ChatId, ContentHash, DiffSide, FileId, FileKind, FileState, FileType, Name, Timestamp,
+    WsPath,
 };
 
 use super::error::corrupt;
@@ -42,6 +43,7 @@ numbered! {
     ApprovalStatus: Pending Approved Denied Executed Failed Unknown Withdrawn Expired;
     Scope: Once Chat Rule;
     TurnKind: Message Call Mode Question Answer Request Decision;
+    DiffSide: Old New;
 }
 
 /// The flags, kind and type of a state in one number.

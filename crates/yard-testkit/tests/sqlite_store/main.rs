@@ -6,6 +6,7 @@
 mod older;
 mod tampered;
 mod uncommitted;
+mod unread;
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -475,12 +476,12 @@ fn a_request_of_an_older_database_keeps_the_preset_of_its_door() {
         .execute_batch(
             "INSERT INTO chat VALUES (1, x'00000000000000000000000000000001', 't', x'74', 0, 'a', NULL, 0,
              0, 0, '');
-             DROP TABLE placement; DROP TABLE root; DROP TABLE display_name;
+             DROP TABLE placement; DROP TABLE root; DROP TABLE display_name; DROP TABLE later;
              ALTER TABLE step DROP COLUMN formula; ALTER TABLE note DROP COLUMN formula;
              ALTER TABLE step DROP COLUMN chat; ALTER TABLE approval DROP COLUMN preset;
              ALTER TABLE approval DROP COLUMN run; ALTER TABLE approval DROP COLUMN root;
              ALTER TABLE approval DROP COLUMN asked_in; ALTER TABLE approval DROP COLUMN claimed_by;
-             ALTER TABLE approval DROP COLUMN started;
+             ALTER TABLE approval DROP COLUMN started; ALTER TABLE approval DROP COLUMN parts;
              INSERT INTO approval (uuid, chat, asked_by, at, toolset, tool, args, reason, effect, diff,
              state, status) VALUES (zeroblob(16), 1, 'a', 0, 's', 't', '{}', 'r',
              '{\"paths\":[],\"more\":0,\"preset\":\"guarded\"}', '', zeroblob(32), 0);
@@ -504,7 +505,7 @@ fn an_older_database_gets_its_desk_and_keeps_its_history() {
             "DROP TABLE approval; DROP TABLE allowed; DROP TABLE policy;
              DROP TABLE event; DROP TABLE question; DROP TABLE turn; DROP TABLE chat;
              DROP TABLE doomed; ALTER TABLE file DROP COLUMN purged;
-             DROP TABLE placement; DROP TABLE root; DROP TABLE display_name;
+             DROP TABLE placement; DROP TABLE root; DROP TABLE display_name; DROP TABLE later;
              ALTER TABLE step DROP COLUMN chat;
              ALTER TABLE step DROP COLUMN formula; ALTER TABLE note DROP COLUMN formula;
              PRAGMA user_version = 1;",

@@ -43,6 +43,7 @@ fn ruling(approves: bool, scope: Scope) -> DecisionInput {
         args: None,
         state: ContentHash::of(b""),
         planned: None,
+        parts: None,
     }
 }
 

@@ -96,6 +96,7 @@ fn decide(
         args: None,
         state,
         planned: None,
+        parts: None,
     };
     workspace.catalog().decide(id, &ruling, &workspace.person(), &workspace.call_context()).unwrap()
 }

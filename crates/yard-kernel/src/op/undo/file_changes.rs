@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 use yard_core::{Author, Call, FileId, Result};
 use yard_store::{Change, Seq, StepRow};
 
-use super::order::{moves_folder, order_of_reversal};
+use super::order::{FileChanges, moves_folder, order_of_reversal};
 use crate::op::history::{add_later, merge_changes};
 use crate::workspace::Workspace;
 
@@ -26,13 +26,6 @@ pub(super) fn steps_after(workspace: &Workspace, call: &Call, seq: Seq) -> Resul
             return Ok(steps);
         }
     }
-}
-
-/// All changes of one file, as one.
-pub(super) struct FileChanges {
-    pub(super) change: Change,
-    /// When the last one was made: the step, and its place there.
-    pub(super) last: (Seq, usize),
 }
 
 /// What one step did, in the order in which it is reversed.

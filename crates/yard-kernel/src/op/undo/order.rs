@@ -8,7 +8,12 @@ use yard_core::op::ChangeSummary;
 use yard_core::{FileId, FileKind, FileState, Result, WsPath};
 use yard_store::{Change, Seq, Store};
 
-use super::file_changes::FileChanges;
+/// All changes of one file, as one.
+pub(super) struct FileChanges {
+    pub(super) change: Change,
+    /// When the last one was made: the step, and its place there.
+    pub(super) last: (Seq, usize),
+}
 
 /// Whether a change moves a folder.
 pub(super) fn moves_folder(change: &Change) -> bool {

@@ -132,9 +132,8 @@ impl<'a> Reversal<'a> {
     pub(super) fn new(workspace: &'a Workspace, call: &'a Call, target: Target) -> Self {
         let mut planner = Planner::new(workspace, call);
         planner.draft.exclusive = true;
-        if let Target::Step(step) = &target {
-            planner.draft.undoes = Some(step.id);
-        }
+        // The step of a target of the other kind is the one that is gone back to.
+        planner.draft.undoes = Some(target.step().id);
         Self {
             planner,
             target,

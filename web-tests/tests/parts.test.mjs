@@ -68,7 +68,7 @@ for (const look of LOOKS) {
     assert.match(await text(workspace, "/config/site.toml"), /8080/);
     assert.match(await text(workspace, "/config/new.toml"), /fresh/);
     const after_ = await one(workspace, request.id);
-    assert.deepEqual(after_.refused, [{ path: "/config/site.toml" }]);
+    assert.deepEqual(after_.refused, [{ path: "/config/site.toml", hunks: null }]);
     assert.equal(after_.decision_reason, "The port stays.");
     await page.goto(`/${address}`);
     await page.getByText("A part was refused").waitFor();

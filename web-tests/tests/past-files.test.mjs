@@ -25,7 +25,7 @@ for (const look of LOOKS) {
   const name = `${look.width} px, ${look.theme}`;
   test(`the files are shown as they were, and as they are now (${name})`, async () => {
     const { workspace, steps } = await worked(`Past ${name}`);
-    const page = await openPage(server, look, `#/w/${workspace.id}/files`, { ignore: /\/content.*404/ });
+    const page = await openPage(server, look, `#/w/${workspace.id}/files`, { ignore: /\/(content|tree).*404/ });
     await page.getByRole("button", { name: "src" }).waitFor();
     await page.keyboard.press("t");
     const moment = page.getByRole("region", { name: "The moment at which the files are shown" });

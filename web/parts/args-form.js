@@ -71,7 +71,7 @@ export function wrongFields(failure, args) {
   /** @type {Record<string, string>} */
   const wrong = {};
   for (const [name, text] of Object.entries(fields)) {
-    if (name !== "arguments") wrong[name] = text;
+    if (name !== "arguments" && !(name === "args" && text.startsWith("Validation failed: "))) wrong[name] = text;
     else for (const one of text.replace(/^Validation failed: /, "").split(/; (?=\w+: )/)) {
       const named = /^(\w+): (.*)$/s.exec(one);
       if (named?.[1] && (named[1] in args || named[2]?.startsWith("missing"))) wrong[named[1]] = String(named[2]);

@@ -190,7 +190,7 @@ function FileHeader({ file, isCurrent, isClosed, onToggle, href, choice, review,
     <span class="diff-path" title=${path}>${file.kind === "moved" && file.from !== file.to ? html`<s>${visibleLine(file.from ?? "")}</s> → ` : ""}${href ? html`<a href=${href}>${path}</a>` : path}</span>
     ${isLeftOut ? html`<span class="muted">left out</span>` : file.kind !== "note" && file.kind !== "conflict" && file.note && !hasRows && file.kind !== "moved" ? html`<span class="muted">${file.note}</span>` : ""}
     <span class="grow"></span><${Counts} added=${file.added} removed=${file.removed} />
-    ${canSee && html`<label class="seen-box" title="Closes the file, until it changes"><input type="checkbox" aria-label=${`Viewed: ${path}`} checked=${review.isSeen(file)} onChange=${onSee} /><span>Viewed</span></label>`}
+    ${canSee && html`<label class="seen-box" title="Closes the file, until it changes"><input type="checkbox" aria-label=${`Viewed: ${path}`} checked=${review.isSeen(file)} onChange=${onSee} /><${Icon} name="eye" /><span>Viewed</span></label>`}
   </div></div>`;
 }
 

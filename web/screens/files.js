@@ -71,6 +71,7 @@ export function Files({ workspace }) {
       if (at !== atNow.current) return;
       setFolders((old) => ({ ...old, [folder]: entries }));
       setProblem(null);
+      return entries;
     } catch (failure) {
       if (at !== atNow.current) return;
       if (folder === "/") setProblem(failure);
@@ -79,7 +80,12 @@ export function Files({ workspace }) {
       else setOpen((old) => new Set([...old].filter((other) => other !== folder)));
     }
   };
-  const readOpen = () => Promise.all([...open].map(readFolder));
+  /** Reads a folder, and those in it that are open: at another moment some of them were not there. @param {string} folder */
+  const readBelow = async (folder) => {
+    const entries = (await readFolder(folder)) ?? [];
+    for (const entry of entries) if (entry.file_type === "folder" && open.has(entry.path)) await readBelow(entry.path);
+  };
+  const readOpen = () => (at ? readBelow("/") : Promise.all([...open].map(readFolder)));
   const readOpenNow = useRef(readOpen);
   readOpenNow.current = readOpen;
   useEffect(() => {

@@ -40,7 +40,7 @@ export function Password({ onChanged }) {
     setIsBusy(false);
   };
   const field = (/** @type {string} */ name, /** @type {string} */ label, /** @type {string} */ complete, /** @type {number} */ shortest) => html`<label class="field ${wrong[name] ? "wrong" : ""}"><span>${label}</span><input name=${name} type="password" required minlength=${shortest} autocomplete=${complete} aria-invalid=${wrong[name] ? "true" : undefined} aria-describedby=${wrong[name] ? `${name}-wrong` : undefined} />
-    ${wrong[name] && html`<small id=${`${name}-wrong`} class="argument-wrong" role="alert"><${Icon} name="alert" />${visible(wrong[name])}</small>`}</label>`;
+    ${wrong[name] && html`<small id=${`${name}-wrong`} class="argument-wrong" role="alert"><${Icon} name="alert" />${visible(wrong[name]).replace(/^is /, "It is ")}</small>`}</label>`;
   return html`<div class="setting"><div class="grow min"><strong>Password</strong><p class="muted">Changing it ends all other logins.</p></div><button class="button" aria-expanded=${isOpen} onClick=${() => setIsOpen(!isOpen)}>Change it</button>
     ${isOpen && html`<form ref=${form} class="password-form" aria-label="Change the password" onSubmit=${submit}>
       ${field("current_password", "The password now", "current-password", 1)}${field("new_password", `The new one, of at least ${SHORTEST} characters`, "new-password", SHORTEST)}${field("again", "The new one again", "new-password", 1)}

@@ -154,7 +154,7 @@ const SHORTCUTS = [
 
 function Help() {
   return html`<${Dialog} title="Keyboard" wide onClose=${() => (isHelpShown.value = false)}>
-    <div class="shortcut-groups">${SHORTCUTS.map(({ title, keys }) => html`<section key=${title}><h3>${title}</h3>
+    <div class="shortcut-groups" tabindex="0" role="region" aria-label="All keys">${SHORTCUTS.map(({ title, keys }) => html`<section key=${title}><h3>${title}</h3>
       <dl class="shortcuts">${keys.map(([names, text]) => html`<div key=${names}><dt>${String(names).split(" ").map((key) => (key === "/" && names !== "/") || key === "to" ? html`<span class="muted">${key}</span>` : html`<kbd>${key}</kbd>`)}</dt><dd>${text}</dd></div>`)}</dl></section>`)}</div>
   </${Dialog}>`;
 }

@@ -18,13 +18,15 @@ use crate::open::{OpenTerminal, OpenWorkspace, SETTLING_MILLIS, TerminalInfo};
 
 /// How long an answer waits for what the program prints in reply to input.
 const REPLY_TIME: Duration = Duration::from_millis(150);
-/// How long another process is waited for. Typing waits 2 seconds for a program that does not read.
+/// How long the screen of another process is waited for.
+const LOOK_TIME: Duration = Duration::from_secs(2);
+/// The same for input: typing waits 2 seconds for a program that does not read.
 const ANSWER_TIME: Duration = Duration::from_secs(5);
 /// The same for the end of a terminal, whose changes are recorded then.
 const END_TIME: Duration = Duration::from_secs(40);
 
 /// What is asked of the process that runs a terminal.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub(super) enum TerminalRequest {
     /// Only its screen.
@@ -88,7 +90,11 @@ impl TerminalRequest {
     }
 
     fn time(&self) -> Duration {
-        if *self == Self::Stop { END_TIME } else { ANSWER_TIME }
+        match self {
+            Self::Look => LOOK_TIME,
+            Self::Type { .. } | Self::Resize { .. } => ANSWER_TIME,
+            Self::Stop => END_TIME,
+        }
     }
 }
 

@@ -181,7 +181,7 @@ function FileHeader({ file, isCurrent, isClosed, onToggle, href, choice, review,
   const isOpen = (hasRows && !isClosed) || file.kind === "conflict";
   const isLeftOut = choice !== undefined && !choice.isChosen(file);
   const path = visibleLine(file.to ?? file.from ?? file.note);
-  const canSee = review?.canSee && file.kind !== "conflict" && file.kind !== "note";
+  const canSee = review?.canSee && (hasRows || Boolean(file.hash)) && file.kind !== "conflict" && file.kind !== "note";
   return html`<div class="diff-file ${file.kind} ${isOpen ? "open" : ""} ${isLeftOut ? "left-out" : ""} ${isCurrent ? "current" : ""}"><div class="diff-file-inner">
     ${choice && (choice.canToggle?.(file) === false ? html`<span class="tick none"></span>` : html`<label class="tick"><input type="checkbox" aria-label=${path} checked=${!isLeftOut} indeterminate=${choice.isPartly?.(file) === true} onChange=${() => choice.onToggle(file)} /></label>`)}
     ${(hasRows || !choice) && html`<button class="icon-button small" aria-expanded=${hasRows && !isClosed} aria-label=${`${isClosed ? "Show" : "Hide"} the changes of ${path}`} disabled=${!hasRows} onClick=${onToggle}>

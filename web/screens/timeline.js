@@ -136,7 +136,7 @@ export function Timeline({ workspace }) {
       <div class="segmented wide" role="group" aria-label="By whom">${AUTHORS.map(([value, label]) => html`<button key=${value} aria-pressed=${author === value} onClick=${() => setFilter({ by: String(value) })}>${label}</button>`)}</div>
       ${showsFilters && html`<${Filters} workspace=${workspace} filter=${filter} steps=${steps ?? []} onChange=${setFilter} />`}
       <${ActiveFilters} workspace=${workspace} filter=${filter} onChange=${setFilter} />
-      ${isComparing && html`<div class="banner slim pick"><${Icon} name="compare" /><span>Choose the step to compare with.</span><a class="button small" href=${from ? keepQuery(address("w", workspace, "timeline", from)) : top}>Stop</a></div>`}
+      ${isComparing && html`<div class="banner slim pick"><${Icon} name="compare" /><span>Choose the step to compare with.</span>${steps?.[0] && steps[0].id !== from && !to && html`<a class="button small" href=${addressOf(steps[0].id)}>Newest</a>`}<a class="button small" href=${from ? keepQuery(address("w", workspace, "timeline", from)) : top}>Stop</a></div>`}
     </div>
     ${steps === null ? (problem ? html`<${Problem} problem=${problem} onRetry=${readNewest} />` : html`<${Loading} lines=${9} label="Loading the timeline" />`)
       : steps.length === 0 && !isFiltered(filter) ? html`<${Empty} icon="timeline" title="Nothing has happened yet"><p>Every change will be a step here, with its diff and an undo. The <a href=${address("w", workspace, "settings")}>settings</a> say how an agent is connected.</p></${Empty}>`

@@ -32,7 +32,7 @@ export function laterTimes(now) {
  */
 export async function setLater(workspace, id, until) {
   try {
-    await api.put("/inbox/later", { workspace_id: workspace, item_id: id, until: until?.toISOString() ?? null });
+    await api.put("/inbox/later", { workspace_id: workspace, item_id: id, until: until?.toISOString() });
   } catch (problem) {
     toastProblem(problem);
     return false;

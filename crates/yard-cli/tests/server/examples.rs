@@ -436,7 +436,7 @@ fn inbox(story: &mut Story<'_>, cast: &Cast) {
     let request = cast.ada().naming("approval_id", &approval);
     let shown = story.quietly(&inside("GET", "/approvals/{approval_id}"), &request).expect(200);
     let ada = |body| Request { token: &cast.ada, body, ..Request::default() };
-    let body = json!({"workspace_id": cast.workspace, "item_id": approval, "until": null});
+    let body = json!({"workspace_id": cast.workspace, "item_id": approval});
     story.tell("PUT /api/v1/inbox/later", 204, &ada(body));
     let body = json!({"decisions": [{
         "workspace_id": cast.workspace,

@@ -101,7 +101,8 @@ pub(super) struct PutOff {
     workspace_id: String,
     /// The id of a request or of a question.
     item_id: String,
-    /// When it comes back, as RFC 3339, within a year; null brings it back now. It stays pending for everybody else.
+    /// When it comes back, as RFC 3339, within a year; without it, it comes back now. It stays pending for
+    /// everybody else.
     until: Option<String>,
 }
 
@@ -122,7 +123,7 @@ pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
 pub(super) fn put_off(request: &HttpRequest) -> Result<Reply, Problem> {
     let PutOff { workspace_id, item_id, until } = request.json()?;
     let until = until.as_deref().map(|text| {
-        let wrong = "expected a time as RFC 3339 writes it, such as 2026-01-31T09:00:00Z, or null";
+        let wrong = "expected a time as RFC 3339 writes it, such as 2026-01-31T09:00:00Z; leave it out to have it back now";
         Timestamp::parse(text).ok_or_else(|| Problem::invalid("until", wrong))
     });
     let session = session_in(request, &workspace_id)?;

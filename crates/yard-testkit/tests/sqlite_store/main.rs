@@ -477,6 +477,7 @@ fn a_request_of_an_older_database_keeps_the_preset_of_its_door() {
             "INSERT INTO chat VALUES (1, x'00000000000000000000000000000001', 't', x'74', 0, 'a', NULL, 0,
              0, 0, '');
              DROP TABLE placement; DROP TABLE root; DROP TABLE display_name; DROP TABLE later;
+             DROP TABLE comment; DROP TABLE unread; DROP TABLE seen;
              ALTER TABLE step DROP COLUMN formula; ALTER TABLE note DROP COLUMN formula;
              ALTER TABLE step DROP COLUMN chat; ALTER TABLE approval DROP COLUMN preset;
              ALTER TABLE approval DROP COLUMN run; ALTER TABLE approval DROP COLUMN root;
@@ -506,6 +507,7 @@ fn an_older_database_gets_its_desk_and_keeps_its_history() {
              DROP TABLE event; DROP TABLE question; DROP TABLE turn; DROP TABLE chat;
              DROP TABLE doomed; ALTER TABLE file DROP COLUMN purged;
              DROP TABLE placement; DROP TABLE root; DROP TABLE display_name; DROP TABLE later;
+             DROP TABLE comment; DROP TABLE unread; DROP TABLE seen;
              ALTER TABLE step DROP COLUMN chat;
              ALTER TABLE step DROP COLUMN formula; ALTER TABLE note DROP COLUMN formula;
              PRAGMA user_version = 1;",

@@ -1,7 +1,7 @@
 //! Finds one line of one side of a unified diff, for texts that quote it.
 
 use crate::WsPath;
-use crate::patch::diff_label;
+use crate::patch::{HunkHeader, diff_label, hunk_header};
 
 crate::spelled_enum! {
     /// One side of a diff.
@@ -37,7 +37,7 @@ pub fn line_of_diff<'a>(
             }
         } else if let Some(number) = hunk.take(text, side)
             && is_of_file
-            && number == line
+            && u64::try_from(number) == Ok(line)
         {
             return Some(text.get(1..).unwrap_or_default());
         }
@@ -55,19 +55,13 @@ struct Hunk {
 /// The rest of one side of a hunk.
 #[derive(Clone, Copy, Default)]
 struct Lines {
-    next: u64,
-    left: u64,
+    next: usize,
+    left: usize,
 }
 
 impl Lines {
-    /// Reads `start,count`; without a count it is one line.
-    fn parse(text: &str) -> Option<Self> {
-        let (next, left) = text.split_once(',').unwrap_or((text, "1"));
-        Some(Self { next: next.parse().ok()?, left: left.parse().ok()? })
-    }
-
     /// Counts a line; its number.
-    fn take(&mut self) -> u64 {
+    fn take(&mut self) -> usize {
         let number = self.next;
         self.next = number.saturating_add(1);
         self.left = self.left.saturating_sub(1);
@@ -77,9 +71,9 @@ impl Lines {
 
 impl Hunk {
     fn parse(header: &str) -> Option<Self> {
-        let (old, rest) = header.strip_prefix("@@ -")?.split_once(" +")?;
-        let (new, _) = rest.split_once(" @@")?;
-        Some(Self { old: Lines::parse(old)?, new: Lines::parse(new)? })
+        let HunkHeader { stated, old_count, new_count } = hunk_header(header)?;
+        let lines = |next, left| Lines { next, left };
+        Some(Self { old: lines(stated.old, old_count), new: lines(stated.new, new_count) })
     }
 
     fn is_over(&self) -> bool {
@@ -87,7 +81,7 @@ impl Hunk {
     }
 
     /// Counts a line of the hunk; its number on one side, if that side has it.
-    fn take(&mut self, text: &str, side: DiffSide) -> Option<u64> {
+    fn take(&mut self, text: &str, side: DiffSide) -> Option<usize> {
         let is_old = !text.starts_with(['+', '\\']);
         let is_new = !text.starts_with(['-', '\\']);
         let old = is_old.then(|| self.old.take());

@@ -23,6 +23,7 @@ pub use check::check;
 pub use names::diff_label;
 pub use place::Pass;
 pub use tree::{FileUpdate, Job, jobs};
+pub(crate) use unified::{HunkHeader, hunk_header};
 
 use crate::{Fault, FaultCode};
 

@@ -257,10 +257,13 @@ impl Terminals<'_> {
     /// The terminals of all chats, in all processes on the data folder, newest first. An agent sees its own.
     pub fn list_all(&self) -> Result<Vec<TerminalInfo>> {
         let open = self.session.open();
-        let mut all = open.list_elsewhere()?;
-        all.extend(open.list_terminals()?);
+        // Asked first: one that ends meanwhile is listed as ended, once.
+        let elsewhere = open.list_elsewhere(|listed| self.may_see(listed))?;
+        let mut all = open.list_terminals()?;
         all.retain(|listed| self.may_see(listed));
-        all.sort_unstable_by_key(|listed| std::cmp::Reverse(listed.run));
+        all.extend(elsewhere);
+        all.sort_by_key(|listed| std::cmp::Reverse(listed.run));
+        all.dedup_by_key(|listed| listed.run);
         Ok(all)
     }
 
@@ -325,7 +328,7 @@ impl Terminals<'_> {
                 let reply = request.perform(&one, open, call)?;
                 Some((one.info(), reply))
             }
-            None => open.ask_elsewhere(run, request)?.filter(|(info, _)| self.may_see(info)),
+            None => open.ask_elsewhere(run, request, |info| self.may_see(info))?,
         };
         Ok(answered.map(|(info, reply)| (info, reply.screen())))
     }

@@ -419,18 +419,19 @@ const HUNK_EXPECTED: &str =
     "expected a hunk of the form `@@ -<old line>,<old count> +<new line>,<new count> @@`";
 
 /// The numbers of a hunk's header.
-struct Header {
-    stated: Stated,
-    old_count: usize,
-    new_count: usize,
+pub(crate) struct HunkHeader {
+    pub(crate) stated: Stated,
+    pub(crate) old_count: usize,
+    pub(crate) new_count: usize,
 }
 
-fn hunk_header(line: &str) -> Option<Header> {
+/// Reads the header of a hunk with numbers; `None` for any other line.
+pub(crate) fn hunk_header(line: &str) -> Option<HunkHeader> {
     let rest = line.strip_prefix("@@ -")?;
     let (old, rest) = rest.split_once(" +")?;
     let (new, _) = rest.split_once(" @@")?;
     let ((old, old_count), (new, new_count)) = (numbers(old)?, numbers(new)?);
-    Some(Header { stated: Stated { old, new }, old_count, new_count })
+    Some(HunkHeader { stated: Stated { old, new }, old_count, new_count })
 }
 
 /// `line,count` or `line`, whose count is 1.
@@ -472,7 +473,7 @@ fn unnumbered_hunk(reader: &mut Reader<'_>, anchors: Vec<String>) -> Result<Hunk
 
 /// A hunk. Where its lines are not as many as its header counts they are counted anew, if it is clear where
 /// they end.
-fn hunk(reader: &mut Reader<'_>, header: &Header) -> Result<Hunk> {
+fn hunk(reader: &mut Reader<'_>, header: &HunkHeader) -> Result<Hunk> {
     let begin = reader.at;
     counted_hunk(reader, header).or_else(|error| {
         reader.at = begin;
@@ -492,7 +493,7 @@ fn hunk(reader: &mut Reader<'_>, header: &Header) -> Result<Hunk> {
 }
 
 /// The header of the hunk that comes next, with the counts that its lines have, and where these end.
-fn counted_header(reader: &Reader<'_>, stated: Stated) -> Option<(Header, usize)> {
+fn counted_header(reader: &Reader<'_>, stated: Stated) -> Option<(HunkHeader, usize)> {
     let end = reader.body_end()?;
     let mut body = reader.lines.get(reader.at + 1..end)?;
     // Empty lines set hunks apart as often as they are context.
@@ -506,7 +507,7 @@ fn counted_header(reader: &Reader<'_>, stated: Stated) -> Option<(Header, usize)
         return None;
     }
     let without = |sign: char| body.iter().filter(|line| !line.starts_with([sign, '\\'])).count();
-    Some((Header { stated, old_count: without('+'), new_count: without('-') }, end))
+    Some((HunkHeader { stated, old_count: without('+'), new_count: without('-') }, end))
 }
 
 impl Reader<'_> {
@@ -533,7 +534,7 @@ impl Reader<'_> {
     }
 }
 
-fn counted_hunk(reader: &mut Reader<'_>, header: &Header) -> Result<Hunk> {
+fn counted_hunk(reader: &mut Reader<'_>, header: &HunkHeader) -> Result<Hunk> {
     let mut hunk = Hunk { line: reader.number(), stated: Some(header.stated), ..Hunk::default() };
     reader.at += 1;
     let mut body = Body { header, hunk: &mut hunk, old: 0, new: 0 };
@@ -555,7 +556,7 @@ fn counted_hunk(reader: &mut Reader<'_>, header: &Header) -> Result<Hunk> {
 
 /// A hunk of which some lines are read.
 struct Body<'a> {
-    header: &'a Header,
+    header: &'a HunkHeader,
     hunk: &'a mut Hunk,
     old: usize,
     new: usize,
@@ -621,7 +622,7 @@ impl Body<'_> {
     }
 
     fn miscounted(&self, reader: &Reader<'_>) -> PatchError {
-        let Header { old_count, new_count, .. } = self.header;
+        let HunkHeader { old_count, new_count, .. } = self.header;
         let found = match reader.peek() {
             None => "the patch ends here",
             Some(line) if line.starts_with([' ', '+', '-']) => "more follow here",

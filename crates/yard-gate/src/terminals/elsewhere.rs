@@ -168,12 +168,16 @@ pub(super) fn serve(
 }
 
 impl OpenWorkspace {
-    /// Asks the process that runs a terminal. `None` if no other process runs it.
+    /// Asks the process that runs a terminal. `None` if no other process runs it, or if it is none of those that may be
+    /// seen: then nothing is asked.
     pub(super) fn ask_elsewhere(
         &self,
         run: RunId,
         request: &TerminalRequest,
+        may_see: impl Fn(&TerminalInfo) -> bool,
     ) -> Result<Option<(TerminalInfo, TerminalReply)>> {
+        let info = self.running_elsewhere(run)?;
+        let Some(info) = info.filter(may_see) else { return Ok(None) };
         let invalid = |_| Fault::new(FaultCode::Io, "another process sent what cannot be read");
         let asked = serde_json::to_vec(request).map_err(invalid)?;
         let answer = self.workspace.request_of_terminal(run, &asked, request.time())?;
@@ -184,25 +188,27 @@ impl OpenWorkspace {
             let code = FaultCode::ALL.into_iter().find(|code| format!("{code:?}") == refusal.code);
             Fault::new(code.unwrap_or(FaultCode::Unavailable), refusal.message)
         })?;
-        let Some(info) = self.running_elsewhere(run, &reply)? else { return Ok(None) };
-        Ok(Some((info, reply)))
+        Ok(Some((TerminalInfo { ports: reply.ports.clone(), ..info }, reply)))
     }
 
-    /// The terminals that other processes run.
-    pub(super) fn list_elsewhere(&self) -> Result<Vec<TerminalInfo>> {
+    /// The terminals that other processes run and that may be seen.
+    pub(super) fn list_elsewhere(
+        &self,
+        may_see: impl Fn(&TerminalInfo) -> bool,
+    ) -> Result<Vec<TerminalInfo>> {
         let mut runs = self.workspace.served_terminals()?;
         let here = self.terminals.lock();
         runs.retain(|run| !here.all.iter().any(|one| one.terminal.run() == *run));
         drop(here);
         // One that does not answer is left out, so that the others are still listed.
-        let ask = |run| self.ask_elsewhere(run, &TerminalRequest::Look).ok().flatten();
+        let ask = |run| self.ask_elsewhere(run, &TerminalRequest::Look, &may_see).ok().flatten();
         Ok(runs.into_iter().filter_map(ask).map(|(info, _)| info).collect())
     }
 
-    fn running_elsewhere(&self, run: RunId, reply: &TerminalReply) -> Result<Option<TerminalInfo>> {
+    /// A terminal as it is if another process runs it.
+    fn running_elsewhere(&self, run: RunId) -> Result<Option<TerminalInfo>> {
         let Some(note) = self.workspace.terminal_note(run)? else { return Ok(None) };
         let log = self.workspace.kept_output(run).into_iter().next();
-        let info = TerminalInfo::of_note(&note, run, TerminalState::Running, log);
-        Ok(info.map(|info| TerminalInfo { ports: reply.ports.clone(), ..info }))
+        Ok(TerminalInfo::of_note(&note, run, TerminalState::Running, log))
     }
 }

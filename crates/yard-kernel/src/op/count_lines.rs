@@ -1,10 +1,11 @@
 //! Counts the lines that steps added and removed, within bounds and for callers who may read them.
 
 use yard_core::op::LineCount;
-use yard_core::{Call, ContentHash, FileKind, FileState, Result, WsPath};
+use yard_core::{Call, ContentHash, FileKind, FileState, Result};
 use yard_store::{Change, Seq};
 
 use crate::op::history::merge_changes;
+use crate::op::tree_then::may_read;
 use crate::workspace::Workspace;
 
 /// A step whose texts have more bytes than that, before and after it together, has no count.
@@ -47,8 +48,10 @@ impl<'a> Counting<'a> {
         }
         let changes = merge_changes(self.workspace.store().changes(step)?);
         for change in &changes {
-            if !may_read(self.workspace, self.call, change)? {
-                return Ok(None);
+            for path in change.from.iter().chain(&change.to) {
+                if !may_read(self.workspace.store(), self.call, change.file, path)? {
+                    return Ok(None);
+                }
             }
         }
         let count = match cached {
@@ -101,14 +104,4 @@ fn has_new_content(change: &Change) -> bool {
     let states = [&change.before, &change.after].into_iter().flatten();
     let has_folder = states.clone().any(|state| state.kind == FileKind::Folder);
     !has_folder && content(&change.before) != content(&change.after)
-}
-
-/// Whether the caller may read what was changed, by its paths of then and by its path of now.
-fn may_read(workspace: &Workspace, call: &Call, change: &Change) -> Result<bool> {
-    if call.reading().is_none() {
-        return Ok(true);
-    }
-    let may = |path: &WsPath| call.may_read(path);
-    let now = workspace.store().path_of(change.file)?;
-    Ok(change.from.iter().chain(&change.to).all(may) && now.as_ref().is_none_or(may))
 }

@@ -19,6 +19,8 @@ use crate::workspace::Workspace;
 
 /// How long a process waits for the rest of a request.
 const REQUEST_TIME: Duration = Duration::from_secs(2);
+/// How long to wait after a connection could not be accepted.
+const RETRY_TIME: Duration = Duration::from_millis(100);
 /// The longest request and the longest answer.
 const MAX_BYTES: u64 = 4 << 20;
 
@@ -44,9 +46,15 @@ impl Workspace {
         let service = TerminalService(Arc::clone(&bound));
         let thread = thread::Builder::new().name("terminal-requests".to_owned());
         thread.spawn(move || {
-            while let Ok((stream, _)) = bound.listener.accept() {
-                // The client sees that the connection is closed.
-                let _ = answer_one(stream, &answer);
+            loop {
+                match bound.listener.accept() {
+                    // The client sees that the connection is closed.
+                    Ok((stream, _)) => drop(answer_one(stream, &answer)),
+                    // So it ends once the socket is closed.
+                    Err(error) if error.kind() == io::ErrorKind::InvalidInput => break,
+                    // Too many files may be open now.
+                    Err(_) => thread::sleep(RETRY_TIME),
+                }
             }
         })?;
         Ok(service)

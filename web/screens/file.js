@@ -2,7 +2,7 @@
 
 import { html, useEffect, useMemo, useState } from "../vendor.js";
 import { all, api, ApiError, callTool, request } from "../api.js";
-import { address, go } from "../router.js";
+import { address, go, withQuery } from "../router.js";
 import { mayChange } from "../state.js";
 import { onHappening } from "../stream.js";
 import { Actor } from "../parts/actor.js";
@@ -58,9 +58,9 @@ export function FileDetail({ workspace, path }) {
         ${!isFolder && info.id && html`<a class="button" href=${`/api/v1/workspaces/${workspace}/files/${info.id}/content`} download=${baseName(path)} aria-label="Download"><${Icon} name="download" /><span class="hide-narrow">Download</span></a>`}
         ${mayChange(workspace) && html`<button class="button" aria-label="Rename" onClick=${() => setAsks("move")}><${Icon} name="edit" /><span class="hide-narrow">Rename</span></button><button class="button danger" aria-label="Remove" onClick=${() => setAsks("remove")}><${Icon} name="trash" /><span class="hide-narrow">Remove</span></button>`}
       </div></div>
-    ${isFolder ? html`<${Empty} icon="files" title="A folder" />` : shows !== "history" ? html`<${FileText} workspace=${workspace} id=${info.id} hash=${info.hash ?? ""} size=${info.size ?? 0} path=${path} isBlamed=${shows === "blame"} />` : html`<${History} workspace=${workspace} id=${info.id} hash=${info.hash ?? ""} />`}
+    ${isFolder ? html`<${Empty} icon="files" title="A folder"><p><a class="button" href=${withQuery(address("w", workspace, "timeline"), { path })}><${Icon} name="timeline" />What changed in it</a></p></${Empty}>` : shows !== "history" ? html`<${FileText} workspace=${workspace} id=${info.id} hash=${info.hash ?? ""} size=${info.size ?? 0} path=${path} isBlamed=${shows === "blame"} />` : html`<${History} workspace=${workspace} id=${info.id} hash=${info.hash ?? ""} />`}
     ${asks === "move" && html`<${Move} workspace=${workspace} path=${path} onClose=${() => setAsks("")} />`}
-    ${asks === "remove" && html`<${Remove} workspace=${workspace} path=${path} onClose=${() => setAsks("")} />`}
+    ${asks === "remove" && html`<${Remove} workspace=${workspace} path=${path} isFolder=${isFolder} onClose=${() => setAsks("")} />`}
   </article>`;
 }
 
@@ -222,8 +222,8 @@ function Move({ workspace, path, onClose }) {
     <div class="actions"><button type="button" class="button" onClick=${onClose}>Cancel</button><button class="button primary">Move it</button></div></form></${Dialog}>`;
 }
 
-/** @param {{ workspace: string, path: string, onClose: () => void }} props */
-function Remove({ workspace, path, onClose }) {
+/** @param {{ workspace: string, path: string, isFolder: boolean, onClose: () => void }} props */
+function Remove({ workspace, path, isFolder, onClose }) {
   const [problem, setProblem] = useState("");
   const remove = async () => {
     try {
@@ -235,8 +235,8 @@ function Remove({ workspace, path, onClose }) {
       setProblem(messageOf(failure));
     }
   };
-  return html`<${Dialog} title="Remove this file?" onClose=${onClose}>
-    <p><span class="path">${visibleLine(path)}</span> goes to the trash, from where it can be brought back.</p>
+  return html`<${Dialog} title=${isFolder ? "Remove this folder?" : "Remove this file?"} onClose=${onClose}>
+    <p><span class="path">${visibleLine(path)}</span> ${isFolder ? "and everything in it " : ""}goes to the trash, from where it can be brought back.</p>
     ${problem && html`<p class="form-problem" role="alert">${problem}</p>`}
     <div class="actions"><button class="button" onClick=${onClose}>Cancel</button><button class="button danger" onClick=${remove}>Remove it</button></div></${Dialog}>`;
 }

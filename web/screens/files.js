@@ -173,7 +173,7 @@ export function Files({ workspace }) {
     void readFolder(target);
     setTarget("/");
   };
-  const row = (/** @type {number} */ i) => html`<${Row} workspace=${workspace} item=${items[i]} isChosen=${i === place} isTarget=${isOver && target === items[i]?.entry.path} showsPath=${found !== null} onToggle=${toggle} />`;
+  const row = (/** @type {number} */ i) => html`<${Row} workspace=${workspace} item=${items[i]} isChosen=${i === place} isPast=${at !== ""} isTarget=${isOver && target === items[i]?.entry.path} showsPath=${found !== null} onToggle=${toggle} />`;
   const may = mayChange(workspace) && !at;
   /** @param {DragEvent} event */
   const dragOver = (event) => {
@@ -227,12 +227,13 @@ function treeItems(folders, open) {
   return items;
 }
 
-/** @param {{ workspace: string, item: Item, isChosen: boolean, isTarget: boolean, showsPath: boolean, onToggle: (path: string) => void }} props `isTarget`: a dragged file would be put into this folder */
-function Row({ workspace, item, isChosen, isTarget, showsPath, onToggle }) {
+/** @param {{ workspace: string, item: Item, isChosen: boolean, isPast: boolean, isTarget: boolean, showsPath: boolean, onToggle: (path: string) => void }} props `isTarget`: a dragged file would be put into this folder */
+function Row({ workspace, item, isChosen, isPast, isTarget, showsPath, onToggle }) {
   const { entry, depth, isOpen, isFolder } = item;
   const style = { paddingLeft: `${14 + Math.min(depth, 12) * 16}px` };
   const name = visibleLine(showsPath ? entry.path : entry.name);
-  if (isFolder && !showsPath) return html`<button class="tree-row ${isTarget ? "target" : ""}" data-folder=${encodeURIComponent(entry.path)} style=${style} aria-expanded=${isOpen} onClick=${() => onToggle(entry.path)}><${Icon} name=${isOpen ? "down" : "right"} class="tiny" /><${Icon} name="files" /><span class="ellipsis">${name}</span></button>`;
+  if (isFolder && !showsPath) return html`<div class="tree-folder ${isTarget ? "target" : ""}" data-folder=${encodeURIComponent(entry.path)}><button class="tree-row" style=${style} aria-expanded=${isOpen} onClick=${() => onToggle(entry.path)}><${Icon} name=${isOpen ? "down" : "right"} class="tiny" /><${Icon} name="files" /><span class="ellipsis">${name}</span></button>
+    ${!isPast && html`<a class="icon-button small" href=${fileAddress(workspace, entry.path)} aria-current=${isChosen ? "true" : undefined} aria-label=${`The folder ${visibleLine(entry.path)}`} title="Rename it, remove it, or see what changed in it"><${Icon} name="more" /></a>`}</div>`;
   return html`<a class="tree-row" style=${style} href=${keepQuery(fileAddress(workspace, entry.path))} aria-current=${isChosen ? "true" : undefined} title=${visibleLine(entry.path)}><span class="icon tiny"></span><${Icon} name=${isFolder ? "files" : "file"} /><span class="ellipsis">${name}</span></a>`;
 }
 

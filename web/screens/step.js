@@ -26,10 +26,10 @@ import { TakeBack, WAYS } from "./undo.js";
  * @param {string} props.workspace
  * @param {string} props.id
  * @param {Undone | null} props.undone
- * @param {number | null} props.later how many steps came after it, if that is known
+ * @param {number | null} props.newest the number of the newest step, if that is known
  * @param {() => void} props.onChanged
  */
-export function StepDetail({ workspace, id, undone, later, onChanged }) {
+export function StepDetail({ workspace, id, undone, newest, onChanged }) {
   const [step, setStep] = useState(/** @type {any} */ (null));
   const [problem, setProblem] = useState(/** @type {unknown} */ (null));
   const load = async () => {
@@ -49,6 +49,8 @@ export function StepDetail({ workspace, id, undone, later, onChanged }) {
   const files = useMemo(() => (step ? filesOf(step.changes) : []), [step]);
   const isWhollyUndone = undone !== null && step !== null && undone.files >= step.files;
   const may = mayChange(workspace) && step !== null;
+  /** How many steps came after it, if that is known. */
+  const later = newest !== null && step !== null ? Math.max(0, newest - step.number) : null;
   const mayGoBack = may && later !== 0;
   // The preview has an address of its own, so that the way back of a browser or a phone closes it.
   const place = parts.value[4];

@@ -19,7 +19,7 @@ import { Compare } from "./compare.js";
 import { StepDetail } from "./step.js";
 import { ActiveFilters, filterOf, Filters, isFiltered } from "./timeline-filter.js";
 
-/** @typedef {{ id: string, at: string, author: "agent" | "person" | "external", actor: string, verb: string, undoes: string | null, files: number, path: string | null, chat_id?: string | null, lines_added?: number | null, lines_removed?: number | null, back_to?: string | null }} Step */
+/** @typedef {{ id: string, number: number, at: string, author: "agent" | "person" | "external", actor: string, verb: string, undoes: string | null, files: number, path: string | null, chat_id?: string | null, lines_added?: number | null, lines_removed?: number | null, back_to?: string | null }} Step */
 /** @typedef {{ kind: "day", name: string } | { kind: "step", step: Step } | { kind: "more" }} Item */
 
 const STEP = 64;
@@ -40,13 +40,14 @@ export function Timeline({ workspace }) {
   const [showsFilters, setShowsFilters] = useState(false);
   const isReading = useRef(false);
   const filter = filterOf(query.value);
-  const { by: author, q: words } = filter;
+  const { by, q: words } = filter;
   const isComparing = parts.value[3] === "compare";
   const [from, to] = isComparing ? parts.value.slice(4) : [];
   const chosenId = isComparing ? undefined : parts.value[3];
   const setFilter = (/** @type {Partial<import("./timeline-filter.js").Filter>} */ changed) => go(withQuery(address(...parts.value), { ...filter, ...changed }), { replace: true });
-  // The server filters by these, and the page by the rest.
-  const asked = ["actor", "chat", "path", "verb"].map((name) => (filter[/** @type {"actor"} */ (name)] ? `&${name}=${encodeURIComponent(filter[/** @type {"actor"} */ (name)])}` : "")).join("");
+  // The server filters by these, and the page by the words.
+  const { actor, chat, path, verb } = filter;
+  const asked = Object.entries({ author: by, actor, chat, path, verb }).map(([name, value]) => (value ? `&${name}=${encodeURIComponent(value)}` : "")).join("");
   const current = useRef(asked);
   current.current = asked;
 
@@ -109,13 +110,11 @@ export function Timeline({ workspace }) {
 
   const everything = asked ? recent : steps ?? [];
   const undone = useMemo(() => undoneSteps(everything), [everything]);
-  const shown = useMemo(() => (author || words ? (steps ?? []).filter((step) => matches(workspace, step, author, words)) : steps ?? []), [steps, author, words]);
+  const shown = useMemo(() => (words ? (steps ?? []).filter((step) => matches(workspace, step, words)) : steps ?? []), [steps, words]);
   const items = useMemo(() => itemsOf(shown, next !== null), [shown, next]);
   const picked = isComparing ? to ?? from : chosenId;
   const chosen = items.findIndex((item) => item.kind === "step" && item.step.id === picked);
   const place = shown.findIndex((step) => step.id === picked);
-  // The chosen step may be older than what was read so far.
-  const later = everything.findIndex((step) => step.id === chosenId);
   const addressOf = (/** @type {string} */ id) => keepQuery(isComparing ? address("w", workspace, "timeline", "compare", from, id) : address("w", workspace, "timeline", id));
   const top = keepQuery(address("w", workspace, "timeline"));
   const open = (/** @type {Step | undefined} */ step) => step && go(addressOf(step.id), { replace: Boolean(picked) });
@@ -133,7 +132,7 @@ export function Timeline({ workspace }) {
       <div class="row-line"><label class="search grow"><${Icon} name="search" /><input type="search" placeholder="Path, tool or name" aria-label="Filter the steps by path, tool or name" value=${words} onInput=${(/** @type {any} */ event) => setFilter({ q: event.target.value })}
         onKeyDown=${(/** @type {any} */ event) => event.key === "Escape" && (setFilter({ q: "" }), event.target.blur())} /></label>
         <button class="icon-button" aria-expanded=${showsFilters} aria-label="Filters" title="Filters: by whom, chat, path and what was done (f)" onClick=${() => setShowsFilters(!showsFilters)}><${Icon} name="filter" /></button></div>
-      <div class="segmented wide" role="group" aria-label="By whom">${AUTHORS.map(([value, label]) => html`<button key=${value} aria-pressed=${author === value} onClick=${() => setFilter({ by: String(value) })}>${label}</button>`)}</div>
+      <div class="segmented wide" role="group" aria-label="By whom">${AUTHORS.map(([value, label]) => html`<button key=${value} aria-pressed=${by === value} onClick=${() => setFilter({ by: String(value) })}>${label}</button>`)}</div>
       ${showsFilters && html`<${Filters} workspace=${workspace} filter=${filter} steps=${steps ?? []} onChange=${setFilter} />`}
       <${ActiveFilters} workspace=${workspace} filter=${filter} onChange=${setFilter} />
       ${isComparing && html`<div class="banner slim pick"><${Icon} name="compare" /><span>Choose the step to compare with.</span>${steps?.[0] && steps[0].id !== from && !to && html`<a class="button small" href=${addressOf(steps[0].id)}>Newest</a>`}<a class="button small" href=${from ? keepQuery(address("w", workspace, "timeline", from)) : top}>Stop</a></div>`}
@@ -143,7 +142,7 @@ export function Timeline({ workspace }) {
       : shown.length === 0 && next === null ? html`<${Empty} icon="search" title="No step matches"><p><button class="link" onClick=${() => go(address(...parts.value), { replace: true })}>Show all steps</button></p></${Empty}>`
       : html`<${VirtualList} role="list" label="Steps" count=${items.length} height=${height} version=${items} keyOf=${(/** @type {number} */ i) => keyOf(/** @type {Item} */ (items[i]))} onEnd=${readOlder} scrollTo=${chosen} row=${row} />`}`;
   const detail = isComparing && from ? html`<${Compare} key=${`${from} ${to}`} workspace=${workspace} from=${from} to=${to ?? null} known=${steps ?? []} />`
-    : chosenId ? html`<${StepDetail} key=${chosenId} workspace=${workspace} id=${chosenId} undone=${undone.get(chosenId) ?? null} later=${later < 0 ? null : later} onChanged=${readNewest} />`
+    : chosenId ? html`<${StepDetail} key=${chosenId} workspace=${workspace} id=${chosenId} undone=${undone.get(chosenId) ?? null} newest=${everything[0]?.number ?? null} onChanged=${readNewest} />`
     : steps && steps.length > 0 ? html`<${Empty} icon="timeline" title="Choose a step"><p>You see its diff and can take it back, even an old one, without losing what came after it. <kbd>j</kbd> and <kbd>k</kbd> go through the list.</p></${Empty}>` : null;
   return html`<${Split} label="Timeline" list=${list} detail=${detail} hasDetail=${Boolean(chosenId) || Boolean(to)} back=${isComparing && from ? keepQuery(address("w", workspace, "timeline", from)) : top} backLabel=${isComparing ? "The step" : "Timeline"} />`;
 }
@@ -166,10 +165,8 @@ function undoneSteps(steps) {
   return undone;
 }
 
-/** @param {string} workspace @param {Step} step @param {string} author @param {string} words */
-function matches(workspace, step, author, words) {
-  if (author && step.author !== author) return false;
-  if (!words) return true;
+/** @param {string} workspace @param {Step} step @param {string} words */
+function matches(workspace, step, words) {
   const text = `${step.path ?? ""} ${step.verb} ${actorOf(workspace, step.actor).name}`.toLowerCase();
   return words.toLowerCase().split(/\s+/).every((word) => text.includes(word));
 }

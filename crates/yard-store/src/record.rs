@@ -235,6 +235,8 @@ pub struct NetChange {
 /// Which steps are looked for: those that fit everything that is given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StepFilter {
+    /// The author.
+    pub author: Option<Author>,
     /// The actor of the audit row.
     pub actor: Option<String>,
     /// The chat.

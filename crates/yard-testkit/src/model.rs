@@ -228,6 +228,7 @@ impl Inner {
             })
         });
         changed
+            && filter.author.is_none_or(|author| author == step.author)
             && filter.actor.as_ref().is_none_or(|actor| *actor == step.audit.actor)
             && filter.verb.as_ref().is_none_or(|verb| *verb == step.verb)
             && filter.chat.is_none_or(|chat| Some(chat) == step.chat)

@@ -83,6 +83,7 @@ fn same_files(left: &dyn Store, right: &dyn Store, changes: &[Change]) {
 fn same_finds(left: &dyn Store, right: &dyn Store, changes: &[Change]) {
     let steps = left.steps(None, None, usize::MAX).unwrap();
     let makers = steps.iter().rev().step_by(7).map(|step| StepFilter {
+        author: Some(step.author),
         actor: Some(step.actor.clone()),
         verb: Some(step.verb.clone()),
         ..StepFilter::default()

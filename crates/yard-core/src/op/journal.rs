@@ -39,6 +39,8 @@ pub struct HistoryAnswer {
 pub struct HistoryEntry {
     /// The step.
     pub id: StepId,
+    /// Its number: the first step of a workspace is 1, and the next one always has the next number.
+    pub number: u64,
     /// When it happened.
     pub at: Timestamp,
     /// The author.

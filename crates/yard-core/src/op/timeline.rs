@@ -1,11 +1,13 @@
 //! Operations on the timeline of a workspace: its steps with filters and counts of lines.
 
 use super::HistoryAnswer;
-use crate::{ChatId, StepId, WsPath};
+use crate::{Author, ChatId, StepId, WsPath};
 
 /// Lists the steps that fit all filters, newest first, each with its counts of lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListSteps {
+    /// Only those of an agent, of a person, or of another program.
+    pub author: Option<Author>,
     /// Only those of this actor, such as `person:UUID` or `external`.
     pub actor: Option<String>,
     /// Only those of this chat.
@@ -17,6 +19,8 @@ pub struct ListSteps {
     pub path: Option<WsPath>,
     /// At most that many. There are fewer, and older ones remain, where counting the lines of so many takes long.
     pub limit: usize,
+    /// Only the step with this number and those before it.
+    pub through: Option<u64>,
     /// Only those before this step (how a cut answer goes on).
     pub before: Option<StepId>,
 }

@@ -151,6 +151,7 @@ pub(crate) fn entry(row: StepRow, change: Option<Change>) -> HistoryEntry {
     };
     HistoryEntry {
         id: row.id,
+        number: row.seq,
         at: row.at,
         author: row.author,
         actor: row.actor,

@@ -14,9 +14,11 @@ const LOOKED_AT_ONCE: Seq = 100_000;
 
 impl Execute for ListSteps {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<StepList>> {
+        let newest = workspace.store().head()?;
+        let end = self.through.map_or(newest, |number| number.min(newest)) + 1;
         let before = match self.before {
-            Some(step) => find_step(workspace, step)?.seq,
-            None => workspace.store().head()? + 1,
+            Some(step) => find_step(workspace, step)?.seq.min(end),
+            None => end,
         };
         // One more than is shown, to find out whether there are more.
         let count = self.limit.saturating_add(1);
@@ -45,7 +47,7 @@ fn filter(workspace: &Workspace, wanted: &ListSteps) -> Result<StepFilter> {
         }
     };
     let (actor, verb) = (wanted.actor.clone(), wanted.verb.clone());
-    Ok(StepFilter { actor, chat: wanted.chat, verb, changed })
+    Ok(StepFilter { author: wanted.author, actor, chat: wanted.chat, verb, changed })
 }
 
 /// The newest steps before `before` that fit.

@@ -6,12 +6,13 @@ use yard_core::op::{
     BackTo, HistoryEntry, ListSteps, PreviewUndo, Redo, Show, ShownChange, Undo, UndoKind,
     UndoPreview, UndoScope, Undone, WentBack,
 };
-use yard_core::{ChatId, ContentHash, WsPath};
+use yard_core::{Author, ChatId, ContentHash, WsPath};
 
 use super::paging::Paging;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::request::HttpRequest;
+use super::word::Word;
 
 /// Bytes of diff in one answer.
 pub(super) const DIFF_BYTES: u64 = 256 << 10;
@@ -20,6 +21,8 @@ pub(super) const DIFF_BYTES: u64 = 256 << 10;
 #[derive(Serialize, JsonSchema)]
 pub(super) struct StepLine {
     id: String,
+    /// From 1 on, one after the other.
+    number: u64,
     at: String,
     /// `agent`, `person` or `external`.
     author: &'static str,
@@ -52,6 +55,8 @@ pub(super) struct StepsQuery {
     limit: Option<usize>,
     /// Where to go on: the `next` of the answer before.
     cursor: Option<String>,
+    /// Only those of an `agent`, of a `person`, or of another program (`external`).
+    author: Option<Word<Author>>,
     /// Only those of this actor, as `person:ID`, `key:ID` or `external`.
     actor: Option<String>,
     /// Only those of this chat.
@@ -60,12 +65,15 @@ pub(super) struct StepsQuery {
     path: Option<String>,
     /// Only those of this operation, such as `edit`.
     verb: Option<String>,
+    /// Only the step with this `number` and those before it: with `limit=1`, that step.
+    through: Option<u64>,
 }
 
 impl From<&HistoryEntry> for StepLine {
     fn from(entry: &HistoryEntry) -> Self {
         Self {
             id: entry.id.to_string(),
+            number: entry.number,
             at: entry.at.to_string(),
             author: entry.author.word(),
             actor: entry.actor.clone(),
@@ -269,14 +277,16 @@ fn texts(paths: &[WsPath]) -> Vec<String> {
 }
 
 pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
-    let StepsQuery { limit, cursor, actor, chat, path, verb } = request.query()?;
+    let StepsQuery { limit, cursor, author, actor, chat, path, verb, through } = request.query()?;
     let paging = Paging { limit, cursor };
+    let author = author.map(|Word(author)| author);
     let chat: Option<ChatId> = chat.map(|chat| chat.parse()).transpose().map_err(|_| {
         Problem::invalid("chat", "expected the id of a chat; GET .../chats lists them")
     })?;
     let path = path.map(|path| path_of(&path)).transpose()?;
     let (limit, before) = (paging.limit()?, paging.cursor()?);
-    let answer = request.perform(ListSteps { actor, chat, verb, path, limit, before })?;
+    let answer =
+        request.perform(ListSteps { author, actor, chat, verb, path, limit, through, before })?;
     let next = answer.steps.last().filter(|_| answer.truncated).map(|step| step.id.to_string());
     Reply::ok(&Steps { steps: answer.steps.iter().map(StepLine::from).collect(), next })
 }

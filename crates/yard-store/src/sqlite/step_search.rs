@@ -67,7 +67,7 @@ fn fitting(
         step_joins!(0),
         "WHERE s.seq >= ?1 AND s.seq < ?2 AND (?3 IS NULL OR s.actor = ?3) \
          AND (?4 IS NULL OR s.verb = ?4) AND (?5 IS NULL OR s.chat = ?5) \
-         ORDER BY s.seq DESC LIMIT ?6"
+         AND (?6 IS NULL OR s.author = ?6) ORDER BY s.seq DESC LIMIT ?7"
     );
     let parameters = params![
         number(numbers.start),
@@ -75,6 +75,7 @@ fn fitting(
         filter.actor,
         filter.verb,
         filter.chat.as_ref().map(|chat| chat.as_bytes()),
+        filter.author.map(value::to_number),
         limit(count)
     ];
     all(connection, sql, parameters, |row| step_row(row, 0))

@@ -1,6 +1,6 @@
 //! Reading history in other ways than step by step.
 
-use yard_core::{ChatId, FileId};
+use yard_core::{Author, ChatId, FileId};
 use yard_store::{Batch, ChangedEntry, NewStep, Seq, StepFilter, Store};
 
 use crate::step_builder::path;
@@ -36,7 +36,7 @@ pub(super) fn found_steps(store: &dyn Store, world: &FakeWorld) {
     append(store, NewStep { chat: Some(chat), ..builder.step("move", vec![moved]) });
     let mut moved = builder.rename(&builder.node(file.file), FileId::ROOT, &path("/b"));
     moved.from = Some(path("/lib/a"));
-    append(store, builder.step("move", vec![moved]));
+    append(store, NewStep { author: Author::External, ..builder.step("move", vec![moved]) });
     append(store, builder.step("none", vec![]));
 
     let found = |filter: StepFilter, from: Seq, limit: usize| -> Vec<Seq> {
@@ -54,6 +54,10 @@ pub(super) fn found_steps(store: &dyn Store, world: &FakeWorld) {
     let of_actor = |actor: &str| StepFilter { actor: Some(actor.to_owned()), ..any.clone() };
     assert_eq!(found(of_actor("key:7"), 0, 9), [3]);
     assert!(found(of_actor("key:8"), 0, 9).is_empty());
+    let of_author = |author: Author| StepFilter { author: Some(author), ..any.clone() };
+    assert_eq!(found(of_author(Author::Agent), 0, 9), [6, 4, 3, 2, 1]);
+    assert_eq!(found(of_author(Author::External), 0, 9), [5]);
+    assert!(found(of_author(Author::Person), 0, 9).is_empty());
     let of_verb = |verb: &str| StepFilter { verb: Some(verb.to_owned()), ..any.clone() };
     assert_eq!(found(of_verb("move"), 0, 9), [5, 4]);
     assert_eq!(found(of_verb("move"), 0, 1), [5]);

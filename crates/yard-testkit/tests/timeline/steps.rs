@@ -1,7 +1,7 @@
 //! Steps with counts of lines, the step that they went back to, and filters.
 
 use yard_core::op::{BackTo, LineCount, ListSteps, Mkdir, Undo, UndoScope};
-use yard_core::{StepId, WsPath};
+use yard_core::{Author, StepId, WsPath};
 use yard_testkit::{at, mv, replace, rm};
 
 use super::{Told, all};
@@ -111,4 +111,26 @@ fn filters_are_exact_and_go_together() {
     let external = told.did(ListSteps { actor: Some("external".into()), ..all() }).steps;
     assert_eq!((external.len(), external[0].author.word()), (1, "external"));
     assert_eq!(external[0].lines.map(|lines| (lines.added, lines.removed)), Some((1, 1)));
+    let of = |author| told.did(ListSteps { author: Some(author), ..all() }).steps;
+    assert_eq!(of(Author::External), external);
+    assert_eq!(of(Author::External).len() + of(Author::Agent).len() + of(Author::Person).len(), 8);
+}
+
+#[test]
+fn a_step_is_found_by_its_number() {
+    let told = Told::new();
+    for i in 0..5 {
+        told.write(&format!("/{i}"), "1\n");
+    }
+    let steps = told.did(all()).steps;
+    assert_eq!(steps.iter().map(|step| step.number).collect::<Vec<_>>(), [5, 4, 3, 2, 1]);
+    let through = |number| ListSteps { through: Some(number), limit: 1, ..all() };
+    for step in &steps {
+        assert_eq!(told.did(through(step.number)).steps, [step.clone()]);
+    }
+    assert_eq!(told.did(through(99)).steps, steps[..1]);
+    assert!(told.did(through(0)).steps.is_empty());
+    let before = Some(steps[2].id);
+    assert_eq!(told.did(ListSteps { before, ..through(4) }).steps, steps[3..4]);
+    assert_eq!(told.did(ListSteps { before, ..through(1) }).steps, steps[4..]);
 }

@@ -10,6 +10,7 @@ import { Api, closeBrowser, openPage, startServer } from "./harness.mjs";
 const LARGEST = 150_000;
 const LIGHT = { width: 1440, height: 900, theme: "light" };
 const DARK = { width: 1440, height: 900, theme: "dark" };
+const PHONE = { width: 360, height: 740, theme: "dark" };
 
 const PRICES = `"""Prices of the shop."""
 
@@ -85,13 +86,17 @@ export async function makeShop(server) {
   await say(claude, "assistant", "The prices are changed, and the test passes. Now the limit belongs into the configuration.");
   await byCodex("write", { path: "/templates/mail/order.html", content: "<p>Your order is on its way.</p>\n" });
   await workspace.person("edit", { path: "/templates/thanks.html", old_string: "Thank you!", new_string: "Thank you for your order!" });
-  await byCodex("exec_command", { session_id: "preview", cmd: "printf 'Serving the shop on http://127.0.0.1:8000\\n\\nPress r to reload the templates.\\n> '; read x; sleep 600", workdir: null }, "codex");
   const policy = { preset: "guarded", rules: [{ effect: "change", path: "config/**", then: "ask", why: "People look at the configuration first." }] };
   await server.api.call("PUT", `${base}/policy`, policy);
   await byClaude("edit", { path: "/config/shop.toml", old_string: 'free_shipping_from = 0\ncountries = ["DE"]', new_string: 'free_shipping_from = 50\ncountries = ["DE", "AT"]' });
   const removal = await byCodex("shell", { command: "rm templates/old_cart.html && mv templates/thanks.html templates/mail/", workdir: null, timeout_ms: 20_000 }, "codex");
   await byClaude("ask_user", { questions: [{ name: "countries", question: "To which countries do we ship for free?", schema: { type: "string", enum: ["Germany", "Germany and Austria", "All of the EU"] } }] });
-  return { workspace, run, patched, removal: removal.approval_id };
+  /** A terminal that goes on; under `guarded` it would ask before it starts. */
+  const startTerminal = async () => {
+    await server.api.call("PUT", `${base}/policy`, { preset: "open", rules: [] });
+    await byCodex("exec_command", { session_id: "preview", cmd: "printf 'Serving the shop on http://127.0.0.1:8000\\n\\nPress r to reload the templates.\\n> '; read x; sleep 600", workdir: null }, "codex");
+  };
+  return { workspace, run, patched, removal: removal.approval_id, startTerminal };
 }
 
 /** Waits until the screen shows what it should and nothing is loading, and takes the picture. */
@@ -112,15 +117,27 @@ async function main() {
   mkdirSync(folder, { recursive: true });
   const server = await startServer();
   try {
-    const { workspace, run, patched, removal } = await makeShop(server);
+    const { workspace, run, patched, removal, startTerminal } = await makeShop(server);
     const light = await openPage(server, LIGHT, `#/inbox/${workspace.id}/approval/${removal}`);
     await take(light, folder, "inbox", ["Why you are asked", "Not used since spring.", "Approve once", "3 waiting"]);
     await light.goto(`/#/w/${workspace.id}/timeline/${patched}/undo`);
     await light.getByRole("dialog").getByRole("button", { name: "Undo it", disabled: false }).waitFor();
     await take(light, folder, "undo", ["Undo this step?", "What sending the order costs.", "2 files"]);
+    await light.goto(`/#/w/${workspace.id}/files/shop/prices.py?at=${patched}`);
+    await light.getByRole("button", { name: "Who wrote it" }).click();
+    await take(light, folder, "files", ["After", "Patched", "What sending the order costs.", "Claude"]);
+    await light.goto(`/#/w/${workspace.id}/settings`);
+    await take(light, folder, "settings", ["Keys for agents", "Guarded", "People look at the configuration first."]);
     await light.leave();
     const dark = await openPage(server, DARK, `#/w/${workspace.id}/chats/${run}`);
     await take(dark, folder, "chat", ["Orders above 50 euros ship for free.", "Waiting for a person", "Asks, and waits for an answer"]);
+    const phone = await openPage(server, PHONE, `#/inbox/${workspace.id}/approval/${removal}`);
+    await take(phone, folder, "phone", ["Why you are asked", "Approve once"]);
+    await phone.leave();
+    await startTerminal();
+    await dark.goto(`/#/w/${workspace.id}/terminals`);
+    await dark.getByRole("list", { name: "Terminals" }).getByRole("link").first().click();
+    await take(dark, folder, "terminals", ["running", "Press r to reload the templates."]);
     await dark.leave();
   } finally {
     await closeBrowser();

@@ -4,7 +4,9 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::Duration;
 
-use yard_core::op::{History, HistoryOf, Import, List, OnFolder, Remove, Undo, Write};
+use yard_core::op::{
+    Blame, BlameOf, History, HistoryOf, Import, List, OnFolder, Remove, Undo, Write,
+};
 
 use crate::clock::{Solo, alone, once, solo};
 use crate::source::{Dice, edited};
@@ -17,6 +19,7 @@ const FAST: Option<Duration> = Some(Duration::from_millis(50));
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = listings();
     rows.extend(long_history());
+    rows.extend(blame());
     rows.push(undo());
     rows.push(store_size());
     rows
@@ -106,6 +109,42 @@ fn long_history() -> Vec<Row> {
     vec![
         Row::bound("history of 10,000 versions, all", run(10_000), FAST),
         Row::bound("  limit 50", run(50), FAST),
+    ]
+}
+
+/// The steps that the lines of a file came from: each version is compared with the one before, once.
+fn blame() -> Vec<Row> {
+    let scratch = Scratch::new();
+    let (root, state) = (scratch.folder("root"), scratch.folder("state"));
+    let quick = Plan { flush: false, limits: unbounded(), ..Plan::default() };
+    let bench = Bench::open(&root, &state, &quick);
+    let mut lines: Vec<String> =
+        (0..10_000).map(|number| format!("let value_{number} = compute({number});\n")).collect();
+    for version in 0..1_000 {
+        lines[version * 7_919 % 9_000] = format!("changed in {version}\n");
+        if version % 3 == 0 {
+            lines.insert(version * 7_919 % 9_000 + 500, format!("new in {version}\n"));
+            lines.remove((version * 7_919 + 5_000) % 9_000);
+        }
+        bench.perform(write("/file.rs", lines.concat().into_bytes()));
+    }
+    drop(bench);
+    let bench = Bench::open(&root, &state, &quick);
+    let run = || {
+        let of = BlameOf::Path(at("/file.rs"));
+        let blame = Blame { of, version: None, first_line: 1, limit: 1_000 };
+        assert_eq!(bench.perform(blame).total_lines, 10_000);
+    };
+    let first = once(run);
+    let again = solo((0..9).map(|_| once(run)).collect());
+    lines[77] = "one more\n".to_owned();
+    bench.perform(write("/file.rs", lines.concat().into_bytes()));
+    let one_more = once(run);
+    let (first_most, then_most) = (Duration::from_secs(3), Duration::from_millis(100));
+    vec![
+        Row::bound("blame of 10,000 lines, 1,000 versions", first, Some(first_most)),
+        Row::bound("  again", again, Some(then_most)),
+        Row::bound("  after one more version", one_more, Some(then_most)),
     ]
 }
 

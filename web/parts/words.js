@@ -1,6 +1,6 @@
 // Effects, verbs and states in words.
 
-import { asText, count } from "./text.js";
+import { asText, readable } from "./text.js";
 
 /** @typedef {{ kind: string, path?: string, to?: string, asked?: string, host?: string, file_type?: string | null, with_contents?: boolean, edits?: boolean, mode_only?: boolean, decides?: boolean }} Effect */
 
@@ -84,7 +84,7 @@ export function tally(approval) {
 
 /** What a step did, in words; `long` where the title of the step says more. @type {Record<string, { text: string, icon: string, long?: string }>} */
 const VERBS = {
-  write: { text: "Wrote", icon: "edit" },
+  write: { text: "Wrote", icon: "file" },
   edit: { text: "Edited", icon: "edit" },
   place: { text: "Uploaded", icon: "upload" },
   remove: { text: "Removed", icon: "trash" },
@@ -107,7 +107,7 @@ const VERBS = {
 export function stepWords(step) {
   const verb = step.author === "external" ? "external" : step.undoes && step.verb !== "redo" ? "undo" : step.verb === "back_to" ? "back-to" : step.verb;
   const words = (Object.hasOwn(VERBS, verb) ? VERBS[verb] : null) ?? { text: verb.charAt(0).toUpperCase() + verb.slice(1).replaceAll(/[_-]/g, " "), icon: "edit" };
-  return { ...words, long: words.long ?? words.text, more: step.files > 1 ? `and ${count(step.files - 1, "more", "more")}` : "" };
+  return { ...words, long: words.long ?? words.text, more: step.files > 1 ? `${readable(step.files)} files` : "" };
 }
 
 /** @type {Record<string, { text: string, tone: string }>} */

@@ -6,12 +6,12 @@ import { address } from "../router.js";
 import { actorOf, mayChange } from "../state.js";
 import { onHappening } from "../stream.js";
 import { Actor } from "../parts/actor.js";
-import { parseDiff } from "../parts/diff.js";
+import { filesOf, parseDiff } from "../parts/diff.js";
 import { DiffView } from "../parts/diff-view.js";
 import { Icon } from "../parts/icons.js";
 import { useReview } from "../parts/review.js";
 import { Loading, Problem } from "../parts/states.js";
-import { asText, visible, visibleLine } from "../parts/text.js";
+import { asText, count, visible, visibleLine } from "../parts/text.js";
 import { Time } from "../parts/time.js";
 import { toastProblem } from "../parts/toast.js";
 import { STATUS } from "../parts/words.js";
@@ -159,15 +159,35 @@ function Call({ workspace, turn }) {
   const step = /step ([0-9a-f]{8}-[0-9a-f-]{27})/.exec(typeof result?.message === "string" ? result.message : "")?.[1] ?? result?.step_id;
   const failure = data.ok ? "" : asText(data.answer?.error ?? result?.message) || "It failed.";
   return html`<div class="turn call ${data.ok ? "" : "failed"}">
-    <button class="call-head" aria-expanded=${isOpen} onClick=${() => setIsOpen(!isOpen)}><${Icon} name=${data.ok ? "check" : "x"} /><code>${visibleLine(data.tool ?? "")}</code><span class="mono ellipsis muted grow">${visible(gist(data.args))}</span><${Time} class="muted small" at=${turn.at} clock /><${Icon} name=${isOpen ? "down" : "right"} /></button>
-    ${failure && html`<p class="call-failure">${visible(failure.slice(0, 600))}</p>`}
+    <button class="call-head" aria-expanded=${isOpen} onClick=${() => setIsOpen(!isOpen)}><${Icon} name=${data.ok ? "check" : "x"} /><code title=${`The tool ${visibleLine(data.tool ?? "")}`}>${visibleLine(String(data.tool ?? "").split(".").pop() ?? "")}</code><span class="mono ellipsis muted grow">${visible(gist(data.args))}</span><${Time} class="muted small" at=${turn.at} clock /><${Icon} name=${isOpen ? "down" : "right"} /></button>
+    ${failure ? html`<p class="call-failure">${visible(failure.slice(0, 600))}</p>` : html`<${Outcome} result=${result} />`}
     ${isOpen && html`<div class="call-body">
       ${result?.version_id && result?.file_id && html`<${Version} workspace=${workspace} file=${result.file_id} version=${result.version_id} />`}
-      ${step && html`<p><a class="button" href=${address("w", workspace, "timeline", step)}><${Icon} name="timeline" />See the step</a></p>`}
+      ${step && !result?.version_id && html`<${StepChanges} workspace=${workspace} step=${step} />`}
       <h3>Arguments</h3><${Arguments} args=${data.args} />
       <h3>Answer</h3><${Answer} result=${result} error=${data.answer?.error} />
     </div>`}
   </div>`;
+}
+
+/** How a command ended, and the last line that it printed. @param {{ result: any }} props */
+function Outcome({ result }) {
+  if (typeof result !== "object" || result?.returncode === undefined || result.returncode === null) return null;
+  const last = asText(result.stdout || result.stderr || "").trimEnd().split("\n").pop() ?? "";
+  return html`<p class="call-outcome small"><span class="chip ${result.returncode === 0 ? "" : "bad"}">exit code ${visibleLine(result.returncode)}</span><span class="mono ellipsis muted">${visible(last.slice(0, 300))}</span></p>`;
+}
+
+/** What a call changed, file by file; the step itself has the rest of a long one. @param {{ workspace: string, step: string }} props */
+function StepChanges({ workspace, step }) {
+  const [read, setRead] = useState(/** @type {any} */ (null));
+  useEffect(() => {
+    api.get(`/workspaces/${workspace}/steps/${step}?limit=50`).then((answer) => setRead(answer.step), () => setRead({ changes: [] }));
+  }, [step]);
+  const files = useMemo(() => filesOf(read?.changes ?? []), [read]);
+  const { review, dialog } = useReview(workspace, { step_id: step });
+  if (!read) return html`<${Loading} lines=${2} label="Loading the diff" />`;
+  return html`${files.length > 0 && html`<${DiffView} files=${files} label="What the call changed" review=${review} />${dialog}`}
+    <p><a class="button" href=${address("w", workspace, "timeline", step)}><${Icon} name="timeline" />${read.next ? `See all ${count(read.files, "file")}` : "See the step"}</a></p>`;
 }
 
 /** @param {{ result: any, error: any }} props */

@@ -1,9 +1,10 @@
 // Two points of the timeline compared: what is different in the files after the one and after the other.
 
-import { html, useEffect, useMemo, useState } from "../vendor.js";
+import { html, useEffect, useMemo, useRef, useState } from "../vendor.js";
 import { api } from "../api.js";
 import { address, go, keepQuery } from "../router.js";
 import { Actor } from "../parts/actor.js";
+import { readChanges } from "../parts/change-pages.js";
 import { filesOf, totals } from "../parts/diff.js";
 import { Counts, DiffView } from "../parts/diff-view.js";
 import { Icon } from "../parts/icons.js";
@@ -13,32 +14,23 @@ import { count, visibleLine } from "../parts/text.js";
 import { Time } from "../parts/time.js";
 import { stepWords } from "../parts/words.js";
 
-/** Changed files that are read at once, and at most. */
-const PAGE = 100;
-const MOST = 2_000;
-
 /** @param {{ workspace: string, from: string, to: string | null, known: any[] }} props without `to` it is compared with now; `known` are steps that were read already */
 export function Compare({ workspace, from, to, known }) {
   const [changes, setChanges] = useState(/** @type {any[] | null} */ (null));
   const [isCut, setIsCut] = useState(false);
   const [problem, setProblem] = useState(/** @type {unknown} */ (null));
+  const asked = useRef(0);
   const read = async () => {
+    const mine = ++asked.current;
     try {
-      /** @type {any[]} */
-      const found = [];
-      let cursor = "";
-      let cut = false;
-      do {
-        const page = await api.get(`/workspaces/${workspace}/compare?from=${from}${to ? `&to=${to}` : ""}&limit=${PAGE}${cursor}`);
-        found.push(...page.changes);
-        cut ||= page.truncated;
-        cursor = page.next ? `&cursor=${encodeURIComponent(page.next)}` : "";
-      } while (cursor !== "" && found.length < MOST);
-      setIsCut(cut || cursor !== "");
-      setChanges(found);
+      const page = (/** @type {string} */ cursor) => api.get(`/workspaces/${workspace}/compare?from=${from}${to ? `&to=${to}` : ""}&limit=1000${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
+      const found = await readChanges(page, () => mine === asked.current);
+      if (!found) return;
+      setIsCut(found.truncated || Boolean(found.next));
+      setChanges(found.changes);
       setProblem(null);
     } catch (failure) {
-      setProblem(failure);
+      if (mine === asked.current) setProblem(failure);
     }
   };
   useEffect(() => void read(), [workspace, from, to]);

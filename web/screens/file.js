@@ -17,9 +17,10 @@ import { baseName, folderOf, messageOf, sizeInWords, visibleLine } from "../part
 import { TextView } from "../parts/text-view.js";
 import { Time } from "../parts/time.js";
 import { toast, toastProblem } from "../parts/toast.js";
+import { VirtualList } from "../parts/virtual.js";
 import { stepWords } from "../parts/words.js";
 import { Blame } from "./blame.js";
-import { fileAddress, foundLine } from "./files.js";
+import { fileAddress, foundLine, listFolder } from "./files.js";
 
 /** The largest file whose text is shown, in bytes. */
 const LARGEST = 4 << 20;
@@ -54,11 +55,12 @@ export function FileDetail({ workspace, path }) {
     <div class="request-head file-head"><h2 class="request-title"><span class="path"><span class="muted">${visibleLine(folderOf(path))}</span>${visibleLine(baseName(path))}</span></h2>
       <div class="file-tools">
         ${!isFolder && html`<${Views} views=${["text", "blame", "history"]} shown=${shows} onShow=${setShows} />`}
-        <span class="muted small">${info.size !== undefined && !isFolder ? sizeInWords(info.size) : ""}${info.updated_at && html` · <${Time} at=${info.updated_at} />`}</span><span class="grow"></span>
+        <span class="muted small">${info.size !== undefined && !isFolder ? `${sizeInWords(info.size)} · ` : ""}${info.updated_at && html`<${Time} at=${info.updated_at} />`}</span><span class="grow"></span>
+        ${isFolder && html`<a class="button" href=${withQuery(address("w", workspace, "timeline"), { path })} aria-label="What changed in it" title="What changed in it"><${Icon} name="timeline" /><span class="hide-narrow">What changed in it</span></a>`}
         ${!isFolder && info.id && html`<a class="button" href=${`/api/v1/workspaces/${workspace}/files/${info.id}/content`} download=${baseName(path)} aria-label="Download"><${Icon} name="download" /><span class="hide-narrow">Download</span></a>`}
         ${mayChange(workspace) && html`<button class="button" aria-label="Rename" onClick=${() => setAsks("move")}><${Icon} name="edit" /><span class="hide-narrow">Rename</span></button><button class="button danger" aria-label="Remove" onClick=${() => setAsks("remove")}><${Icon} name="trash" /><span class="hide-narrow">Remove</span></button>`}
       </div></div>
-    ${isFolder ? html`<${Empty} icon="files" title="A folder"><p><a class="button" href=${withQuery(address("w", workspace, "timeline"), { path })}><${Icon} name="timeline" />What changed in it</a></p></${Empty}>` : shows !== "history" ? html`<${FileText} workspace=${workspace} id=${info.id} hash=${info.hash ?? ""} size=${info.size ?? 0} path=${path} isBlamed=${shows === "blame"} />` : html`<${History} workspace=${workspace} id=${info.id} hash=${info.hash ?? ""} />`}
+    ${isFolder ? html`<${Folder} key=${path} workspace=${workspace} path=${path} />` : shows !== "history" ? html`<${FileText} workspace=${workspace} id=${info.id} hash=${info.hash ?? ""} size=${info.size ?? 0} path=${path} isBlamed=${shows === "blame"} />` : html`<${History} workspace=${workspace} id=${info.id} hash=${info.hash ?? ""} />`}
     ${asks === "move" && html`<${Move} workspace=${workspace} path=${path} onClose=${() => setAsks("")} />`}
     ${asks === "remove" && html`<${Remove} workspace=${workspace} path=${path} isFolder=${isFolder} onClose=${() => setAsks("")} />`}
   </article>`;
@@ -69,6 +71,29 @@ const VIEWS = /** @type {Record<string, { label: string, icon: string, hint: str
 /** @param {{ views: string[], shown: string, onShow: (view: string) => void }} props */
 function Views({ views, shown, onShow }) {
   return html`<div class="segmented" role="group" aria-label="What is shown">${views.map((view) => html`<button key=${view} aria-pressed=${shown === view} title=${VIEWS[view]?.hint} onClick=${() => onShow(view)}><${Icon} name=${VIEWS[view]?.icon ?? ""} />${VIEWS[view]?.label}</button>`)}</div>`;
+}
+
+/** What is in a folder. @param {{ workspace: string, path: string }} props */
+function Folder({ workspace, path }) {
+  const [entries, setEntries] = useState(/** @type {import("./files.js").Entry[] | null} */ (null));
+  const [problem, setProblem] = useState(/** @type {unknown} */ (null));
+  const read = () => void listFolder(workspace, path).then((found) => (setEntries(found), setProblem(null)), setProblem);
+  useEffect(() => {
+    read();
+    return onHappening(({ workspace: where, kind }) => {
+      if (kind === "reset" || (where === workspace && (kind === "step" || kind === "files.changed"))) read();
+    });
+  }, [workspace, path]);
+  if (problem && !entries) return html`<${Problem} problem=${problem} onRetry=${read} />`;
+  if (!entries) return html`<div class="pad"><${Loading} lines=${5} label="Loading the folder" /></div>`;
+  if (entries.length === 0) return html`<${Empty} icon="files" title="This folder is empty" />`;
+  const row = (/** @type {number} */ i) => {
+    const entry = /** @type {import("./files.js").Entry} */ (entries[i]);
+    const isFolder = entry.file_type === "folder";
+    return html`<a class="folder-row" href=${fileAddress(workspace, entry.path)}><${Icon} name=${isFolder ? "files" : "file"} /><span class="ellipsis grow">${visibleLine(entry.name)}</span>
+      <span class="muted small">${!isFolder && entry.size !== undefined ? sizeInWords(entry.size) : ""}</span>${entry.updated_at && html`<${Time} class="muted small" at=${entry.updated_at} />`}</a>`;
+  };
+  return html`<${VirtualList} role="list" label="In this folder" count=${entries.length} height=${40} version=${entries} keyOf=${(/** @type {number} */ i) => entries[i]?.path ?? i} row=${row} />`;
 }
 
 /**
@@ -93,16 +118,27 @@ export function PastFile({ workspace, path, at, entry }) {
     return () => abort.abort();
   };
   useEffect(load, [workspace, path, at]);
+  /** The version that the file had then. */
+  const findVersion = async () => {
+    const versions = await all(`/workspaces/${workspace}/files/${entry?.id}/versions`, "versions");
+    const found = versions.find((one) => one.hash === entry?.hash && one.step_id <= at) ?? versions.find((one) => one.hash === entry?.hash);
+    if (!found) throw new Error("This version is not in the file's history.");
+    return found.id;
+  };
   // Where the lines come from is known by version.
   useEffect(() => {
     setVersion(null);
-    if (shows !== "blame" || !entry?.id) return;
-    all(`/workspaces/${workspace}/files/${entry.id}/versions`, "versions").then((versions) => {
-      const found = versions.find((one) => one.hash === entry.hash && one.step_id <= at) ?? versions.find((one) => one.hash === entry.hash);
-      if (found) setVersion(found.id);
-      else setProblem(new Error("This version is not in the file's history."));
-    }, setProblem);
+    if (shows === "blame" && entry?.id) findVersion().then(setVersion, setProblem);
   }, [shows, entry?.id, entry?.hash, at]);
+  const bringBack = async () => {
+    try {
+      const answer = await api.post(`/workspaces/${workspace}/files/${entry?.id}/revert`, { version_id: await findVersion() });
+      toast("This version is the newest one again.", { action: { label: "See the step", run: () => go(address("w", workspace, "timeline", answer.step_id)) } });
+      go(fileAddress(workspace, path));
+    } catch (failure) {
+      toastProblem(failure);
+    }
+  };
   useKeys({ w: () => entry?.id && setShows(shows === "blame" ? "text" : "blame") });
   const now = html`<a class="button" href=${fileAddress(workspace, path)}><${Icon} name="file" />As it is now</a>`;
   if (problem instanceof ApiError && problem.status === 404) return html`<${Empty} icon="timeline" title="It was not there at this moment"><p><span class="path">${visibleLine(path)}</span> was made later, was removed before, or had another name.</p><p>${now}</p></${Empty}>`;
@@ -110,7 +146,7 @@ export function PastFile({ workspace, path, at, entry }) {
   return html`<article class="file" aria-label="File">
     <div class="request-head file-head"><h2 class="request-title"><span class="path"><span class="muted">${visibleLine(folderOf(path))}</span>${visibleLine(baseName(path))}</span></h2>
       <div class="file-tools">${entry?.id && html`<${Views} views=${["text", "blame"]} shown=${shows} onShow=${setShows} />`}<span class="muted small">${read ? sizeInWords(read.size) : ""}</span><span class="grow"></span>
-        <a class="button" href=${source} download=${baseName(path)} aria-label="Download"><${Icon} name="download" /><span class="hide-narrow">Download</span></a>${now}</div></div>
+        <a class="button" href=${source} download=${baseName(path)} aria-label="Download"><${Icon} name="download" /><span class="hide-narrow">Download</span></a>${entry?.id && mayChange(workspace) && html`<button class="button" aria-label="Make it the newest" title="Makes this version the newest, as a new step, which can be undone" onClick=${bringBack}><${Icon} name="undo" /><span class="hide-narrow">Make it the newest</span></button>`}${now}</div></div>
     ${!read ? html`<div class="pad"><${Loading} lines=${9} label="Loading the text" /></div>`
       : !read.isText ? html`<${Empty} icon="file" title=${read.size > LARGEST ? "A large file" : "Not a text"}><p>Its ${sizeInWords(read.size)} can be downloaded.</p></${Empty}>`
       : shows === "blame" && entry?.id ? (version ? html`<${Blame} workspace=${workspace} file=${entry.id} version=${version} hash=${entry.hash ?? ""} text=${read.text} path=${path} />` : html`<div class="pad"><${Loading} lines=${9} label="Finding where the lines come from" /></div>`)

@@ -26,7 +26,7 @@ const FOUND = 52;
 export const foundLine = signal(/** @type {{ path: string, line: number } | null} */ (null));
 
 /** The entries of a folder, from all pages. @param {string} workspace @param {string} path @returns {Promise<Entry[]>} */
-async function listFolder(workspace, path) {
+export async function listFolder(workspace, path) {
   /** @type {Entry[]} */
   const entries = [];
   let cursor;
@@ -232,7 +232,7 @@ function Row({ workspace, item, isChosen, isPast, isTarget, showsPath, onToggle 
   const { entry, depth, isOpen, isFolder } = item;
   const style = { paddingLeft: `${14 + Math.min(depth, 12) * 16}px` };
   const name = visibleLine(showsPath ? entry.path : entry.name);
-  if (isFolder && !showsPath) return html`<div class="tree-folder ${isTarget ? "target" : ""}" data-folder=${encodeURIComponent(entry.path)}><button class="tree-row" style=${style} aria-expanded=${isOpen} onClick=${() => onToggle(entry.path)}><${Icon} name=${isOpen ? "down" : "right"} class="tiny" /><${Icon} name="files" /><span class="ellipsis">${name}</span></button>
+  if (isFolder && !showsPath) return html`<div class="tree-folder ${isTarget ? "target" : ""} ${isChosen ? "chosen" : ""}" data-folder=${encodeURIComponent(entry.path)}><button class="tree-row" style=${style} aria-expanded=${isOpen} onClick=${() => onToggle(entry.path)}><${Icon} name=${isOpen ? "down" : "right"} class="tiny" /><${Icon} name="files" /><span class="ellipsis">${name}</span></button>
     ${!isPast && html`<a class="icon-button small" href=${fileAddress(workspace, entry.path)} aria-current=${isChosen ? "true" : undefined} aria-label=${`The folder ${visibleLine(entry.path)}`} title="Rename it, remove it, or see what changed in it"><${Icon} name="more" /></a>`}</div>`;
   return html`<a class="tree-row" style=${style} href=${keepQuery(fileAddress(workspace, entry.path))} aria-current=${isChosen ? "true" : undefined} title=${visibleLine(entry.path)}><span class="icon tiny"></span><${Icon} name=${isFolder ? "files" : "file"} /><span class="ellipsis">${name}</span></a>`;
 }

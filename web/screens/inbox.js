@@ -129,8 +129,9 @@ function Row({ entry, isChosen, isSelected, onSelect }) {
   const about = entry.kind === "approval" ? headline(entry.approval) : { verb: "", target: entry.question.questions[0]?.question ?? "a question", isCode: false, more: entry.question.questions.length - 1 };
   const counts = entry.kind === "approval" ? tally(entry.approval) : entry.question.questions.length > 1 ? `${entry.question.questions.length} questions` : "";
   const may = mayBeSelected(entry);
+  const removes = entry.kind === "approval" && /removed/.test(counts);
   const link = html`<a class="list-row inbox-row" href=${addressOf(entry)} aria-current=${isChosen ? "true" : undefined}>
-    ${isSelected === null && html`<span class="kind-mark ${entry.kind}"><${Icon} name=${entry.kind === "approval" ? "shield" : "question"} /></span>`}
+    ${isSelected === null && html`<span class="kind-mark ${entry.kind} ${removes ? "bad" : ""}"><${Icon} name=${entry.kind === "question" ? "question" : removes ? "trash" : "shield"} /></span>`}
     <span class="min grow">
       <span class="row-line"><strong class="ellipsis">${about.verb} <span class=${about.isCode ? "mono" : ""}>${about.isCode || entry.kind === "question" ? visible(about.target) : visibleLine(about.target)}</span></strong><${Time} class="muted small" at=${entry.waiting_since} /></span>
       <span class="row-by small"><${Actor} workspace=${entry.workspace_id} actor=${asked.asked_by} /><span class="muted ellipsis">in ${visibleLine(entry.workspace_name ?? workspaceOf(entry.workspace_id)?.name ?? "")}</span></span>

@@ -7,7 +7,7 @@ import { onHappening } from "../stream.js";
 import { Actor } from "../parts/actor.js";
 import { Icon } from "../parts/icons.js";
 import { useKeys } from "../parts/keys.js";
-import { count, visibleLine } from "../parts/text.js";
+import { count, readable, visibleLine } from "../parts/text.js";
 import { toastProblem } from "../parts/toast.js";
 import { exactTime, Time } from "../parts/time.js";
 import { stepWords } from "../parts/words.js";
@@ -81,7 +81,7 @@ export function Moment({ workspace, at, onAt }) {
   const words = step && moved === null ? stepWords(step) : null;
   const inWords = words ? `${words.text} ${visibleLine(step.path ?? "")}, ${exactTime(step.at)}` : place === now ? "Now" : `Step ${place} of ${newest}`;
   return html`<section class="moment" aria-label="The moment at which the files are shown">
-    <div class="moment-what">${words ? html`<${Icon} name=${words.icon} /><span class="muted">After</span> <a class="ellipsis" href=${address("w", workspace, "timeline", step.id)}><strong>${words.text}</strong> <span class="path">${visibleLine(step.path ?? "")}</span></a><span class="moment-who"><${Actor} workspace=${workspace} actor=${step.actor} /><${Time} class="muted" at=${step.at} /></span>`
+    <div class="moment-what">${words ? html`<${Icon} name=${words.icon} /><span class="muted">After</span> <a class="ellipsis" href=${address("w", workspace, "timeline", step.id)}><strong>${words.text}</strong> <span class="path">${visibleLine(step.path ?? "")}</span></a><span class="moment-who"><${Actor} workspace=${workspace} actor=${step.actor} /><${Time} class="muted" at=${step.at} /><span class="chip">step ${readable(step.number)}${newest > 0 && ` of ${readable(newest)}`}</span></span>`
       : moved !== null ? html`<strong>${inWords}</strong>` : html`<span class="muted">${isMissing ? "There is no such step" : "Reading the step…"}</span>`}</div>
     <div class="moment-slide">
       <button class="icon-button small" aria-label="One step back" title="One step back (,)" disabled=${place <= 1} onClick=${() => move(place - 1)}><${Icon} name="left" /></button>

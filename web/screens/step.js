@@ -6,6 +6,7 @@ import { address, go, keepQuery, parts, withQuery } from "../router.js";
 import { mayChange } from "../state.js";
 import { onHappening } from "../stream.js";
 import { Actor } from "../parts/actor.js";
+import { readChanges } from "../parts/change-pages.js";
 import { filesOf, totals } from "../parts/diff.js";
 import { Counts, DiffView } from "../parts/diff-view.js";
 import { Icon } from "../parts/icons.js";
@@ -13,7 +14,7 @@ import { useKeys } from "../parts/keys.js";
 import { Menu } from "../parts/menu.js";
 import { useReview } from "../parts/review.js";
 import { Loading, Problem } from "../parts/states.js";
-import { count, visibleLine } from "../parts/text.js";
+import { count, readable, visibleLine } from "../parts/text.js";
 import { Time } from "../parts/time.js";
 import { stepWords } from "../parts/words.js";
 import { TakeBack, WAYS } from "./undo.js";
@@ -32,19 +33,33 @@ import { TakeBack, WAYS } from "./undo.js";
 export function StepDetail({ workspace, id, undone, newest, onChanged }) {
   const [step, setStep] = useState(/** @type {any} */ (null));
   const [problem, setProblem] = useState(/** @type {unknown} */ (null));
+  const asked = useRef(0);
   const load = async () => {
+    const mine = ++asked.current;
     try {
-      setStep((await api.get(`/workspaces/${workspace}/steps/${id}`)).step);
+      const page = async (/** @type {string} */ cursor) => (await api.get(`/workspaces/${workspace}/steps/${id}${cursor && `?cursor=${encodeURIComponent(cursor)}`}`)).step;
+      let isFirst = true;
+      const read = await readChanges(page, (first) => {
+        if (mine !== asked.current) return false;
+        if (isFirst) setStep(first);
+        isFirst = false;
+        return true;
+      });
+      if (read) setStep(read);
       setProblem(null);
     } catch (failure) {
-      setProblem(failure);
+      if (mine === asked.current) setProblem(failure);
     }
   };
   useEffect(() => {
     void load();
-    return onHappening(({ kind }) => {
+    const stop = onHappening(({ kind }) => {
       if (kind === "reset") void load();
     });
+    return () => {
+      asked.current++;
+      stop();
+    };
   }, [workspace, id]);
   const files = useMemo(() => (step ? filesOf(step.changes) : []), [step]);
   const isWhollyUndone = undone !== null && step !== null && undone.files >= step.files;
@@ -74,26 +89,26 @@ export function StepDetail({ workspace, id, undone, newest, onChanged }) {
   if (!step) return html`<div class="pad"><${Loading} lines=${8} label="Loading the step" /></div>`;
   const words = stepWords(step);
   return html`<article class="request" aria-label="Step">
-    <div class="request-head">
+    <div class="request-head step-head">
       <div class="request-who"><${Actor} workspace=${workspace} actor=${step.actor} /><${Time} class="muted" at=${step.at} />
         ${undone && html`<a class="chip" href=${address("w", workspace, "timeline", undone.by)}><${Icon} name="undo" />${isWhollyUndone ? "undone by a later step" : "partly undone by a later step"}</a>`}
         ${step.undoes && html`<a class="chip" href=${address("w", workspace, "timeline", step.undoes)}><${Icon} name="undo" />undoes this step</a>`}
         ${step.back_to && html`<a class="chip" href=${keepQuery(address("w", workspace, "timeline", step.back_to))}><${Icon} name="rewind" />went back to this step</a>`}
         ${step.chat_id && html`<a class="muted" href=${address("w", workspace, "chats", step.chat_id)} title="The chat that it belongs to"><${Icon} name="chats" />chat</a>`}
-        <span class="grow"></span>
-        <div class="head-actions">
-          ${may && !isWhollyUndone && html`<button class="button" onClick=${() => open("undo")}><${Icon} name="undo" />${undone ? "Undo the rest" : "Undo"}<kbd>u</kbd></button>`}
-          ${may && undone && html`<button class="button" onClick=${() => open("redo")}><${Icon} name="redo" />Redo${isWhollyUndone && html`<kbd>u</kbd>`}</button>`}
-          ${mayGoBack && html`<button class="button" onClick=${() => open("back-to")}><${Icon} name="rewind" />Back to here<kbd>b</kbd></button>`}
-          <${Menu} class="below" label="More for this step" isSmall isOpen=${isMoreOpen} onOpen=${setIsMoreOpen} choices=${[
-            { label: "Compare with another step", icon: "compare", hint: "m", run: () => go(keepQuery(address("w", workspace, "timeline", "compare", id))) },
-            { label: "The files after this step", icon: "files", hint: "t", run: () => go(withQuery(address("w", workspace, "files"), { at: id })) },
-          ]} /></div>
       </div>
       <h2 class="request-title">${words.long} ${step.files === 1 && step.path ? html`<span class="path">${visibleLine(step.path)}</span>` : html`<span class="muted">${count(step.files, "file")}</span>`}</h2>
+      <div class="head-actions">
+        ${may && !isWhollyUndone && html`<button class="button" onClick=${() => open("undo")}><${Icon} name="undo" />${undone ? "Undo the rest" : "Undo"}<kbd>u</kbd></button>`}
+        ${may && undone && html`<button class="button" onClick=${() => open("redo")}><${Icon} name="redo" />Redo${isWhollyUndone && html`<kbd>u</kbd>`}</button>`}
+        ${mayGoBack && html`<button class="button" title=${later ? `The files become as they were after this step: ${count(later, "later step")} ${later === 1 ? "is" : "are"} taken back` : "The files become as they were after this step"} onClick=${() => open("back-to")}><${Icon} name="rewind" />Back to here<kbd>b</kbd></button>`}
+        <${Menu} class="below" label="More for this step" isSmall isOpen=${isMoreOpen} onOpen=${setIsMoreOpen} choices=${[
+          { label: "Compare with another step", icon: "compare", hint: "m", run: () => go(keepQuery(address("w", workspace, "timeline", "compare", id))) },
+          { label: "The files after this step", icon: "files", hint: "t", run: () => go(withQuery(address("w", workspace, "files"), { at: id })) },
+        ]} /></div>
       ${step.author === "external" && html`<p class="why"><${Icon} name="external" /><span>An editor or another program changed this. It was recorded, so that it can be undone as well.</span></p>`}
     </div>
-    ${step.truncated && html`<div class="banner warn"><${Icon} name="alert" /><span>This step is very large: only the beginning of its diff is shown here.</span></div>`}
+    ${step.truncated && html`<div class="banner warn"><${Icon} name="alert" /><span>A diff is too long to be shown whole: its file can be downloaded in both versions.</span></div>`}
+    ${step.next && html`<div class="banner" role="status"><${Icon} name="files" /><span>${count(step.changes.length, "file")} of ${readable(step.files)} ${problem ? "could be read" : "so far"}.</span>${problem && html`<button class="button" onClick=${load}>Try again</button>`}</div>`}
     <div class="diff-summary"><strong>${count(step.changes.length, "change")}</strong><${Counts} ...${totals(files)} /></div>
     <${DiffView} files=${files} label="What the step changed" isMain review=${review} fileHref=${(/** @type {string} */ path) => address("w", workspace, "files", ...path.split("/"))} />
     ${dialog}

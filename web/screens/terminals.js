@@ -28,8 +28,15 @@ const AT_ONCE = 8_000;
 /** How often the screen of a running terminal is read, in milliseconds. */
 const EVERY = 600;
 
+/** How a program ended that a signal ended, by its exit code. @type {Record<number, string>} */
+const SIGNALS = { 129: "hung up", 130: "interrupted", 134: "aborted", 137: "killed", 139: "crashed", 143: "terminated" };
+
 /** @param {Terminal} terminal */
-const stateWords = (terminal) => (terminal.state === "running" ? "running" : terminal.state === "interrupted" ? "interrupted" : terminal.exit_code === null ? "ended" : `ended with ${terminal.exit_code}`);
+function stateWords({ state, exit_code: code }) {
+  if (state === "running" || state === "interrupted") return state;
+  if (code === null) return "ended";
+  return code === 0 ? "ended well" : SIGNALS[code] ? `${SIGNALS[code]} (${code})` : `ended with code ${code}`;
+}
 
 /** @param {{ workspace: string }} props */
 export function Terminals({ workspace }) {

@@ -196,6 +196,6 @@ function Row({ workspace, step, href, mark, isChosen, undoneFiles }) {
     <span class="kind-mark plain"><${Icon} name=${words.icon} /></span>
     <span class="min grow">
       <span class="row-line"><span class="ellipsis"><strong>${words.text}</strong> <span class="path">${visibleLine(step.path ?? "")}</span></span><${Time} class="muted small" at=${step.at} clock /></span>
-      <span class="row-line small"><span class="row-by"><${Actor} workspace=${workspace} actor=${step.actor} /><span class="muted ellipsis">${words.more}</span></span>${mark && html`<span class="chip live">${mark}</span>`}${undoneFiles > 0 ? html`<span class="chip">${undoneFiles >= step.files ? "undone" : "partly undone"}</span>` : html`<${Counts} added=${step.lines_added ?? 0} removed=${step.lines_removed ?? 0} />`}</span>
+      <span class="row-line small"><span class="row-by"><${Actor} workspace=${workspace} actor=${step.actor} /></span>${words.more && html`<span class="muted no-wrap push">${words.more}</span>`}${mark && html`<span class="chip live">${mark}</span>`}${undoneFiles > 0 ? html`<span class="chip">${undoneFiles >= step.files ? "undone" : "partly undone"}</span>` : html`<${Counts} added=${step.lines_added ?? 0} removed=${step.lines_removed ?? 0} />`}</span>
     </span></a>`;
 }

@@ -4,6 +4,7 @@
 import { html, useEffect, useMemo, useRef, useState } from "../vendor.js";
 import { api, ApiError } from "../api.js";
 import { address, go } from "../router.js";
+import { readChanges } from "../parts/change-pages.js";
 import { byRisk, filesOf, totals } from "../parts/diff.js";
 import { Counts, DiffView } from "../parts/diff-view.js";
 import { Dialog } from "../parts/dialog.js";
@@ -14,7 +15,7 @@ import { toast } from "../parts/toast.js";
 
 /** @typedef {import("../parts/diff.js").DiffFile} DiffFile */
 /** @typedef {"undo" | "redo" | "back-to"} Way */
-/** @typedef {{ changes: any[], conflicts: { path: string, why: string }[], left?: string[], truncated: boolean, state_hash: string | null }} Preview */
+/** @typedef {{ changes: any[], conflicts: { path: string, why: string }[], left?: string[], truncated: boolean, next: string | null, state_hash: string | null }} Preview */
 
 /** The ways, as they are in addresses: `#/w/ID/timeline/STEP/undo`. @type {readonly string[]} */
 export const WAYS = ["undo", "redo", "back-to"];
@@ -58,8 +59,10 @@ export function TakeBack({ workspace, step, way, later, onClose, onDone }) {
     setIsBusy(true);
     setProblem("");
     try {
-      const read = /** @type {Preview} */ ((await api.post(route, { preview: true, ...scope(step, files, without) })).preview);
-      if (mine !== asked.current) return;
+      const asks = { preview: true, ...scope(step, files, without) };
+      const page = async (/** @type {string} */ cursor) => (await api.post(route, cursor ? { ...asks, cursor } : asks)).preview;
+      const read = /** @type {Preview | null} */ (await readChanges(page, () => mine === asked.current));
+      if (!read) return;
       setPreview(read);
       setFiles((old) => merged(workspace, old, read, without));
     } catch (failure) {
@@ -132,7 +135,7 @@ export function TakeBack({ workspace, step, way, later, onClose, onDone }) {
     ${problem && html`<div class="banner bad" role="alert"><${Icon} name="alert" /><span>${problem}</span><button class="button" onClick=${() => void look(left)}>Try again</button></div>`}
     ${conflicts.length > 0 && html`<div class="banner bad" role="alert"><${Icon} name="alert" /><span><strong>${count(conflicts.length, "conflict")}: nothing is done while ${conflicts.length === 1 ? "it is" : "they are"} included.</strong> ${conflicts.length === 1 ? "The file was" : "These files were"} changed since.</span>
       ${chosen.length > conflicts.length && html`<button class="button" ref=${leaveOutButton} disabled=${isBusy} onClick=${() => leaveOut(new Set([...left, ...conflicts.map(pathOf)]))}>Leave ${conflicts.length === 1 ? "it" : "them"} out</button>`}</div>`}
-    ${preview?.truncated && html`<div class="banner warn"><${Icon} name="alert" /><span>This is very large: not all of its lines are shown here. It is done as a whole.</span></div>`}
+    ${preview && (preview.truncated || preview.next) && html`<div class="banner warn"><${Icon} name="alert" /><span>This is too large to be shown whole: ${preview.next ? `only ${count(preview.changes.length, "file")} are here` : "a diff is cut"}. It is done as a whole.</span></div>`}
     ${(preview?.left?.length ?? 0) > 0 && html`<div class="banner"><${Icon} name="files" /><span>Build output stays as it is: <span class="path">${visibleLine(preview?.left?.[0] ?? "")}</span>${(preview?.left?.length ?? 0) > 1 && ` and ${count((preview?.left?.length ?? 0) - 1, "more", "more")}`}</span></div>`}
     ${isNothing ? html`<p class="nothing"><${Icon} name="check" />Nothing would change: the files are like that already.</p>`
       : files.length === 0 ? problem === "" && html`<${Loading} lines=${5} label="Loading the preview" />`

@@ -1,9 +1,10 @@
 // All workspaces of the person, and a new one.
 
-import { html, useState } from "../vendor.js";
-import { api } from "../api.js";
+import { html, useEffect, useState } from "../vendor.js";
+import { all, api } from "../api.js";
 import { address, go } from "../router.js";
 import { inbox, loadWorkspaces, me, workspaces } from "../state.js";
+import { Copyable } from "../parts/copy.js";
 import { Dialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
 import { Empty, Loading } from "../parts/states.js";
@@ -28,9 +29,25 @@ export function Workspaces() {
             <span class="grow min"><strong class="ellipsis">${visibleLine(workspace.name)}</strong><small class="muted">${ROLES[workspace.role] ?? workspace.role} · made <${Time} at=${workspace.created_at} /></small></span>
             ${waits > 0 && html`<span class="badge">${waits} waiting</span>`}<${Icon} name="right" /></a></li>`;
         })}</ul>`}
+    ${isLocal && html`<${MissingFolders} />`}
     ${isNew && html`<${NewWorkspace} onClose=${() => setIsNew(false)} />`}
   </div>`;
 }
+
+/** Folders of this machine that were moved or removed. Their history is kept. */
+function MissingFolders() {
+  const [folders, setFolders] = useState(/** @type {{ workspace_id: string, folder: string, changed_at: string }[]} */ ([]));
+  useEffect(() => void all("/missing-folders", "folders").then(setFolders, () => {}), [workspaces.value]);
+  if (folders.length === 0) return null;
+  return html`<section aria-labelledby="missing-folders"><h2 id="missing-folders">Moved or removed</h2>
+    <p class="muted">These folders are not where they were. Their history is kept: run <code>toolyard adopt --from</code> with the old path in the folder where it is now, and the history goes on there.</p>
+    <ul class="cards">${folders.map((one) => html`<li key=${one.workspace_id} class="missing-folder">
+      <div class="row-line"><strong class="path ellipsis grow" title=${visibleLine(one.folder)}>${visibleLine(one.folder)}</strong><small class="muted">last changed <${Time} at=${one.changed_at} /></small></div>
+      <${Copyable} text=${adoptCommand(one.folder)} label="The command" /></li>`)}</ul></section>`;
+}
+
+/** The command that takes the history of a folder along. @param {string} folder */
+const adoptCommand = (folder) => `toolyard adopt --from '${folder.replaceAll("'", "'\\''")}'`;
 
 /** @param {{ onClose: () => void }} props */
 function NewWorkspace({ onClose }) {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use yard_core::{Fault, FaultCode, Result, WorkspaceId};
-use yard_gate::admin::Opener;
+use yard_gate::admin::{MissingFolder, Opener};
 use yard_gate::registry::WorkspaceRow;
 use yard_gate::{LastEvent, OpenWorkspace};
 
@@ -42,6 +42,10 @@ impl Opener for LocalWorkspaces {
 
     fn local_folders(&self) -> Vec<(WorkspaceId, PathBuf)> {
         location::local_histories(&self.data)
+    }
+
+    fn missing_folders(&self) -> Vec<MissingFolder> {
+        location::missing_roots(&self.data)
     }
 
     fn open(&self, workspace: &WorkspaceRow) -> Result<Arc<OpenWorkspace>> {

@@ -19,7 +19,8 @@ use self::data_dir::{
 };
 pub(crate) use self::data_dir::{data_folder_of_server, existing_data_folder};
 pub(crate) use self::histories::{
-    JournalStamp, StateFolder, local_histories, other_roots, state_dir_of, state_folders,
+    JournalStamp, StateFolder, local_histories, missing_roots, other_roots, state_dir_of,
+    state_folders,
 };
 use self::histories::{record_root, state_name};
 use crate::failure::Failure;

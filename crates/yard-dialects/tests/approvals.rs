@@ -131,7 +131,7 @@ fn a_request_shows_the_call_its_effect_and_its_diff_and_a_yes_does_it_once() {
     assert_eq!((answer.status, answer.pending), (200, None));
     assert_eq!(answer.body["result"]["path"], json!("/a.txt"));
     asked(&call(&workspace, &agent, "write", overwrite("/a.txt", "three\n")));
-    let author = workspace.perform(yard_core::op::Show { step: done.step.unwrap(), max_bytes: 0 });
+    let author = workspace.perform(yard_core::op::Show::all(done.step.unwrap(), 0));
     assert_eq!(author.unwrap().step.actor, "agent:local", "who asked is who did it");
 }
 

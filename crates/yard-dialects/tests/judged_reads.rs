@@ -144,7 +144,7 @@ fn shown_by_doors(
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     let fetch = Fetch { path: path.clone(), offset: 0, length: FETCH_BYTES, seen: None };
     let version_bytes = FetchVersion { version, of: None, offset: 0, length: FETCH_BYTES };
-    let show = Show { step, max_bytes: FETCH_BYTES };
+    let show = Show::all(step, FETCH_BYTES);
     let show_version = ShowVersion { version, of: None, max_bytes: FETCH_BYTES };
     vec![
         workspace.perform(fetch).map_or_else(words, |fetched| text(fetched.bytes)),

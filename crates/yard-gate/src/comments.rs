@@ -188,7 +188,7 @@ impl Comments<'_> {
     }
 
     fn show(&self, call: &Call, step: StepId, max_bytes: u64) -> Result<Shown> {
-        match self.0.perform(COMMENTS, call, Show { step, max_bytes })? {
+        match self.0.perform(COMMENTS, call, Show::all(step, max_bytes))? {
             Completion::Done(shown) => Ok(shown),
             Completion::Pending(_) => {
                 Err(Fault::new(FaultCode::Denied, "the step may be shown only after an approval"))

@@ -198,7 +198,8 @@ pub struct StepRow {
     pub back_to: Option<StepId>,
     /// How many files it changed.
     pub files: u64,
-    /// The path of its first change (after it, or before if it was removed).
+    /// The path of the first of its first 64 changes that left a content, or else of its first change (after it, or before if
+    /// it was removed).
     pub path: Option<WsPath>,
 }
 

@@ -202,7 +202,7 @@ impl Inner {
             undoes,
             back_to,
             files: step.changes.len() as u64,
-            path: step.changes.first().and_then(|change| change.to.clone().or(change.from.clone())),
+            path: known_by(step).and_then(|change| change.to.clone().or(change.from.clone())),
         }
     }
 
@@ -577,4 +577,12 @@ impl Store for ModelStore {
         let inner = self.inner();
         Ok(inner.audit.iter().filter(|row| row.number > after).take(limit).cloned().collect())
     }
+}
+
+/// The change that a step is known by: the first of a few that left a content, or else the first.
+fn known_by(step: &NewStep) -> Option<&Change> {
+    let mut first = step.changes.iter().take(64);
+    let left =
+        first.find(|change| change.after.as_ref().is_some_and(|state| state.content.is_some()));
+    left.or(step.changes.first())
 }

@@ -316,7 +316,7 @@ fn a_purge_is_only_for_what_was_removed_and_leaves_the_history() {
     let shown =
         workspace.perform(ShowVersion { version: first, of: Some(file), max_bytes: 99 }).unwrap();
     assert_eq!((shown.purged, shown.diff, shown.size), (true, None, 10));
-    workspace.perform(Show { step: steps[1].id, max_bytes: 99 }).unwrap();
+    workspace.perform(Show::all(steps[1].id, 99)).unwrap();
 
     let refused = [
         fetch_version(&workspace, second).unwrap_err(),

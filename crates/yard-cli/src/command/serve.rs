@@ -69,6 +69,9 @@ pub(crate) struct Options {
     /// Configuration file [default: toolyard.toml in the data folder, if it is there]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Serve the files of the page from this folder, to work on them
+    #[arg(long, value_name = "FOLDER", hide = true)]
+    page_files: Option<PathBuf>,
 }
 
 impl Options {
@@ -84,7 +87,8 @@ impl Options {
                 .with_hint("choose another with --listen, as in --listen 127.0.0.1:3001")
         })?;
         let address = listening.address;
-        let (app, level) = app(context, data.clone(), config, address, files)?;
+        let page_files = self.page_files.clone();
+        let (app, level) = app(context, data.clone(), config, address, files, page_files)?;
         print_welcome(address, &data, level);
         yard_server::serve(listening, app, stop_signal);
         if let Some(exporter) = exporter {
@@ -104,6 +108,7 @@ fn app(
     config: Config,
     address: SocketAddr,
     files: OpenFiles,
+    page_files: Option<PathBuf>,
 ) -> Result<(Arc<App>, Level), Failure> {
     let world = context.world();
     let (web, open_registration) = (config.web_access()?, is_registration_open(&config, address));
@@ -150,6 +155,7 @@ fn app(
         origins: config.server.origins,
         secure_cookies: config.server.secure_cookies,
         is_local: false,
+        page_files,
         public_metrics: config.server.public_metrics,
         commands: level,
         doctor: Some(doctor),
@@ -227,7 +233,8 @@ mod tests {
 
     #[test]
     fn without_a_configured_address_the_default_one_is_used() {
-        let chosen = Options { listen: None, config: None }.address(&Config::default());
+        let chosen =
+            Options { listen: None, config: None, page_files: None }.address(&Config::default());
         assert_eq!(chosen.to_string(), "127.0.0.1:3000");
     }
 }

@@ -38,7 +38,7 @@ impl Options {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
         let local = context.open(Actor::LocalPerson)?;
         let step = short_ids::resolve(&local, &self.step)?;
-        let shown = local.perform(Show { step, max_bytes: self.max_bytes })?;
+        let shown = local.perform(Show::all(step, self.max_bytes))?;
         Ok(Reply::either(self.json, || to_json(&shown), || to_text(&shown, context.terminal)))
     }
 }

@@ -1,7 +1,7 @@
 //! What `toolyard undo`, `redo` and `back-to` share: the step, the files, and the preview.
 
 use serde_json::{Value, json};
-use yard_core::op::{PreviewUndo, UndoKind, UndoPreview, UndoScope};
+use yard_core::op::{ChangeExtent, PreviewUndo, UndoKind, UndoPreview, UndoScope};
 use yard_core::{StepId, WsPath};
 use yard_gate::Actor;
 
@@ -45,7 +45,8 @@ impl Selection {
         if !self.preview {
             return perform(&local, step, UndoScope { paths, state: None });
         }
-        let preview = local.perform(PreviewUndo { kind, step, paths, max_bytes: DIFF_BYTES })?;
+        let extent = ChangeExtent::All { max_bytes: DIFF_BYTES };
+        let preview = local.perform(PreviewUndo { kind, step, paths, extent })?;
         Ok(Reply::either(json, || to_json(&preview), || to_text(&preview, context.terminal)))
     }
 }

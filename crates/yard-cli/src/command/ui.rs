@@ -3,6 +3,7 @@
 
 use std::io::{self, Write as _};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use yard_core::{ContentHash, FaultCode};
@@ -46,6 +47,9 @@ pub(crate) struct Options {
     /// Print the address, and open no browser
     #[arg(long)]
     no_open: bool,
+    /// Serve the files of the page from this folder, to work on them
+    #[arg(long, value_name = "FOLDER", hide = true)]
+    page_files: Option<PathBuf>,
 }
 
 impl Options {
@@ -64,6 +68,7 @@ impl Options {
             files.connections().map_or(MAX_CONNECTIONS, |fit| fit.min(MAX_CONNECTIONS));
         let settings = ServerSettings {
             is_local: true,
+            page_files: self.page_files.clone(),
             connections: Some(connections),
             doctor: Some(doctor::of_this_machine(context.clone())),
             ..ServerSettings::default()

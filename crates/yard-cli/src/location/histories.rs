@@ -9,6 +9,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use yard_core::{ContentHash, Timestamp, WorkspaceId};
+use yard_gate::admin::MissingFolder;
 
 use super::data_dir::existing_data_folder;
 use crate::failure::Failure;
@@ -86,14 +87,29 @@ pub(crate) fn other_roots(root: &Path, data_dir: Option<&Path>) -> Vec<PathBuf> 
 /// The roots on this machine that have a history in the data folder, each with the id that the name of its state folder
 /// is. Folders that are gone are left out.
 pub(crate) fn local_histories(data: &Path) -> Vec<(WorkspaceId, PathBuf)> {
+    all_local(data).into_iter().filter(|(_, root)| root.is_dir()).collect()
+}
+
+/// The roots on this machine that have a history in the data folder and that are gone from where they were.
+pub(crate) fn missing_roots(data: &Path) -> Vec<MissingFolder> {
+    let gone = all_local(data).into_iter().filter(|(_, root)| !root.is_dir());
+    let missing = gone.map(|(workspace, folder)| {
+        let stamp = JournalStamp::of(&state_dir_of(data, workspace, Some(&folder)));
+        let changed_at = stamp.map_or(Timestamp::from_nanos(0), |stamp| stamp.changed_at);
+        MissingFolder { workspace, folder, changed_at }
+    });
+    missing.collect()
+}
+
+/// The roots that have a history in the data folder, whether they are still there or not.
+fn all_local(data: &Path) -> Vec<(WorkspaceId, PathBuf)> {
     let states = fs::read_dir(data.join("workspaces")).into_iter().flatten().flatten();
     let with_history = states.filter(|state| state.path().join("journal.db").is_file());
     let local = with_history.filter_map(|state| {
         let name = state.file_name().into_string().ok()?;
         let id = u128::from_str_radix(&name, 16).ok();
         let id = id.filter(|_| name.len() == STATE_NAME_DIGITS)?;
-        let root = noted_root(&state.path()).filter(|root| root.is_dir())?;
-        Some((WorkspaceId::from_bytes(id.to_be_bytes()), root))
+        Some((WorkspaceId::from_bytes(id.to_be_bytes()), noted_root(&state.path())?))
     });
     local.collect()
 }

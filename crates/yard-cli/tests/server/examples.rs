@@ -114,6 +114,7 @@ fn people(story: &mut Story<'_>, cast: &mut Cast) {
     story.tell("GET /api/v1/auth/me", 200, &Request { token: &cast.ada, ..Request::default() });
     let own = Request { token: &cast.ada, ..Request::default() };
     story.tell("GET /api/v1/auth/logins", 200, &own);
+    story.tell("GET /api/v1/missing-folders", 200, &own);
     let body =
         json!({"current_password": PASSWORD, "new_password": "a better horse battery staple"});
     story.tell("POST /api/v1/auth/password", 204, &Request { body, ..own.clone() });

@@ -208,7 +208,7 @@ fn a_folder_in_which_an_agent_works_is_a_workspace_and_its_history_is_that_of_th
 }
 
 #[test]
-fn a_folder_stays_a_workspace_until_it_is_gone_and_then_nothing_names_it() {
+fn a_folder_is_a_workspace_while_it_is_there_and_then_a_missing_one() {
     let page = Page::start();
     let cookie = page.cookie();
     let listed = || page.get(&cookie, "/api/v1/workspaces").1["workspaces"].clone();
@@ -221,12 +221,20 @@ fn a_folder_stays_a_workspace_until_it_is_gone_and_then_nothing_names_it() {
     let nothing_waits = json!({"entries": [], "unavailable": [], "next": null});
     assert_eq!(page.get(&cookie, "/api/v1/inbox"), (200, nothing_waits.clone()));
 
+    let missing = || page.get(&cookie, "/api/v1/missing-folders").1["folders"].clone();
+    assert_eq!(missing(), json!([]));
     let project = page.temp.path().join("project");
     std::fs::rename(&project, page.temp.path().join("elsewhere")).unwrap();
     assert_eq!(listed(), json!([]));
     assert_eq!(page.get(&cookie, "/api/v1/inbox"), (200, nothing_waits));
+    let gone = missing();
+    assert_eq!(gone.as_array().map(Vec::len), Some(1), "{gone}");
+    assert!(workspace.ends_with(gone[0]["workspace_id"].as_str().unwrap()), "{gone}");
+    let was = std::path::Path::new(gone[0]["folder"].as_str().unwrap());
+    assert!(was.ends_with("project") && gone[0]["changed_at"].is_string(), "{gone}");
     std::fs::rename(page.temp.path().join("elsewhere"), &project).unwrap();
     assert_eq!(listed().as_array().map(Vec::len), Some(1));
+    assert_eq!(missing(), json!([]));
 }
 
 #[test]

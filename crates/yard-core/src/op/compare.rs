@@ -1,6 +1,6 @@
 //! The operation that compares the files after two steps.
 
-use super::ShownChange;
+use super::{ChangePage, ShownChange};
 use crate::{StepId, WsPath};
 
 /// Shows what differs between the files after one step and the files after another, which may be older. A file that was
@@ -13,12 +13,8 @@ pub struct Compare {
     pub to: Option<StepId>,
     /// Only changes from or to this path or something below it.
     pub path: Option<WsPath>,
-    /// That many changes are left out first.
-    pub skip: usize,
-    /// At most that many changes. There are fewer, and more remain, where their diffs are long.
-    pub limit: usize,
-    /// At most that many bytes of diff.
-    pub max_bytes: u64,
+    /// Which changes, in the order of their paths.
+    pub page: ChangePage,
 }
 
 /// What differs.

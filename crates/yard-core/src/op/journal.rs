@@ -70,13 +70,45 @@ pub struct HistoryEntry {
     pub lines: Option<LineCount>,
 }
 
+/// Which of some changes an answer has, and how much of their diffs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeExtent {
+    /// All changes. They have diffs until these have that many bytes; the others have none.
+    All {
+        /// At most that many bytes of diff.
+        max_bytes: u64,
+    },
+    /// Some changes with their diffs, and where the next page begins.
+    Page(ChangePage),
+}
+
+/// A page of changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChangePage {
+    /// That many changes are left out first.
+    pub skip: usize,
+    /// At most that many changes. There are fewer, and more remain, where their diffs are long.
+    pub limit: usize,
+    /// The page ends with the diff that makes it this long, in bytes.
+    pub max_bytes: u64,
+    /// A longer diff of one file is cut.
+    pub max_diff_bytes: u64,
+}
+
 /// Shows one step with its changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Show {
     /// The step.
     pub step: StepId,
-    /// At most that many bytes of diff.
-    pub max_bytes: u64,
+    /// Which of its changes.
+    pub extent: ChangeExtent,
+}
+
+impl Show {
+    /// A step with all its changes, and at most so many bytes of diff.
+    pub fn all(step: StepId, max_bytes: u64) -> Self {
+        Self { step, extent: ChangeExtent::All { max_bytes } }
+    }
 }
 
 /// One step, in full.
@@ -86,8 +118,10 @@ pub struct Shown {
     pub step: HistoryEntry,
     /// File by file.
     pub changes: Vec<ShownChange>,
-    /// The diffs were cut.
+    /// A diff was cut or left out.
     pub truncated: bool,
+    /// How many changes are left out for the next page, if there is one.
+    pub next: Option<usize>,
 }
 
 crate::spelled_enum! {
@@ -246,8 +280,8 @@ pub struct PreviewUndo {
     pub step: StepId,
     /// As in [`UndoScope`].
     pub paths: Vec<WsPath>,
-    /// At most that many bytes of diff.
-    pub max_bytes: u64,
+    /// Which of the changes that it would make.
+    pub extent: ChangeExtent,
 }
 
 /// What an undo would do.
@@ -259,8 +293,10 @@ pub struct UndoPreview {
     pub conflicts: Vec<UndoConflict>,
     /// Build output that would stay as it is.
     pub left: Vec<WsPath>,
-    /// The diffs were cut.
+    /// A diff was cut or left out.
     pub truncated: bool,
+    /// How many changes are left out for the next page, if there is one.
+    pub next: Option<usize>,
     /// The state that an undo of exactly this has to name; there is none if something is in its way, or nothing would
     /// change.
     pub state: Option<ContentHash>,

@@ -36,7 +36,7 @@ impl Tool for UndoStep {
     fn run(args: Self, context: &Context<'_>) -> Result<Reply, Stop> {
         let wrong = "expected a step's id, as list_steps has it";
         let step = args.step.trim().parse().map_err(|_| Stop::argument("step", wrong))?;
-        let shown = context.perform(Show { step, max_bytes: 0 })?;
+        let shown = context.perform(Show::all(step, 0))?;
         if shown.step.author == Author::External {
             let message = "this step only wrote down what was on disk already: undoing it would remove files that \
                            nobody made here. A person can, with `toolyard undo`";

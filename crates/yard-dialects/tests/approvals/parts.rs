@@ -99,7 +99,7 @@ fn the_chosen_files_change_in_one_step_and_the_agent_reads_what_was_refused_and_
     assert_eq!(notice["refused"], listed, "{body}");
     assert_eq!(body["result"]["filesModified"], json!(2), "{body}");
     let step = row(&workspace, id).step.unwrap();
-    let shown = workspace.perform(yard_core::op::Show { step, max_bytes: 0 }).unwrap();
+    let shown = workspace.perform(yard_core::op::Show::all(step, 0)).unwrap();
     assert_eq!(shown.step.actor, "agent:local");
     under(&workspace, r#"{"rules": []}"#);
     let undo = yard_core::op::Undo { step, scope: Default::default() };

@@ -201,7 +201,7 @@ fn a_step_shows_no_diff_of_what_may_not_be_read() {
     let history =
         yard_core::op::History { of: yard_core::op::HistoryOf::Workspace, before: None, limit: 9 };
     let step = workspace.perform(history).unwrap().steps[0].id;
-    let show = yard_core::op::Show { step, max_bytes: 9_999 };
+    let show = yard_core::op::Show::all(step, 9_999);
     assert!(format!("{:?}", workspace.perform(show.clone()).unwrap()).contains(CANARY));
     let rules = json!({"rules": [{"effect": "read", "path": "secrets/**", "then": "deny"}]});
     workspace

@@ -26,5 +26,5 @@ pub use inbox::{Inbox, InboxEntry, InboxPart, InboxPosition, UnreadWorkspace, Wa
 pub use keys::{NewKey, NewSecretKey};
 pub use people::{LoginTokens, NewPerson};
 pub use refusal::Refusal;
-pub use server::{AuthConfig, Opener, Server};
+pub use server::{AuthConfig, MissingFolder, Opener, Server};
 pub use workspaces::{NewWorkspace, PageRequest};

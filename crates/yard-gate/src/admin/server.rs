@@ -30,6 +30,17 @@ const ACCOUNT_ANSWERS: usize = 10;
 /// How many workspaces are open at the same time, unless more are in use.
 const MAX_OPEN_WORKSPACES: usize = 64;
 
+/// A folder that was moved or removed, and whose history is still there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingFolder {
+    /// The workspace that it was.
+    pub workspace: WorkspaceId,
+    /// Where it was.
+    pub folder: PathBuf,
+    /// When something was last recorded of it.
+    pub changed_at: Timestamp,
+}
+
 /// Opens workspaces: the composition root knows where they are.
 pub trait Opener: Send + Sync {
     /// The folder of the host that a person asked for, if the operator allowed it; in the form in
@@ -41,6 +52,11 @@ pub trait Opener: Send + Sync {
 
     /// The folders that are workspaces of the person of this machine, with their ids.
     fn local_folders(&self) -> Vec<(WorkspaceId, PathBuf)> {
+        Vec::new()
+    }
+
+    /// The folders of the person of this machine that have a history and are not where they were.
+    fn missing_folders(&self) -> Vec<MissingFolder> {
         Vec::new()
     }
 

@@ -5,7 +5,7 @@ use yard_store::registry::WorkspaceRow;
 
 use super::identity::{Entered, Identity};
 use super::refusal::Refusal;
-use super::server::Server;
+use super::server::{MissingFolder, Server};
 use crate::Actor;
 
 const MAX_NAME_CHARS: usize = 200;
@@ -80,6 +80,19 @@ impl Server {
                 let own = own.filter(|row| page.after.is_none_or(|after| row.id > after));
                 Ok(own.into_iter().map(|row| (row, key.role)).collect())
             }
+        }
+    }
+
+    /// The folders that agents of the person of this machine worked in and that are not where they were, by path. Others
+    /// have none.
+    pub fn missing_folders(&self, identity: &Identity) -> Vec<MissingFolder> {
+        match identity {
+            Identity::Person { person, .. } if person.is_local() => {
+                let mut missing = self.opener.missing_folders();
+                missing.sort_by(|one, other| one.folder.cmp(&other.folder));
+                missing
+            }
+            _ => Vec::new(),
         }
     }
 

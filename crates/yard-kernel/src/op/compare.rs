@@ -1,11 +1,11 @@
 //! compare: what differs between the files after one step and the files after another, file by file.
 
-use yard_core::op::{Compare, Compared, ShownChange};
+use yard_core::op::{ChangeExtent, Compare, Compared, ShownChange};
 use yard_core::{Call, Effect, EffectKind, Fault, FaultCode, FileState, Result, Subject, WsPath};
 use yard_store::{Change, StepRow};
 
 use crate::op::history::find_step;
-use crate::op::show::{Diffs, diff_of};
+use crate::op::show::{Diffs, ShownChanges, diff_of, show_changes};
 use crate::op::tree_then::{Past, may_list, may_read, path_now};
 use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;
@@ -25,29 +25,12 @@ impl Execute for Compare {
         changes.retain(is_within);
         let place = |change: &Change| change.to.clone().or(change.from.clone());
         changes.sort_by_cached_key(|change| (place(change), change.file));
-        let mut answer = Compared {
-            from: from.id,
-            to: to.id,
-            changes: Vec::new(),
-            truncated: false,
-            next: None,
-        };
-        let mut bytes = 0;
-        for change in changes.iter().skip(self.skip) {
-            call.check()?;
-            // A diff is whole if it fits into an answer by itself: the answer ends after it.
-            if answer.changes.len() == self.limit || bytes >= self.max_bytes {
-                answer.next = Some(self.skip + answer.changes.len());
-                break;
-            }
-            let (shown, is_cut) = show(workspace, call, change, self.max_bytes)?;
-            bytes += match is_cut {
-                true => self.max_bytes,
-                false => shown.diff.as_ref().map_or(0, |diff| diff.len() as u64),
-            };
-            answer.truncated |= is_cut;
-            answer.changes.push(shown);
-        }
+        let shown =
+            show_changes(&changes, ChangeExtent::Page(self.page), call, |diffs, change| {
+                show(workspace, call, change, diffs)
+            })?;
+        let ShownChanges { changes, truncated, next } = shown;
+        let answer = Compared { from: from.id, to: to.id, changes, truncated, next };
         let effect = Effect::one(EffectKind::Read, WsPath::root()).with_contents();
         Ok(Planned::Answer { effect, answer })
     }
@@ -105,18 +88,17 @@ fn reversed(change: Change) -> Change {
     Change { file, before: after, after: before, from: to, to: from, version }
 }
 
-/// A change with its diff, and whether that was cut.
+/// A change with its diff.
 fn show(
     workspace: &Workspace,
     call: &Call,
     change: &Change,
-    max_bytes: u64,
-) -> Result<(ShownChange, bool)> {
+    diffs: &mut Diffs,
+) -> Result<ShownChange> {
     let mut is_readable = true;
     for path in change.from.iter().chain(&change.to) {
         is_readable &= may_read(workspace.store(), call, change.file, path)?;
     }
-    let mut diffs = Diffs::up_to(max_bytes);
     let mut shown = diffs.show(change, call, |left| match is_readable {
         true => diff_of((workspace, call), change, left),
         false => Ok(None),
@@ -124,5 +106,5 @@ fn show(
     if !is_readable {
         shown.hashes = (None, None);
     }
-    Ok((shown, diffs.truncated))
+    Ok(shown)
 }

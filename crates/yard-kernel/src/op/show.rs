@@ -1,6 +1,6 @@
 //! show: one step with its changes, as diffs.
 
-use yard_core::op::{HistoryEntry, Show, Shown, ShownChange};
+use yard_core::op::{ChangeExtent, HistoryEntry, Show, Shown, ShownChange};
 use yard_core::patch::diff_label;
 use yard_core::{Call, ContentHash, Effect, EffectKind, FileKind, FileState, Result, WsPath, diff};
 use yard_store::Change;
@@ -13,20 +13,63 @@ use crate::workspace::Workspace;
 impl Execute for Show {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Shown>> {
         let row = find_step(workspace, self.step)?;
-        let mut diffs = Diffs::up_to(self.max_bytes);
-        let mut changes = Vec::new();
-        for change in merge_changes(workspace.store().changes(row.seq)?) {
-            call.check()?;
-            let diff = |left| diff_of((workspace, call), &change, left);
-            changes.push(diffs.show(&change, call, diff)?);
-        }
+        let changes = merge_changes(workspace.store().changes(row.seq)?);
+        let shown = show_changes(&changes, self.extent, call, |diffs, change| {
+            diffs.show(change, call, |left| diff_of((workspace, call), change, left))
+        })?;
         let effect = Effect::one(EffectKind::Read, WsPath::root()).with_contents();
+        let files = changes.len() as u64;
         let lines = Counting::up_to(MAX_LIST_BYTES, workspace, call).of_step(row.seq, row.files)?;
-        let mut step = HistoryEntry { lines, ..entry(row, None) };
-        step.files = changes.len() as u64;
-        let answer = Shown { step, changes, truncated: diffs.truncated };
+        let step = HistoryEntry { lines, files, ..entry(row, None) };
+        let ShownChanges { changes, truncated, next } = shown;
+        let answer = Shown { step, changes, truncated, next };
         Ok(Planned::Answer { effect, answer })
     }
+}
+
+/// Changes as an answer has them.
+pub(crate) struct ShownChanges {
+    pub(crate) changes: Vec<ShownChange>,
+    /// A diff was cut or left out.
+    pub(crate) truncated: bool,
+    /// How many changes are left out for the next page, if there is one.
+    pub(crate) next: Option<usize>,
+}
+
+/// Those of the changes that the extent has, each as `show` makes it.
+pub(crate) fn show_changes(
+    changes: &[Change],
+    extent: ChangeExtent,
+    call: &Call,
+    mut show: impl FnMut(&mut Diffs, &Change) -> Result<ShownChange>,
+) -> Result<ShownChanges> {
+    let page = match extent {
+        ChangeExtent::Page(page) => page,
+        ChangeExtent::All { max_bytes } => {
+            let mut diffs = Diffs::up_to(max_bytes);
+            let mut all = Vec::new();
+            for change in changes {
+                call.check()?;
+                all.push(show(&mut diffs, change)?);
+            }
+            return Ok(ShownChanges { changes: all, truncated: diffs.truncated, next: None });
+        }
+    };
+    let mut shown = ShownChanges { changes: Vec::new(), truncated: false, next: None };
+    let mut bytes = 0;
+    for change in changes.iter().skip(page.skip) {
+        call.check()?;
+        if shown.changes.len() == page.limit || bytes >= page.max_bytes {
+            shown.next = Some(page.skip + shown.changes.len());
+            break;
+        }
+        let mut diffs = Diffs::up_to(page.max_diff_bytes);
+        let change = show(&mut diffs, change)?;
+        bytes += change.diff.as_ref().map_or(0, |diff| diff.len() as u64);
+        shown.truncated |= diffs.truncated;
+        shown.changes.push(change);
+    }
+    Ok(shown)
 }
 
 /// The diffs of an answer, which has a bound on their bytes.

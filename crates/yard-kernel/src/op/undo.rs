@@ -20,7 +20,7 @@ use self::reversal::{Reversal, Target};
 use crate::done_part::DonePart;
 use crate::draft::Draft;
 use crate::op::history::find_step;
-use crate::op::show::Diffs;
+use crate::op::show::show_changes;
 use crate::preview::{MAX_SHOWN_BYTES, after, before};
 use crate::proposal::{CommitWork, Execute, Planned};
 use crate::workspace::Workspace;
@@ -188,8 +188,14 @@ fn preview(
     reversal.revert_all(&changes, true)?;
     let conflicts: Vec<_> = reversal.conflicts.drain(..).map(|conflict| conflict.named).collect();
     let left = std::mem::take(&mut reversal.left);
-    let mut shown =
-        UndoPreview { changes: Vec::new(), conflicts, left, truncated: false, state: None };
+    let mut shown = UndoPreview {
+        changes: Vec::new(),
+        conflicts,
+        left,
+        truncated: false,
+        next: None,
+        state: None,
+    };
     let Planned::Change(proposal) = reversal.planner.propose::<PreviewUndo>(shown.clone())? else {
         return Ok(shown);
     };
@@ -198,13 +204,10 @@ fn preview(
     if shown.conflicts.is_empty() && !draft.changes.is_empty() {
         shown.state = Some(state);
     }
-    let mut diffs = Diffs::up_to(wanted.max_bytes);
-    for change in &draft.changes {
-        call.check()?;
-        let diff = |left| diff_of(workspace, call, &draft, change, left);
-        shown.changes.push(diffs.show(change, call, diff)?);
-    }
-    shown.truncated = diffs.truncated;
+    let part = show_changes(&draft.changes, wanted.extent, call, |diffs, change| {
+        diffs.show(change, call, |left| diff_of(workspace, call, &draft, change, left))
+    })?;
+    (shown.changes, shown.truncated, shown.next) = (part.changes, part.truncated, part.next);
     Ok(shown)
 }
 

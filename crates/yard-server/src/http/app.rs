@@ -1,5 +1,6 @@
 //! The state that all requests share.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -36,6 +37,9 @@ pub struct ServerSettings {
     pub secure_cookies: bool,
     /// Proxies whose `X-Forwarded-For` header is trusted.
     pub trusted_proxies: Vec<ProxyNetwork>,
+    /// The folder from which the files of the page are read anew for each request, for whoever works on the page. Without
+    /// one, they are those that the program was built with.
+    pub page_files: Option<PathBuf>,
     /// The only person is that of this machine, who logs in with a code.
     pub is_local: bool,
     /// `/metrics` answers others than this machine.

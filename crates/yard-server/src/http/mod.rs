@@ -29,6 +29,7 @@ mod inbox_decisions;
 mod keys;
 mod mcp;
 mod members;
+mod missing_folders;
 mod openapi;
 mod page;
 mod paging;

@@ -12,7 +12,7 @@ use super::paging::Paging;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::request::HttpRequest;
-use super::steps::{Change, DIFF_BYTES, StepLine, path_of};
+use super::steps::{Change, StepLine, changes_from, path_of};
 
 /// Which folder.
 #[derive(Deserialize, JsonSchema)]
@@ -186,8 +186,8 @@ pub(super) fn compare(request: &HttpRequest) -> Result<Reply, Problem> {
         skip = usize::try_from(at).unwrap_or(usize::MAX);
     }
     let limit = paging.limit()?;
-    let compared =
-        request.perform(Compare { from, to, path, skip, limit, max_bytes: DIFF_BYTES })?;
+    let page = changes_from(skip, limit);
+    let compared = request.perform(Compare { from, to, path, page })?;
     let next = compared.next.map(|at| Place { of: compared.to, at: at as u64 }.text());
     Reply::ok(&Comparison {
         from: compared.from.to_string(),

@@ -256,6 +256,7 @@ impl Route {
         match path.split('/').next() {
             // Steps are compared.
             Some("compare") => "steps",
+            Some("missing-folders") => "workspaces",
             first => first.unwrap_or(path),
         }
     }

@@ -6,8 +6,9 @@ use yard_dialects::Catalog;
 use super::route::{Route, RouteAccess, delete, get, patch, post, put};
 use super::{
     account, all_events, approval_rules, approvals, auth, chats, comments, content, decide, doctor,
-    events, explain, files, health, inbox, inbox_decisions, keys, mcp, members, openapi, past,
-    policy, questions, seen, steps, storage, terminals, tools, web, welcome, workspaces,
+    events, explain, files, health, inbox, inbox_decisions, keys, mcp, members, missing_folders,
+    openapi, past, policy, questions, seen, steps, storage, terminals, tools, web, welcome,
+    workspaces,
 };
 use crate::pool::WorkKind;
 
@@ -149,6 +150,9 @@ fn account_routes() -> Vec<Route> {
             .lists::<account::LoginList>(),
         delete(RouteAccess::Person, "/api/v1/auth/logins/{login_id}", account::end_login)
             .about("Ends a login of the caller: its tokens are good no more, and its streams end"),
+        get(RouteAccess::Person, "/api/v1/missing-folders", missing_folders::list)
+            .about("Folders of this machine with a history that were moved or removed; a server has none")
+            .lists::<missing_folders::MissingFolders>(),
         get(RouteAccess::Person, "/api/v1/doctor", doctor::read)
             .about("What the box around commands can do on this machine")
             .doing(WorkKind::Walk)
@@ -291,6 +295,7 @@ fn step_routes() -> Vec<Route> {
             .replies::<steps::Steps>(200),
         get(VIEWER, "/api/v1/workspaces/{id}/steps/{step_id}", steps::read)
             .about("One step with its diff")
+            .query::<steps::ChangesQuery>()
             .replies::<steps::OneStep>(200),
         post(MEMBER, "/api/v1/workspaces/{id}/steps/{step_id}/undo", steps::undo)
             .about(

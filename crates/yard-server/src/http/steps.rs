@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::op::{
-    BackTo, HistoryEntry, ListSteps, PreviewUndo, Redo, Show, ShownChange, Undo, UndoKind,
-    UndoPreview, UndoScope, Undone, WentBack,
+    BackTo, ChangeExtent, ChangePage, HistoryEntry, ListSteps, PreviewUndo, Redo, Show,
+    ShownChange, Undo, UndoKind, UndoPreview, UndoScope, Undone, WentBack,
 };
 use yard_core::{Author, ChatId, ContentHash, WsPath};
 
@@ -14,8 +14,12 @@ use super::reply::Reply;
 use super::request::HttpRequest;
 use super::word::Word;
 
-/// Bytes of diff in one answer.
-pub(super) const DIFF_BYTES: u64 = 256 << 10;
+/// An answer ends with the diff that makes it this long, in bytes.
+const PAGE_BYTES: u64 = 256 << 10;
+/// The longest diff of one file, in bytes.
+pub(super) const DIFF_BYTES: u64 = 4 << 20;
+/// Most changes in one answer.
+const MAX_CHANGES: usize = 1_000;
 
 /// A step, in one line.
 #[derive(Serialize, JsonSchema)]
@@ -103,8 +107,20 @@ pub(super) struct Step {
     #[serde(flatten)]
     line: StepLine,
     changes: Vec<Change>,
-    /// The diffs were cut.
+    /// A diff was cut: that of a file is at most 4 MiB long.
     truncated: bool,
+    /// More changes remain: send this as `cursor`.
+    next: Option<String>,
+}
+
+/// Which changes of a step.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct ChangesQuery {
+    /// At most that many changes, 1 to 1,000 (default 1,000). Fewer come, with a `next`, where their diffs are long.
+    #[schemars(range(min = 1, max = 1_000))]
+    limit: Option<usize>,
+    /// Where to go on: the `next` of the answer before.
+    cursor: Option<String>,
 }
 
 /// A step, by name.
@@ -153,6 +169,13 @@ pub(super) struct UndoOptions {
     /// Only show what would be done.
     #[serde(default)]
     preview: bool,
+    /// At most that many changes in a preview, 1 to 1,000 (default 1,000). Fewer come, with a `next`, where their diffs are
+    /// long.
+    #[schemars(range(min = 1, max = 1_000))]
+    limit: Option<usize>,
+    /// Where a preview goes on: the `next` of the answer before. If the `state_hash` is another one by then, something
+    /// changed: begin again.
+    cursor: Option<String>,
     /// Only what happened to these files, and in these folders (default: everything).
     #[serde(default)]
     paths: Vec<String>,
@@ -243,8 +266,10 @@ pub(super) struct Preview {
     /// Build output that would stay as it is.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     left: Vec<String>,
-    /// The diffs were cut.
+    /// A diff was cut: that of a file is at most 4 MiB long.
     truncated: bool,
+    /// More changes remain: send this as `cursor`.
+    next: Option<String>,
     /// Send it to have exactly this done. Null if something is in its way, or nothing would change.
     state_hash: Option<String>,
 }
@@ -267,6 +292,7 @@ impl From<UndoPreview> for Preview {
                 .collect(),
             left: texts(&preview.left),
             truncated: preview.truncated,
+            next: preview.next.map(|next| next.to_string()),
             state_hash: preview.state.map(|state| state.to_string()),
         }
     }
@@ -298,10 +324,27 @@ pub(super) fn path_of(text: &str) -> Result<WsPath, Problem> {
 
 pub(super) fn read(request: &HttpRequest) -> Result<Reply, Problem> {
     let step = request.id("step_id", "step")?;
-    let shown = request.perform(Show { step, max_bytes: DIFF_BYTES })?;
-    let changes = shown.changes.iter().map(Change::from).collect();
-    let step = Step { line: StepLine::from(&shown.step), changes, truncated: shown.truncated };
+    let ChangesQuery { limit, cursor } = request.query()?;
+    let extent = ChangeExtent::Page(change_page(limit.unwrap_or(MAX_CHANGES), cursor)?);
+    let shown = request.perform(Show { step, extent })?;
+    let step = Step {
+        line: StepLine::from(&shown.step),
+        changes: shown.changes.iter().map(Change::from).collect(),
+        truncated: shown.truncated,
+        next: shown.next.map(|next| next.to_string()),
+    };
     Reply::ok(&OneStep { step })
+}
+
+/// A page of changes, which goes on at the number of changes that were shown.
+fn change_page(limit: usize, cursor: Option<String>) -> Result<ChangePage, Problem> {
+    let paging = Paging { limit: Some(limit), cursor };
+    Ok(changes_from(paging.cursor()?.unwrap_or(0), paging.limit()?))
+}
+
+/// A page of changes as long as an answer may be.
+pub(super) fn changes_from(skip: usize, limit: usize) -> ChangePage {
+    ChangePage { skip, limit, max_bytes: PAGE_BYTES, max_diff_bytes: DIFF_BYTES }
 }
 
 pub(super) fn undo(request: &HttpRequest) -> Result<Reply, Problem> {
@@ -320,7 +363,9 @@ fn take_back(request: &HttpRequest, kind: UndoKind) -> Result<Reply, Problem> {
     let options: UndoOptions = request.json()?;
     let step = request.id("step_id", "step")?;
     if options.preview {
-        let preview = PreviewUndo { kind, step, paths: options.paths()?, max_bytes: DIFF_BYTES };
+        let paths = options.paths()?;
+        let page = change_page(options.limit.unwrap_or(MAX_CHANGES), options.cursor)?;
+        let preview = PreviewUndo { kind, step, paths, extent: ChangeExtent::Page(page) };
         let preview = request.perform(preview)?.into();
         return Reply::ok(&UndoReply::Preview { preview });
     }

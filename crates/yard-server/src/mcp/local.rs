@@ -236,9 +236,7 @@ impl LocalCallers {
 
     /// The root whose history has a step.
     fn root_of_step(&self, step: StepId) -> Option<usize> {
-        let shown = |root: &LocalRoot| {
-            perform(&root.agent, &self.call, Show { step, max_bytes: 0 }).is_ok()
-        };
+        let shown = |root: &LocalRoot| perform(&root.agent, &self.call, Show::all(step, 0)).is_ok();
         self.roots.iter().position(shown)
     }
 }

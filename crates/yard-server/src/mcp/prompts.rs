@@ -105,7 +105,7 @@ fn changes(session: &Session, steps: usize, call: &Call) -> Result<String> {
             "step {} at {}: {} by {}\n",
             step.id, step.at, step.verb, step.actor
         ));
-        let shown = perform(session, call, Show { step: step.id, max_bytes: remaining })?;
+        let shown = perform(session, call, Show::all(step.id, remaining))?;
         for diff in shown.changes.iter().filter_map(|change| change.diff.as_deref()) {
             remaining = remaining.saturating_sub(diff.len() as u64);
             text.push_str(diff);

@@ -166,9 +166,9 @@ fn content(
             Ok(ResourceContents::text(text, uri))
         }
         Address::Diff(step) => {
-            let shown = workspaces.iter().map(|workspace| {
-                perform(&workspace.session, call, Show { step: *step, max_bytes: DIFF_BYTES })
-            });
+            let shown = workspaces
+                .iter()
+                .map(|workspace| perform(&workspace.session, call, Show::all(*step, DIFF_BYTES)));
             let shown = first_success(shown)?;
             let mut text: String =
                 shown.changes.iter().filter_map(|change| change.diff.as_deref()).collect();

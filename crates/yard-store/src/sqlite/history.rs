@@ -11,7 +11,8 @@ use crate::{
     StoredCounts, VersionRow, step_digest,
 };
 
-// The columns of a step `s`, joined with the step `u` that it undid and with its first change `x`.
+// The columns of a step `s`, joined with the step `u` that it undid and with the change `x` that it is known by: the first
+// that left a content, which tells more than a folder that was made for it.
 macro_rules! step_columns {
     () => {
         "s.seq, s.id, s.at, s.author, s.verb, s.undoes, u.id, s.files, \
@@ -19,13 +20,15 @@ macro_rules! step_columns {
     };
 }
 
-// Joins the first change only for steps with more than `$more_than` files. SQLite skips the seek where the CASE is
-// NULL; with a condition in ON or WHERE it would seek first and drop the row afterwards.
+// Joins that change only for steps with more than `$more_than` files, and looks for it among the first 64. SQLite skips
+// the seek where the CASE is NULL; with a condition in ON or WHERE it would seek first and drop the row afterwards.
 macro_rules! step_joins {
     ($more_than:literal) => {
         concat!(
             " LEFT JOIN step u ON u.seq = s.undoes LEFT JOIN change x \
-             ON x.id = CASE WHEN s.files > ",
+             ON x.id = CASE WHEN s.files > 1 THEN COALESCE((SELECT y.id FROM change y \
+             WHERE y.id BETWEEN s.first AND s.first + min(s.files, 64) - 1 AND y.content IS NOT NULL \
+             ORDER BY y.id LIMIT 1), s.first) WHEN s.files > ",
             $more_than,
             " THEN s.first END "
         )

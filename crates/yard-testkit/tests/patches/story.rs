@@ -63,7 +63,7 @@ fn x3_a_history_is_paged_without_losing_or_repeating_such_a_step() {
 #[test]
 fn x3_a_shown_step_tells_the_move_and_the_lines() {
     let (_place, child) = moved();
-    let shown = child.perform(Show { step: newest(&child), max_bytes: 10_000 }).unwrap();
+    let shown = child.perform(Show::all(newest(&child), 10_000)).unwrap();
     let files: Vec<_> = shown.changes.iter().filter(|change| change.diff.is_some()).collect();
     assert_eq!(files.len(), 1, "{shown:#?}");
     let change = files[0];

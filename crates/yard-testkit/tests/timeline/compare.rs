@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use yard_core::StepId;
-use yard_core::op::{Compare, Compared, Undo};
+use yard_core::op::{ChangePage, Compare, Compared, Undo};
 use yard_testkit::{at, mv, replace, rm};
 
 use super::Told;
 
 fn compare(from: StepId, to: Option<StepId>) -> Compare {
-    Compare { from, to, path: None, skip: 0, limit: 1_000, max_bytes: 1 << 20 }
+    let page = ChangePage { skip: 0, limit: 1_000, max_bytes: 1 << 20, max_diff_bytes: 1 << 20 };
+    Compare { from, to, path: None, page }
 }
 
 /// Each change as its kind, its paths and its diff.
@@ -100,7 +101,8 @@ fn many_changes_come_in_pages_and_long_diffs_are_whole() {
     let by = |limit: usize, max_bytes: u64| {
         let (mut found, mut pages, mut skip) = (Vec::new(), 0, 0);
         loop {
-            let page = told.did(Compare { skip, limit, max_bytes, ..compare(from, None) });
+            let page = ChangePage { skip, limit, max_bytes, max_diff_bytes: 1 << 20 };
+            let page = told.did(Compare { page, ..compare(from, None) });
             assert!(!page.truncated);
             found.extend(shown(&page));
             pages += 1;
@@ -114,7 +116,8 @@ fn many_changes_come_in_pages_and_long_diffs_are_whole() {
     assert_eq!((all.len(), pages), (9, 1));
     assert_eq!(by(4, 1 << 20), (all.clone(), 3));
     assert_eq!(by(1_000, 300), (all, 5), "a page ends after the diff that fills it");
-    let cut = told.did(Compare { max_bytes: 100, ..compare(from, None) });
+    let page = ChangePage { skip: 0, limit: 9, max_bytes: 100, max_diff_bytes: 100 };
+    let cut = told.did(Compare { page, ..compare(from, None) });
     assert!(cut.truncated && cut.changes.len() == 1 && cut.next == Some(1));
 }
 

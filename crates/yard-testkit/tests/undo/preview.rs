@@ -1,7 +1,8 @@
 //! A preview of an undo shows what it does, changes nothing, and what was shown is what happens or nothing does.
 
 use yard_core::op::{
-    BackTo, ChangeSummary, PreviewUndo, Redo, ShownChange, Undo, UndoKind, UndoPreview, UndoScope,
+    BackTo, ChangeExtent, ChangePage, ChangeSummary, PreviewUndo, Redo, Show, ShownChange, Undo,
+    UndoKind, UndoPreview, UndoScope,
 };
 use yard_core::{FaultCode, StepId};
 use yard_testkit::replay::differences;
@@ -11,8 +12,8 @@ use super::{Told, path};
 fn preview(told: &Told, kind: UndoKind, step: StepId, paths: &[&str]) -> UndoPreview {
     let (before, head) = (told.tree(), told.newest());
     let paths = paths.iter().map(|at| path(at)).collect();
-    let shown =
-        told.workspace.perform(PreviewUndo { kind, step, paths, max_bytes: 1 << 20 }).unwrap();
+    let extent = ChangeExtent::All { max_bytes: 1 << 20 };
+    let shown = told.workspace.perform(PreviewUndo { kind, step, paths, extent }).unwrap();
     assert_eq!(differences(&before, &told.tree()), "", "a preview changes nothing");
     assert_eq!(told.newest(), head, "and records nothing");
     shown
@@ -51,6 +52,48 @@ fn what_is_shown_is_what_happens() {
     let shown = preview(&told, UndoKind::BackTo, first, &[]);
     told.workspace.perform(BackTo { step: first, scope: as_shown(&shown, &[]) }).unwrap();
     assert_eq!(told.text("/a"), "one\ntwo\nthree\nfour\n");
+}
+
+#[test]
+fn a_large_step_and_its_undo_are_shown_whole_in_pages() {
+    let told = Told::new();
+    told.write("/first", "1\n");
+    let text: String = (0..100).map(|number| format!("{number}\n")).collect();
+    let back_to = told.newest();
+    for number in 0..9 {
+        told.write(&format!("/{number}"), &text);
+    }
+    let kind = UndoKind::BackTo;
+    let page = |skip| {
+        let page = ChangePage { skip, limit: 4, max_bytes: 900, max_diff_bytes: 1 << 20 };
+        ChangeExtent::Page(page)
+    };
+    let (mut changes, mut states, mut skip) = (Vec::new(), Vec::new(), Some(0));
+    while let Some(from) = skip {
+        let wanted = PreviewUndo { kind, step: back_to, paths: Vec::new(), extent: page(from) };
+        let shown = told.workspace.perform(wanted).unwrap();
+        assert!(shown.changes.len() <= 3 && !shown.truncated, "a diff is about 400 bytes");
+        changes.extend(shown.changes);
+        states.push(shown.state);
+        skip = shown.next;
+    }
+    let whole = preview(&told, kind, back_to, &[]);
+    assert_eq!((changes, states.len()), (whole.changes.clone(), 3));
+    assert!(states.iter().all(|state| *state == whole.state));
+
+    told.workspace.perform(BackTo { step: back_to, scope: as_shown(&whole, &[]) }).unwrap();
+    let step = told.newest();
+    let (mut changes, mut skip) = (Vec::new(), Some(0));
+    while let Some(from) = skip {
+        let shown = told.workspace.perform(Show { step, extent: page(from) }).unwrap();
+        assert_eq!(shown.step.files, 9, "of the whole step");
+        changes.extend(shown.changes);
+        skip = shown.next;
+    }
+    assert_eq!(changes, told.workspace.perform(Show::all(step, 1 << 20)).unwrap().changes);
+    let page = ChangePage { skip: 0, limit: 1, max_bytes: 900, max_diff_bytes: 100 };
+    let cut = Show { step, extent: ChangeExtent::Page(page) };
+    assert!(told.workspace.perform(cut).unwrap().truncated);
 }
 
 #[test]

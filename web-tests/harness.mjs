@@ -13,7 +13,7 @@ import { startDevServer } from "./dev-server.mjs";
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** How long a test waits for what it expects, in milliseconds; a busy machine needs longer. */
-const PATIENCE = Number(process.env.PATIENCE ?? 8_000);
+export const PATIENCE = Number(process.env.PATIENCE ?? 8_000);
 
 const EMAIL = "ada@example.com";
 const PASSWORD = "a long enough password";
@@ -39,12 +39,20 @@ export async function startServer() {
   return {
     url: page?.url ?? process_.url,
     api,
+    /** Ends the server as a crash would. */
+    async kill() {
+      process_.kill("SIGKILL");
+      await process_.ended;
+    },
+    /** Starts a server that was killed again, at the same address. */
+    async startAgain() {
+      process_ = await startBinary(binary, folder, Number(new URL(process_.url).port));
+    },
     /** Ends the server as a crash would, and starts it again at the same address. */
     async restart(pause = 1_500) {
-      const port = Number(new URL(process_.url).port);
-      process_.kill("SIGKILL");
+      await this.kill();
       await new Promise((resolve) => setTimeout(resolve, pause));
-      process_ = await startBinary(binary, folder, port);
+      await this.startAgain();
     },
     async close() {
       await page?.close();
@@ -125,21 +133,24 @@ const EXPECTED = /\/api\/v1\/(inbox|events|workspaces\/[0-9a-f-]+\/(comments|see
 export async function openPage(server, look, address = "#/inbox", { isLoggedIn = true, ignore = null, email = EMAIL, password = PASSWORD } = {}) {
   const context = await (await startBrowser()).newContext({ viewport: { width: look.width, height: look.height }, colorScheme: look.theme, baseURL: server.url, permissions: ["clipboard-write", "clipboard-read"] });
   context.setDefaultTimeout(PATIENCE);
-  const page = await context.newPage();
   const wrong = [];
-  page.on("pageerror", (error) => wrong.push(`error: ${error.stack}`));
-  page.on("console", (message) => {
-    const from = message.location().url;
-    const isExpected = EXPECTED.test(from) || (!isLoggedIn && /\/api\/v1\/auth\//.test(from)) || (ignore && ignore.test(`${from} ${message.text()}`));
-    if (message.type() === "error" && !isExpected) wrong.push(`console: ${message.text()} (${from})`);
+  // Of every tab of the browser, also those that a test opens itself.
+  context.on("page", (tab) => {
+    tab.on("pageerror", (error) => wrong.push(`error: ${error.stack}`));
+    tab.on("console", (message) => {
+      const from = message.location().url;
+      const isExpected = EXPECTED.test(from) || (!isLoggedIn && /\/api\/v1\/auth\//.test(from)) || (ignore && ignore.test(`${from} ${message.text()}`));
+      if (message.type() === "error" && !isExpected) wrong.push(`console: ${message.text()} (${from})`);
+    });
+    tab.on("dialog", (dialog) => (wrong.push(`a dialog of the browser: ${dialog.message()}`), dialog.dismiss()));
   });
-  page.on("dialog", (dialog) => (wrong.push(`a dialog of the browser: ${dialog.message()}`), dialog.dismiss()));
-  await page.exposeFunction("reportViolation", (text) => wrong.push(`CSP: ${text}`));
-  await page.addInitScript(() => {
+  await context.exposeFunction("reportViolation", (text) => wrong.push(`CSP: ${text}`));
+  await context.addInitScript(() => {
     document.addEventListener("securitypolicyviolation", (event) => {
       if (!window.isAxeRunning) window.reportViolation(`${event.violatedDirective} ${event.blockedURI} ${event.sample} ${event.sourceFile}:${event.lineNumber}`);
     });
   });
+  const page = await context.newPage();
   if (isLoggedIn) await context.request.post("/api/v1/auth/login", { data: { email, password } });
   await page.goto(`/${address}`);
 
@@ -170,7 +181,7 @@ export async function openPage(server, look, address = "#/inbox", { isLoggedIn =
     async shot(where) {
       if (process.env.SHOTS) await page.screenshot({ path: join(process.env.SHOTS, `${where}-${look.width}-${look.theme}.png`) });
     },
-    /** The requests of the page by gzip size, as the browser counted them. */
+    /** What was wrong in any tab so far. */
     wrong,
     leave: () => context.close(),
   });

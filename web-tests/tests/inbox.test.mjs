@@ -112,7 +112,7 @@ test("of two tabs one decides, and the other says so", async () => {
   await second.leave();
 });
 
-test("a request whose file changed meanwhile is shown again, and nothing is done", async () => {
+test("a request that cannot be done any more, because its file changed meanwhile, says so and does nothing", async () => {
   const workspace = await asking("Stale");
   await edit(workspace);
   const [request] = await approvals(workspace);
@@ -121,9 +121,10 @@ test("a request whose file changed meanwhile is shown again, and nothing is done
   await server.api.call("PUT", `/workspaces/${workspace.id}/policy`, { preset: "open", rules: [] });
   await workspace.person("edit", { path: "/config/site.toml", old_string: "port = 8080", new_string: "port = 8081" });
   await page.getByRole("button", { name: "Approve once" }).click();
-  await page.getByText(/changed since|could not be done/i).first().waitFor();
+  await page.getByText("Approved, but it could not be done: the agent was told why.").first().waitFor();
   const now = await workspace.person("read", { path: "/config/site.toml" });
   assert.match(JSON.stringify(now), /8081/);
+  await page.check();
   await page.leave();
 });
 
@@ -177,5 +178,6 @@ test("a key that is held down approves one request and no other", async () => {
   await page.keyboard.up("y");
   const statuses = (await approvals(workspace)).map((one) => one.status).sort();
   assert.deepEqual(statuses, ["executed", "pending"]);
+  await page.check();
   await page.leave();
 });

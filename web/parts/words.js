@@ -1,6 +1,6 @@
 // Effects, verbs and states in words.
 
-import { asText, readable } from "./text.js";
+import { asText, readable, visibleLine } from "./text.js";
 
 /** @typedef {{ kind: string, path?: string, to?: string, asked?: string, host?: string, file_type?: string | null, with_contents?: boolean, edits?: boolean, mode_only?: boolean, decides?: boolean }} Effect */
 
@@ -121,3 +121,24 @@ export const STATUS = {
   withdrawn: { text: "Withdrawn by whoever asked", tone: "plain" },
   expired: { text: "Approved, but nobody came to do it in time", tone: "plain" },
 };
+
+/**
+ * What came of a decision, for the person who made it. Not everything that is approved is done.
+ * @param {any} approval the request as the server answered
+ * @param {string} [done] what is said where all of it is done
+ * @returns {{ text: string, isGood: boolean, isDecided: boolean }} `isDecided` is false where it has to be decided again
+ */
+export function outcomeOf(approval, done = "Approved and done.") {
+  const isHost = (approval.effect?.dials ?? []).some((/** @type {Effect} */ dial) => dial.kind === "connect");
+  /** @type {Record<string, string>} */
+  const texts = {
+    executed: done,
+    denied: "Denied.",
+    approved: isHost ? "Approved: the next connection of this chat to the host goes through." : "Approved, and not done yet: the agent's process does it, or its next identical call.",
+    pending: "Nothing was done: what it asks for has changed since it was shown.",
+    failed: "Approved, but it could not be done: the agent was told why.",
+    unknown: "It was started, and the process that did it ended before it could say what came of it: look at the files.",
+  };
+  const text = texts[approval.status] ?? `${STATUS[approval.status]?.text ?? visibleLine(approval.status)}.`;
+  return { text, isGood: ["executed", "denied", "approved"].includes(approval.status), isDecided: approval.status !== "pending" };
+}

@@ -19,7 +19,7 @@ import { Loading, Problem } from "../parts/states.js";
 import { count, sizeInWords, visible, visibleLine } from "../parts/text.js";
 import { Time } from "../parts/time.js";
 import { toast, toastProblem } from "../parts/toast.js";
-import { effectsOf, effectWords, headline, STATUS } from "../parts/words.js";
+import { effectsOf, effectWords, headline, outcomeOf, STATUS } from "../parts/words.js";
 import { Always } from "./always.js";
 import { EditArguments } from "./edit-args.js";
 import { inboxAddress, inboxPlace } from "./inbox-place.js";
@@ -120,10 +120,15 @@ function Request({ workspace, approval, notice, onReload, onDecided }) {
       const answer = await api.post(`/workspaces/${workspace}/approvals/${approval.id}/decision`, {
         decision, state_hash: approval.state_hash, ...(scope && scope !== "once" ? { scope } : {}), ...(isOfPart ? { parts: some.parts() } : {}), ...(word ? { reason: word } : {}),
       });
-      const step = answer.step_id;
-      if (answer.status === "failed") toast("Approved, but it could not be done: the agent was told why.", { kind: "bad" });
-      else if (decision === "deny") toast("Denied.");
-      else toast(isOfPart ? `Approved ${some.words}. The agent is told that the rest is refused.` : "Approved and done.", step ? { action: { label: "See the step", run: () => (location.hash = address("w", workspace, "timeline", step)) } } : {});
+      const { text, isGood, isDecided } = outcomeOf(answer, isOfPart ? `Approved ${some.words}. The agent is told that the rest is refused.` : undefined);
+      // A file changed before it could be done: the request waits again, with another diff.
+      if (!isDecided) {
+        toast(text, { kind: "bad" });
+        await onReload();
+        return setIsBusy(false);
+      }
+      const step = answer.status === "executed" && answer.step_id;
+      toast(text, { kind: isGood ? "good" : "bad", ...(step ? { action: { label: "See the step", run: () => (location.hash = address("w", workspace, "timeline", step)) } } : {}) });
       onDecided();
     } catch (failure) {
       setIsBusy(false);
@@ -132,12 +137,13 @@ function Request({ workspace, approval, notice, onReload, onDecided }) {
       else toastProblem(failure);
     }
   };
-  // The key that approved the request before is not for this one: it counts once this one has been on the screen for a moment.
-  const [isSeen, setIsSeen] = useState(false);
+  // The key that approved what was here before is not for this one: it counts once this one has been on the screen for a moment.
+  const [seen, setSeen] = useState(/** @type {string | null} */ (null));
+  const isSeen = seen === approval.state_hash;
   useEffect(() => {
-    const timer = setTimeout(() => setIsSeen(true), SEEN);
+    const timer = setTimeout(() => setSeen(approval.state_hash), SEEN);
     return () => clearTimeout(timer);
-  }, []);
+  }, [approval.state_hash]);
   const [isMoreOpen, setIsMoreOpen] = useState(false);
   const hasRoom = useMedia(ROOM);
   // The editor has an address of its own, so that the way back of a browser or a phone closes it.

@@ -10,7 +10,7 @@ import { Dialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
 import { count, messageOf, visible, visibleLine } from "../parts/text.js";
 import { toast } from "../parts/toast.js";
-import { effectsOf, effectWords } from "../parts/words.js";
+import { effectsOf, effectWords, outcomeOf } from "../parts/words.js";
 
 /** @typedef {import("../parts/args-form.js").Draft} Draft */
 /** @typedef {{ key: string, diff: string, effect: any, hash: string }} Planned `key` is the JSON of the arguments that were planned */
@@ -82,18 +82,23 @@ export function EditArguments({ workspace, approval, onClose, onDecided, onReloa
     setIsBusy(true);
     try {
       const answer = await api.post(`/workspaces/${workspace}/approvals/${approval.id}/decision`, { decision: "approve", state_hash: approval.state_hash, args, plan_hash: planned.hash });
+      const { text, isGood, isDecided } = outcomeOf(answer, "Approved with your arguments, and done.");
+      if (!isDecided) return await planAgain();
       drafts.delete(approval.id);
-      if (answer.status === "failed") toast("Approved, but it could not be done: the agent was told why.", { kind: "bad" });
-      else toast("Approved with your arguments, and done.", answer.step_id ? { action: { label: "See the step", run: () => (location.hash = address("w", workspace, "timeline", answer.step_id)) } } : {});
+      const step = answer.status === "executed" && answer.step_id;
+      toast(text, { kind: isGood ? "good" : "bad", ...(step ? { action: { label: "See the step", run: () => (location.hash = address("w", workspace, "timeline", step)) } } : {}) });
       onDecided();
     } catch (failure) {
+      if (failure instanceof ApiError && failure.status === 409) return await planAgain();
       setIsBusy(false);
-      if (!(failure instanceof ApiError) || failure.status !== 409) return setWrong(wrongFields(failure, args));
-      // The request or a file is another by now: both are read again, and nothing was decided.
-      await onReload();
-      await plan();
-      setNotice("Something changed meanwhile, so nothing was decided. This is what would happen now.");
+      setWrong(wrongFields(failure, args));
     }
+  };
+  /** The request or a file is another by now: both are read again, and nothing was decided. */
+  const planAgain = async () => {
+    await onReload();
+    await plan();
+    setNotice("Something changed meanwhile, so nothing was decided. This is what would happen now.");
   };
 
   const absent = Object.keys(schemas).filter((name) => !(name in draft.texts));

@@ -9,7 +9,7 @@ import { Dialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
 import { count, messageOf, visible, visibleLine } from "../parts/text.js";
 import { toast, toastProblem } from "../parts/toast.js";
-import { effectsOf, effectWords, headline } from "../parts/words.js";
+import { effectsOf, effectWords, headline, outcomeOf } from "../parts/words.js";
 
 /** @typedef {import("../state.js").InboxEntry} InboxEntry */
 
@@ -31,7 +31,8 @@ export function Several({ entries, approves, onClose, onDone }) {
     setIsBusy(true);
     const word = reason.current?.value.trim();
     /** @type {string[]} */
-    const done = [];
+    const decided = [];
+    let waiting = 0;
     /** @type {Record<string, string>} */
     const wrong = {};
     try {
@@ -39,22 +40,27 @@ export function Several({ entries, approves, onClose, onDone }) {
         const decisions = entries.slice(from, from + AT_ONCE).map((entry) => ({ workspace_id: entry.workspace_id, approval_id: entry.approval.id, approve: approves, state_hash: entry.approval.state_hash, ...(word ? { reason: word } : {}) }));
         const { results } = await api.post("/inbox/decisions", { decisions });
         for (const result of results) {
-          if (result.approval?.status === "pending") wrong[result.approval_id] = "It asks for something else by now: look at it again.";
-          else if (!result.error) done.push(result.approval_id);
-          else wrong[result.approval_id] = messageOf(Object.assign(new Error(result.error.error ?? "It could not be decided."), { fields: result.error.fields }));
-          if (result.approval?.status === "failed") wrong[result.approval_id] = "Approved, but it could not be done: the agent was told why.";
+          if (result.error) {
+            wrong[result.approval_id] = messageOf(Object.assign(new Error(result.error.error ?? "It could not be decided."), { fields: result.error.fields }));
+            continue;
+          }
+          const { text, isGood, isDecided } = outcomeOf(result.approval);
+          if (isDecided) decided.push(result.approval_id);
+          if (!isGood) wrong[result.approval_id] = isDecided ? text : "It asks for something else by now: look at it again.";
+          else if (result.approval.status === "approved") waiting++;
         }
       }
     } catch (failure) {
       toastProblem(failure);
       setIsBusy(false);
-      if (done.length > 0) onDone(done);
+      if (decided.length > 0) onDone(decided);
       return;
     }
     setIsBusy(false);
-    if (done.length > 0) toast(`${approves ? "Approved" : "Denied"}: ${count(done.length, "request")}.`);
+    const good = decided.filter((id) => !wrong[id]).length;
+    if (good > 0) toast(`${approves ? "Approved" : "Denied"}: ${count(good, "request")}.${waiting > 0 ? ` Not done yet: ${waiting}, which the agent's process does.` : ""}`);
     setFailed(wrong);
-    onDone(done);
+    onDone(decided);
     if (Object.keys(wrong).length === 0) onClose();
   };
   const rest = entries.filter((entry) => Object.keys(failed).length === 0 || failed[entry.approval.id]);
@@ -63,7 +69,7 @@ export function Several({ entries, approves, onClose, onDone }) {
   const footer = hasFailed ? html`<button class="button primary" onClick=${onClose}>Close</button>`
     : html`<button class="button" onClick=${onClose}>Cancel</button><button ref=${button} class="button ${approves ? "primary" : "danger"}" disabled=${isBusy} onClick=${() => void decide()}><${Icon} name=${approves ? "check" : "x"} />${isBusy ? "One moment…" : `${verb} ${entries.length}`}</button>`;
   return html`<${Dialog} title=${`${verb} ${count(entries.length, "request")}?`} wide onClose=${onClose} footer=${footer}>
-    ${hasFailed ? html`<div class="banner warn" role="alert"><${Icon} name="alert" /><span>${count(rest.length, "request")} could not be decided and ${rest.length === 1 ? "waits" : "wait"} on. Each says why.</span></div>`
+    ${hasFailed ? html`<div class="banner warn" role="alert"><${Icon} name="alert" /><span>${rest.length} of ${count(entries.length, "request")} ${rest.length === 1 ? "was" : "were"} not ${approves ? "done" : "denied"}. Each says why.</span></div>`
       : !approves && html`<label class="field"><span>A word to the agents (optional)</span><input ref=${reason} maxlength="2000" placeholder="What to do instead" onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Enter" && void decide()} /></label>`}
     ${rest.map((entry) => html`<${One} key=${entry.approval.id} entry=${entry} problem=${failed[entry.approval.id] ?? ""} />`)}
   </${Dialog}>`;

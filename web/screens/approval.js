@@ -19,7 +19,7 @@ import { Loading, Problem } from "../parts/states.js";
 import { count, sizeInWords, visible, visibleLine } from "../parts/text.js";
 import { Time } from "../parts/time.js";
 import { toast, toastProblem } from "../parts/toast.js";
-import { effectsOf, effectWords, headline, outcomeOf, STATUS } from "../parts/words.js";
+import { canBeUndone, effectsOf, effectWords, headline, outcomeOf, reasonWords, STATUS } from "../parts/words.js";
 import { Always } from "./always.js";
 import { EditArguments } from "./edit-args.js";
 import { inboxAddress, inboxPlace } from "./inbox-place.js";
@@ -104,6 +104,10 @@ function Request({ workspace, approval, notice, onReload, onDecided }) {
   const mayChoose = may && isWhole && some.canChoose;
   const isPart = mayChoose && some.isPartial;
   const { review, dialog } = useReview(workspace, { approval_id: approval.id }, { chat: approval.chat_id });
+  const [chatTitle, setChatTitle] = useState(/** @type {string | null} */ (null));
+  useEffect(() => {
+    api.get(`/workspaces/${workspace}/chats/${approval.chat_id}`).then(({ chat }) => setChatTitle(chat.title ?? null), () => {});
+  }, [workspace, approval.chat_id]);
   const partWord = useRef(/** @type {HTMLInputElement | null} */ (null));
 
   /**
@@ -177,14 +181,14 @@ function Request({ workspace, approval, notice, onReload, onDecided }) {
   return html`<article class="request" aria-label="Request">
     <div class="request-head">
       <div class="request-who"><${Actor} workspace=${workspace} actor=${approval.asked_by} /><span class="muted">in</span><a href=${address("w", workspace, "timeline")}>${visibleLine(workspaceOf(workspace)?.name ?? "a workspace")}</a>
-        <a class="muted" href=${address("w", workspace, "chats", approval.chat_id)} title="The chat that it belongs to"><${Icon} name="chats" />chat</a><span class="grow"></span><${Time} class="muted" at=${approval.asked_at} /></div>
+        <a class="muted" href=${address("w", workspace, "chats", approval.chat_id)} title="The chat that it belongs to"><${Icon} name="chats" />${visibleLine(chatTitle ?? "chat").slice(0, 60)}</a><span class="grow"></span><${Time} class="muted" at=${approval.asked_at} /></div>
       <h1 class="request-title">${about.verb} ${about.isCode ? html`<code>${visible(about.target)}</code>` : html`<span class="path">${visibleLine(about.target)}</span>`}${about.more > 0 && html` <span class="muted">and ${count(about.more, "more", "more")}</span>`}</h1>
-      <p class="why"><${Icon} name="shield" /><span><strong>Why you are asked:</strong> ${visible(approval.reason)} <code class="tool">${visibleLine(`${approval.toolset}.${approval.tool}`)}</code></span></p>
+      <p class="why"><${Icon} name="shield" /><span><strong>Why you are asked:</strong> ${visible(reasonWords(approval.reason))} <code class="tool">${visibleLine(`${approval.toolset}.${approval.tool}`)}</code></span></p>
     </div>
     ${notice && isPending && html`<div class="banner warn" role="alert"><${Icon} name="alert" /><span>${notice}</span></div>`}
     ${!isPending && html`<${Outcome} workspace=${workspace} approval=${approval} />`}
     ${!isSaidByTheDiff(approval, files) && html`<${Effects} effects=${effectsOf(approval)} more=${approval.effect?.more ?? 0} />`}
-    ${files.length > 0 ? html`<div class="diff-summary"><strong>${isPart ? some.words : count(files.length, "file")}</strong><${Counts} ...${totals(files)} />${mayChoose && html`<span class="muted small hide-narrow">Untick what you do not want.</span>`}</div>
+    ${files.length > 0 ? html`<div class="diff-summary"><strong>${isPart ? some.words : count(files.length, "file")}</strong><${Counts} ...${totals(files)} />${mayChoose && html`<span class="muted small hide-narrow">Untick what you do not want.</span>`}<span class="grow"></span>${isPending && canBeUndone(approval) && html`<span class="muted small"><${Icon} name="undo" /> Can be undone afterwards</span>`}</div>
         <${DiffView} files=${files} label="What would change" choice=${mayChoose ? some.choice : undefined} review=${review} isMain />`
       : html`<${Arguments} args=${approval.args} />`}
     ${isPending && !isWhole && html`<div class="banner"><${Icon} name="alert" /><span class="grow">The whole diff has ${sizeInWords(approval.diff_bytes)}. It can be decided once all of it is here.</span><button class="button" onClick=${() => void onReload(true)}>Load the rest</button></div>`}

@@ -66,6 +66,7 @@ mod terminal;
 mod upload;
 mod virtual_files;
 mod virtual_paths;
+mod waiting_contents;
 mod watch;
 mod workspace;
 

@@ -623,7 +623,7 @@ impl<'a> Recovery<'a> {
         let Some(hash) = state.content else { return Ok(Repair::Done) };
         let owner = replaces.map(|stat| stat.owner);
         let attributes = StagedAttributes { mode: Some(state.mode), owner, taking: None };
-        let staged = stage_stored(self.workspace, &hash, state.kind, &attributes, path)?;
+        let staged = stage_stored(self.workspace, &hash, state.kind, &attributes, path, self.call)?;
         let Some(staged) = staged else { return Ok(Repair::Impossible) };
         let replaces = replaces.and_then(|stat| stat.identity);
         let path = path.clone();

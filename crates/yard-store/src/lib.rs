@@ -164,6 +164,13 @@ pub trait Store: Send + Sync {
         effort: Effort,
     ) -> Result<Prepared>;
 
+    /// Moves the bytes of prepared contents from memory to a file, until they are appended or dropped. A store that keeps
+    /// everything in memory leaves them there.
+    fn move_to_file(&self, contents: &mut [Prepared]) -> Result<()> {
+        let _ = contents;
+        Ok(())
+    }
+
     /// The content's bytes, if it is stored, was not purged and was not kept as a file of the kernel's.
     fn content(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>>;
 

@@ -268,9 +268,9 @@ impl<'a> PatchedTree<'a> {
                 (None, FileKind::File, StagedAttributes { mode, ..*attributes });
             let path = path.clone();
             let to_stage = ContentToStage { bytes, base, kind, attributes, path, layer: None };
-            let stage = || to_stage.stage(planner.workspace, planner.effort);
+            let stage = || to_stage.stage(planner.workspace, planner.effort, planner.call);
             let staged = content.map_or_else(stage, Ok)?;
-            Ok(planner.add_content(staged))
+            planner.add_content(staged)
         })?;
         Ok(path)
     }

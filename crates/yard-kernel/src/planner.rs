@@ -701,12 +701,6 @@ pub(crate) fn join(folder: &WsPath, name: &yard_core::Name) -> Result<WsPath> {
     })
 }
 
-/// The fault for an entry that is no folder.
-pub(crate) fn not_a_folder(path: &WsPath) -> Fault {
-    let message = format!("{path} is a file, not a folder: name a folder, or read it as a file");
-    Fault::new(FaultCode::NotFolder, message).about(Subject::Path)
-}
-
 /// The fault for a removed entry whose content is no longer stored.
 fn not_restorable(workspace: &Workspace, hash: &ContentHash, path: &WsPath) -> Fault {
     match workspace.store().is_purged(hash) {

@@ -118,7 +118,7 @@ fn show(
     }
     let mut diffs = Diffs::up_to(max_bytes);
     let mut shown = diffs.show(change, call, |left| match is_readable {
-        true => diff_of((workspace, call), change, left),
+        true => diff_of(workspace, call, change, left),
         false => Ok(None),
     })?;
     if !is_readable {

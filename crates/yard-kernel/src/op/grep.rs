@@ -15,8 +15,8 @@ use yard_search::parallel::{self, Pipeline};
 use yard_search::{Flow, Walk, WalkOptions, is_unsearchable, regex};
 
 use crate::op::find::Skipped;
-use crate::op::list::{ReadTarget, read_target};
 use crate::proposal::{Execute, Planned};
+use crate::read_target::{ReadTarget, read_target};
 use crate::virtual_files::VirtualEntries;
 use crate::workspace::Workspace;
 

@@ -17,7 +17,7 @@ impl Execute for Show {
         let mut changes = Vec::new();
         for change in merge_changes(workspace.store().changes(row.seq)?) {
             call.check()?;
-            let diff = |left| diff_of((workspace, call), &change, left);
+            let diff = |left| diff_of(workspace, call, &change, left);
             changes.push(diffs.show(&change, call, diff)?);
         }
         let effect = Effect::one(EffectKind::Read, WsPath::root()).with_contents();
@@ -87,7 +87,8 @@ impl Diffs {
 
 /// The diff of the stored contents of a change; a folder has none.
 pub(crate) fn diff_of(
-    within: (&Workspace, &Call),
+    workspace: &Workspace,
+    call: &Call,
     change: &Change,
     max_bytes: usize,
 ) -> Result<Option<(String, bool)>> {
@@ -100,7 +101,7 @@ pub(crate) fn diff_of(
         content: state.as_ref().and_then(|state| state.content),
         path: path.as_ref(),
     });
-    unified(within, &before, &after, max_bytes)
+    unified(workspace, call, &before, &after, max_bytes)
 }
 
 /// One side of a diff: a content and its path, if there are any.
@@ -111,7 +112,8 @@ pub(crate) struct Side<'a> {
 
 /// The diff of two stored texts, and whether it was cut. `None` if one of them is no text, too large, or purged.
 pub(crate) fn unified(
-    (workspace, call): (&Workspace, &Call),
+    workspace: &Workspace,
+    call: &Call,
     before: &Side<'_>,
     after: &Side<'_>,
     max_bytes: usize,

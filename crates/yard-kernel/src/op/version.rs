@@ -32,8 +32,7 @@ impl Execute for ShowVersion {
             let this = Side { content: Some(hash), path: Some(&path) };
             if max_bytes == 0 {
                 truncated = true;
-            } else if let Some((text, cut)) =
-                unified((workspace, call), &earlier, &this, max_bytes)?
+            } else if let Some((text, cut)) = unified(workspace, call, &earlier, &this, max_bytes)?
             {
                 (diff, truncated) = (Some(text), cut);
             }

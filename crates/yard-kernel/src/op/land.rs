@@ -659,7 +659,7 @@ fn with_mode(current: &Current, mode: u32) -> FileState {
 
 fn conflict(path: &WsPath) -> Fault {
     let message = format!(
-        "{path} was changed by somebody else while the command ran, and the two changes do not fit \
+        "{path} was changed by another caller or program while the command ran, and the two changes do not fit \
          together. Nothing of what the command changed was kept, and their change stays. Run it again"
     );
     Fault::new(FaultCode::Stale, message).about(Subject::Path)

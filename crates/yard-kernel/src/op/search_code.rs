@@ -155,7 +155,7 @@ fn cut(line: &str) -> String {
 
 fn not_code(folder: &WsPath) -> Fault {
     let message = format!(
-        "{folder} holds what commands said, which is not indexed. Read a file of it, or search it by regular expression"
+        "{folder} holds what commands printed, which is not indexed. Read a file of it, or search it by regular expression"
     );
     Fault::new(FaultCode::BadPath, message).about(Subject::Path)
 }

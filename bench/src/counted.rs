@@ -57,6 +57,10 @@ impl Store for Counted {
         self.store.prepare(hash, bytes, base, effort)
     }
 
+    fn move_to_file(&self, contents: &mut [Prepared]) -> Result<()> {
+        self.store.move_to_file(contents)
+    }
+
     fn content(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>> {
         self.store.content(hash)
     }

@@ -4,10 +4,22 @@
 use crate::{Name, WsPath};
 
 /// Names of such files and folders, at any depth. In such a folder every file counts.
-const ALONE: [&[u8]; 4] = [b".envrc", b".husky", b".devcontainer", b".devcontainer.json"];
+const ALONE: [&[u8]; 7] = [
+    b".envrc",
+    b".husky",
+    b".devcontainer",
+    b".devcontainer.json",
+    b".mcp.json",
+    b".gitlab-ci.yml",
+    b".pre-commit-config.yaml",
+];
 /// The same for names in a folder with a certain name.
-const BELOW: [(&[u8], &[u8]); 4] = [
+const BELOW: [(&[u8], &[u8]); 8] = [
     (b".vscode", b"tasks.json"),
+    (b".vscode", b"mcp.json"),
+    (b".cursor", b"mcp.json"),
+    (b".claude", b"settings.json"),
+    (b".claude", b"settings.local.json"),
     (b".github", b"workflows"),
     (b".cargo", b"config.toml"),
     (b".cargo", b"config"),
@@ -49,6 +61,11 @@ mod tests {
             "/.github/workflows/ci.yml",
             "/.cargo/config.toml",
             "/crates/a/.cargo/config",
+            "/.mcp.json",
+            "/.cursor/mcp.json",
+            "/.claude/settings.json",
+            "/.gitlab-ci.yml",
+            "/a/.pre-commit-config.yaml",
         ] {
             assert!(is_auto_run(&path(text)), "{text}");
         }
@@ -67,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_folder_that_arrives_may_bring_them() {
-        for text in ["/.github", "/.vscode", "/.cargo", "/.husky", "/a/.github"] {
+        for text in ["/.github", "/.vscode", "/.claude", "/.cargo", "/.husky", "/a/.github"] {
             assert!(may_contain_auto_run(&path(text)), "{text}");
         }
         assert!(!may_contain_auto_run(&path("/src")));

@@ -1,5 +1,5 @@
 //! The context of a call: clock and randomness, a deadline, a cancel flag, the caller's read access and a listener for
-//! progress. Every loop of the kernel checks it.
+//! progress. Every loop over files, or over the pieces of a large one, checks it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

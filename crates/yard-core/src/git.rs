@@ -159,6 +159,11 @@ pub enum ConfigPathBase {
     WorktreeIfExists,
 }
 
+/// The folder that the file `.git` of a linked working tree names.
+pub fn linked_folder(file: &[u8]) -> Option<&[u8]> {
+    file.strip_prefix(b"gitdir:").map(<[u8]>::trim_ascii)
+}
+
 /// The paths that a setting names, as far as such settings name files: hooks, files that are included, and
 /// whatever looks like a program's file. `key` is as git lists it, section and name in lower case.
 pub fn places_in<'v>(key: &'v str, value: &'v [u8]) -> Vec<(&'v [u8], ConfigPathBase)> {

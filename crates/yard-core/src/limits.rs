@@ -1,4 +1,5 @@
-//! How much one call may load, write, answer and take (R12). Every bound is here, and configurable.
+//! How much one call may load, write, answer and take (R12), as far as that is configurable. Bounds that nobody needs to
+//! change are constants beside the code that they bound.
 
 /// The bounds of one workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -186,6 +186,7 @@ pub(crate) mod tests {
             rustix::fs::fsetxattr(&from, name, value, XattrFlags::empty())
         };
         if set(b"user.origin", b"http://example.org") == Err(Errno::NOTSUP) {
+            eprintln!("skipped: the file system of the temporary folder has no attributes");
             return;
         }
         // Owner rw, one group limited to reading, mask rw, everybody nothing.
@@ -222,7 +223,10 @@ pub(crate) mod tests {
     #[test]
     fn a_root_that_cannot_be_written_to_is_opened_and_refuses_changes() {
         // The data folder is on another file system than the root.
-        let Ok(root) = tempfile::tempdir_in("/dev/shm") else { return };
+        let Ok(root) = tempfile::tempdir_in("/dev/shm") else {
+            eprintln!("skipped: there is no file system in memory");
+            return;
+        };
         let data = tempfile::tempdir().unwrap();
         fs::write(root.path().join("file"), "x").unwrap();
         fs::set_permissions(root.path(), fs::Permissions::from_mode(0o555)).unwrap();

@@ -53,7 +53,7 @@ pub enum DiskCall {
     RemoveFolder,
     /// Setting times or modes.
     SetMeta,
-    /// Writing the applied mark.
+    /// Moving the applied mark.
     Mark,
 }
 

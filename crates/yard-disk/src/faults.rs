@@ -52,8 +52,8 @@ pub(crate) fn stage_fault(errno: Errno, path: &WsPath) -> Fault {
     match errno {
         Errno::NOENT => Fault::new(
             FaultCode::Io,
-            "the folder where changes are prepared is gone: somebody removed the data folder, or moved \
-             it away; nothing was changed",
+            "the folder where changes are prepared is gone: the data folder was removed, or moved \
+             away; nothing was changed",
         ),
         _ => write_fault(errno, path),
     }

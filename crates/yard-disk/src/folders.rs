@@ -73,10 +73,10 @@ pub(crate) fn unusable(errno: Errno) -> Fault {
 
 pub(crate) fn unusable_io(error: &std::io::Error) -> Fault {
     let code = match error.kind() {
-        std::io::ErrorKind::StorageFull => FaultCode::DiskFull,
+        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => FaultCode::DiskFull,
         _ => FaultCode::Io,
     };
-    Fault::new(code, format!("the folder of the run cannot be used: {error}"))
+    Fault::new(code, format!("a folder in the data folder cannot be used: {error}"))
 }
 
 /// The names in a folder.

@@ -5,12 +5,18 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 
 use rustix::fs::SeekFrom as Jump;
 use rustix::io::Errno;
+use yard_core::Call;
 
-/// Copies `source` to the empty file `target`, and leaves out its holes.
-pub(crate) fn copy(mut source: &File, target: &mut File) -> io::Result<()> {
+/// Bytes that are copied between two checks of the call.
+const PIECE_BYTES: u64 = 32 << 20;
+
+/// Copies `source` to the empty file `target`, and leaves out its holes. If the call ends, its fault is the error.
+pub(crate) fn copy(mut source: &File, target: &mut File, call: &Call) -> io::Result<()> {
     let size = source.metadata()?.len();
     let mut at = 0;
     while let Some((start, end)) = written_after(source, at, size)? {
+        call.check().map_err(io::Error::other)?;
+        let end = end.min(start + PIECE_BYTES);
         source.seek(SeekFrom::Start(start))?;
         target.seek(SeekFrom::Start(start))?;
         io::copy(&mut source.take(end - start), target)?;
@@ -40,13 +46,50 @@ mod tests {
     use std::io::Write as _;
     use std::os::unix::fs::MetadataExt as _;
 
+    use yard_core::{Timestamp, World};
+
     use super::*;
+
+    struct NoWorld;
+
+    impl World for NoWorld {
+        fn now(&self) -> Timestamp {
+            Timestamp::from_millis(0)
+        }
+
+        fn random(&self) -> u128 {
+            0
+        }
+
+        fn secret(&self) -> Option<[u8; 32]> {
+            None
+        }
+
+        fn boot_id(&self) -> u128 {
+            0
+        }
+    }
+
+    fn call() -> Call {
+        Call::new(std::sync::Arc::new(NoWorld))
+    }
+
+    #[test]
+    fn a_call_that_ended_copies_nothing_more() {
+        let mut source = tempfile::tempfile().unwrap();
+        source.write_all(b"written").unwrap();
+        let (mut target, call) = (tempfile::tempfile().unwrap(), call());
+        call.cancel_flag().store(true, std::sync::atomic::Ordering::Relaxed);
+        let error = copy(&source, &mut target, &call).unwrap_err();
+        assert!(error.downcast::<yard_core::Fault>().is_ok());
+        assert_eq!(target.metadata().unwrap().len(), 0);
+    }
 
     fn copied(make: impl FnOnce(&mut File)) -> (File, File) {
         let mut source = tempfile::tempfile().unwrap();
         make(&mut source);
         let mut target = tempfile::tempfile().unwrap();
-        copy(&source, &mut target).unwrap();
+        copy(&source, &mut target, &call()).unwrap();
         (source, target)
     }
 

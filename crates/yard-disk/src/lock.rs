@@ -10,6 +10,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ use rustix::io::Errno;
 use yard_core::{Call, Result};
 use yard_store::Mark;
 
+use crate::disk::{DiskCall, Probe};
 use crate::folders::{DiskResult, names_in, open_file, open_folder, state_unusable};
 
 /// How the name of the mark begins.
@@ -41,6 +43,7 @@ pub struct Locks {
     state: OwnedFd,
     /// The mark as this process read it last. Another process may have moved it since.
     applied: Mutex<Option<Mark>>,
+    probe: Option<Arc<dyn Probe>>,
 }
 
 /// The workspace's lock, until this is dropped.
@@ -55,8 +58,8 @@ impl Drop for WorkspaceLock<'_> {
 }
 
 impl Locks {
-    /// Opens (or makes) the files in the workspace's state folder.
-    pub fn open(state: &Path) -> Result<Self> {
+    /// Opens (or makes) the files in the workspace's state folder. A probe is asked before the mark is moved.
+    pub fn open(state: &Path, probe: Option<Arc<dyn Probe>>) -> Result<Self> {
         let open = |name: &str| {
             OpenOptions::new()
                 .read(true)
@@ -72,7 +75,7 @@ impl Locks {
         let folder = open_folder(rustix::fs::CWD, state.as_os_str());
         let state = folder.map_err(state_unusable)?;
         let (taken, applied) = (AtomicBool::new(false), Mutex::default());
-        Ok(Self { lock, taken, presence, state, applied })
+        Ok(Self { lock, taken, presence, state, applied, probe })
     }
 
     /// Takes the workspace's lock, waiting for other threads and processes as long as the call may take.
@@ -165,6 +168,9 @@ impl Locks {
 
     /// Moves the mark. The caller holds the workspace's lock.
     pub fn set_applied(&self, mark: Mark) -> Result<()> {
+        if let Some(probe) = &self.probe {
+            probe.before(DiskCall::Mark).map_err(state_unusable)?;
+        }
         let mut cached = self.applied.lock();
         let to_fault = state_unusable;
         let former = match *cached {
@@ -208,8 +214,8 @@ mod tests {
     #[test]
     fn the_mark_is_moved_by_one_rename_and_found_by_another_process() {
         let state = tempfile::tempdir().unwrap();
-        let (ours, theirs) =
-            (Locks::open(state.path()).unwrap(), Locks::open(state.path()).unwrap());
+        let open = || Locks::open(state.path(), None).unwrap();
+        let (ours, theirs) = (open(), open());
         assert_eq!(ours.applied().unwrap(), None);
         for (seq, boot) in [(1, 7), (2, 7), (2, u128::MAX), (1, 7)] {
             ours.set_applied(Mark { seq, boot }).unwrap();
@@ -230,7 +236,7 @@ mod tests {
         bytes[..16].copy_from_slice(&5_u128.to_le_bytes());
         bytes[16..].copy_from_slice(&3_u64.to_le_bytes());
         std::fs::write(state.path().join(OLD_APPLIED), bytes).unwrap();
-        let locks = Locks::open(state.path()).unwrap();
+        let locks = Locks::open(state.path(), None).unwrap();
         assert_eq!(locks.applied().unwrap(), Some(Mark { seq: 3, boot: 5 }));
         locks.set_applied(Mark { seq: 4, boot: 5 }).unwrap();
         assert_eq!(locks.applied().unwrap(), Some(Mark { seq: 4, boot: 5 }));
@@ -241,8 +247,8 @@ mod tests {
     fn the_lock_is_held_by_one_thread_of_one_process() {
         let state = tempfile::tempdir().unwrap();
         // Each has files of its own, as two processes do.
-        let (ours, theirs) =
-            (Locks::open(state.path()).unwrap(), Locks::open(state.path()).unwrap());
+        let open = || Locks::open(state.path(), None).unwrap();
+        let (ours, theirs) = (open(), open());
         let held = ours.try_acquire().unwrap();
         assert!(held.is_some());
         assert!(ours.try_acquire().unwrap().is_none(), "another thread");

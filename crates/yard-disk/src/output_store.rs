@@ -6,16 +6,13 @@
 //! of a terminal is written here from its beginning, so that it can be read meanwhile, and outlives a crash. The files
 //! are never flushed.
 
-use std::collections::HashSet;
 use std::fs::File;
 use std::io::Write as _;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
-use rustix::fs::AtFlags;
+use rustix::fs::{AtFlags, FlockOperation};
 use rustix::io::Errno;
 use yard_core::path::OUTPUT_NAME;
 use yard_core::{Fault, FaultCode, Result, RunId, Timestamp, WsPath};
@@ -73,27 +70,6 @@ pub struct OutputStore {
     disk: Disk,
     folder: OwnedFd,
     notes: OwnedFd,
-    /// The names of the files that are being written.
-    exempt: Arc<Mutex<HashSet<Vec<u8>>>>,
-}
-
-/// Exempts a file from the sweep while it is being written, until this is dropped.
-struct SweepExemption {
-    all: Arc<Mutex<HashSet<Vec<u8>>>>,
-    name: Vec<u8>,
-}
-
-impl SweepExemption {
-    fn new(all: &Arc<Mutex<HashSet<Vec<u8>>>>, name: Vec<u8>) -> Self {
-        all.lock().insert(name.clone());
-        Self { all: Arc::clone(all), name }
-    }
-}
-
-impl Drop for SweepExemption {
-    fn drop(&mut self) {
-        self.all.lock().remove(&self.name);
-    }
 }
 
 /// The file of a stream.
@@ -113,7 +89,7 @@ impl OutputStore {
         };
         let (folder, notes) = made().map_err(unusable)?;
         let disk = Disk::open(&state.join(ROOT), resolution, None)?;
-        Ok(Self { disk, folder, notes, exempt: Arc::default() })
+        Ok(Self { disk, folder, notes })
     }
 
     /// The tree in which the paths of stored output are those that agents know.
@@ -141,13 +117,12 @@ impl OutputStore {
     }
 
     /// Begins the file of a stream that can be read while it is written; it gets at most `room` bytes. Until the result
-    /// is dropped, no sweep of this process removes it.
+    /// is dropped it is locked, and no sweep of any process removes it.
     pub fn begin(&self, run: RunId, stream: &str, room: u64) -> Result<(OutputWriter, WsPath)> {
         let name = name_of(run, stream);
         let file = create_file(&self.folder, &name, 0o600).map_err(unusable)?;
-        let mut writer = OutputWriter::new(file, room);
-        writer.exempt = Some(SweepExemption::new(&self.exempt, name.into_bytes()));
-        Ok((writer, self.path_of(run, stream)?))
+        rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(unusable)?;
+        Ok((OutputWriter::new(file, room), self.path_of(run, stream)?))
     }
 
     /// Removes the file of a stream that was begun and is not needed.
@@ -177,15 +152,22 @@ impl OutputStore {
         let age = i64::try_from(keeping.age.as_millis()).unwrap_or(i64::MAX);
         let mut total: u64 = kept.iter().map(|one| one.stat.size()).sum();
         for one in kept {
-            let is_exempt = exempt.as_ref().is_some_and(|name| one.name.starts_with(name))
-                || self.exempt.lock().contains(&one.name);
+            let is_exempt = exempt.as_ref().is_some_and(|name| one.name.starts_with(name));
             let is_old = now.as_millis().saturating_sub(one.stat.modified().as_millis()) > age;
-            if is_exempt || (!is_old && total <= keeping.total_bytes) {
+            let is_kept = is_exempt || (!is_old && total <= keeping.total_bytes);
+            if is_kept || self.is_being_written(&one.name) {
                 continue;
             }
             total -= one.stat.size();
             let _ = self.remove(&one.name);
         }
+    }
+
+    /// Whether a process writes into a file.
+    fn is_being_written(&self, name: &[u8]) -> bool {
+        let file = open_file(&self.folder, name);
+        let lock = |file| rustix::fs::flock(file, FlockOperation::NonBlockingLockShared);
+        file.is_ok_and(|file| lock(file) == Err(Errno::WOULDBLOCK))
     }
 
     /// Removes everything, because the files may contain bytes of any purged content.
@@ -230,13 +212,11 @@ pub struct OutputWriter {
     written: u64,
     /// The free space is checked when so many bytes are written.
     next_check_at: u64,
-    /// Exempts the file from sweeps.
-    exempt: Option<SweepExemption>,
 }
 
 impl OutputWriter {
     pub(crate) fn new(file: File, room: u64) -> Self {
-        Self { file, room, written: 0, next_check_at: 0, exempt: None }
+        Self { file, room, written: 0, next_check_at: 0 }
     }
 
     /// Writes the next bytes of the stream, as far as there is room.
@@ -314,5 +294,25 @@ mod tests {
         let mut writer = OutputWriter::new(full, 5);
         writer.take(b"abc");
         assert_eq!((writer.written(), writer.room), (0, 0));
+    }
+
+    #[test]
+    fn what_one_process_writes_is_removed_by_no_sweep_of_another() {
+        let state = tempfile::tempdir().unwrap();
+        // Each has files of its own, as two processes do.
+        let open = || OutputStore::open(state.path(), Resolution::Auto).unwrap();
+        let (ours, theirs) = (open(), open());
+        let [quiet, ended] = [1, 2].map(|number| RunId::from_bytes([number; 16]));
+        let (mut writer, _) = ours.begin(quiet, "terminal", 100).unwrap();
+        writer.take(b"before");
+        drop(ours.begin(ended, "terminal", 100).unwrap());
+        let nothing = RetentionLimits { total_bytes: 0, age: Duration::ZERO, ..Default::default() };
+        let later = Timestamp::from_millis(i64::MAX / 2);
+        theirs.sweep(&nothing, later, None);
+        assert!(ours.find(quiet, "terminal").is_some(), "it is being written");
+        assert!(ours.find(ended, "terminal").is_none());
+        drop(writer);
+        theirs.sweep(&nothing, later, None);
+        assert!(ours.find(quiet, "terminal").is_none());
     }
 }

@@ -9,13 +9,18 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 use rustix::fs::{AtFlags, FileType as RawType};
 use rustix::io::Errno;
+use yard_core::{Call, Result};
 
 use crate::folders::{DiskResult, entries_in, open_folder, rename_new};
 use crate::opened::{Opened, open_up, unless_gone};
+
+/// How often a call that waits is checked.
+const CHECK_EVERY: Duration = Duration::from_millis(50);
 
 /// The folder of removed folders, and the thread that empties it, which lives as long as there is work. A clone is the
 /// same queue.
@@ -36,7 +41,7 @@ struct State {
 
 impl RemovalQueue {
     /// Opens the queue, and continues with what a crash left.
-    pub(crate) fn open(data: impl AsFd) -> Result<Self, Errno> {
+    pub(crate) fn open(data: impl AsFd) -> DiskResult<Self> {
         let folder = open_folder(data.as_fd(), "dropped")?;
         let left = entries_in(&folder)?.into_iter().map(|(name, _)| name).collect::<Vec<_>>();
         let shared = Shared { folder, state: Mutex::default(), idle: Condvar::new() };
@@ -59,7 +64,7 @@ impl RemovalQueue {
     }
 
     /// As [`RemovalQueue::take`], and fails where that leaves the folder to the next opening.
-    pub(crate) fn take_any(&self, from: &OwnedFd, name: &[u8]) -> Result<(), Errno> {
+    pub(crate) fn take_any(&self, from: &OwnedFd, name: &[u8]) -> DiskResult {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let process = rustix::process::getpid().as_raw_nonzero();
         loop {
@@ -113,6 +118,16 @@ impl RemovalQueue {
         }
     }
 
+    /// Waits until the queue is empty, as long as the call may take.
+    pub(crate) fn settle_within(&self, call: &Call) -> Result<()> {
+        let mut state = self.0.state.lock();
+        while state.running {
+            call.check()?;
+            self.0.idle.wait_for(&mut state, CHECK_EVERY);
+        }
+        Ok(())
+    }
+
     /// Waits until the queue is empty.
     pub(crate) fn settle(&self) {
         let mut state = self.0.state.lock();
@@ -148,7 +163,7 @@ impl Shared {
 }
 
 /// Removes a folder with everything in it.
-fn remove(parent: &OwnedFd, name: &OsStr) -> Result<(), Errno> {
+fn remove(parent: &OwnedFd, name: &OsStr) -> DiskResult {
     // A command may have taken away the right to write into the folder, as Go does in its module cache.
     let (folder, _) = open_up(parent, name)?;
     clear(&folder)?;

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rustix::fs::{AtFlags, FileType as RawType, Mode, OFlags};
 use rustix::io::Errno;
-use yard_core::{FileKind, Result, RunId, StepId, Timestamp, WsPath};
+use yard_core::{Call, FileKind, Result, RunId, StepId, Timestamp, WsPath};
 use yard_store::Seq;
 
 use crate::disk::{Disk, Resolution};
@@ -100,6 +100,11 @@ impl Runs {
     /// The queue that removes folders in the background.
     pub fn dropped(&self) -> &RemovalQueue {
         &self.dropped
+    }
+
+    /// Waits until all removed runs have left the disk, as long as the call may take.
+    pub fn settle_within(&self, call: &Call) -> Result<()> {
+        self.dropped.settle_within(call)
     }
 
     /// Waits until all removed runs have left the disk.

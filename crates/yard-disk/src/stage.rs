@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, StatxFlags, Uid};
 use rustix::io::Errno;
 use yard_core::path::RESERVED_NAME;
-use yard_core::{Fault, FaultCode, FileId, Result, Signature, StepId, Subject, WsPath};
+use yard_core::{Call, Fault, FaultCode, FileId, Result, Signature, StepId, Subject, WsPath};
 use yard_store::Retention;
 
 use crate::disk::{Disk, DiskCall};
@@ -275,6 +275,7 @@ impl Stage {
         layer: &Disk,
         shape: &StagedAttributes,
         path: &WsPath,
+        call: &Call,
     ) -> Result<Staged> {
         let to_fault = |errno| write_fault(errno, path);
         disk.probe(DiskCall::Stage).map_err(to_fault)?;
@@ -285,7 +286,7 @@ impl Stage {
         match rustix::fs::linkat(&parent, own, &self.folder, &name, AtFlags::empty()) {
             Ok(()) => {}
             Err(Errno::XDEV | Errno::MLINK | Errno::PERM) => {
-                return self.copy(disk, source, shape, path);
+                return self.copy(disk, source, shape, path, call);
             }
             Err(errno) => return Err(to_fault(errno)),
         }
@@ -302,11 +303,18 @@ impl Stage {
         source: File,
         shape: &StagedAttributes,
         path: &WsPath,
+        call: &Call,
     ) -> Result<Staged> {
         let to_fault = |errno| write_fault(errno, path);
         disk.probe(DiskCall::Stage).map_err(to_fault)?;
         let (entry, mut file) = self.begin(self.fresh_name(), 0o666).map_err(to_fault)?;
-        holes::copy(&source, &mut file).map_err(|error| to_fault(errno_of(&error)))?;
+        holes::copy(&source, &mut file, call).map_err(|error| {
+            let ended = |error: std::io::Error| error.downcast::<Fault>();
+            match error.raw_os_error() {
+                Some(_) => to_fault(errno_of(&error)),
+                None => ended(error).unwrap_or_else(|error| to_fault(errno_of(&error))),
+            }
+        })?;
         let stat = self.set_owner_and_mode(&file, shape).map_err(to_fault)?;
         Ok(Staged { entry, stat })
     }

@@ -34,7 +34,7 @@ pub(crate) fn check_not_reserved(path: &WsPath) -> Result<()> {
         return Ok(());
     }
     let message = format!(
-        "{path} is reserved: /{FOLDER} holds what commands said, which the system keeps for a while and no \
+        "{path} is reserved: /{FOLDER} holds what commands printed, which the system keeps for a while and no \
          tool changes. It can be read, searched and listed; keep a file of your own somewhere else"
     );
     Err(Fault::new(FaultCode::BadPath, message).about(Subject::Path))

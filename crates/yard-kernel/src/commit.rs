@@ -289,7 +289,7 @@ fn lay_out(
     for mut queued in drafts {
         let (first_step, first_content) = (steps.len(), contents.len());
         steps.extend(steps_of(workspace, &queued.draft, &queued.metadata, call));
-        contents.append(&mut queued.draft.contents);
+        contents.extend(std::mem::take(&mut queued.draft.contents).into_prepared());
         let (steps, contents) = (first_step..steps.len(), first_content..contents.len());
         items.push(BatchItem { queued, steps, contents });
     }

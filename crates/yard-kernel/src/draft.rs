@@ -7,9 +7,10 @@ use std::sync::{Arc, OnceLock};
 
 use yard_core::{Call, ContentHash, FileId, FileKind, Result, Signature, StepId, WsPath};
 use yard_disk::{Disk, EntryStat, NewlyKept, RunFolder, Staged};
-use yard_store::{NewChange, Prepared};
+use yard_store::NewChange;
 
 use crate::moved_tree::MovedTree;
+use crate::waiting_contents::WaitingContents;
 
 /// What must be at a path when the draft is committed.
 #[derive(Clone, Debug)]
@@ -73,7 +74,7 @@ pub(crate) struct Draft {
     /// Changes of the operation itself.
     pub(crate) changes: Vec<NewChange>,
     pub(crate) origin: StepOrigin,
-    pub(crate) contents: Vec<Prepared>,
+    pub(crate) contents: WaitingContents,
     pub(crate) staged: HashMap<FileId, Staged>,
     /// The modification times, in nanoseconds, that touched files get. They are chosen here, so that the
     /// step can record them before they are on disk.
@@ -114,7 +115,7 @@ impl Draft {
             origin: StepOrigin::Operation,
             touches: HashMap::new(),
             build_outputs: HashSet::new(),
-            contents: Vec::new(),
+            contents: WaitingContents::default(),
             staged: HashMap::new(),
             stored_files: Vec::new(),
             displacing: HashMap::new(),

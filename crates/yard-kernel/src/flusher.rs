@@ -119,11 +119,11 @@ impl Shared {
 
 /// Flushes everything up to a mark, and records that in the store.
 fn flush_to(disk: &Disk, store: &dyn Store, mark: Mark) -> Result<()> {
-    let projected = store.flushed_mark()?.seq;
-    if projected >= mark.seq {
+    let flushed = store.flushed_mark()?.seq;
+    if flushed >= mark.seq {
         return Ok(());
     }
-    match touched(store, projected, mark.seq)? {
+    match touched(store, flushed, mark.seq)? {
         Some(touched) if touched.flush(disk) && touched.is_still_there(store, mark.seq)? => {}
         _ => disk.flush()?,
     }

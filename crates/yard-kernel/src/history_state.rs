@@ -1,7 +1,6 @@
 //! The part of a workspace that makes changes durable, once and in order: the store, the queue of changes, the locks between
 //! processes, and the flushes in the background. It plans no change and looks at no file of the workspace.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use yard_core::Result;
@@ -10,6 +9,7 @@ use yard_store::Store;
 
 use crate::commit_queue::CommitQueue;
 use crate::flusher::Flusher;
+use crate::opening::Opening;
 
 /// The history of one workspace, as this process writes it.
 pub(crate) struct HistoryState {
@@ -22,10 +22,11 @@ pub(crate) struct HistoryState {
 
 impl HistoryState {
     /// Opens the locks of a state folder; nothing is read or written before they are taken.
-    pub(crate) fn open(state_dir: &Path, disk: &Arc<Disk>, store: Arc<dyn Store>) -> Result<Self> {
+    pub(crate) fn open(opening: &Opening, disk: &Arc<Disk>) -> Result<Self> {
+        let (state_dir, store) = (&opening.state_dir, Arc::clone(&opening.store));
         Ok(Self {
             queue: CommitQueue::default(),
-            locks: Locks::open(state_dir)?,
+            locks: Locks::open(state_dir, opening.probe.clone())?,
             processes: Processes::new(state_dir),
             flusher: Flusher::new(Arc::clone(disk), Arc::clone(&store)),
             store,

@@ -62,7 +62,7 @@ impl<A> Proposal<A> {
         let choice = choose(self.draft()?, workspace, chosen, call)?;
         let Self { mut effect, work } = self;
         let CommitWork::Step { mut draft, answer } = work else { return Err(no_parts()) };
-        draft.keep_only(&choice, workspace)?;
+        draft.keep_only(&choice, workspace, call)?;
         let kept = draft.changes.iter().flat_map(|change| change.from.iter().chain(&change.to));
         let kept: HashSet<&WsPath> = kept.collect();
         effect.paths.retain(|one| !one.kind.changes() || kept.contains(&one.path));
@@ -163,7 +163,7 @@ fn choose_hunks(
 
 impl Draft {
     /// Leaves out what was not chosen. What was adopted stays, because it is on disk.
-    fn keep_only(&mut self, choice: &Choice, workspace: &Workspace) -> Result<()> {
+    fn keep_only(&mut self, choice: &Choice, workspace: &Workspace, call: &Call) -> Result<()> {
         let is_kept = |file: &FileId| choice.files.contains(file);
         self.changes.retain(|change| is_kept(&change.file));
         self.staged.retain(|file, _| is_kept(file));
@@ -171,7 +171,7 @@ impl Draft {
         self.touches.retain(|file, _| is_kept(file));
         self.build_outputs.retain(is_kept);
         for (file, text) in &choice.texts {
-            self.write_chosen(*file, text, workspace)?;
+            self.write_chosen(*file, text, workspace, call)?;
         }
         self.leave_large_files_in_place();
         self.drop_unneeded_contents();
@@ -184,6 +184,7 @@ impl Draft {
         file: FileId,
         text: &ChosenText,
         workspace: &Workspace,
+        call: &Call,
     ) -> Result<()> {
         let Some(at) = self.changes.iter().position(|change| change.file == file) else {
             return Ok(());
@@ -208,7 +209,7 @@ impl Draft {
             path: path.clone(),
             layer: None,
         };
-        let content = content.stage(workspace, Effort::Quick)?;
+        let content = content.stage(workspace, Effort::Quick, call)?;
         match workspace.disk.open_listed(&path) {
             Ok((from, _)) => {
                 content.staged.take_attributes(&from, content.staged.stat.mode, &path)?;
@@ -220,7 +221,9 @@ impl Draft {
         if let Some(after) = &mut self.changes[at].after {
             (after.content, after.size) = (Some(content.hash), content.size);
         }
-        self.contents.extend(content.prepared);
+        if let Some(prepared) = content.prepared {
+            self.contents.push(prepared, workspace.store())?;
+        }
         self.stored_files.extend(content.stored_file);
         self.written.extend(content.written.map(|bytes| (content.hash, bytes)));
         self.staged.insert(file, content.staged);
@@ -240,12 +243,7 @@ impl Draft {
         let changes = self.changes.iter().chain(&self.adopted);
         let states = changes.flat_map(|change| change.before.iter().chain(&change.after));
         let needed: HashSet<ContentHash> = states.filter_map(|state| state.content).collect();
-        let (contents, unneeded) = std::mem::take(&mut self.contents)
-            .into_iter()
-            .partition(|content| needed.contains(&content.hash()));
-        self.contents = contents;
-        let files = unneeded.iter().filter_map(|content| content.kept_file());
-        let files: HashSet<&str> = files.map(|file| file.name.as_str()).collect();
+        let files = self.contents.retain(&needed);
         self.stored_files.retain(|file| !files.contains(file.name()));
         self.written.retain(|(hash, _)| needed.contains(hash));
     }

@@ -219,10 +219,10 @@ impl<'a> Planner<'a> {
             self.workspace.disk.flush_entry(path)?;
             let kept = kept_name::of_version(VersionId::new(self.call.world()));
             self.draft.large.push(LargeFile { file, hash, name: kept.name.clone() });
-            self.draft.contents.push(Prepared::kept(hash, observed.stat.size(), kept));
+            self.add_prepared(Prepared::kept(hash, observed.stat.size(), kept))?;
         } else {
             let prepared = self.store().prepare(hash, &observed.bytes, None, self.effort)?;
-            self.draft.contents.push(prepared);
+            self.add_prepared(prepared)?;
         }
         Ok(Some(hash))
     }
@@ -384,8 +384,8 @@ impl<'a> Planner<'a> {
             let (bytes, kind) = (new.bytes, FileKind::File);
             let (attributes, path) = (*attributes, path.clone());
             let content = ContentToStage { bytes, base: None, kind, attributes, path, layer: None };
-            let staged = content.stage(planner.workspace, planner.effort)?;
-            Ok(planner.add_content(staged))
+            let staged = content.stage(planner.workspace, planner.effort, planner.call)?;
+            planner.add_content(staged)
         })
     }
 
@@ -460,7 +460,7 @@ impl<'a> Planner<'a> {
         after: FileState,
     ) -> Result<(Option<VersionId>, ContentHash)> {
         let content = self.content_for(current, bytes, &after);
-        let staged = content.stage(self.workspace, self.effort)?;
+        let staged = content.stage(self.workspace, self.effort, self.call)?;
         let put = self.put_content(current, after, staged)?;
         self.copy_attributes(current)?;
         Ok(put)
@@ -491,7 +491,7 @@ impl<'a> Planner<'a> {
         after: FileState,
         staged: StagedContent,
     ) -> Result<(Option<VersionId>, ContentHash)> {
-        self.put_staged(current, after, |planner, _| Ok(planner.add_content(staged)))
+        self.put_staged(current, after, |planner, _| planner.add_content(staged))
     }
 
     /// Plans another state for an existing file or link, with the staged file that `stage` makes.
@@ -544,7 +544,8 @@ impl<'a> Planner<'a> {
         }
         if let Some(hash) = state.content {
             let attributes = StagedAttributes { mode: Some(state.mode), owner: None, taking: None };
-            let staged = stage_stored(self.workspace, &hash, state.kind, &attributes, path)?;
+            let staged =
+                stage_stored(self.workspace, &hash, state.kind, &attributes, path, self.call)?;
             let staged = staged.ok_or_else(|| not_restorable(self.workspace, &hash, path))?;
             self.draft.staged.insert(file, staged);
         } else if state.kind != FileKind::Folder {
@@ -565,15 +566,21 @@ impl<'a> Planner<'a> {
     }
 
     /// Adds a staged content to the draft.
-    pub(crate) fn add_content(&mut self, content: StagedContent) -> StagedFile {
+    pub(crate) fn add_content(&mut self, content: StagedContent) -> Result<StagedFile> {
         let StagedContent { hash, size, prepared, staged, stored_file, written } = content;
-        self.draft.contents.extend(prepared);
+        if let Some(prepared) = prepared {
+            self.add_prepared(prepared)?;
+        }
         self.draft.stored_files.extend(stored_file);
         // The cache would drop more contents than these before the next plan.
         if self.draft.written.len() < MAX_WRITTEN {
             self.draft.written.extend(written.map(|bytes| (hash, bytes)));
         }
-        StagedFile { hash, size, staged }
+        Ok(StagedFile { hash, size, staged })
+    }
+
+    fn add_prepared(&mut self, prepared: Prepared) -> Result<()> {
+        self.draft.contents.push(prepared, self.workspace.store())
     }
 
     /// Plans that an entry's times are set to now.
@@ -692,12 +699,6 @@ pub(crate) fn join(folder: &WsPath, name: &yard_core::Name) -> Result<WsPath> {
     folder.join(name).map_err(|error| {
         Fault::new(FaultCode::BadPath, format!("{folder}/{name}: {error}")).about(Subject::Path)
     })
-}
-
-/// The fault for an entry that is no folder.
-pub(crate) fn not_a_folder(path: &WsPath) -> Fault {
-    let message = format!("{path} is a file, not a folder: name a folder, or read it as a file");
-    Fault::new(FaultCode::NotFolder, message).about(Subject::Path)
 }
 
 /// The fault for a removed entry whose content is no longer stored.

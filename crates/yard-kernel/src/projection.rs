@@ -8,12 +8,20 @@ use yard_core::{
     Call, ContentHash, Fault, FileKind, FileState, Result, Signature, StepId, VersionId, WsPath,
 };
 use yard_disk::{Displaced, is_older_than_a_tick, kept_name, looks_like};
-use yard_store::{AuditEntry, Batch, Effort, NewChange, NewStep, Prepared};
+use yard_store::{AuditEntry, Batch, Effort, NewChange, NewStep, Prepared, StepRow};
 
 use crate::commit_queue::UnneededFile;
 use crate::draft::Draft;
 use crate::step_metadata::{StepMetadata, external_step};
 use crate::workspace::Workspace;
+
+/// The verb of a step that records that another one was rolled back.
+const COMPENSATE: &str = "compensate";
+
+/// The step that was rolled back, if the row is that of the step which records that.
+pub(crate) fn compensated_step(row: &StepRow) -> Option<StepId> {
+    row.undoes.filter(|_| row.verb == COMPENSATE)
+}
 
 /// The result of putting a recorded step on disk.
 pub(crate) enum Projection {
@@ -300,7 +308,7 @@ impl Projector<'_> {
             None => changes,
         };
         let reversed = all.into_iter().rev().map(|change| reversed(change, self.call)).collect();
-        let step = self.kernel_step(reversed, "compensate", Some(draft.id));
+        let step = self.kernel_step(reversed, COMPENSATE, Some(draft.id));
         let head = store.head()?;
         store.append(head, Batch { steps: &[step], contents: &[] })?;
         Ok(())

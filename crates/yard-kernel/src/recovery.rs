@@ -9,21 +9,22 @@
 //! - missing, and its step is beyond the applied mark.
 //!
 //! Every other entry is the work of another program: it stays, and is adopted when it is next touched. The author of a
-//! step decides nothing: a change without a placement was on disk when it was recorded.
+//! step decides nothing: a change without a placement was on disk when it was recorded. A step that was rolled back and
+//! the step that compensates it left nothing on disk: both are skipped.
 
 mod initial;
 mod recorded;
 mod unmoved;
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use yard_core::{Call, ContentHash, FileId, FileKind, FileState, Result, WsPath};
+use yard_core::{Call, ContentHash, FileId, FileKind, FileState, Result, StepId, WsPath};
 use yard_store::{AuditEntry, Change, FileIdentity, Mark, Node, Placement, Seq, StepRow};
 
 use crate::applied::{advance_applied_mark, flush_to};
 use crate::leftovers;
-use crate::projection::{is_half_made, make_folder, remove_or_keep_displaced};
+use crate::projection::{compensated_step, is_half_made, make_folder, remove_or_keep_displaced};
 use crate::stored_content::stage_stored;
 use crate::workspace::Workspace;
 use initial::InitialIdentities;
@@ -108,6 +109,13 @@ struct Restaged {
     replaces: Option<FileIdentity>,
 }
 
+/// A step that may not be on disk.
+struct LostStep {
+    row: StepRow,
+    changes: Vec<Change>,
+    placements: Vec<Placement>,
+}
+
 /// The steps that have to be on disk, and what is recorded of their files.
 ///
 /// The disk may be at any point between the first of them and the last, so that none can be replayed blindly. Moves and
@@ -119,7 +127,7 @@ struct Recovery<'a> {
     boot: Boot,
     /// The renames of the steps up to this one were on disk before the crash.
     applied: Seq,
-    steps: Vec<(StepRow, Vec<Change>, Vec<Placement>)>,
+    steps: Vec<LostStep>,
     recorded: RecordedFiles,
     /// Identities of entries before recovery began: recovery itself changes times.
     initial: RefCell<InitialIdentities>,
@@ -156,24 +164,30 @@ impl<'a> Recovery<'a> {
             unmoved: RefCell::default(),
         };
         let count = usize::try_from(head.saturating_sub(from)).unwrap_or(usize::MAX);
-        for row in store.steps(None, None, count)?.into_iter().rev() {
+        let rows = store.steps(None, None, count)?;
+        let compensated: HashSet<StepId> = rows.iter().filter_map(compensated_step).collect();
+        for row in rows.into_iter().rev() {
             call.check()?;
             let seq = row.seq;
-            let changes = store.changes(seq)?;
             let placements = store.placements(seq)?;
+            if compensated_step(&row).is_some() || compensated.contains(&row.id) {
+                recovery.recorded.add_rolled_back(&placements);
+                continue;
+            }
+            let changes = store.changes(seq)?;
             for (index, change) in (0..).zip(&changes) {
                 recovery.recorded.add(seq, index, change, &placements);
                 for path in change.from.iter().chain(&change.to) {
                     recovery.note_initial(path);
                 }
             }
-            recovery.steps.push((row, changes, placements));
+            recovery.steps.push(LostStep { row, changes, placements });
         }
         Ok(recovery)
     }
 
     fn run(&self) -> Result<Report> {
-        for (row, changes, placements) in &self.steps {
+        for LostStep { row, changes, placements } in &self.steps {
             for placement in placements {
                 self.call.check()?;
                 let Some(displaced) = &placement.displaced else { continue };
@@ -609,7 +623,7 @@ impl<'a> Recovery<'a> {
         let Some(hash) = state.content else { return Ok(Repair::Done) };
         let owner = replaces.map(|stat| stat.owner);
         let attributes = StagedAttributes { mode: Some(state.mode), owner, taking: None };
-        let staged = stage_stored(self.workspace, &hash, state.kind, &attributes, path)?;
+        let staged = stage_stored(self.workspace, &hash, state.kind, &attributes, path, self.call)?;
         let Some(staged) = staged else { return Ok(Repair::Impossible) };
         let replaces = replaces.and_then(|stat| stat.identity);
         let path = path.clone();

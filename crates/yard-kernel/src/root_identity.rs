@@ -63,7 +63,7 @@ pub struct AdoptReport {
 pub fn adopt(opening: &Opening) -> Result<AdoptReport> {
     let call = Call::new(std::sync::Arc::clone(&opening.world));
     let disk = Disk::open(&opening.root, opening.resolution, None)?;
-    let locks = Locks::open(&opening.state_dir)?;
+    let locks = Locks::open(&opening.state_dir, None)?;
     let _lock = locks.acquire(&call)?;
     let store = &opening.store;
     let found: RootIdentity = disk.root_identity()?;

@@ -25,7 +25,7 @@ pub(crate) const WAITING: &str = "waiting";
 pub(crate) const IN_PLACE: &str = "in-place";
 /// Holds the description of a terminal; only terminals have it.
 pub(crate) const TERMINAL_DESCRIPTION: &str = "terminal";
-/// Exists once the end of a terminal was reported to a client.
+/// Exists once the end of a terminal was reported to a client. The name is that of older versions.
 pub(crate) const REPORTED: &str = "told";
 
 /// How a run ended, as text: exit code or signal, why it was stopped, and after how many milliseconds.

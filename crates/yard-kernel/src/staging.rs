@@ -44,14 +44,19 @@ pub(crate) struct StagedContent {
 }
 
 impl ContentToStage<'_> {
-    pub(crate) fn stage(&self, workspace: &Workspace, effort: Effort) -> Result<StagedContent> {
+    pub(crate) fn stage(
+        &self,
+        workspace: &Workspace,
+        effort: Effort,
+        call: &Call,
+    ) -> Result<StagedContent> {
         let Self { bytes, base, kind, attributes, path, layer } = self;
         let hash = ContentHash::of(bytes);
         let prepared = workspace.store().prepare(hash, bytes, *base, effort)?;
         let (disk, stage) = (&workspace.disk, &workspace.stage);
         let staged = match (kind, layer) {
             (FileKind::Link, _) => stage.link(disk, bytes, path)?,
-            (_, Some(layer)) => stage.adopt(disk, layer, attributes, path)?,
+            (_, Some(layer)) => stage.adopt(disk, layer, attributes, path, call)?,
             (_, None) => stage.file(disk, bytes, attributes, path)?,
         };
         let written = (bytes.len() <= content_cache::MAX_CONTENT_BYTES).then(|| bytes.to_vec());
@@ -68,7 +73,7 @@ impl BuildOutputToStage<'_> {
         let Self { layer, attributes, path, run } = self;
         let (mut file, stat) = layer.open_listed(path)?;
         let hash = hash_all(&mut file, path, call)?;
-        let staged = workspace.stage.adopt(&workspace.disk, layer, attributes, path)?;
+        let staged = workspace.stage.adopt(&workspace.disk, layer, attributes, path, call)?;
         let located = workspace.store().locate(&hash)?;
         let (name, prepared) = match located {
             None => {
@@ -96,7 +101,7 @@ pub(crate) fn stage_all(
     effort: Effort,
     call: &Call,
 ) -> Result<Vec<StagedContent>> {
-    parallel::map(contents, call, |content| content.stage(workspace, effort))
+    parallel::map(contents, call, |content| content.stage(workspace, effort, call))
 }
 
 /// Stages build output, all of which is durable when this returns.

@@ -1,6 +1,6 @@
 //! Stages stored contents for the disk, and makes the faults for contents that are not stored any more.
 
-use yard_core::{ContentHash, Fault, FaultCode, FileKind, Result, WsPath};
+use yard_core::{Call, ContentHash, Fault, FaultCode, FileKind, Result, WsPath};
 use yard_disk::{Staged, StagedAttributes, is_content};
 use yard_store::{KeptFile, Retention};
 
@@ -13,6 +13,7 @@ pub(crate) fn stage_stored(
     kind: FileKind,
     attributes: &StagedAttributes,
     path: &WsPath,
+    call: &Call,
 ) -> Result<Option<Staged>> {
     let (disk, stage) = (&workspace.disk, &workspace.stage);
     match workspace.store().content(hash)? {
@@ -21,8 +22,10 @@ pub(crate) fn stage_stored(
         None => {
             let located = workspace.store().locate(hash)?;
             match located.and_then(|located| located.kept) {
-                Some(kept) if !is_whole(workspace, &kept, hash) => Ok(None),
-                Some(kept) => stage.copy_of_kept(disk, &kept.name, attributes, path).map(Some),
+                Some(kept) if !is_whole(workspace, &kept, hash, call)? => Ok(None),
+                Some(kept) => {
+                    stage.copy_of_kept(disk, &kept.name, attributes, path, call).map(Some)
+                }
                 None => Ok(None),
             }
         }
@@ -32,16 +35,22 @@ pub(crate) fn stage_stored(
 /// Whether a kept file has the right content. Build output may have been evicted or written into, because its file is also
 /// in the workspace; any other kept file may be incomplete after a power loss. A file that was checked is not read again while
 /// its signature is the same.
-pub(crate) fn is_whole(workspace: &Workspace, kept: &KeptFile, hash: &ContentHash) -> bool {
+pub(crate) fn is_whole(
+    workspace: &Workspace,
+    kept: &KeptFile,
+    hash: &ContentHash,
+    call: &Call,
+) -> Result<bool> {
     let (stage, name) = (&workspace.stage, &kept.name);
     if kept.retention == Retention::Keep && stage.was_whole(name) {
-        return true;
+        return Ok(true);
     }
-    let whole = stage.open_kept(name).is_ok_and(|mut file| is_content(&mut file, hash));
-    if whole {
+    let Ok(mut file) = stage.open_kept(name) else { return Ok(false) };
+    let is_whole = is_content(&mut file, hash, call)?;
+    if is_whole {
         stage.remember_whole(name);
     }
-    whole
+    Ok(is_whole)
 }
 
 /// The fault for a content that is not stored any more.

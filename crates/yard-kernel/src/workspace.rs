@@ -43,7 +43,7 @@ impl Workspace {
         let stage = Arc::new(Stage::open(&disk, &opening.state_dir, opening.world.random())?);
         Ok(Self {
             folder_mode: stage.folder_mode()?,
-            history: HistoryState::open(&opening.state_dir, &disk, Arc::clone(&opening.store))?,
+            history: HistoryState::open(&opening, &disk)?,
             caches: WorkspaceCaches::new(&opening.store),
             commands: CommandState::open(&opening)?,
             disk,

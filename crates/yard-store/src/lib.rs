@@ -135,7 +135,7 @@ impl<T> WorkspaceRecords for T where
 {
 }
 
-/// One workspace's journal, contents and heads.
+/// One workspace's history and contents.
 ///
 /// **Crash notes.** `append`, `append_audit`, `add_placements`, `add_recovery_notes`, `set_root` and `purge` return only after what they wrote is flushed: a crash
 /// at any later moment keeps it. A crash, or an error, before they return leaves all of the batch or
@@ -163,6 +163,13 @@ pub trait Store: Send + Sync {
         base: Option<Base<'_>>,
         effort: Effort,
     ) -> Result<Prepared>;
+
+    /// Moves the bytes of prepared contents from memory to a file, until they are appended or dropped. A store that keeps
+    /// everything in memory leaves them there.
+    fn move_to_file(&self, contents: &mut [Prepared]) -> Result<()> {
+        let _ = contents;
+        Ok(())
+    }
 
     /// The content's bytes, if it is stored, was not purged and was not kept as a file of the kernel's.
     fn content(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>>;
@@ -267,7 +274,7 @@ pub trait Store: Send + Sync {
     /// What a recovery that was cut off noted, in the order in which it noted it.
     fn recovery_notes(&self) -> Result<Vec<RecoveryNote>>;
 
-    /// Adds notes, durable when it returns: recovery is about to change these entries. Moving the projected mark
+    /// Adds notes, durable when it returns: recovery is about to change these entries. Moving the flushed mark
     /// forgets them.
     fn add_recovery_notes(&self, notes: &[RecoveryNote]) -> Result<()>;
 

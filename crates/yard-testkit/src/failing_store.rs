@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use yard_core::{ChatScope, ContentHash, FileId, FileState, Name, StepId, VersionId};
 use yard_store::{
@@ -39,6 +40,7 @@ pub struct FailingStore {
     when: FailureTime,
     outcome: FailureOutcome,
     records_flushes: bool,
+    most_in_memory: Option<Arc<AtomicU64>>,
 }
 
 impl FailingStore {
@@ -49,7 +51,7 @@ impl FailingStore {
         when: FailureTime,
         outcome: FailureOutcome,
     ) -> Self {
-        Self { inner, trigger, when, outcome, records_flushes: true }
+        Self { inner, trigger, when, outcome, records_flushes: true, most_in_memory: None }
     }
 
     /// A store that never fails and never records that the disk was flushed: recovery after a restart of the machine
@@ -58,6 +60,16 @@ impl FailingStore {
         let outcome = FailureOutcome::Error(StoreError::Full);
         Self {
             records_flushes: false,
+            ..Self::new(inner, FailureTrigger::new(), FailureTime::Before, outcome)
+        }
+    }
+
+    /// A store that never fails. It counts the bytes of contents that each append has in memory, and sets `most` to the
+    /// largest number.
+    pub fn counting(inner: Arc<dyn Store>, most: Arc<AtomicU64>) -> Self {
+        let outcome = FailureOutcome::Error(StoreError::Full);
+        Self {
+            most_in_memory: Some(most),
             ..Self::new(inner, FailureTrigger::new(), FailureTime::Before, outcome)
         }
     }
@@ -86,6 +98,10 @@ impl Store for FailingStore {
     }
 
     fn append(&self, expected: Seq, batch: Batch<'_>) -> Result<Seq> {
+        if let Some(most) = &self.most_in_memory {
+            let in_memory = batch.contents.iter().map(Prepared::bytes_in_memory).sum();
+            most.fetch_max(in_memory, Ordering::SeqCst);
+        }
         self.pass(|store| store.append(expected, batch))
     }
 
@@ -97,6 +113,10 @@ impl Store for FailingStore {
         effort: Effort,
     ) -> Result<Prepared> {
         self.pass(|store| store.prepare(hash, bytes, base, effort))
+    }
+
+    fn move_to_file(&self, contents: &mut [Prepared]) -> Result<()> {
+        self.pass(|store| store.move_to_file(contents))
     }
 
     fn content(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>> {

@@ -10,6 +10,8 @@
     reason = "tests"
 )]
 
+mod rolled_back;
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -313,6 +315,11 @@ fn judge(place: &Folders, expected: &Expected, reply: Option<&Result<()>>) -> Ve
             differences(&expected.before, &found),
             differences(&expected.after, &found)
         ));
+    }
+    let is_rolled_back = opened.history(None, 4).iter().any(|step| step.verb == "compensate");
+    if is_rolled_back && found != expected.before {
+        let repeated = differences(&expected.before, &found);
+        wrong.push(format!("rolled back, and repeated by recovery: {repeated}"));
     }
     let happened = complete && expected.before != expected.after;
     if let Some(Err(fault)) = reply.filter(|_| happened)

@@ -17,7 +17,7 @@ use crate::terminal::Terminal;
 /// See how much room each workspace takes in the data folder, or clear what can be made again
 #[derive(clap::Args)]
 #[command(
-    after_help = "journal and contents are the history, output is what commands said beyond what their answers \
+    after_help = "journal and contents are the history, output is what commands printed beyond what their answers \
                   show, builds is build output that is not in the tree any more and can be undone to, runs are \
                   commands that run or whose changes wait for a person, homes are what chats have as their home and \
                   /tmp, caches is what commands added to caches of packages. --clear removes output, builds and \

@@ -25,6 +25,7 @@ mod formatting;
 mod git_commits;
 mod git_looks;
 mod git_pushes;
+mod git_settings;
 mod in_place;
 mod installs;
 mod judged;

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
-use yard_core::{Result, WsPath};
+use yard_core::{Call, Result, WsPath};
 
 use super::{Displaced, Stage, Staged, StagedAttributes, StagedEntry};
 use crate::disk::Disk;
@@ -83,9 +83,10 @@ impl Stage {
         name: &str,
         shape: &StagedAttributes,
         path: &WsPath,
+        call: &Call,
     ) -> Result<Staged> {
         let source = self.open_kept(name).map_err(|errno| write_fault(errno, path))?;
-        self.copy(disk, source, shape, path)
+        self.copy(disk, source, shape, path, call)
     }
 }
 

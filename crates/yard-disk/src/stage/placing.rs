@@ -89,7 +89,8 @@ impl Stage {
             staged.entry.name = swap;
         }
         match exchange(&self.folder, &staged.entry.name, &parent, name) {
-            Ok(()) => {}
+            // From here on the staged name is that of the other entry, which must not be removed with the staged file.
+            Ok(()) => staged.entry.placed = true,
             Err(Errno::INVAL | Errno::NOSYS) => {
                 return self.place_in_two(staged, parent.as_fd(), name, path, file);
             }
@@ -108,12 +109,12 @@ impl Stage {
         if !(stat.is(FileKind::File) || stat.is(FileKind::Link)) {
             // A folder or a special file appeared there meanwhile: the exchange is reverted.
             exchange(&self.folder, &staged.entry.name, &parent, name).map_err(to_fault)?;
+            staged.entry.placed = false;
             return Err(match stat.kind {
                 EntryKind::Special(what) => special(path, what),
                 EntryKind::Known(_) => is_folder(path),
             });
         }
-        staged.entry.placed = true;
         Ok(Displaced { name: staged.entry.name.clone(), stat })
     }
 

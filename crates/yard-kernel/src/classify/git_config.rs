@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use yard_core::{Call, FileKind, Result, Signature, WsPath, below_root, git};
-use yard_disk::ResolvedPath;
+use yard_disk::{ResolvedPath, is_settled};
 
 use super::bare_repository::MAX_CONFIG_BYTES;
 use super::{EffectClassifier, small_file};
@@ -57,10 +57,6 @@ impl Workspace {
     fn config_targets(&self, folder: &WsPath, call: &Call) -> Result<Option<Arc<ConfigTargets>>> {
         let Ok(repository) = folder.join_bytes(git::FOLDER) else { return Ok(None) };
         let Some(stat) = self.disk.stat(&repository)? else { return Ok(None) };
-        let config = match repository.join_bytes(b"config") {
-            Ok(config) if stat.is(FileKind::Folder) => config,
-            _ => repository.clone(),
-        };
         let is_plain = stat.is(FileKind::Folder)
             && self.points_nowhere(&repository, b"config")
             && self.points_nowhere(&repository, b"config.worktree");
@@ -72,13 +68,33 @@ impl Workspace {
         {
             return Ok(Some(targets));
         }
-        let (mut seen, targets) = self.read_config_with_git(folder, &repository, call);
-        seen.push((config.clone(), self.signature(&config)));
+        let (mut files, targets) = self.read_config_with_git(folder, &repository, call);
+        files.extend(self.files_of_git(folder, &repository));
+        let seen: ConfigSignatures =
+            files.into_iter().map(|file| (file.clone(), self.signature(&file))).collect();
         let targets = Arc::new(targets);
-        if !targets.is_unknown {
+        // A file that changed a moment ago may have changed after git read it.
+        let mut found = seen.iter().filter_map(|(_, signature)| signature.as_ref());
+        if !targets.is_unknown && found.all(|signature| is_settled(signature, call)) {
             self.caches.git_configs.insert(repository, seen, Arc::clone(&targets));
         }
         Ok(Some(targets))
+    }
+
+    /// The files of git on which a configuration depends, whether they exist or not. The branch in `HEAD` decides which
+    /// files are included.
+    fn files_of_git(&self, folder: &WsPath, repository: &WsPath) -> Vec<WsPath> {
+        let mut files = vec![repository.clone()];
+        let git_folder = match small_file(self, repository, MAX_CONFIG_BYTES) {
+            // In a linked working tree this is a file that names the folder.
+            Some(link) => git::linked_folder(&link).and_then(|path| self.inside(folder, path)),
+            None => Some(repository.clone()),
+        };
+        let names: [&[u8]; 3] = [b"config", b"config.worktree", b"HEAD"];
+        if let Some(git_folder) = git_folder {
+            files.extend(names.iter().filter_map(|name| git_folder.join_bytes(name).ok()));
+        }
+        files
     }
 
     fn points_nowhere(&self, repository: &WsPath, name: &[u8]) -> bool {
@@ -93,38 +109,43 @@ impl Workspace {
         }
     }
 
+    /// The signature of the file that a path leads to. A folder has none, because it changes with every entry.
     fn signature(&self, path: &WsPath) -> Option<Signature> {
-        self.disk.stat(path).ok().flatten().map(|stat| stat.signature)
+        let (_, stat) = self.disk.locate(path, true).ok()?.present()?;
+        (!stat.is(FileKind::Folder)).then_some(stat.signature)
     }
 
-    /// Lets git list its configuration, with the file of each entry.
+    /// Lets git list its configuration. Returns also the files that it consists of, and those that it would include if they
+    /// existed.
     fn read_config_with_git(
         &self,
         folder: &WsPath,
         repository: &WsPath,
         call: &Call,
-    ) -> (ConfigSignatures, ConfigTargets) {
+    ) -> (Vec<WsPath>, ConfigTargets) {
         let unknown = || (Vec::new(), ConfigTargets { paths: Vec::new(), is_unknown: true });
         let Some(text) = self.configuration(folder, call) else { return unknown() };
-        let mut seen = Vec::new();
+        let mut files = Vec::new();
         let mut targets = ConfigTargets::default();
         let mut fields = text.split(|byte| *byte == 0);
         while let (Some(origin), Some(entry)) = (fields.next(), fields.next()) {
             let file = origin.strip_prefix(b"file:").and_then(|path| self.inside(folder, path));
             let above = file.as_ref().and_then(WsPath::parent).unwrap_or_else(WsPath::root);
-            if let Some(file) = file.filter(|file| seen.iter().all(|(other, _)| other != file)) {
+            if let Some(file) = file.filter(|file| !files.contains(file)) {
                 // A file outside of git's own folder is an included one.
                 if !file.is_within(repository) {
                     self.add_target(&mut targets, file.clone());
                 }
-                let signature = self.signature(&file);
-                seen.push((file, signature));
+                files.push(file);
             }
             let (key, value) = split_at_line(entry);
             let Ok(key) = std::str::from_utf8(key) else { continue };
             for (place, base) in git::places_in(key, value) {
                 let from = if base == git::ConfigPathBase::File { &above } else { folder };
                 let Some(path) = self.inside(from, place) else { continue };
+                if base == git::ConfigPathBase::File && !files.contains(&path) {
+                    files.push(path.clone());
+                }
                 let is_file =
                     || matches!(self.disk.stat(&path), Ok(Some(stat)) if stat.is(FileKind::File));
                 if base != git::ConfigPathBase::WorktreeIfExists || is_file() {
@@ -132,7 +153,7 @@ impl Workspace {
                 }
             }
         }
-        (seen, targets)
+        (files, targets)
     }
 
     /// Adds a path, and the path that it leads to.

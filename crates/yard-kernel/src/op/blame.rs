@@ -38,7 +38,7 @@ impl Execute for Blame {
         let mut known = workspace.caches.blames.take(node.id);
         // What was found is of use to the next call, also if this one runs out of time.
         let found = bring_up_to_date(workspace, call, &mut known)
-            .and_then(|()| answer(workspace, call, &known, (&wanted, self), path.clone()));
+            .and_then(|()| answer(workspace, call, &known, &wanted, self, path.clone()));
         workspace.caches.blames.put(known);
         Ok(Planned::Answer { effect: Effect::one(EffectKind::Read, path), answer: found? })
     }
@@ -83,7 +83,8 @@ fn answer(
     workspace: &Workspace,
     call: &Call,
     known: &FileOrigins,
-    (wanted, part): (&WantedVersion, &Blame),
+    wanted: &WantedVersion,
+    part: &Blame,
     path: WsPath,
 ) -> Result<Blamed> {
     let end = known.versions.partition_point(|version| version.seq <= wanted.seq);

@@ -100,7 +100,7 @@ fn show(
         is_readable &= may_read(workspace.store(), call, change.file, path)?;
     }
     let mut shown = diffs.show(change, call, |left| match is_readable {
-        true => diff_of((workspace, call), change, left),
+        true => diff_of(workspace, call, change, left),
         false => Ok(None),
     })?;
     if !is_readable {

@@ -5,6 +5,7 @@
 
 mod collect;
 mod filter;
+mod line_reader;
 mod search;
 
 use yard_core::op::{Grep, GrepAnswer};
@@ -14,8 +15,8 @@ use yard_search::parallel::{self, Pipeline};
 use yard_search::{Flow, Walk, WalkOptions, is_unsearchable, regex};
 
 use crate::op::find::Skipped;
-use crate::op::list::{ReadTarget, read_target};
 use crate::proposal::{Execute, Planned};
+use crate::read_target::{ReadTarget, read_target};
 use crate::virtual_files::VirtualEntries;
 use crate::workspace::Workspace;
 
@@ -79,9 +80,7 @@ impl Search<'_> {
         let searcher = || {
             let mut searcher = Searcher::new(self);
             move |(path, skipped): (WsPath, Skipped)| match searcher.file(&path) {
-                Err(fault) if is_unsearchable(fault.code()) => {
-                    (Ok(FileMatches::default()), skipped)
-                }
+                Err(fault) if is_left_out(fault.code()) => (Ok(FileMatches::default()), skipped),
                 searched => (searched, skipped),
             }
         };
@@ -127,6 +126,11 @@ impl Search<'_> {
         let is_before_cursor = self.grep.cursor.as_ref().is_some_and(|cursor| *path < cursor.path);
         !is_before_cursor && self.filter.matches(path)
     }
+}
+
+/// Whether a search of a folder leaves out a file with this fault.
+fn is_left_out(code: FaultCode) -> bool {
+    is_unsearchable(code) || code == FaultCode::TooLarge
 }
 
 /// The fault for a pattern that cannot be used.

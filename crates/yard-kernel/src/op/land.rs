@@ -327,7 +327,7 @@ impl<'a> Landing<'a> {
         Ok(())
     }
 
-    /// Plans new and changed files and links, in batches that fit into memory.
+    /// Plans new and changed files and links, in batches of bounded bytes.
     fn plan_files(&mut self, entries: Vec<&LayerEntry>) -> Result<()> {
         let (mut batch, mut bytes, mut build_outputs) = (Vec::new(), 0, Vec::new());
         for entry in entries {
@@ -478,7 +478,7 @@ impl<'a> Landing<'a> {
     }
 
     fn create(&mut self, path: &WsPath, staged: StagedContent) -> Result<()> {
-        let add = |planner: &mut Planner<'a>, _: &StagedAttributes| Ok(planner.add_content(staged));
+        let add = |planner: &mut Planner<'a>, _: &StagedAttributes| planner.add_content(staged);
         self.planner.create_staged(path, FileType::Document, false, add)?;
         self.landed.created += 1;
         Ok(())
@@ -490,7 +490,8 @@ impl<'a> Landing<'a> {
         let hash = self.hash(entry)?;
         let attributes =
             StagedAttributes { mode: Some(entry.stat.mode), owner: None, taking: None };
-        let staged = workspace.stage.adopt(&workspace.disk, &self.layer.disk, &attributes, path)?;
+        let (disk, call) = (&self.layer.disk, self.planner.call);
+        let staged = workspace.stage.adopt(&workspace.disk, disk, &attributes, path, call)?;
         staged.flush(path)?;
         let received = ReceivedFile { hash, size: entry.stat.size(), staged };
         let Some(below) = &entry.below else {
@@ -658,7 +659,7 @@ fn with_mode(current: &Current, mode: u32) -> FileState {
 
 fn conflict(path: &WsPath) -> Fault {
     let message = format!(
-        "{path} was changed by somebody else while the command ran, and the two changes do not fit \
+        "{path} was changed by another caller or program while the command ran, and the two changes do not fit \
          together. Nothing of what the command changed was kept, and their change stays. Run it again"
     );
     Fault::new(FaultCode::Stale, message).about(Subject::Path)

@@ -1,17 +1,17 @@
 //! list: a folder's entries, to the requested depth, including entries that only the disk has (W4).
 
 use std::cmp::Ordering;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use yard_core::op::{Depth, Entry, List, ListOrder, Listing};
-use yard_core::{Call, Effect, EffectKind, FileId, FileKind, FileType, Name, Result, WsPath};
-use yard_disk::{EntryKind, ResolvedPath, not_found};
+use yard_core::{Call, Effect, EffectKind, FileKind, FileType, Result, WsPath};
+use yard_disk::{EntryKind, ResolvedPath};
 use yard_search::{Flow, Visit, Walk, WalkOptions, is_unreadable};
-use yard_store::Node;
 
 use crate::command_output;
-use crate::planner::not_a_folder;
+use crate::node_lookup::NodeLookup;
 use crate::proposal::{Execute, Planned};
+use crate::read_target::{folder_at, own_folder_at};
 use crate::virtual_files::VirtualEntries;
 use crate::workspace::Workspace;
 
@@ -40,68 +40,6 @@ impl Execute for List {
         }
         Ok(Planned::Answer { effect, answer: Listing { path, entries, total, truncated } })
     }
-}
-
-/// The entry that a reading operation finds at a path: one on disk, a virtual file, their folder, or command output.
-pub(crate) struct ReadTarget {
-    pub(crate) path: WsPath,
-    pub(crate) is_folder: bool,
-    /// The virtual files that are visible from there.
-    pub(crate) virtuals: VirtualEntries,
-}
-
-/// Finds the entry at a path, with links followed.
-pub(crate) fn read_target(workspace: &Workspace, path: &WsPath) -> Result<ReadTarget> {
-    read_target_showing(workspace, path, Workspace::virtual_entries_below)
-}
-
-/// As [`read_target`]; `show` says which virtual files are visible from a folder.
-fn read_target_showing(
-    workspace: &Workspace,
-    path: &WsPath,
-    show: fn(&Workspace, &WsPath) -> Result<VirtualEntries>,
-) -> Result<ReadTarget> {
-    if path.is_command_output() {
-        let is_folder = workspace.stat_command_output(path)?.is(FileKind::Folder);
-        return Ok(ReadTarget {
-            path: path.clone(),
-            is_folder,
-            virtuals: VirtualEntries::default(),
-        });
-    }
-    if let Some(file) = workspace.virtual_file(path)? {
-        let virtuals = VirtualEntries::single(file);
-        return Ok(ReadTarget { path: path.clone(), is_folder: false, virtuals });
-    }
-    let virtuals = show(workspace, path)?;
-    if virtuals.are_in(path) {
-        return Ok(ReadTarget { path: path.clone(), is_folder: true, virtuals });
-    }
-    let spot = workspace.disk.locate(path, true)?;
-    if let Some(led) = workspace.virtual_target(path, &spot) {
-        return read_target_showing(workspace, &led, show);
-    }
-    let (found, stat) = spot.present().ok_or_else(|| not_found(path))?;
-    let virtuals = if found == *path { virtuals } else { show(workspace, &found)? };
-    Ok(ReadTarget { path: found, is_folder: stat.is(FileKind::Folder), virtuals })
-}
-
-/// The folder at a path, and the virtual files that are visible from it.
-pub(crate) fn folder_at(workspace: &Workspace, path: &WsPath) -> Result<(WsPath, VirtualEntries)> {
-    folder_of(read_target(workspace, path)?)
-}
-
-/// As [`folder_at`], for a listing of only the folder's own entries.
-pub(crate) fn own_folder_at(
-    workspace: &Workspace,
-    path: &WsPath,
-) -> Result<(WsPath, VirtualEntries)> {
-    folder_of(read_target_showing(workspace, path, Workspace::virtual_entries_in)?)
-}
-
-fn folder_of(place: ReadTarget) -> Result<(WsPath, VirtualEntries)> {
-    let ReadTarget { path, is_folder, virtuals } = place;
-    if is_folder { Ok((path, virtuals)) } else { Err(not_a_folder(&path)) }
 }
 
 fn is_folder(visit: &Visit) -> bool {
@@ -286,71 +224,4 @@ pub(crate) fn entries(
         entries.push(workspace.entry(path, &stat, &state));
     }
     Ok(entries)
-}
-
-/// Looks up many nodes, each of them once. After more than a few children of a folder were looked up, it loads all of
-/// them at once.
-pub(crate) struct NodeLookup<'a> {
-    workspace: &'a Workspace,
-    folders: HashMap<WsPath, Option<FileId>>,
-    at: Option<Children>,
-}
-
-struct Children {
-    folder: WsPath,
-    lookups: usize,
-    all: Option<HashMap<Name, Node>>,
-}
-
-/// Single look-ups before a folder is loaded, which for a large one costs as much as thousands of them. This is more than
-/// the entries of one page.
-const FEW: usize = 128;
-
-impl<'a> NodeLookup<'a> {
-    pub(crate) fn new(workspace: &'a Workspace) -> Self {
-        Self { workspace, folders: HashMap::new(), at: None }
-    }
-
-    /// Takes the living node at a path. It may not be there for a second call.
-    pub(crate) fn take(&mut self, path: &WsPath) -> Result<Option<Node>> {
-        let (Some(folder), Some(name)) = (path.parent(), path.name()) else { return Ok(None) };
-        let Some(parent) = self.folder(&folder)? else { return Ok(None) };
-        let store = self.workspace.store();
-        if self.at.as_ref().is_none_or(|at| at.folder != folder) {
-            self.at = Some(Children { folder, lookups: 0, all: None });
-        }
-        let Some(at) = &mut self.at else { return Ok(None) };
-        at.lookups += 1;
-        if let Some(all) = &mut at.all {
-            return Ok(all.remove(&name));
-        }
-        if at.lookups <= FEW {
-            return Ok(store.child(parent, &name)?);
-        }
-        let children = store.children(parent)?;
-        let mut all: HashMap<Name, Node> =
-            children.into_iter().map(|node| (node.last.name.clone(), node)).collect();
-        let found = all.remove(&name);
-        at.all = Some(all);
-        Ok(found)
-    }
-
-    fn folder(&mut self, path: &WsPath) -> Result<Option<FileId>> {
-        if let Some(known) = self.folders.get(path) {
-            return Ok(*known);
-        }
-        let mut id = Some(FileId::ROOT);
-        for folder in path.lineage() {
-            id = match (self.folders.get(&folder), id, folder.name()) {
-                (Some(known), ..) => *known,
-                (None, Some(parent), Some(name)) => {
-                    let node = self.workspace.store().child(parent, &name)?;
-                    node.map(|node| node.id)
-                }
-                _ => None,
-            };
-            self.folders.insert(folder, id);
-        }
-        Ok(id)
-    }
 }

@@ -1,12 +1,13 @@
 //! mkdir: makes a folder and those above it. An existing folder is no error.
 
 use yard_core::op::{Changed, Mkdir};
-use yard_core::{Call, Effect, EffectKind, Fault, FaultCode, FileId, FileKind, Result, Subject};
+use yard_core::{Call, Effect, EffectKind, FileId, FileKind, Result};
 use yard_disk::ResolvedPath;
 
 use crate::done_part::DonePart;
 use crate::draft::StepOrigin;
-use crate::planner::{Planner, not_a_folder};
+use crate::path_faults::not_a_folder;
+use crate::planner::Planner;
 use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;
 
@@ -45,10 +46,4 @@ impl Execute for Mkdir {
     fn answer_for_part(answer: Changed, done: &DonePart) -> Changed {
         done.changed(answer)
     }
-}
-
-/// The fault for a change of the root itself.
-pub(crate) fn the_root() -> Fault {
-    let message = "the root of the workspace cannot be changed itself; name something in it";
-    Fault::new(FaultCode::BadArgument, message).about(Subject::Path)
 }

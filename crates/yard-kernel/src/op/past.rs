@@ -70,7 +70,7 @@ impl Execute for FetchAt {
         let length = self.length.min(FETCH_BYTES).min(state.size.saturating_sub(self.offset));
         let bytes = match length {
             0 => Vec::new(),
-            length => part(workspace, &hash, self.offset, length)?,
+            length => part(workspace, &hash, self.offset, length, call)?,
         };
         Ok(Planned::Answer { effect, answer: FetchedThen { bytes, size: state.size, hash } })
     }

@@ -14,7 +14,8 @@ use yard_disk::{EntryStat, ResolvedPath, StagedAttributes, not_found, read_all};
 use crate::done_part::DonePart;
 use crate::load_limits::check_loadable;
 use crate::op::relocate::move_entry;
-use crate::planner::{Current, Planner, not_a_folder};
+use crate::path_faults::{file_exists, not_a_folder};
+use crate::planner::{Current, Planner};
 use crate::proposal::{Execute, Planned};
 use crate::staging::{self, ContentToStage, StagedContent};
 use crate::workspace::Workspace;
@@ -238,7 +239,7 @@ impl<'a> PatchedTree<'a> {
         let text = change.new_path.as_deref().unwrap_or_default();
         let named = parsed(text)?;
         let path = match self.planner.workspace.locate_to_change(&named, false)? {
-            ResolvedPath::Present { path, .. } => return Err(super::write::exists(&path)),
+            ResolvedPath::Present { path, .. } => return Err(file_exists(&path)),
             ResolvedPath::Missing { path } => path,
             // The patch deletes the file that blocks the path.
             ResolvedPath::Blocked { by }
@@ -268,9 +269,9 @@ impl<'a> PatchedTree<'a> {
                 (None, FileKind::File, StagedAttributes { mode, ..*attributes });
             let path = path.clone();
             let to_stage = ContentToStage { bytes, base, kind, attributes, path, layer: None };
-            let stage = || to_stage.stage(planner.workspace, planner.effort);
+            let stage = || to_stage.stage(planner.workspace, planner.effort, planner.call);
             let staged = content.map_or_else(stage, Ok)?;
-            Ok(planner.add_content(staged))
+            planner.add_content(staged)
         })?;
         Ok(path)
     }

@@ -5,8 +5,9 @@ use yard_core::{Call, FileKind, FileType, Result, WsPath};
 use yard_disk::{EntryKind, EntryStat, ResolvedPath, is_folder, special};
 
 use crate::done_part::DonePart;
-use crate::op::{stale, write};
-use crate::planner::{Large, Planner, not_a_folder};
+use crate::op::stale;
+use crate::path_faults::{file_exists, not_a_folder};
+use crate::planner::{Large, Planner};
 use crate::proposal::{Execute, Planned};
 use crate::upload::ReceivedFile;
 use crate::workspace::Workspace;
@@ -78,7 +79,7 @@ fn replace(
     call: &Call,
 ) -> Result<Planned<Changed>> {
     if place.on_existing == OnExisting::Refuse {
-        return Err(write::exists(path));
+        return Err(file_exists(path));
     }
     let mut planner = Planner::new(workspace, call);
     let current = planner.current_as(path, seen, Large::Keep)?;

@@ -80,10 +80,15 @@ pub(crate) fn commit_purge(
     metadata: StepMetadata,
     call: &Call,
 ) -> Result<Option<Purged>> {
+    // Layers of dropped runs may have the same bytes until they are deleted. That takes long only before the lock.
+    workspace.commands.runs.settle_within(call)?;
     let _lock = workspace.history.locks.acquire(call)?;
     let head = recovery::recover(workspace, call)?;
-    // Layers of dropped runs may have the same bytes until they are deleted.
-    workspace.commands.runs.settle();
+    // Nothing is removed for a purge that has to be planned again.
+    if !are_removed(workspace, files)? {
+        return Ok(None);
+    }
+    workspace.commands.runs.settle_within(call)?;
     flush_to(workspace, head, call)?;
     // Command output may quote the purged contents.
     workspace.commands.outputs.clear()?;
@@ -100,6 +105,17 @@ pub(crate) fn commit_purge(
     workspace.stage.discard_displaced(files);
     delete_purged_files(workspace)?;
     Ok(Some(purged))
+}
+
+/// Whether none of the files was restored.
+fn are_removed(workspace: &Workspace, files: &[FileId]) -> Result<bool> {
+    for file in files {
+        let node = workspace.store().node(*file)?;
+        if node.is_none_or(|node| node.state.is_some()) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The files by their ids, as far as an audit row has room for them.

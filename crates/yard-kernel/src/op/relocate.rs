@@ -8,7 +8,8 @@ use yard_core::{
 use yard_disk::{EntryKind, EntryStat, ResolvedPath, not_found, special};
 
 use crate::load_limits::check_loadable;
-use crate::planner::{Current, Large, Planner, join, not_a_folder};
+use crate::path_faults::{not_a_folder, root_cannot_change};
+use crate::planner::{Current, Large, Planner, join};
 use crate::proposal::{Execute, Planned};
 use crate::virtual_files::{self, is_virtual_folder};
 use crate::workspace::Workspace;
@@ -29,8 +30,10 @@ impl Execute for Move {
         let mut planner = Planner::new(workspace, call);
         planner.draft.is_one_move = true;
         if let Some(occupant) = workspace.disk.stat(&to)? {
-            let moved = replace(&mut planner, (&from, &stat), (&to, &occupant))?;
-            return planner.propose::<Self>(moved);
+            let moved = FoundFile { path: &from, stat: &stat };
+            let replaced = FoundFile { path: &to, stat: &occupant };
+            let answer = replace(&mut planner, moved, replaced)?;
+            return planner.propose::<Self>(answer);
         }
         planner.draft.exclusive = stat.is(FileKind::Folder);
         let current = planner.current(&from, Large::Copy)?;
@@ -42,7 +45,7 @@ impl Execute for Move {
 
 fn source(order: &Move, workspace: &Workspace) -> Result<(WsPath, EntryStat)> {
     if order.from.is_root() {
-        return Err(super::mkdir::the_root());
+        return Err(root_cannot_change());
     }
     let located = workspace.locate_to_move_away(&order.from)?;
     let (path, stat) = located.present().ok_or_else(|| not_found(&order.from))?;
@@ -111,14 +114,22 @@ fn must_be_free(order: &Move, workspace: &Workspace, from: &WsPath, to: WsPath) 
     Err(Fault::new(FaultCode::Exists, message).about(Subject::Destination))
 }
 
+/// A file that was found on disk.
+struct FoundFile<'a> {
+    path: &'a WsPath,
+    stat: &'a EntryStat,
+}
+
 /// Plans that a file replaces another: that one gets the content as a new version, and the moved file is removed.
 fn replace(
     planner: &mut Planner<'_>,
-    (from, seen): (&WsPath, &EntryStat),
-    (to, occupant): (&WsPath, &EntryStat),
+    moved: FoundFile<'_>,
+    replaced: FoundFile<'_>,
 ) -> Result<Moved> {
     let limits = planner.workspace.limits();
-    for (path, stat, subject) in [(from, seen, Subject::Path), (to, occupant, Subject::Destination)]
+    let (from, to) = (moved.path, replaced.path);
+    for (FoundFile { path, stat }, subject) in
+        [(&moved, Subject::Path), (&replaced, Subject::Destination)]
     {
         if !stat.is(FileKind::File) {
             let message =
@@ -127,8 +138,8 @@ fn replace(
         }
         check_loadable(stat.size(), limits, path)?;
     }
-    let moved = planner.current_as(from, seen, Large::Keep)?;
-    let replaced = planner.current_as(to, occupant, Large::Keep)?;
+    let moved = planner.current_as(from, moved.stat, Large::Keep)?;
+    let replaced = planner.current_as(to, replaced.stat, Large::Keep)?;
     let after = FileState {
         parent: replaced.state.parent,
         name: replaced.state.name.clone(),

@@ -7,6 +7,7 @@ use yard_disk::{EntryKind, is_folder, not_found, special};
 
 use crate::done_part::DonePart;
 use crate::draft::ExpectedEntry;
+use crate::path_faults::root_cannot_change;
 use crate::planner::{Current, Large, Planner, join};
 use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;
@@ -14,7 +15,7 @@ use crate::workspace::Workspace;
 impl Execute for Remove {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Removed>> {
         if self.path.is_root() {
-            return Err(super::mkdir::the_root());
+            return Err(root_cannot_change());
         }
         let located = workspace.locate_to_move_away(&self.path)?;
         let (path, stat) = located.present().ok_or_else(|| not_found(&self.path))?;

@@ -10,8 +10,8 @@ use yard_core::{Call, Effect, EffectKind, Fault, FaultCode, Result, Subject, WsP
 use yard_disk::read_all;
 use yard_search::is_unsearchable;
 
-use crate::op::list::folder_at;
 use crate::proposal::{Execute, Planned};
+use crate::read_target::folder_at;
 use crate::virtual_files::VirtualEntries;
 use crate::workspace::Workspace;
 
@@ -155,7 +155,7 @@ fn cut(line: &str) -> String {
 
 fn not_code(folder: &WsPath) -> Fault {
     let message = format!(
-        "{folder} holds what commands said, which is not indexed. Read a file of it, or search it by regular expression"
+        "{folder} holds what commands printed, which is not indexed. Read a file of it, or search it by regular expression"
     );
     Fault::new(FaultCode::BadPath, message).about(Subject::Path)
 }

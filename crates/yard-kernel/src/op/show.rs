@@ -15,7 +15,7 @@ impl Execute for Show {
         let row = find_step(workspace, self.step)?;
         let changes = merge_changes(workspace.store().changes(row.seq)?);
         let shown = show_changes(&changes, self.extent, call, |diffs, change| {
-            diffs.show(change, call, |left| diff_of((workspace, call), change, left))
+            diffs.show(change, call, |left| diff_of(workspace, call, change, left))
         })?;
         let effect = Effect::one(EffectKind::Read, WsPath::root()).with_contents();
         let files = changes.len() as u64;
@@ -130,7 +130,8 @@ impl Diffs {
 
 /// The diff of the stored contents of a change; a folder has none.
 pub(crate) fn diff_of(
-    within: (&Workspace, &Call),
+    workspace: &Workspace,
+    call: &Call,
     change: &Change,
     max_bytes: usize,
 ) -> Result<Option<(String, bool)>> {
@@ -143,7 +144,7 @@ pub(crate) fn diff_of(
         content: state.as_ref().and_then(|state| state.content),
         path: path.as_ref(),
     });
-    unified(within, &before, &after, max_bytes)
+    unified(workspace, call, &before, &after, max_bytes)
 }
 
 /// One side of a diff: a content and its path, if there are any.
@@ -154,7 +155,8 @@ pub(crate) struct Side<'a> {
 
 /// The diff of two stored texts, and whether it was cut. `None` if one of them is no text, too large, or purged.
 pub(crate) fn unified(
-    (workspace, call): (&Workspace, &Call),
+    workspace: &Workspace,
+    call: &Call,
     before: &Side<'_>,
     after: &Side<'_>,
     max_bytes: usize,

@@ -4,7 +4,8 @@ use yard_core::op::{Changed, Touch};
 use yard_core::{Call, FileKind, FileType, Result, WsPath};
 use yard_disk::{EntryKind, ResolvedPath, special};
 
-use crate::planner::{Large, NewContent, Planner, not_a_folder};
+use crate::path_faults::{not_a_folder, root_cannot_change};
+use crate::planner::{Large, NewContent, Planner};
 use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;
 
@@ -15,9 +16,7 @@ impl Execute for Touch {
             ResolvedPath::Missing { path } => create(&path, workspace, call),
             ResolvedPath::Present { path, stat } => match stat.kind {
                 EntryKind::Special(what) => Err(special(&path, what)),
-                EntryKind::Known(FileKind::Folder) if path.is_root() => {
-                    Err(super::mkdir::the_root())
-                }
+                EntryKind::Known(FileKind::Folder) if path.is_root() => Err(root_cannot_change()),
                 EntryKind::Known(_) => touch(&path, workspace, call),
             },
         }

@@ -32,8 +32,7 @@ impl Execute for ShowVersion {
             let this = Side { content: Some(hash), path: Some(&path) };
             if max_bytes == 0 {
                 truncated = true;
-            } else if let Some((text, cut)) =
-                unified((workspace, call), &earlier, &this, max_bytes)?
+            } else if let Some((text, cut)) = unified(workspace, call, &earlier, &this, max_bytes)?
             {
                 (diff, truncated) = (Some(text), cut);
             }
@@ -61,11 +60,11 @@ impl Execute for ShowVersion {
 }
 
 impl Execute for FetchVersion {
-    fn plan(&self, workspace: &Workspace, _call: &Call) -> Result<Planned<FetchedVersion>> {
+    fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<FetchedVersion>> {
         let row = find_version(workspace, self.version, self.of)?;
         let (hash, size) = (content_of(self.version, &row)?, row.state.size);
         let length = self.length.min(FETCH_BYTES).min(size.saturating_sub(self.offset));
-        let bytes = part(workspace, &hash, self.offset, length)?;
+        let bytes = part(workspace, &hash, self.offset, length, call)?;
         // The effect has the current path of the file: a rule on it applies to old versions, too.
         let node = workspace.store().node(row.file)?;
         let path = node.map_or_else(WsPath::root, |node| node.path);
@@ -150,11 +149,12 @@ pub(crate) fn part(
     hash: &ContentHash,
     offset: u64,
     length: u64,
+    call: &Call,
 ) -> Result<Vec<u8>> {
     let located = workspace.store().locate(hash)?;
     let Some(located) = located else { return Err(lost(workspace, hash)) };
     if let Some(kept) = located.kept {
-        if !is_whole(workspace, &kept, hash) {
+        if !is_whole(workspace, &kept, hash, call)? {
             return Err(lost(workspace, hash));
         }
         let file = workspace.stage.open_kept(&kept.name).map_err(|_| lost(workspace, hash))?;

@@ -7,7 +7,8 @@ use yard_disk::{EntryKind, EntryStat, ResolvedPath, is_folder, special};
 use crate::done_part::DonePart;
 use crate::load_limits::check_writable;
 use crate::op::stale;
-use crate::planner::{Large, NewContent, Planner, not_a_folder};
+use crate::path_faults::{file_exists, not_a_folder};
+use crate::planner::{Large, NewContent, Planner};
 use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;
 
@@ -68,12 +69,6 @@ fn check_folder(workspace: &Workspace, path: &WsPath) -> Result<()> {
     Err(Fault::new(FaultCode::NotFound, message).about(Subject::Path))
 }
 
-/// The fault for a file that exists and must not be replaced.
-pub(crate) fn exists(path: &WsPath) -> Fault {
-    let fault = Fault::new(FaultCode::Exists, format!("File already exists: {path}"));
-    fault.about(Subject::Path)
-}
-
 fn replace(
     write: &Write,
     path: &WsPath,
@@ -82,7 +77,7 @@ fn replace(
     call: &Call,
 ) -> Result<Planned<Changed>> {
     if write.on_existing == OnExisting::Refuse {
-        return Err(exists(path));
+        return Err(file_exists(path));
     }
     let mut planner = Planner::new(workspace, call);
     let current = planner.current_as(path, seen, Large::Keep)?;

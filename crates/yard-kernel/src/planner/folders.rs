@@ -4,8 +4,9 @@ use yard_core::{EffectKind, FaultCode, FileId, FileKind, FileState, FileType, Re
 use yard_disk::not_found;
 use yard_store::{NewChange, Node};
 
-use super::{Current, Large, Observed, Planner, join, not_a_folder};
+use super::{Current, Large, Observed, Planner, join};
 use crate::draft::ExpectedEntry;
+use crate::path_faults::not_a_folder;
 
 impl Planner<'_> {
     /// The id of a folder that exists on disk. It is adopted if the store does not know it.

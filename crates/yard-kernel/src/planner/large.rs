@@ -25,11 +25,11 @@ impl Planner<'_> {
         let (disk, stage) = (&self.workspace.disk, &self.workspace.stage);
         let (source, _) = disk.open_seen(path, &observed.stat)?;
         let attributes = StagedAttributes { mode: None, owner: None, taking: None };
-        let copy = stage.copy(disk, source, &attributes, path)?;
+        let copy = stage.copy(disk, source, &attributes, path, self.call)?;
         copy.flush(path)?;
         let file = kept_name::of_copy(&hash, VersionId::new(self.call.world()));
         self.draft.stored_files.push(copy.keep_too(&file.name, path)?);
-        self.draft.contents.push(Prepared::kept(hash, observed.stat.size(), file));
+        self.add_prepared(Prepared::kept(hash, observed.stat.size(), file))?;
         Ok(hash)
     }
 }
@@ -41,9 +41,7 @@ impl Draft {
         let (displaced, staying): (Vec<_>, Vec<_>) =
             large.into_iter().partition(|large| self.displaces(large.file));
         for LargeFile { file, hash, name } in staying {
-            let is_left =
-                |content: &Prepared| content.kept_file().is_some_and(|kept| kept.name == name);
-            self.contents.retain(|content| !is_left(content));
+            self.contents.drop_kept(&name);
             // If another file with the same bytes is kept, that is a version of this one too.
             if !displaced.iter().any(|other| other.hash == hash) {
                 self.remove_content(file, hash);

@@ -22,20 +22,20 @@ impl Planner<'_> {
         if located.as_ref().is_none_or(build_output::is_evictable) {
             let file = kept_name::of_copy(hash, VersionId::new(self.call.world()));
             self.draft.stored_files.push(staged.keep_too(&file.name, path)?);
-            self.draft.contents.push(Prepared::kept(*hash, *size, file));
+            self.add_prepared(Prepared::kept(*hash, *size, file))?;
         }
         let (disk, stage) = (&self.workspace.disk, &self.workspace.stage);
-        let staged = stage.copy(disk, staged.open(path)?, attributes, path)?;
+        let staged = stage.copy(disk, staged.open(path)?, attributes, path, self.call)?;
         Ok(StagedFile { hash: *hash, size: *size, staged })
     }
 
     /// Plans another state, with the same bytes, for a file that is too large to load.
     pub(crate) fn rewrite_unloaded(&mut self, current: &Current, after: FileState) -> Result<()> {
-        let (workspace, path) = (self.workspace, &current.path);
+        let (workspace, path, call) = (self.workspace, &current.path, self.call);
         self.put_staged(current, after, |_, attributes| {
             let (source, stat) = workspace.disk.open_seen(path, &current.stat)?;
             let hash = current.content().ok_or_else(|| not_found(path))?;
-            let staged = workspace.stage.copy(&workspace.disk, source, attributes, path)?;
+            let staged = workspace.stage.copy(&workspace.disk, source, attributes, path, call)?;
             Ok(StagedFile { hash, size: stat.size(), staged })
         })?;
         self.copy_attributes(current)
@@ -49,9 +49,9 @@ impl Planner<'_> {
         size: u64,
         after: FileState,
     ) -> Result<()> {
-        let (workspace, kind) = (self.workspace, after.kind);
+        let (workspace, kind, call) = (self.workspace, after.kind, self.call);
         self.put_staged(current, after, |_, attributes| {
-            let staged = stage_stored(workspace, &hash, kind, attributes, &current.path)?;
+            let staged = stage_stored(workspace, &hash, kind, attributes, &current.path, call)?;
             let staged = staged.ok_or_else(|| lost(workspace, &hash))?;
             Ok(StagedFile { hash, size, staged })
         })?;

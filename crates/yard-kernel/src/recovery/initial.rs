@@ -145,7 +145,7 @@ impl Recovery<'_> {
         if self.initial.borrow().earlier.is_empty() {
             return Ok(());
         }
-        let changes = self.steps.iter().flat_map(|(_, changes, _)| changes);
+        let changes = self.steps.iter().flat_map(|step| &step.changes);
         for path in changes.flat_map(|change| change.from.iter().chain(&change.to)) {
             self.call.check()?;
             let Some(found) = self.look(path)? else { continue };

@@ -65,9 +65,17 @@ pub(super) struct RecordedFiles {
     /// The folders that an entry was in, each with the first step after which it was in it.
     parents: HashMap<FileId, Vec<(Seq, FileId)>>,
     newest: HashMap<FileId, Newest>,
+    /// The files that steps placed or displaced which were rolled back: they are at no path because of these steps.
+    rolled_back: Vec<FileIdentity>,
 }
 
 impl RecordedFiles {
+    /// Adds the placements of a step that was rolled back.
+    pub(super) fn add_rolled_back(&mut self, placements: &[Placement]) {
+        let both = placements.iter().flat_map(|placement| [placement.placed, placement.displaced]);
+        self.rolled_back.extend(both.flatten());
+    }
+
     /// Adds one change of a step, with the placements of the step.
     pub(super) fn add(&mut self, seq: Seq, index: u64, change: &Change, all: &[Placement]) {
         let own: Vec<&Placement> =
@@ -246,12 +254,13 @@ impl RecordedFiles {
         })
     }
 
-    /// Whether one of the steps placed or displaced this very inode, and no program has written into it since. The ctime
-    /// is not compared, because renaming an entry changes it.
+    /// Whether one of the steps, rolled back or not, placed or displaced this very inode, and no program has written into it
+    /// since. The ctime is not compared, because renaming an entry changes it.
     pub(super) fn is_recorded(&self, found: &FileIdentity) -> bool {
         let placed = self.placed.values().flatten().map(|placed| &placed.identity);
         let past = self.past.values().flatten().map(|past| &past.identity);
-        placed.chain(past).any(|identity| identity.is_unwritten(found))
+        let all = placed.chain(past).chain(&self.rolled_back);
+        all.into_iter().any(|identity| identity.is_unwritten(found))
     }
 }
 

@@ -109,6 +109,13 @@ impl BlobFolder {
         create_folder(self.prepared.dir())
     }
 
+    /// Creates a file without a name, for reading and writing.
+    pub(super) fn create_unnamed(&self) -> io::Result<File> {
+        ensure_folder(self.prepared.dir())?;
+        // Dropping the prepared file removes its name.
+        self.prepared.create(&ContentHash::of(b"")).map(|(_, file)| file)
+    }
+
     /// Whether the blob exists already; if so, its name is durable when this returns, whichever process made it.
     pub(super) fn settle_existing(&self, hash: &ContentHash) -> Result<bool> {
         let there = self.has(hash);

@@ -1,13 +1,15 @@
 //! The forms of contents: which form a new content is stored in, and how bytes are read back from one.
 //!
-//! It knows compression and the `blobs/` folder, and nothing of the journal or of transactions. Apart from opening
+//! It knows compression and the `blobs/` folder, and nothing of the history or of transactions. Apart from opening
 //! the database, this is the only place of the crate that touches files.
 
 mod codec;
 mod file;
+mod form_bytes;
 mod prepared;
 mod prepared_files;
 mod splice;
+mod waiting_file;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -87,7 +89,7 @@ impl Blobs {
             other => other,
         };
         if effort == Effort::Quick && bytes.len() <= HURRIED {
-            return Ok(Form::Raw(bytes.to_vec()));
+            return Ok(Form::Raw(bytes.to_vec().into()));
         }
         let plain = if bytes.len() <= TINY { None } else { compressed(bytes)? };
         let plain_len = plain.as_ref().map_or(bytes.len(), Vec::len);
@@ -96,8 +98,8 @@ impl Blobs {
             return Ok(delta.form());
         }
         match plain {
-            Some(data) if data.len() <= INLINE => Ok(Form::Zstd(data)),
-            None if bytes.len() <= INLINE => Ok(Form::Raw(bytes.to_vec())),
+            Some(data) if data.len() <= INLINE => Ok(Form::Zstd(data.into())),
+            None if bytes.len() <= INLINE => Ok(Form::Raw(bytes.to_vec().into())),
             _ => self.large_form(hash, bytes),
         }
     }
@@ -109,9 +111,14 @@ impl Blobs {
         let mut writer = BlobWriter::new(&self.folder, hash, INLINE);
         codec::compress_into(bytes, &mut writer).map_err(|error| file::fault(&error))?;
         Ok(match writer.finish()? {
-            Written::Memory(data) => Form::Zstd(data),
+            Written::Memory(data) => Form::Zstd(data.into()),
             Written::File(file) => Form::Blob(Some(Arc::new(file))),
         })
+    }
+
+    /// Moves the bytes of prepared contents from memory to a file.
+    pub(crate) fn move_to_file(&self, contents: &mut [Prepared]) -> Result<()> {
+        waiting_file::move_to_file(contents, &self.folder)
     }
 
     /// Gives those of the contents that are files their places, durably. It runs in a write transaction, so that no
@@ -199,7 +206,7 @@ struct Delta {
 
 impl Delta {
     fn form(self) -> Form {
-        Form::Splice { base: self.base, depth: self.depth, data: self.data }
+        Form::Splice { base: self.base, depth: self.depth, data: self.data.into() }
     }
 
     /// Whether it is so small that compression, which costs more, need not be tried.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use yard_core::ContentHash;
 
 use super::compressed;
+use super::form_bytes::FormBytes;
 use super::prepared_files::PreparedFile;
 use crate::Result;
 
@@ -58,11 +59,11 @@ pub struct Prepared {
 #[derive(Clone, Debug)]
 pub(crate) enum Form {
     /// As it is.
-    Raw(Vec<u8>),
+    Raw(FormBytes),
     /// Compressed.
-    Zstd(Vec<u8>),
+    Zstd(FormBytes),
     /// Another content with its middle replaced, which puts it at that depth of its chain.
-    Splice { base: ContentHash, depth: u8, data: Vec<u8> },
+    Splice { base: ContentHash, depth: u8, data: FormBytes },
     /// Compressed and a file of the store's, which is written and flushed. It is in its place already if there is no
     /// prepared one.
     Blob(Option<Arc<PreparedFile>>),
@@ -70,10 +71,27 @@ pub(crate) enum Form {
     Kept(KeptFile),
 }
 
+impl Form {
+    /// The bytes that become part of a row; none for a form that is a file.
+    pub(super) fn bytes(&self) -> Option<&FormBytes> {
+        match self {
+            Self::Raw(bytes) | Self::Zstd(bytes) | Self::Splice { data: bytes, .. } => Some(bytes),
+            Self::Blob(_) | Self::Kept(_) => None,
+        }
+    }
+
+    pub(super) fn bytes_mut(&mut self) -> Option<&mut FormBytes> {
+        match self {
+            Self::Raw(bytes) | Self::Zstd(bytes) | Self::Splice { data: bytes, .. } => Some(bytes),
+            Self::Blob(_) | Self::Kept(_) => None,
+        }
+    }
+}
+
 impl Prepared {
     /// A content as it is, for stores that keep everything in memory.
     pub fn raw(hash: ContentHash, bytes: &[u8]) -> Self {
-        Self { hash, size: bytes.len() as u64, form: Form::Raw(bytes.to_vec()) }
+        Self { hash, size: bytes.len() as u64, form: Form::Raw(bytes.to_vec().into()) }
     }
 
     /// A content too large to copy: the kernel moves the old file itself into its own folder, after the step
@@ -95,9 +113,15 @@ impl Prepared {
     /// The bytes of a [`Prepared::raw`].
     pub fn raw_bytes(&self) -> Option<&[u8]> {
         match &self.form {
-            Form::Raw(bytes) => Some(bytes),
+            Form::Raw(bytes) => bytes.in_memory(),
             _ => None,
         }
+    }
+
+    /// How many bytes of it are in memory until it is appended or dropped.
+    pub fn bytes_in_memory(&self) -> u64 {
+        let bytes = self.form.bytes().and_then(FormBytes::in_memory);
+        bytes.map_or(0, |bytes| bytes.len() as u64)
     }
 
     /// Whether storing it gives a file its place.
@@ -113,11 +137,10 @@ impl Prepared {
     /// The same compressed, if the packer would compress it later.
     pub(crate) fn packed(&self) -> Result<Option<Self>> {
         match &self.form {
-            Form::Raw(bytes) if self.is_hurried() => Ok(compressed(bytes)?.map(|data| Self {
-                hash: self.hash,
-                size: self.size,
-                form: Form::Zstd(data),
-            })),
+            Form::Raw(bytes) if self.is_hurried() => {
+                let form = compressed(&bytes.read()?)?.map(|data| Form::Zstd(data.into()));
+                Ok(form.map(|form| Self { hash: self.hash, size: self.size, form }))
+            }
             _ => Ok(None),
         }
     }

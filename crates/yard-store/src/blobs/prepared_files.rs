@@ -113,7 +113,7 @@ impl PreparedFiles {
     pub(super) fn create(&self, hash: &ContentHash) -> io::Result<(PreparedFile, File)> {
         loop {
             let path = self.next_path(hash)?;
-            match OpenOptions::new().write(true).create_new(true).open(&path) {
+            match OpenOptions::new().read(true).write(true).create_new(true).open(&path) {
                 Ok(file) => return Ok((PreparedFile(path), file)),
                 // Of a process that was killed with the same number, right after the folder was listed.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

@@ -1,6 +1,8 @@
 //! The table of contents: it stores prepared contents and follows chains of splices back to bytes. The form of a
 //! content is chosen in `blobs/`.
 
+use std::borrow::Cow;
+
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Row, params};
 use yard_core::ContentHash;
@@ -134,7 +136,7 @@ pub(super) fn replace_form(
 ) -> Result<()> {
     let Columns { form, depth, base, data } = columns(connection, prepared)?;
     let sql = "UPDATE content SET form = ?2, depth = ?3, base = ?4, data = ?5 WHERE id = ?1";
-    run(connection, sql, params![row, form, depth, base, data])?;
+    run(connection, sql, params![row, form, depth, base, data.as_deref()])?;
     blobs.place(std::iter::once(prepared))
 }
 
@@ -143,21 +145,23 @@ struct Columns<'a> {
     form: ContentForm,
     depth: u8,
     base: Option<i64>,
-    data: Option<&'a [u8]>,
+    data: Option<Cow<'a, [u8]>>,
 }
 
 fn columns<'a>(connection: &Connection, prepared: &'a Prepared) -> Result<Columns<'a>> {
     let of = |form, data| Columns { form, depth: 0, base: None, data };
     Ok(match &prepared.form {
-        Form::Raw(data) => of(ContentForm::Raw, Some(data.as_slice())),
-        Form::Zstd(data) => of(ContentForm::Zstd, Some(data.as_slice())),
+        Form::Raw(data) => of(ContentForm::Raw, Some(data.read()?)),
+        Form::Zstd(data) => of(ContentForm::Zstd, Some(data.read()?)),
         Form::Splice { base, depth, data } => Columns {
             depth: *depth,
             base: Some(needed_base(connection, base, *depth)?),
-            ..of(ContentForm::Splice, Some(data.as_slice()))
+            ..of(ContentForm::Splice, Some(data.read()?))
         },
         Form::Blob(_) => of(ContentForm::Blob, None),
-        Form::Kept(file) => of(ContentForm::of_kept(file.retention), Some(file.name.as_bytes())),
+        Form::Kept(file) => {
+            of(ContentForm::of_kept(file.retention), Some(Cow::Borrowed(file.name.as_bytes())))
+        }
     })
 }
 
@@ -169,7 +173,7 @@ fn insert(connection: &Connection, prepared: &Prepared, id: Option<i64>) -> Resu
     let size = i64::try_from(prepared.size).map_err(|_| misfit(&prepared.hash, "is too large"))?;
     let hash = prepared.hash.as_bytes();
     let mut statement = connection.prepare_cached(sql)?;
-    Ok(statement.execute(params![id, hash, size, form, depth, base, data])? == 1)
+    Ok(statement.execute(params![id, hash, size, form, depth, base, data.as_deref()])? == 1)
 }
 
 /// The row of a content that a step names.

@@ -338,10 +338,7 @@ pub(super) fn version(connection: &Connection, id: VersionId) -> Result<Option<V
     Ok(made.map(|(file, seq, state)| VersionRow { file, seq, state }))
 }
 
-/// Rows of the audit chain. The rows of steps and the notes are numbered together without gaps, so that the number
-/// of a step's row follows from the notes before it. A step's digest is computed from its changes as they are
-/// stored now: a change that was tampered with breaks the chain.
-/// How much there is.
+/// How many files, steps, versions and removed entries there are.
 pub(super) fn counts(connection: &Connection) -> Result<StoredCounts> {
     let count = |sql: &str| -> Result<u64> {
         Ok(one(connection, sql, [], |row| value::unsigned(row, 0))?.unwrap_or(0))
@@ -355,6 +352,9 @@ pub(super) fn counts(connection: &Connection) -> Result<StoredCounts> {
     })
 }
 
+/// Rows of the audit chain. The rows of steps and the notes are numbered together without gaps, so that the number
+/// of a step's row follows from the notes before it. A step's digest is computed from its changes as they are
+/// stored now: a change that was tampered with breaks the chain.
 pub(super) fn audit(connection: &Connection, after: u64, count: usize) -> Result<Vec<AuditRow>> {
     let sql = "SELECT nth FROM note WHERE number <= ?1 ORDER BY number DESC LIMIT 1";
     let notes_before = one(connection, sql, [number(after)], |row| unsigned(row, 0))?.unwrap_or(0);

@@ -236,6 +236,10 @@ impl Store for SqliteStore {
         self.blobs.prepare(hash, bytes, delta_base, effort)
     }
 
+    fn move_to_file(&self, contents: &mut [Prepared]) -> Result<()> {
+        self.blobs.move_to_file(contents)
+    }
+
     fn content(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>> {
         self.db.read_at_once(|connection| content::bytes(connection, &self.blobs, hash))
     }

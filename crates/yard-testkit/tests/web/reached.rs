@@ -169,7 +169,8 @@ fn a_stalled_server_blocks_no_other_call() {
         let begun = Instant::now();
         let (code, message) = fails(&workspace, json!({"url": server.url("/"), "timeout": 1}));
         assert_eq!(code, "TIMEOUT", "{message}");
-        assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+        // The server would hold it for a minute, or for ever.
+        assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
     }
     // A name that nobody answers for.
     let names = Names::new(|_, _| {
@@ -197,7 +198,7 @@ fn a_cancelled_call_lets_go_at_once() {
     let args = json!({"url": silent.url("/")});
     let answer =
         workspace.catalog().call("assistant", "web_fetch", args, &workspace.session(), &context);
-    assert!(begun.elapsed() < Duration::from_secs(5));
+    assert!(begun.elapsed() < Duration::from_secs(30));
     assert_eq!(answer.body["result"]["error"]["code"], json!("TIMEOUT"), "{}", answer.body);
     canceller.join().unwrap();
 }

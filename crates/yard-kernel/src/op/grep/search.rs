@@ -1,6 +1,7 @@
 //! Searches one file line by line, as text in its own encoding, and retains only the lines that the answer shows.
 
 use std::collections::VecDeque;
+use std::fs::File;
 use std::io::Read;
 
 use grep_matcher::LineTerminator;
@@ -11,12 +12,15 @@ use grep_searcher::{
 use yard_core::op::{Grep, GrepMatch};
 use yard_core::text::{self, Encoding};
 use yard_core::{Fault, FaultCode, Result, Subject, WsPath};
-use yard_disk::io_fault;
+use yard_disk::{io_fault, read_range};
 
 use super::Search;
+use super::line_reader::{LineReader, MAX_LINE_BYTES};
 
 /// Larger files are streamed through the searcher instead of being loaded.
 const MAX_WHOLE_BYTES: u64 = 8 << 20;
+/// Most bytes that the searcher of a thread has in memory: a line of the greatest length, and others around it.
+const MAX_BUFFERED_BYTES: usize = 2 * MAX_LINE_BYTES;
 
 /// The matches of one file, and whether there are more than the answer could show.
 #[derive(Default)]
@@ -40,6 +44,7 @@ impl<'a> Searcher<'a> {
             .after_context(search.grep.after)
             .binary_detection(BinaryDetection::quit(0))
             .bom_sniffing(true)
+            .heap_limit(Some(MAX_BUFFERED_BYTES))
             .build();
         Self { search, lines, buffer: Vec::new() }
     }
@@ -53,11 +58,10 @@ impl<'a> Searcher<'a> {
             return self.command_output(path);
         }
         let (mut file, stat) = self.search.workspace.disk.open_listed(path)?;
-        let mut sink = MatchSink::new(self.search, path);
         if stat.size() > MAX_WHOLE_BYTES {
-            let searched = self.lines.search_reader(self.search.regex, &mut file, &mut sink);
-            return searched.map(|()| sink.finish()).map_err(SearchError::into_fault);
+            return self.stream(file, path);
         }
+        let mut sink = MatchSink::new(self.search, path);
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear();
         let read = (&mut file).take(MAX_WHOLE_BYTES * 2).read_to_end(&mut buffer);
@@ -76,11 +80,22 @@ impl<'a> Searcher<'a> {
 
     /// Searches the output of a command, which counts as text whatever bytes it has.
     fn command_output(&mut self, path: &WsPath) -> Result<FileMatches> {
-        let (mut file, _) = self.search.workspace.disk_of(path).open_listed(path)?;
-        let mut sink = MatchSink::new(self.search, path);
+        let (file, _) = self.search.workspace.disk_of(path).open_listed(path)?;
         self.lines.set_binary_detection(BinaryDetection::none());
-        let searched = self.lines.search_reader(self.search.regex, &mut file, &mut sink);
-        searched.map(|()| sink.finish()).map_err(SearchError::into_fault)
+        self.stream(file, path)
+    }
+
+    /// Searches a file without loading it.
+    fn stream(&mut self, file: File, path: &WsPath) -> Result<FileMatches> {
+        let Search { call, regex, .. } = self.search;
+        let start = read_range(&file, 0, 4, path)?;
+        let reader = match text::marked(&start) {
+            Some(Encoding::Utf16Le | Encoding::Utf16Be) => LineReader::whole(file, call),
+            _ => LineReader::cutting(file, call),
+        };
+        let mut sink = MatchSink::new(self.search, path);
+        let searched = self.lines.search_reader(regex, reader, &mut sink);
+        searched.map(|()| sink.finish()).map_err(|error| error.into_fault(path))
     }
 
     /// Searches the text of a virtual file. If the file was removed meanwhile, its text is empty.
@@ -109,7 +124,9 @@ impl<'a> Searcher<'a> {
     }
 
     fn text(&mut self, bytes: &[u8], sink: &mut MatchSink<'_>) -> Result<()> {
-        self.lines.search_slice(self.search.regex, bytes, sink).map_err(SearchError::into_fault)
+        let path = sink.path;
+        let searched = self.lines.search_slice(self.search.regex, bytes, sink);
+        searched.map_err(|error| error.into_fault(path))
     }
 }
 
@@ -121,9 +138,11 @@ enum SearchError {
 }
 
 impl SearchError {
-    fn into_fault(self) -> Fault {
+    fn into_fault(self, path: &WsPath) -> Fault {
         match self {
-            Self::Io(error) => Fault::new(FaultCode::Io, format!("the search failed: {error}")),
+            Self::Io(error) if error.raw_os_error().is_some() => io_fault(&error, path),
+            // The call ended, or a line did not fit into memory.
+            Self::Io(error) => error.downcast::<Fault>().unwrap_or_else(|_| line_too_long(path)),
             Self::Pattern(message) => {
                 Fault::new(FaultCode::BadPattern, message).about(Subject::Pattern)
             }
@@ -139,6 +158,15 @@ impl SinkError for SearchError {
     fn error_io(error: std::io::Error) -> Self {
         Self::Io(error)
     }
+}
+
+/// The fault for a file with a line that the searcher cannot have in memory.
+fn line_too_long(path: &WsPath) -> Fault {
+    let message = format!(
+        "{path} has a line of more than {MAX_BUFFERED_BYTES} bytes, or too many long lines around a match, which is \
+         too much for a search. Ask for fewer lines around a match, or search the file with a command"
+    );
+    Fault::new(FaultCode::TooLarge, message).about(Subject::Path)
 }
 
 fn trim(line: &[u8]) -> &[u8] {

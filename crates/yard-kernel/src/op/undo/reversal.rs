@@ -291,7 +291,8 @@ impl<'a> Reversal<'a> {
             let attributes = StagedAttributes { mode: Some(state.mode), owner: None, taking: None };
             let staged = match state.content {
                 Some(hash) => {
-                    stage_stored(self.planner.workspace, &hash, state.kind, &attributes, path)?
+                    let Planner { workspace, call, .. } = self.planner;
+                    stage_stored(workspace, &hash, state.kind, &attributes, path, call)?
                 }
                 None => None,
             };

@@ -95,7 +95,7 @@ fn settle(root: &std::path::Path, data: &std::path::Path) {
 }
 
 fn assert_nothing_is_left(home: &std::path::Path) {
-    let patience = Instant::now() + Duration::from_secs(10);
+    let patience = Instant::now() + Duration::from_secs(120);
     let ours = || {
         let processes = std::fs::read_dir("/proc").unwrap().map_while(Result::ok);
         let lines =

@@ -124,7 +124,7 @@ pub(crate) fn requests(workspace: &TestWorkspace, status: ApprovalStatus) -> Vec
 
 /// The request that a command waits for.
 pub(crate) fn awaited(workspace: &TestWorkspace) -> Approval {
-    let until = Instant::now() + Duration::from_secs(20);
+    let until = Instant::now() + Duration::from_secs(120);
     loop {
         if let Some(row) = requests(workspace, ApprovalStatus::Pending).into_iter().next() {
             return row;
@@ -570,7 +570,7 @@ fn whenever_a_command_is_ended_nothing_of_it_stays_open() {
             let args = json!({"command": command, "workdir": null, "timeout_ms": 60_000});
             workspace.catalog().call("codex", "shell", args, &workspace.session(), &call);
         });
-        let until = Instant::now() + Duration::from_secs(5);
+        let until = Instant::now() + Duration::from_secs(120);
         while open.load(Ordering::SeqCst) > 0 {
             assert!(Instant::now() < until, "{} are open", open.load(Ordering::SeqCst));
             thread::sleep(Duration::from_millis(5));

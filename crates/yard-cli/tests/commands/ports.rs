@@ -41,7 +41,7 @@ fn look_for(
     mut reply: Value,
     wanted: &str,
 ) -> String {
-    let until = Instant::now() + Duration::from_secs(20);
+    let until = Instant::now() + Duration::from_secs(120);
     loop {
         let message = reply["message"].as_str().unwrap_or_default().to_owned();
         if message.contains(wanted) {

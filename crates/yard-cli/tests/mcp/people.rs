@@ -171,13 +171,13 @@ fn r16_a_call_waits_for_a_person_at_another_place() {
         if let Some(found) = listed["approvals"][0]["id"].as_str() {
             break found.to_owned();
         }
-        assert!(began.elapsed() < Duration::from_secs(15), "{listed}");
+        assert!(began.elapsed() < Duration::from_secs(120), "{listed}");
         std::thread::sleep(Duration::from_millis(100));
     };
     setup.approve(&approval);
     let result = client.answer_to(id)["result"].clone();
     assert_ne!(result["isError"], true, "{result}");
-    assert!(began.elapsed() < Duration::from_secs(15));
+    assert!(began.elapsed() < Duration::from_secs(120));
     assert_eq!(setup.text("a"), "two\n");
 }
 

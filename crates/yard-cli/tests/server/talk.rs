@@ -258,7 +258,7 @@ fn a_reader_that_does_not_read_slows_no_other() {
         let args = json!({"path": format!("/{nth}"), "content": "x".repeat(200)});
         ada.tool(&workspace, "write", args).expect(200);
     }
-    assert!(begun.elapsed() < Duration::from_secs(20));
+    assert!(begun.elapsed() < Duration::from_secs(120));
     let mut late = Listener::open(&ada, &base, Some("0"));
     for nth in 0..200 {
         assert_eq!(late.next("step").data["changes"][0]["path"], format!("/{nth}"));
@@ -271,7 +271,7 @@ fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
         if let Some(found) = look() {
             return found;
         }
-        assert!(begun.elapsed() < Duration::from_secs(20), "it did not come");
+        assert!(begun.elapsed() < Duration::from_secs(120), "it did not come");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

@@ -99,7 +99,7 @@ fn a_cancelled_call_stops_waiting_for_a_person() {
         let waiting = scope.spawn(|| session.post(&call));
         while server.get(&pending).json()["questions"] == json!([]) {
             assert!(!waiting.is_finished(), "the call did not wait");
-            assert!(began.elapsed() < Duration::from_secs(20), "no question came");
+            assert!(began.elapsed() < Duration::from_secs(120), "no question came");
         }
         let cancel = json!({
             "jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7},

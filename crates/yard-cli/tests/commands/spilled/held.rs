@@ -195,7 +195,7 @@ fn x4_it_is_there_for_the_next_process_and_a_crash_leaves_none() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let patience = Instant::now() + Duration::from_secs(30);
+    let patience = Instant::now() + Duration::from_secs(120);
     let is_spilling = || {
         let runs = program.inside("runs");
         runs.iter().any(|run| run.join("stdout.whole").metadata().is_ok_and(|of| of.len() > 0))

@@ -77,5 +77,6 @@ test("where there is no such yes, it is said why; a rule that cannot be read is 
   assert.ok(await dialog.getByRole("button", { name: "Allow it always" }).isDisabled());
   await page.axe("always-none");
   assert.equal((await decided(workspace)).status, "pending");
+  await page.check();
   await page.leave();
 });

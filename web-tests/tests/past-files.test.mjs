@@ -109,6 +109,7 @@ test("files at a moment: loading, nothing there, and a server that is away", asy
   state = "empty";
   await page.getByText("No files at this moment").waitFor();
   await page.axe("files-past-empty");
+  await page.check();
   await page.leave();
 });
 

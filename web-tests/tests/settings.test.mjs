@@ -83,5 +83,6 @@ test("the preset can be changed while something is allowed always", async () => 
   const after = await server.api.call("GET", policy);
   assert.deepEqual([after.effective_preset, after.rules.length, after.saved.length], ["strict", 1, 1]);
   assert.equal(after.saved[0].by, before.saved[0].by);
+  await page.check();
   await page.leave();
 });

@@ -59,6 +59,7 @@ test("a server that goes away and comes back is live again, and nothing is lost"
   await workspace.agent("write", { path: "/after-the-restart.txt", content: "x\n" });
   await page.getByText("/after-the-restart.txt").first().waitFor({ timeout: 20_000 });
   await page.getByText("Live", { exact: true }).waitFor();
+  await page.check();
   await page.leave();
 });
 
@@ -117,6 +118,7 @@ test("a one-time code is taken out of the address and exchanged; a used one says
   assert.ok(!other.url().includes("used"));
   await other.getByRole("button", { name: "I have an account" }).click();
   await other.getByLabel("Password").waitFor();
+  await other.check();
   await other.leave();
 });
 
@@ -136,10 +138,12 @@ test("of several tabs one has the stream, all are live, and another takes over",
   await workspace.agent("write", { path: "/seen-by-all.txt", content: "x\n" });
   for (const tab of [first, ...tabs]) await tab.getByText("/seen-by-all.txt").first().waitFor();
   assert.deepEqual(streams, [], "only the first tab has a stream");
+  await first.check();
   await first.close();
   await until("another tab has the stream", async () => streams.length > 0);
   await new Promise((resolve) => setTimeout(resolve, 300));
   await workspace.agent("write", { path: "/after-the-first.txt", content: "x\n" });
   for (const tab of tabs) await tab.getByText("/after-the-first.txt").first().waitFor();
+  assert.deepEqual(first.wrong, [], "in none of the tabs");
   await tabs[0].context().close();
 });

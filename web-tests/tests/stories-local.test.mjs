@@ -146,6 +146,22 @@ test("a terminal of an agent on stdio is watched, typed into and ended from the 
   await page.leave();
 });
 
+test("a terminal that an agent asks for is approved on the page, and opened by the agent's own process", async (context) => {
+  const agent = await local.agent("--toolset", "codex", "--policy", "strict");
+  const page = await local.open(LOOKS[0]);
+  const asked = agent.call("exec_command", { session_id: "cat", cmd: "echo Ready; cat", workdir: null });
+  const first = await Promise.race([asked, until("the title says that something waits", async () => /^\(1\)/.test(await page.title()))]);
+  if (first.isError) return context.skip(`no box on this machine: ${first.text}`);
+  await choose(page, "echo Ready");
+  await page.getByRole("button", { name: /^Approve once/ }).click();
+  // Only the process that asked can open it: the page does not say that it is done.
+  await page.getByText("Approved, and not done yet: the agent's process does it").first().waitFor();
+  assert.match((await asked).text, /Ready/);
+  assert.equal(await page.getByText("Approved and done.").count(), 0);
+  await page.check();
+  await page.leave();
+});
+
 test("the page's process is killed and started again: the request, the draft comment and the missed step are there, and the waiting agent is answered", async () => {
   const agent = await local.agent("--toolset", "workspace");
   await agent.call("write", { path: "/before.txt", content: "one\ntwo\n" });

@@ -48,6 +48,7 @@ for (const look of LOOKS) {
     await other.keyboard.press("j");
     await other.getByRole("region", { name: "What the step changed" }).waitFor();
     assert.match(other.url(), /\?path=%2Fsrc&verb=edit$/);
+    await other.check();
     await other.leave();
     await page.getByRole("button", { name: "Remove the filter: /src" }).click();
     await page.getByRole("combobox", { name: "What" }).selectOption("");

@@ -39,6 +39,8 @@ pub struct FailingStore {
     when: FailureTime,
     outcome: FailureOutcome,
     records_flushes: bool,
+    /// Audit rows with this action alone are refused.
+    refused_action: Option<&'static str>,
 }
 
 impl FailingStore {
@@ -49,7 +51,14 @@ impl FailingStore {
         when: FailureTime,
         outcome: FailureOutcome,
     ) -> Self {
-        Self { inner, trigger, when, outcome, records_flushes: true }
+        Self { inner, trigger, when, outcome, records_flushes: true, refused_action: None }
+    }
+
+    /// A store that fails only where an audit row with this action is appended alone, as if the disk were full.
+    pub fn refusing_audit(inner: Arc<dyn Store>, action: &'static str) -> Self {
+        let outcome = FailureOutcome::Error(StoreError::Full);
+        let store = Self::new(inner, FailureTrigger::new(), FailureTime::Before, outcome);
+        Self { refused_action: Some(action), ..store }
     }
 
     /// A store that never fails and never records that the disk was flushed: recovery after a restart of the machine
@@ -265,6 +274,9 @@ impl Store for FailingStore {
     }
 
     fn append_audit(&self, entry: &AuditEntry) -> Result<()> {
+        if self.refused_action.is_some_and(|refused| refused == entry.action) {
+            return self.fail();
+        }
         self.pass(|store| store.append_audit(entry))
     }
 

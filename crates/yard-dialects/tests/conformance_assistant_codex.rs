@@ -1,5 +1,5 @@
-//! What the documents of `assistant` and `codex` ask for and no other test holds, in the documents' order. The parts of
-//! docs/conformance name, for each demand, the test that holds it.
+//! What the documents of `assistant` and `codex` ask for and no other test holds, in the documents' order. For
+//! each demand, `docs/conformance.md` names the test that holds it.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,5 +1,5 @@
-//! What the documents `specs/file.md` and `specs/coder.md` ask for and no other test holds; the lists
-//! `docs/conformance/file.md` and `docs/conformance/coder.md` name the test of every demand.
+//! What the documents of `file` and `coder` ask for and no other test holds; `docs/conformance.md` names the test of every
+//! demand.
 
 #![allow(
     clippy::unwrap_used,

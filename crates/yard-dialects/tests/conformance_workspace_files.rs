@@ -1,5 +1,5 @@
 //! What the document of `workspace` asks of its overview, of the status `synced` and of ls, read, write, mkdir,
-//! rm, mv, touch and edit, where no other test holds it. `docs/conformance/workspace-1.md` lists all demands.
+//! rm, mv, touch and edit, where no other test holds it. `docs/conformance.md` lists all demands.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,5 +1,5 @@
 //! What the document of `workspace` asks of questions, of the way out of plan mode, of plans, of paths and of
-//! failures, where no other test holds it. `docs/conformance/workspace-3.md` says which test holds what.
+//! failures, where no other test holds it. `docs/conformance.md` says which test holds what.
 
 #![allow(
     clippy::unwrap_used,

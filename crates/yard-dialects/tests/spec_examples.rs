@@ -1,7 +1,5 @@
-//! Every request and response example of `specs/workspace.md` for its twenty tools: same
-//! status, keys, types, and values where the workspace can be built. A value that a ruling
-//! overrides
-//! is listed beside its test.
+//! Every request and response example that the document of `workspace` has for its twenty tools: same status, keys,
+//! types, and values where the workspace can be built. A value that a ruling overrides is listed beside its test.
 
 #![allow(
     clippy::unwrap_used,

@@ -31,12 +31,14 @@ use self::effect::{effect_of, has_more_paths, is_connection};
 pub(crate) use self::effect::{effect_text, requested_host, state_of_start};
 pub use self::part::DecidedPart;
 pub use self::saved_rules::RulePreview;
-use crate::policy::{APPROVED_CHANGES, ApprovedChange, EffectPart};
+use crate::presets::{APPROVED_CHANGES, ApprovedChange, EffectPart};
 use crate::rules::covered_kinds;
 use crate::{Actor, Asks, CallerPolicy, ListPage, Origin, Preset, Rule, Session, transcript};
 
 /// The longest diff that a person is shown. A call with a longer one is refused; the diff is never cut.
 pub(crate) const DIFF_BYTES: usize = 32 << 20;
+/// A page of a listing ends with the request that reaches so many bytes.
+const LIST_BYTES: usize = 16 << 20;
 /// How many paths a saved rule may name.
 const MAX_RULE_PATHS: usize = 50;
 
@@ -68,7 +70,7 @@ impl Permit {
         if self.part.as_ref().is_some_and(|part| !part.permits()) {
             return false;
         }
-        [planned.state, planned.before_args].contains(&self.approved_state)
+        [planned.state, planned.hash_of_older_version].contains(&self.approved_state)
     }
 
     /// Whether every path that is read and every host that is asked was approved.
@@ -99,7 +101,7 @@ pub(crate) struct Planned<'a> {
     pub(crate) effect: &'a Effect,
     pub(crate) state: ContentHash,
     /// The hash without the call, as requests of the previous version have it.
-    pub(crate) before_args: ContentHash,
+    pub(crate) hash_of_older_version: ContentHash,
     pub(crate) diff: String,
 }
 
@@ -159,7 +161,7 @@ impl Approvals<'_> {
         row
     }
 
-    /// Requests that were made before `before`, newest first.
+    /// Requests that were made before `before`, newest first. A page of large requests is shorter than `limit`.
     pub fn list(
         &self,
         mut filter: ApprovalFilter,
@@ -172,9 +174,22 @@ impl Approvals<'_> {
         if !self.0.actor().is_person() {
             filter.asked_by = Some(self.0.actor().name());
         }
-        let page =
-            ListPage::read(limit, |count| self.0.open().records.approvals(&filter, before, count))?;
-        page.try_map(|row| Ok(self.visible(row)))
+        let records = &self.0.open().records;
+        let ids = ListPage::read(limit, |count| records.approval_ids(&filter, before, count))?;
+        let mut page = ListPage { rows: Vec::new(), truncated: ids.truncated };
+        let mut bytes = 0;
+        for id in ids.rows {
+            if bytes >= LIST_BYTES {
+                page.truncated = true;
+                break;
+            }
+            if let Some(row) = records.approval(id)?.map(|row| self.visible(row)) {
+                bytes += row.request.args.len() + row.request.diff.len();
+                bytes += row.answer.as_ref().map_or(0, String::len);
+                page.rows.push(row);
+            }
+        }
+        Ok(page)
     }
 
     /// The ids and times of the requests that wait for a person, oldest first. Only for a person's session.
@@ -285,7 +300,7 @@ impl Approvals<'_> {
             let _ =
                 records.conclude(id, ApprovalStatus::Executed, &host_allowed_answer(), audit.at);
         }
-        session.open().forget_rules();
+        session.open().forget_policy();
         session.open().changes.notify();
         self.get(id)
     }

@@ -146,8 +146,16 @@ impl CallChat {
         Ok(chat.as_ref())
     }
 
+    /// The chat of a change that has happened already: none, if the chat was deleted meanwhile.
+    fn of_past_change(session: &Session) -> Result<Self> {
+        match session.current_chat() {
+            Err(fault) if fault.code() == FaultCode::NotFound => Ok(Self(OnceCell::from(None))),
+            chat => Ok(Self(OnceCell::from(chat?))),
+        }
+    }
+
     fn mode(&self, session: &Session) -> Result<Mode> {
-        Ok(self.get(session)?.map_or(Mode::Build, |chat| chat.mode))
+        Ok(session.mode_in(self.get(session)?))
     }
 }
 
@@ -200,10 +208,10 @@ impl Session {
 
     /// Whether a call of a tool with these `asks` may have to wait for a person.
     pub fn may_ask(&self, call: &Call, asks: Asks) -> Result<bool> {
-        let rules = self.open().rules(call)?;
-        Ok(match self.preset_of(&rules) {
+        let policy = self.open().policy(call)?;
+        Ok(match self.preset_of(&policy) {
             Preset::Strict | Preset::Guarded => true,
-            Preset::Open => asks == Asks::Always || !rules.is_empty(),
+            Preset::Open => asks == Asks::Always || !policy.is_empty(),
         })
     }
 }
@@ -548,10 +556,10 @@ impl<'a> Attempt<'a> {
     fn sign<O: Operation>(&self, chat: &CallChat, effect: &Effect) -> Result<StepMetadata> {
         let session = self.session;
         let audit = self.audit_entry::<O>(effect);
-        let chat = match session.chat() {
-            Some(named) => Some(named),
+        let chat = match chat.get(session)? {
+            Some(chat) => Some(chat.id),
             None if session.awaits_chat() => Some(session.needed_chat(self.call)?.id),
-            None => chat.get(session)?.map(|chat| chat.id),
+            None => None,
         };
         Ok(StepMetadata { author: session.actor().author(), chat, audit, side_effects: Vec::new() })
     }

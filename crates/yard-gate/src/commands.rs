@@ -103,19 +103,21 @@ impl Attempt<'_> {
         let mut on_start = || self.start(&effect, id);
         let new = NewRun { id, command, write_mode, chat: Some(chat) };
         let ran = workspace.run(&new, call, &mut on_start)?;
-        self.audit_traffic(id, &ran.hosts)?;
-        match write_mode {
-            WriteMode::Overlay => self.land(ran),
+        let audited = self.audit_traffic(id, &ran.hosts);
+        let outcome = match write_mode {
+            WriteMode::Overlay => self.land(ran)?,
             WriteMode::InPlace => {
                 let landed = self.record_changes_in_place();
                 workspace.drop_run(ran.run);
-                Ok(Completion::Done(Finished { ran, landed: landed?, dropped: None }))
+                Completion::Done(Finished { ran, landed: landed?, dropped: None })
             }
             WriteMode::ReadOnly => {
                 let why = "this chat is in plan mode: the command could change nothing";
-                Ok(self.dropping_changes(ran, why))
+                self.dropping_changes(ran, why)
             }
-        }
+        };
+        // The command has run: its changes are recorded, even if the audit row about its traffic cannot be written.
+        audited.map(|()| outcome)
     }
 
     /// The same command with the hosts that it may reach.
@@ -232,9 +234,20 @@ impl Attempt<'_> {
         self.open().workspace.record_audit(&entry)
     }
 
-    /// Judges and commits the changes of a command.
+    /// Judges and commits the changes of a command, and drops its run.
     fn land(&self, ran: FinishedRun) -> Result<Completion<Finished>> {
-        let workspace = &self.open().workspace;
+        let run = ran.run;
+        let outcome = self.land_and_keep(ran);
+        // One that a person is asked about is kept. An approved one is kept until its answer is stored: another process may
+        // be landing it.
+        let is_asked = matches!(outcome, Ok(Completion::Pending(_)));
+        if !is_asked && self.permitted_run().is_none() {
+            self.open().workspace.drop_run(run);
+        }
+        outcome
+    }
+
+    fn land_and_keep(&self, ran: FinishedRun) -> Result<Completion<Finished>> {
         let run = ran.run;
         if self.session().mode()? == Mode::Plan {
             // A dry run keeps the changes.
@@ -256,10 +269,6 @@ impl Attempt<'_> {
             }
             Err(fault) => Err(fault),
         };
-        // An approved run is kept until its answer is stored: another process may be landing it.
-        if self.permitted_run().is_none() {
-            workspace.drop_run(run);
-        }
         let (landed, dropped) = landed?;
         Ok(Completion::Done(Finished { ran, landed, dropped }))
     }

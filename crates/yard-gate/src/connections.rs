@@ -295,13 +295,12 @@ impl Connections {
         }
         let waiting = self.requests(ApprovalStatus::Pending)?;
         let same = waiting.iter().find(|row| self.asks_for(row, target)).map(|row| row.id);
-        let hosts = waiting.iter().filter(|row| requested_host(&row.request).is_some()).count();
         let id = match same {
             Some(id) => {
                 self.count_try(&mut tries, id, reason)?;
                 id
             }
-            None if hosts >= MAX_WAITING => {
+            None if waiting.len() >= MAX_WAITING => {
                 let message = format!(
                     "{MAX_WAITING} hosts of this chat wait for a person already; wait for a decision"
                 );
@@ -376,14 +375,24 @@ impl Connections {
         }
     }
 
-    /// The requests of this chat and this caller with a status.
+    /// The requests about hosts of this chat and this caller with a status.
     fn requests(&self, status: ApprovalStatus) -> Result<Vec<Approval>> {
         let filter = ApprovalFilter {
             status: Some(status),
             asked_by: Some(self.session.actor().name()),
             chat: Some(self.chat),
+            has_diff: Some(false),
+            ..ApprovalFilter::default()
         };
-        self.session.open().records.approvals(&filter, None, MAX_COMPARED).map_err(Fault::from)
+        let records = &self.session.open().records;
+        let mut rows = Vec::new();
+        for id in records.approval_ids(&filter, None, MAX_COMPARED)? {
+            let row = records.approval(id)?;
+            let is_wanted =
+                |row: &Approval| row.status == status && requested_host(&row.request).is_some();
+            rows.extend(row.filter(is_wanted));
+        }
+        Ok(rows)
     }
 
     /// Uses up an approval of this host that was given after the command that asked was over, if there is one.

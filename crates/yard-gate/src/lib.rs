@@ -3,7 +3,27 @@
 //! A [`Session`] is who is calling: the actor, its chat, its policy and its workspaces. Whatever a call does is one
 //! [`Attempt`] of its session: what an operation would do is judged (never the text of a call), and the audit row is
 //! written in the same transaction as the step. For people there are [`Session::chats`], [`Session::questions`] and
-//! [`Session::approvals`]. This crate opens no file, speaks no dialect and knows no wire.
+//! [`Session::approvals`].
+//!
+//! This crate opens no file. It knows no tool, route or command by its name; of names from above it has those of the doors
+//! (`session.rs`) and the second spelling of each preset (`presets.rs`). What a refusal advises comes from above, in
+//! [`CallerHints`].
+//!
+//! Where to begin: `session.rs` and `attempt.rs`, then the group that you need.
+//!
+//! - **Judging**: `presets.rs` (what asks where no rule matches), `rules.rs` (one rule), `workspace_policy.rs` (preset and
+//!   rules together), `policy_settings.rs` (how people set them), `plan_mode.rs`, `read_restrictions.rs` (what may not be
+//!   read), `attempt/judging.rs` (all of these about one effect).
+//! - **Asking a person**: `attempt/asking.rs` (makes a request), `approvals.rs` (decides it), `approvals/claims.rs` (who
+//!   executes it), `revision.rs` (with other arguments), `attempt/part.rs` (in part), `questions.rs`, `question_form.rs`,
+//!   `leave_plan_mode.rs`.
+//! - **Commands**: `commands.rs`, `terminals.rs` with `open/terminals.rs`, `connections.rs` (the hosts of a command),
+//!   `install_commands.rs`, `project_files.rs`.
+//! - **The web**: `web.rs` (what the operator set), `fetch.rs`.
+//! - **Records**: `session/chats.rs`, `transcript.rs`, `redaction.rs`, `person_message.rs`, `comments.rs`,
+//!   `sent_comments.rs`, `display_names.rs`, `seen.rs` and `later.rs` (marks of a person), `call_log.rs`.
+//! - **What sessions share**: `open.rs`, `change_notifier.rs`, `events.rs`.
+//! - **People and keys of a server**: `admin`.
 
 mod actor;
 pub mod admin;
@@ -25,7 +45,8 @@ mod open;
 mod page;
 mod person_message;
 mod plan_mode;
-mod policy;
+mod policy_settings;
+mod presets;
 mod project_files;
 mod question_form;
 mod questions;
@@ -36,7 +57,6 @@ mod rules;
 mod seen;
 mod sent_comments;
 mod session;
-mod settings;
 mod terminals;
 mod transcript;
 mod web;
@@ -60,7 +80,8 @@ pub use open::{OpenWorkspace, TerminalInfo, TerminalView, Waiter};
 pub use page::ListPage;
 pub(crate) use page::MAX_ROWS;
 pub use person_message::{PersonMessage, TakenMessages};
-pub use policy::{Asks, CallerPolicy, Origin, Preset, Verdict};
+pub use policy_settings::{PolicySettings, SavedRule};
+pub use presets::{Asks, CallerPolicy, Origin, Preset, Verdict};
 pub use question_form::{Button, Choice, FormError, FormQuestion, QuestionForm};
 pub use questions::{AskedQuestion, GivenAnswer, Questions};
 pub(crate) use rules::Rule;
@@ -68,7 +89,6 @@ pub use session::{
     Chats, ConnectionChat, FILES_TOOLSET, MESSAGE_BYTES, MessageRole, Mount, NamedRoot, Session,
     is_at_or_below,
 };
-pub use settings::{PolicySettings, SavedRule};
 pub use terminals::Terminals;
 pub use transcript::{TranscriptFiles, transcript_path};
 pub use web::{SearchHit, SearchProvider, Web};

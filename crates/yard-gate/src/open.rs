@@ -11,7 +11,7 @@ use yard_core::{ApprovalId, Call, Result, Timestamp};
 use yard_kernel::{Watch, Workspace};
 use yard_store::{ApprovalFilter, ApprovalStatus, WorkspaceRecords};
 
-pub(crate) use self::terminals::{JudgedStart, OpenTerminal, SETTLING_MILLIS, TerminalTable};
+pub(crate) use self::terminals::{JudgedStart, OpenTerminal, SETTLING_TIME, TerminalTable};
 pub use self::terminals::{TerminalInfo, TerminalView};
 pub use self::waiters::Waiter;
 use self::waiters::Waiters;
@@ -47,7 +47,7 @@ pub struct OpenWorkspace {
     /// The calls that wait for requests.
     pub(crate) waiters: Arc<Waiters>,
     /// The policy as it was last read, and when.
-    rules: Mutex<Option<(Timestamp, Arc<WorkspacePolicy>)>>,
+    policy: Mutex<Option<(Timestamp, Arc<WorkspacePolicy>)>>,
 }
 
 impl OpenWorkspace {
@@ -79,7 +79,7 @@ impl OpenWorkspace {
             host_tries: Mutex::default(),
             requesting: Mutex::default(),
             waiters: Arc::default(),
-            rules: Mutex::default(),
+            policy: Mutex::default(),
         };
         open.drop_settled_runs();
         open.publish_interrupted();
@@ -91,9 +91,9 @@ impl OpenWorkspace {
     fn drop_settled_runs(&self) {
         for run in self.workspace.waiting_runs() {
             let awaited = [ApprovalStatus::Pending, ApprovalStatus::Approved].map(|status| {
-                let filter = ApprovalFilter { status: Some(status), ..ApprovalFilter::default() };
-                let rows = self.records.approvals(&filter, None, usize::MAX);
-                rows.map_or(true, |rows| rows.iter().any(|row| row.request.run == Some(run)))
+                let (status, run) = (Some(status), Some(run));
+                let filter = ApprovalFilter { status, run, ..ApprovalFilter::default() };
+                self.records.approval_ids(&filter, None, 1).map_or(true, |ids| !ids.is_empty())
             });
             if awaited == [false, false] {
                 self.workspace.drop_run(run);
@@ -102,35 +102,35 @@ impl OpenWorkspace {
     }
 
     /// The policy. A change by this process holds at once, one by another process within a second.
-    pub(crate) fn rules(&self, call: &Call) -> Result<Arc<WorkspacePolicy>> {
+    pub(crate) fn policy(&self, call: &Call) -> Result<Arc<WorkspacePolicy>> {
         let now = call.world().now();
-        let mut cached = self.rules.lock();
-        if let Some((since, rules)) = &*cached {
+        let mut cached = self.policy.lock();
+        if let Some((since, policy)) = &*cached {
             let until = Timestamp::from_millis(since.as_millis().saturating_add(VALID_MILLIS));
             // A clock that was set back must not make the cached policy last longer.
             if (*since..until).contains(&now) {
-                return Ok(Arc::clone(rules));
+                return Ok(Arc::clone(policy));
             }
         }
-        let rules = Arc::new(self.read_rules()?);
-        *cached = Some((now, Arc::clone(&rules)));
-        Ok(rules)
+        let policy = Arc::new(self.read_policy()?);
+        *cached = Some((now, Arc::clone(&policy)));
+        Ok(policy)
     }
 
     /// Drops the cached policy after a change.
-    pub(crate) fn forget_rules(&self) {
-        *self.rules.lock() = None;
+    pub(crate) fn forget_policy(&self) {
+        *self.policy.lock() = None;
     }
 
     /// The policy as it is now.
-    pub(crate) fn read_rules(&self) -> Result<WorkspacePolicy> {
+    pub(crate) fn read_policy(&self) -> Result<WorkspacePolicy> {
         let stored = self.records.policy()?;
-        let mut rules = WorkspacePolicy::parse_stored(stored.as_deref())?;
+        let mut policy = WorkspacePolicy::parse_stored(stored.as_deref())?;
         for saved in self.records.grants(None)? {
             // A grant that cannot be parsed allows nothing, which is the safe side.
             let value = serde_json::from_str(&saved.rule).unwrap_or_default();
-            rules.saved.extend(Rule::parse(&value));
+            policy.saved.extend(Rule::parse(&value));
         }
-        Ok(rules)
+        Ok(policy)
     }
 }

@@ -31,9 +31,9 @@ pub(crate) struct ReadRestrictions {
 
 impl ReadRestrictions {
     /// The restrictions of a tool; `None` if it has none.
-    pub(crate) fn from_rules(rules: &WorkspacePolicy, origin: Origin<'_>) -> Option<Self> {
+    pub(crate) fn from_policy(policy: &WorkspacePolicy, origin: Origin<'_>) -> Option<Self> {
         let against = |kind: EffectKind| -> Vec<Rule> {
-            let rules = rules.rules.iter().filter(|rule| rule.then() != Then::Allow);
+            let rules = policy.rules.iter().filter(|rule| rule.then() != Then::Allow);
             rules.filter(|rule| rule.is_about_kind(kind, origin)).cloned().collect()
         };
         let (read, list) = (against(EffectKind::Read), against(EffectKind::List));

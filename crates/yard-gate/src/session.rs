@@ -14,11 +14,12 @@ use yard_disk::StateUsage;
 use yard_kernel::{Leftover, Upload};
 use yard_store::{AuditEntry, Chat, Mode, StoredCounts};
 
+pub(crate) use self::chats::deleted_chat;
 pub use self::chats::{Chats, ConnectionChat, MESSAGE_BYTES, MessageRole};
 pub(crate) use self::reading::ANY_TOOL;
 use self::roots::Roots;
 pub use self::roots::{Mount, NamedRoot, is_at_or_below};
-use crate::policy::approved_changes;
+use crate::presets::approved_changes;
 use crate::workspace_policy::Allowed;
 use crate::{Actor, CallerPolicy, OpenWorkspace, Preset, Rule, Verdict, WorkspacePolicy};
 
@@ -275,20 +276,26 @@ impl Session {
         self.chat.of_connection.is_some() && self.chat().is_none()
     }
 
-    /// The chat that this session's calls belong to (R14), if it exists yet.
+    /// The chat that this session's calls belong to (R14), if it exists yet. A named chat that was deleted is a fault; that of
+    /// a connection is made again when it is needed.
     pub fn current_chat(&self) -> Result<Option<Chat>> {
         let records = &self.open.records;
-        let chat = match self.chat() {
-            Some(id) => records.chat(id),
-            None if self.chat.of_connection.is_some() => return Ok(None),
-            None => records.default_chat(&self.actor().name()),
-        };
-        chat.map_err(Fault::from)
+        match (self.chat.named, &self.chat.of_connection) {
+            (Some(id), _) => records.chat(id)?.map(Some).ok_or_else(|| deleted_chat(id)),
+            (None, Some(connection)) => connection.read(),
+            (None, None) => Ok(records.default_chat(&self.actor().name())?),
+        }
     }
 
     /// The mode of this session's chat.
     pub fn mode(&self) -> Result<Mode> {
-        Ok(self.current_chat()?.map_or(Mode::Build, |chat| chat.mode))
+        Ok(self.mode_in(self.current_chat()?.as_ref()))
+    }
+
+    /// The mode of a chat, or the one in which this session's chat will be made.
+    pub(crate) fn mode_in(&self, chat: Option<&Chat>) -> Mode {
+        let mode_of_next = || self.chat.of_connection.as_ref().and_then(|one| one.mode_of_next());
+        chat.map(|chat| chat.mode).or_else(mode_of_next).unwrap_or(Mode::Build)
     }
 
     pub(crate) fn open(&self) -> &Arc<OpenWorkspace> {
@@ -326,8 +333,8 @@ impl Session {
     }
 
     /// The preset that the workspace's policy names, or else the one of this caller's door.
-    pub(crate) fn preset_of(&self, rules: &WorkspacePolicy) -> Preset {
-        rules.preset.unwrap_or_else(|| self.policy().preset())
+    pub(crate) fn preset_of(&self, policy: &WorkspacePolicy) -> Preset {
+        policy.preset.unwrap_or_else(|| self.policy().preset())
     }
 
     /// The grants of people for this session's chat.

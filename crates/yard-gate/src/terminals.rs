@@ -18,14 +18,14 @@ use serde_json::json;
 use yard_core::op::Land;
 use yard_core::{Call, ChatId, Fault, FaultCode, Result, RunId, Timestamp};
 use yard_kernel::{Command, NewTerminal, Screen, WriteMode};
-use yard_sandbox::Size;
+use yard_sandbox::{Deadline, Size};
 use yard_store::{Mode, TerminalState};
 
 use self::elsewhere::TerminalRequest;
 use self::follower::Follower;
 use crate::attempt::Admission;
 use crate::commands::{command_line, effect_of_start};
-use crate::open::{JudgedStart, OpenTerminal, SETTLING_MILLIS, TerminalTable};
+use crate::open::{JudgedStart, OpenTerminal, SETTLING_TIME, TerminalTable};
 use crate::{Actor, Attempt, Completion, Session, TerminalInfo, TerminalView, Verdict};
 
 /// The longest name.
@@ -116,8 +116,9 @@ impl Attempt<'_> {
         }
         running.add(Arc::clone(&one));
         drop(running);
-        // If the policy was set meanwhile, this terminal was not yet among those that were judged again.
-        session.rejudge_terminal(&one, self.call());
+        // If the policy was set meanwhile, this terminal was not yet among those that were judged again. If it cannot be
+        // judged now, the thread that follows it judges it again within a second.
+        let _ = session.rejudge_terminal(&one, self.call());
         one.publish(open, one.opened_at, TerminalState::Running);
         let follower = Arc::new(follower);
         let in_thread = Arc::clone(&follower);
@@ -145,7 +146,7 @@ impl Attempt<'_> {
         let started = NewTerminal { run, command, write_mode, chat, size, note };
         let effect = effect_of_start(command, write_mode);
         // Read before the start, so that rules that are set meanwhile count as a change.
-        let rules = self.open().rules(call)?.to_full_text();
+        let rules = self.open().policy(call)?.to_full_text();
         let was_asked = matches!(self.judge(&effect)?, Verdict::Ask(_));
         let mut on_start = || self.start(&effect, run);
         let terminal = self.open().workspace.open_terminal(&started, call, &mut on_start)?;
@@ -197,7 +198,7 @@ impl Attempt<'_> {
         let one = self.session().terminals().own(name)?;
         // Reading the output is a write: the next update does not have it any more.
         self.check_record_write("look at terminal")?;
-        self.session().rejudge_terminal(&one, self.call());
+        self.session().rejudge_terminal(&one, self.call())?;
         if !text.is_empty() {
             self.check_may_type(&one)?;
             self.open().workspace.share_ports(one.chat, &one.terminal);
@@ -218,7 +219,7 @@ impl Attempt<'_> {
         let one = self.session().terminals().own(name)?;
         self.check_record_write("stop terminal")?;
         one.terminal.stop();
-        one.wait_settled(SETTLING_MILLIS);
+        one.wait_settled(&Deadline::of(SETTLING_TIME));
         one.update(Duration::ZERO, self.call())
     }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use yard_core::{ApprovalId, Call, ChatId, FileId, Name, ReadAccess, Result, Timestamp, WsPath};
 use yard_kernel::{VirtualFile, VirtualFiles};
 use yard_store::{
-    Approval, ApprovalRequest, Chat, Decision, Mode, NewTurn, Turn, TurnKind, Via, WorkspaceRecords,
+    Approval, ApprovalRequest, Chat, Decision, Mode, NewTurn, TurnKind, Via, WorkspaceRecords,
 };
 
 use crate::question_form::{Choice, QuestionForm};
@@ -148,27 +148,19 @@ impl TranscriptFiles {
 
     /// The transcript of a chat, without the turns that a caller may not read.
     fn text_for(&self, chat: ChatId, reading: &dyn ReadAccess) -> Result<Option<String>> {
-        // Read before the turns: none of its turns is missing there.
-        let whole = self.records.transcript(chat)?;
-        let Some(mut text) = whole else { return Ok(None) };
-        let mut turns = Vec::new();
+        let Some(mut text) = self.records.transcript_header(chat)? else { return Ok(None) };
+        let mut after = 0;
         loop {
-            let after = turns.last().map_or(0, |turn: &Turn| turn.number);
             let page = self.records.turns(chat, None, after, PAGE)?;
             let is_last = page.len() < PAGE;
-            turns.extend(page);
+            after = page.last().map_or(after, |turn| turn.number);
+            for turn in page {
+                text.push_str(&visible_turn(Some(reading), turn).text);
+            }
             if is_last {
-                break;
+                return Ok(Some(text));
             }
         }
-        if let Some(at) = turns.first().and_then(|first| text.find(&first.text)) {
-            // The text before the first turn is the header.
-            text.truncate(at);
-            turns
-                .into_iter()
-                .for_each(|turn| text.push_str(&visible_turn(Some(reading), turn).text));
-        }
-        Ok(Some(text))
     }
 }
 

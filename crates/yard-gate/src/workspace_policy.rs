@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use yard_core::{Effect, EffectKind, Fault, FaultCode, WsPath};
 
-use crate::policy::{ApprovedChanges, AskReason, Asks, EffectPart, Origin, Preset, Verdict};
+use crate::presets::{ApprovedChanges, AskReason, Asks, EffectPart, Origin, Preset, Verdict};
 use crate::rules::{Rule, Then};
 
 /// Most rules of one policy.

@@ -93,13 +93,58 @@ fn a_yes_is_to_the_state_that_was_shown() {
 }
 
 #[test]
+fn what_waits_of_one_chat_is_bounded_by_its_size_and_listed_in_pages() {
+    let (gate, agent) = gate();
+    // Half of the limit and more, each.
+    let text = |word: &str| word.repeat((17 << 20) / word.len());
+    let first = awaited(put(&agent, &gate.call(), &args("/a.txt", &text("mine "))));
+    // Its equal is found, and another one has no space beside it.
+    assert_eq!(awaited(put(&agent, &gate.call(), &args("/a.txt", &text("mine ")))), first);
+    let refused = put(&agent, &gate.call(), &args("/a.txt", &text("ours "))).unwrap_err();
+    assert_eq!(refused.code(), FaultCode::Denied);
+    assert!(refused.message().contains("more than 32 MiB; wait for a decision"), "{refused}");
+    awaited(put(&agent, &gate.call(), &args("/b.txt", "mine\n")));
+    // In another chat it waits. A page ends before it gets too large.
+    let chat = gate.person().chats().make(&gate.call(), "another", None).unwrap().id;
+    let elsewhere = agent.in_chat(chat).unwrap();
+    let last = awaited(put(&elsewhere, &gate.call(), &args("/a.txt", &text("ours "))));
+    let page = |before| gate.person().approvals().list(Default::default(), before, 9).unwrap();
+    let newest = page(None);
+    assert_eq!((newest.rows.len(), newest.rows[0].id, newest.truncated), (1, last, true));
+    let older = page(Some(last));
+    assert_eq!((older.rows.len(), older.rows[1].id, older.truncated), (2, first, false));
+}
+
+/// Says yes to a request, and leaves its execution to another process.
+fn approve_for_others(gate: &Gate, id: yard_core::ApprovalId) {
+    let deciding = DecisionContext { asks: PUT.asks, revision: None, part: None, claimed_by: None };
+    let ruling = yes(&gate.request(id), Scope::Once);
+    gate.person().approvals().decide(&gate.call(), id, &ruling, &deciding).unwrap();
+}
+
+#[test]
+fn a_chat_with_a_yes_that_nobody_used_can_be_deleted_and_one_that_is_being_used_cannot() {
+    let (gate, agent) = gate();
+    let (person, call) = (gate.person(), gate.call());
+    let chat = person.chats().make(&call, "work", None).unwrap().id;
+    let agent = agent.in_chat(chat).unwrap();
+    let id = awaited(put(&agent, &call, &args("/a.txt", "mine\n")));
+    assert_eq!(person.chats().remove(&call, chat).unwrap_err().code(), FaultCode::Exists);
+    approve_for_others(&gate, id);
+    assert_eq!(person.approvals().claim(&call, &gate.request(id)).unwrap(), ClaimTurn::Mine);
+    let fault = person.chats().remove(&call, chat).unwrap_err();
+    assert!(fault.message().contains("is being executed"), "{fault}");
+    person.approvals().release(&call, id).unwrap();
+    person.chats().remove(&call, chat).unwrap();
+    assert_eq!(gate.text("a.txt").unwrap(), "theirs\n");
+}
+
+#[test]
 fn one_process_claims_an_approved_request() {
     let (gate, agent) = gate();
     let id = awaited(put(&agent, &gate.call(), &args("/a.txt", "mine\n")));
     let (person, call) = (gate.person(), gate.call());
-    let deciding = DecisionContext { asks: PUT.asks, revision: None, part: None, claimed_by: None };
-    let ruling = yes(&gate.request(id), Scope::Once);
-    person.approvals().decide(&call, id, &ruling, &deciding).unwrap();
+    approve_for_others(&gate, id);
     let unclaimed = gate.request(id);
     assert_eq!(person.approvals().claim(&call, &unclaimed).unwrap(), ClaimTurn::Mine);
     assert_eq!(person.approvals().claim(&call, &unclaimed).unwrap(), ClaimTurn::Others);

@@ -12,38 +12,24 @@ use yard_gate::{
     Asks, Attempt, CallerPolicy, Completion, ExplainedEffect, Mode, Origin, Session, TurnKind,
     Verdict,
 };
+use yard_testkit::Dice;
 
 use support::{Gate, path, read, write};
 
 const CASES: u64 = 400;
 
-/// Random choices (splitmix64).
-struct Choices(u64);
-
-impl Choices {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) % bound as u64) as usize
-    }
-
-    fn of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
-        &all[self.below(all.len())]
-    }
-
-    fn policy(&mut self) -> Value {
-        let kinds = ["read", "modify", "create", "remove", "change", "move", "any"];
-        let paths = ["a.txt", "sub/**", "*.lock", "**/*", "sub/b.txt"];
-        let rules: Vec<Value> = (0..self.below(4))
-            .map(|_| {
-                let then = self.of(&["allow", "ask", "ask", "deny"]);
-                json!({"effect": self.of(&kinds), "path": self.of(&paths), "then": then})
-            })
-            .collect();
-        let preset = *self.of(&[None, Some("open"), Some("guarded"), Some("strict")]);
-        json!({"preset": preset, "rules": rules})
-    }
+/// The rules of a random policy.
+fn random_policy(dice: &mut Dice) -> Value {
+    let kinds = ["read", "modify", "create", "remove", "change", "move", "any"];
+    let paths = ["a.txt", "sub/**", "*.lock", "**/*", "sub/b.txt"];
+    let rules: Vec<Value> = (0..dice.roll(4))
+        .map(|_| {
+            let then = dice.pick(&["allow", "ask", "ask", "deny"]);
+            json!({"effect": dice.pick(&kinds), "path": dice.pick(&paths), "then": then})
+        })
+        .collect();
+    let preset = *dice.pick(&[None, Some("open"), Some("guarded"), Some("strict")]);
+    json!({"preset": preset, "rules": rules})
 }
 
 /// Performs one of a few operations.
@@ -102,11 +88,11 @@ fn session(gate: &Gate, call: &Call, policy: CallerPolicy, mode: Mode) -> Sessio
 fn what_is_explained_is_what_happens() {
     let gate = Gate::new();
     for case in 0..CASES {
-        let mut choices = Choices(case);
+        let mut dice = Dice::new(case);
         for file in ["a.txt", "sub/b.txt", "x.lock"] {
             gate.put(file, "theirs\n");
         }
-        let rules = choices.policy();
+        let rules = random_policy(&mut dice);
         gate.set_policy(rules.clone());
         let policies = [
             CallerPolicy::Open,
@@ -114,18 +100,17 @@ fn what_is_explained_is_what_happens() {
             CallerPolicy::Strict,
             CallerPolicy::ReadOnly,
         ];
-        let (call, policy) = (gate.call(), *choices.of(&policies));
-        let mode = *choices.of(&[Mode::Build, Mode::Build, Mode::Plan]);
+        let (call, policy) = (gate.call(), *dice.pick(&policies));
+        let mode = *dice.pick(&[Mode::Build, Mode::Build, Mode::Plan]);
         let agent = session(&gate, &call, policy, mode);
-        let agent = match choices.below(4) {
+        let agent = match dice.roll(4) {
             0 => agent.confined_to(vec![path("/sub")]),
             _ => agent,
         };
-        let asks =
-            *choices.of(&[Asks::Never, Asks::OnceToRead, Asks::OnceToChange, Asks::ToChange]);
+        let asks = *dice.pick(&[Asks::Never, Asks::OnceToRead, Asks::OnceToChange, Asks::ToChange]);
         let origin = Origin { toolset: "files", tool: "tool", asks };
-        let operation = choices.below(6);
-        let file = *choices.of(&["/a.txt", "/sub/b.txt", "/x.lock", "/sub/new.txt"]);
+        let operation = dice.roll(6);
+        let file = *dice.pick(&["/a.txt", "/sub/b.txt", "/x.lock", "/sub/new.txt"]);
         let attempt = agent.attempt(origin, &call).repeatable(json!({"case": case}));
 
         let (explained, outcome) = attempt.explain(|attempt| perform(attempt, operation, file));

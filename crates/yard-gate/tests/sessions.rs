@@ -8,9 +8,11 @@ mod support;
 use std::sync::Barrier;
 
 use serde_json::json;
+use yard_core::op::{History, HistoryOf};
 use yard_core::{FaultCode, FileKind, KeyId};
 use yard_gate::{
-    Actor, CallerPolicy, Completion, Event, MessageRole, Mode, Preset, Session, Verdict,
+    Actor, CallerPolicy, Completion, ConnectionChat, Event, MessageRole, Mode, Preset, Session,
+    TurnKind, Verdict,
 };
 
 use support::{Gate, PLAIN, PUT, args, awaited, is_done, path, put, read, write};
@@ -120,6 +122,45 @@ fn in_plan_mode_plans_alone_change_and_only_a_person_opens_build_mode() {
     assert!(agent.chats().set_mode(&call, chat.id, Mode::Build).is_err());
     person.chats().set_mode(&call, chat.id, Mode::Build).unwrap();
     assert_eq!(outcome(&gate, &agent, "/a.txt"), Ok(true));
+}
+
+#[test]
+fn a_call_in_a_chat_that_was_deleted_is_refused() {
+    let gate = Gate::new();
+    let (person, call) = (gate.person(), gate.call());
+    let chat = person.chats().make(&call, "planned", Some(Mode::Plan)).unwrap();
+    let agent = gate.agent(CallerPolicy::Open).in_chat(chat.id).unwrap();
+    person.chats().remove(&call, chat.id).unwrap();
+    let fault = put(&agent, &call, &args("/a.txt", "mine")).unwrap_err();
+    assert_eq!(fault.code(), FaultCode::NotFound);
+    assert!(fault.message().contains("was deleted: name another chat"), "{fault}");
+    assert_eq!(gate.text("a.txt"), None);
+}
+
+#[test]
+fn the_chat_of_a_connection_that_was_deleted_is_made_again_in_its_mode() {
+    let gate = Gate::new();
+    let (person, call) = (gate.person(), gate.call());
+    let of_connection = ConnectionChat::new(gate.person(), "a client".to_owned());
+    let agent = gate.agent(CallerPolicy::Open).in_connection_chat(of_connection);
+    assert_eq!(outcome(&gate, &agent, "/a.txt"), Ok(true));
+    let first = agent.chat().unwrap();
+    person.chats().set_mode(&call, first, Mode::Plan).unwrap();
+    assert_eq!(outcome(&gate, &agent, "/b.txt"), Err(FaultCode::Denied));
+    person.chats().remove(&call, first).unwrap();
+    assert_eq!(outcome(&gate, &agent, "/b.txt"), Err(FaultCode::Denied));
+    assert_eq!(outcome(&gate, &agent, "/b.plan"), Ok(true));
+    let second = agent.chat().unwrap();
+    assert_ne!(second, first);
+    assert_eq!(person.chats().get(second).unwrap().mode, Mode::Plan);
+    // The step and the transcript of a call name the chat that there is.
+    let newest = History { of: HistoryOf::Workspace, before: None, limit: 1 };
+    let Completion::Done(history) = agent.perform(PLAIN, &call, newest).unwrap() else { panic!() };
+    assert_eq!(history.steps[0].chat, Some(second));
+    let attempt = agent.attempt(PLAIN, &call).repeatable(json!({}));
+    attempt.transcript_turn(&json!({}), true, &json!("answered")).unwrap().write();
+    let turns = person.chats().turns(&call, second, Some(TurnKind::Call), 0, 9).unwrap();
+    assert_eq!(turns.rows.len(), 1);
 }
 
 #[test]

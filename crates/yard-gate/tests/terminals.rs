@@ -12,6 +12,8 @@
 mod support;
 
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -20,13 +22,19 @@ use yard_core::op::Verify;
 use yard_gate::{CallerPolicy, Command, Completion, Session, TerminalState};
 use yard_kernel::CommandBox;
 use yard_sandbox::{HELPER, Sandbox, SandboxConfig, run_helper};
+use yard_store::StoreError;
+use yard_testkit::OpenOptions;
 
 use support::{Gate, PLAIN, path};
 
-const TESTS: [(&str, fn()); 6] = [
+const TESTS: [(&str, fn()); 7] = [
     ("a_person_types_by_the_run_and_the_act_is_recorded", a_person_types_by_the_run),
     ("what_is_typed_reaches_the_program", what_is_typed_reaches_the_program),
     ("a_terminal_that_new_rules_forbid_is_ended", a_terminal_that_new_rules_forbid_is_ended),
+    (
+        "a_terminal_is_judged_again_once_the_records_can_be_read",
+        a_terminal_is_judged_again_once_the_records_can_be_read,
+    ),
     ("a_terminal_is_its_openers_and_ends_with_its_chat", a_terminal_is_its_openers),
     ("an_explained_attempt_types_nothing", an_explained_attempt_types_nothing),
     ("a_refused_terminal_leaves_no_change_unrecorded", a_refused_terminal_leaves_no_change),
@@ -59,9 +67,13 @@ fn main() -> ExitCode {
 }
 
 fn gate() -> Gate {
+    Gate::with_box(command_box())
+}
+
+fn command_box() -> CommandBox {
     let helper = std::env::current_exe().unwrap();
     let wish = SandboxConfig { allow_unconfined: true, ..SandboxConfig::default() };
-    Gate::with_box(Some(CommandBox::new(move || Sandbox::probe(helper, wish))))
+    CommandBox::new(move || Sandbox::probe(helper, wish))
 }
 
 fn shell() -> Command {
@@ -106,20 +118,44 @@ fn a_terminal_that_new_rules_forbid_is_ended() {
     let agent = gate.agent(CallerPolicy::Open);
     open(&gate, &agent, "t");
     gate.set_policy(json!({"rules": [{"effect": "read", "path": "a/**", "then": "allow"}]}));
-    assert!(output_with(&gate, &agent, "echo on\n", "on").contains("on"));
+    assert!(output_with(&gate, &agent, "echo $((6 * 7))\n", "42").contains("42"));
     gate.set_policy(json!({"rules": [{"effect": "run", "then": "deny", "why": "no commands"}]}));
     let call = gate.call();
     let typed = agent.attempt(PLAIN, &call).send_input("t", "ls\n", Duration::ZERO);
     let fault = typed.unwrap_err();
     assert!(fault.message().contains("was ended") && fault.message().contains("no commands"));
+    wait_for_its_end(&agent);
+    let opened = agent.attempt(PLAIN, &call).open_terminal("u", &shell(), Duration::ZERO);
+    assert_eq!(opened.unwrap_err().code(), FaultCode::Denied);
+}
+
+/// Waits until the only terminal of an agent has ended.
+fn wait_for_its_end(agent: &Session) {
     let begun = Instant::now();
     let runs = || agent.terminals().list().unwrap()[0].state == TerminalState::Running;
     while runs() && begun.elapsed() < Duration::from_secs(30) {
-        std::thread::yield_now();
+        std::thread::sleep(Duration::from_millis(10));
     }
     assert!(!runs(), "it was told to end");
-    let opened = agent.attempt(PLAIN, &call).open_terminal("u", &shell(), Duration::ZERO);
-    assert_eq!(opened.unwrap_err().code(), FaultCode::Denied);
+}
+
+fn a_terminal_is_judged_again_once_the_records_can_be_read() {
+    let fails = Arc::new(AtomicBool::new(false));
+    let is_failing = Arc::clone(&fails);
+    let options = OpenOptions { boxed: Some(command_box()), ..OpenOptions::default() };
+    // What people allowed in a chat cannot be read.
+    let gate = Gate::with_records(options, move |method| {
+        let is_read = method == "chat" && is_failing.load(Ordering::SeqCst);
+        is_read.then(|| StoreError::Io("no file is left".to_owned()))
+    });
+    let agent = gate.agent(CallerPolicy::Open);
+    open(&gate, &agent, "t");
+    fails.store(true, Ordering::SeqCst);
+    gate.set_policy(json!({"rules": [{"effect": "run", "then": "ask"}]}));
+    let typed = agent.attempt(PLAIN, &gate.call()).send_input("t", "ls\n", Duration::ZERO);
+    assert_eq!(typed.unwrap_err().code(), FaultCode::Io, "nothing is typed meanwhile");
+    fails.store(false, Ordering::SeqCst);
+    wait_for_its_end(&agent);
 }
 
 fn a_terminal_is_its_openers() {
@@ -167,7 +203,8 @@ fn an_explained_attempt_types_nothing() {
         attempt.send_input("t", "echo typed > typed.txt\n", Duration::from_secs(1))
     });
     assert_eq!(typed.unwrap_err().code(), FaultCode::Unavailable);
-    assert!(output_with(&gate, &agent, "echo after\n", "after").contains("after"));
+    // Typed after it: the shell has done the first line before it answers this one.
+    assert!(output_with(&gate, &agent, "echo $((6 * 7))\n", "42").contains("42"));
     assert_eq!(gate.text("typed.txt"), None);
 }
 

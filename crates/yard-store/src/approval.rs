@@ -171,6 +171,30 @@ pub struct ApprovalFilter {
     pub asked_by: Option<String>,
     /// Only those of this chat.
     pub chat: Option<ChatId>,
+    /// Only those with this state hash.
+    pub state: Option<ContentHash>,
+    /// Only those about this run.
+    pub run: Option<RunId>,
+    /// Only those with a diff, or only those without one.
+    pub has_diff: Option<bool>,
+}
+
+/// How many requests there are, and how large they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ApprovalTotals {
+    /// The number of requests.
+    pub count: u64,
+    /// The bytes of their arguments, effects and diffs.
+    pub bytes: u64,
+}
+
+/// The permissions for every chat that take the place of others.
+#[derive(Clone, Copy, Debug)]
+pub struct ReplacedGrants<'a> {
+    /// Those that are replaced. If there are others by now, nothing is set.
+    pub before: &'a [Grant],
+    /// Those that take their place.
+    pub after: &'a [Grant],
 }
 
 /// A permission that a person gave for more than one call.
@@ -242,13 +266,17 @@ pub trait ApprovalStore: Send + Sync {
     /// A request by its id.
     fn approval(&self, id: ApprovalId) -> Result<Option<Approval>>;
 
-    /// Requests made before `before` (or the newest), newest first.
-    fn approvals(
+    /// The ids of requests made before `before` (or the newest), newest first. A request can have a diff of many megabytes,
+    /// so that each is read by its id.
+    fn approval_ids(
         &self,
         filter: &ApprovalFilter,
         before: Option<ApprovalId>,
         limit: usize,
-    ) -> Result<Vec<Approval>>;
+    ) -> Result<Vec<ApprovalId>>;
+
+    /// How many requests there are, and how large they are.
+    fn approval_totals(&self, filter: &ApprovalFilter) -> Result<ApprovalTotals>;
 
     /// The pending requests with the times at which they were made, oldest first, at most `limit`.
     fn pending_approvals(&self, limit: usize) -> Result<Vec<(ApprovalId, Timestamp)>>;
@@ -259,12 +287,13 @@ pub trait ApprovalStore: Send + Sync {
     /// The policy as it was last set, as JSON.
     fn policy(&self) -> Result<Option<String>>;
 
-    /// Sets the policy, which must still be `before`; with `saved`, also replaces the permissions for every chat.
+    /// Sets the policy; with `saved`, also replaces the permissions for every chat. A misfit if the policy is not `before`
+    /// any more, or these permissions are not those that are to be replaced.
     fn set_policy(
         &self,
         before: Option<&str>,
         text: &str,
-        saved: Option<&[Grant]>,
+        saved: Option<ReplacedGrants<'_>>,
         audit: &AuditEntry,
     ) -> Result<()>;
 }

@@ -162,6 +162,9 @@ pub trait ChatStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Turn>>;
 
+    /// How the transcript of a chat begins, before its turns.
+    fn transcript_header(&self, chat: ChatId) -> Result<Option<String>>;
+
     /// The transcript of a chat: its header and the texts of its turns.
     fn transcript(&self, chat: ChatId) -> Result<Option<String>>;
 }

@@ -24,8 +24,8 @@ mod traces;
 mod unread;
 
 pub use approval::{
-    Approval, ApprovalFilter, ApprovalRequest, ApprovalStatus, ApprovalStore, Decision, Grant,
-    NewApproval, NewDecision, Revision, Scope,
+    Approval, ApprovalFilter, ApprovalRequest, ApprovalStatus, ApprovalStore, ApprovalTotals,
+    Decision, Grant, NewApproval, NewDecision, ReplacedGrants, Revision, Scope,
 };
 pub use audit::{AuditEntry, AuditRow, AuditedStep, Formula, Seal, chain, first_chain};
 pub use blobs::{Base, Effort, KeptFile, Prepared, Retention};

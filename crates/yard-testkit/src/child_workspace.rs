@@ -5,11 +5,7 @@ use std::sync::Arc;
 
 use yard_core::op::{self, Operation};
 use yard_core::{Call, Result, World};
-use yard_gate::{
-    Actor, Asks, CallerPolicy, Completion, Execute, OpenWorkspace, Origin, Session, TranscriptFiles,
-};
-use yard_kernel::{Opening, Workspace};
-use yard_store::SqliteStore;
+use yard_gate::{Actor, Asks, CallerPolicy, Completion, Execute, OpenWorkspace, Origin, Session};
 
 use crate::OpenOptions;
 use crate::operations::at;
@@ -24,24 +20,8 @@ pub struct ChildWorkspace {
 impl ChildWorkspace {
     /// Opens the workspace at `root` with its state in `state`, as `plan` says.
     pub fn open(root: &Path, state: &Path, plan: OpenOptions) -> Result<Self> {
-        let store = SqliteStore::open(state).unwrap_or_else(|error| panic!("the store: {error}"));
-        let store = Arc::new(store);
         let world = Arc::clone(&plan.world);
-        let workspace = Workspace::open(Opening {
-            root: root.to_owned(),
-            state_dir: state.to_owned(),
-            store: (plan.store)(Arc::clone(&store)),
-            limits: plan.limits,
-            world: plan.world,
-            probe: plan.probe,
-            resolution: plan.resolution,
-            virtual_files: Some(TranscriptFiles::new(Arc::clone(&store) as _)),
-            boxed: None,
-        })?;
-        Ok(Self {
-            open: OpenWorkspace::new(Arc::new(workspace), store, yard_dialects::CALLER_HINTS),
-            world,
-        })
+        Ok(Self { open: plan.open(root, state, yard_dialects::CALLER_HINTS)?, world })
     }
 
     /// Performs an operation through the gate.

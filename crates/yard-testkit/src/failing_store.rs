@@ -41,6 +41,8 @@ pub struct FailingStore {
     outcome: FailureOutcome,
     records_flushes: bool,
     most_in_memory: Option<Arc<AtomicU64>>,
+    /// Audit rows with this action alone are refused.
+    refused_action: Option<&'static str>,
 }
 
 impl FailingStore {
@@ -51,7 +53,22 @@ impl FailingStore {
         when: FailureTime,
         outcome: FailureOutcome,
     ) -> Self {
-        Self { inner, trigger, when, outcome, records_flushes: true, most_in_memory: None }
+        Self {
+            inner,
+            trigger,
+            when,
+            outcome,
+            records_flushes: true,
+            most_in_memory: None,
+            refused_action: None,
+        }
+    }
+
+    /// A store that fails only where an audit row with this action is appended alone, as if the disk were full.
+    pub fn refusing_audit(inner: Arc<dyn Store>, action: &'static str) -> Self {
+        let outcome = FailureOutcome::Error(StoreError::Full);
+        let store = Self::new(inner, FailureTrigger::new(), FailureTime::Before, outcome);
+        Self { refused_action: Some(action), ..store }
     }
 
     /// A store that never fails and never records that the disk was flushed: recovery after a restart of the machine
@@ -285,6 +302,9 @@ impl Store for FailingStore {
     }
 
     fn append_audit(&self, entry: &AuditEntry) -> Result<()> {
+        if self.refused_action.is_some_and(|refused| refused == entry.action) {
+            return self.fail();
+        }
         self.pass(|store| store.append_audit(entry))
     }
 

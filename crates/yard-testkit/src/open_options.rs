@@ -1,12 +1,13 @@
-//! The options with which a test opens a workspace.
+//! The options with which a test opens a workspace. Every workspace of a test is opened here.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use yard_core::{Limits, World};
+use yard_core::{Limits, Result, World};
 use yard_disk::{Probe, Resolution};
-use yard_gate::{Net, Resolve, Web};
-use yard_kernel::{CommandBox, VirtualFiles};
-use yard_store::{SqliteStore, Store};
+use yard_gate::{CallerHints, Net, OpenWorkspace, Resolve, TranscriptFiles, Web};
+use yard_kernel::{CommandBox, Opening, VirtualFiles, Workspace};
+use yard_store::{SqliteStore, Store, WorkspaceRecords};
 
 use crate::RealWorld;
 
@@ -22,12 +23,43 @@ pub struct OpenOptions {
     pub resolution: Resolution,
     /// Wraps the real store.
     pub store: Box<dyn Fn(Arc<SqliteStore>) -> Arc<dyn Store>>,
+    /// Wraps the real records.
+    pub records: Box<dyn Fn(Arc<SqliteStore>) -> Arc<dyn WorkspaceRecords>>,
     /// Files that are not on disk, instead of the transcripts of chats.
     pub virtual_files: Option<Arc<dyn VirtualFiles>>,
     /// The box of commands, if they can run.
     pub boxed: Option<CommandBox>,
     /// The access to the web. By default no name resolves.
     pub web: Web,
+}
+
+impl OpenOptions {
+    /// Opens the workspace with this root and this state folder, for the dialects and doors with these hints.
+    pub fn open(self, root: &Path, state: &Path, hints: CallerHints) -> Result<Arc<OpenWorkspace>> {
+        let store = SqliteStore::open(state).unwrap_or_else(|error| panic!("the store: {error}"));
+        let store = Arc::new(store);
+        let (records, web) = ((self.records)(Arc::clone(&store)), self.web.clone());
+        let transcripts = TranscriptFiles::new(Arc::clone(&records)) as Arc<dyn VirtualFiles>;
+        let opening = self.opening(root, state, store);
+        let virtual_files = opening.virtual_files.or(Some(transcripts));
+        let workspace = Workspace::open(Opening { virtual_files, ..opening })?;
+        Ok(OpenWorkspace::with_web(Arc::new(workspace), records, hints, web))
+    }
+
+    /// What the kernel opens a workspace with.
+    pub fn opening(self, root: &Path, state: &Path, store: Arc<SqliteStore>) -> Opening {
+        Opening {
+            root: root.to_owned(),
+            state_dir: state.to_owned(),
+            store: (self.store)(store),
+            limits: self.limits,
+            world: self.world,
+            probe: self.probe,
+            resolution: self.resolution,
+            virtual_files: self.virtual_files,
+            boxed: self.boxed,
+        }
+    }
 }
 
 /// Resolves no name, so that no test reaches the web by accident.
@@ -47,6 +79,7 @@ impl Default for OpenOptions {
             probe: None,
             resolution: Resolution::Auto,
             store: Box::new(|store| store),
+            records: Box::new(|store| store),
             virtual_files: None,
             boxed: None,
             web: Web::new(Net::default().resolving_by(Arc::new(NoNames))),

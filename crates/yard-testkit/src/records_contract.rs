@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use yard_core::{ApprovalId, ChatId, ContentHash, ProcessId, QuestionId, RunId, Timestamp, World};
 use yard_store::{
-    ApprovalFilter, ApprovalRequest, ApprovalStatus, AuditEntry, Batch, Chat, Decision,
-    EVENT_PATHS, Event, Grant, Mode, NewApproval, NewChat, NewDecision, NewQuestion, NewTurn,
-    QuestionAnswer, QuestionFilter, Scope, StepSideEffect, Store, StoreError, TerminalState,
-    TurnKind, Via, WorkspaceRecords,
+    ApprovalFilter, ApprovalRequest, ApprovalStatus, ApprovalTotals, AuditEntry, Batch, Chat,
+    Decision, EVENT_PATHS, Event, Grant, Mode, NewApproval, NewChat, NewDecision, NewQuestion,
+    NewTurn, QuestionAnswer, QuestionFilter, ReplacedGrants, Scope, StepSideEffect, Store,
+    StoreError, TerminalState, TurnKind, Via, WorkspaceRecords,
 };
 
 use crate::step_builder::path;
@@ -458,16 +458,30 @@ fn approval_pages(stores: &RecordStores, world: &FakeWorld) {
     let ids = asked.map(|(chat, by)| request(stores, world, chat, by));
     decide(stores, world, ids[0], false, None).unwrap();
     let list = |filter: ApprovalFilter, before, limit| {
-        let rows = stores.records.approvals(&filter, before, limit).unwrap();
-        rows.into_iter().map(|row| row.id).collect::<Vec<_>>()
+        stores.records.approval_ids(&filter, before, limit).unwrap()
     };
     let all = ApprovalFilter::default();
     assert_eq!(list(all.clone(), None, 3), [ids[3], ids[2], ids[1]]);
     assert_eq!(list(all.clone(), Some(ids[1]), 3), [ids[0]]);
     let status = Some(ApprovalStatus::Denied);
     assert_eq!(list(ApprovalFilter { status, ..all.clone() }, None, 9), [ids[0]]);
-    let by = ApprovalFilter { asked_by: Some("a".to_owned()), chat: Some(one), ..all };
+    let by = ApprovalFilter { asked_by: Some("a".to_owned()), chat: Some(one), ..all.clone() };
     assert_eq!(list(by, None, 9), [ids[3], ids[0]]);
+    let request = stores.records.approval(ids[0]).unwrap().unwrap().request;
+    let has_diff = Some(!request.diff.is_empty());
+    let state = Some(request.state);
+    assert_eq!(list(ApprovalFilter { state, has_diff, ..all.clone() }, None, 1), [ids[3]]);
+    let has_diff = Some(request.diff.is_empty());
+    assert!(list(ApprovalFilter { has_diff, ..all.clone() }, None, 9).is_empty());
+    let state = Some(ContentHash::of(b"another"));
+    assert!(list(ApprovalFilter { state, ..all.clone() }, None, 9).is_empty());
+    let run = Some(RunId::from_bytes([9; 16]));
+    assert!(list(ApprovalFilter { run, ..all.clone() }, None, 9).is_empty());
+    let bytes = (request.args.len() + request.effect.len() + request.diff.len()) as u64;
+    let totals = stores.records.approval_totals(&all).unwrap();
+    assert_eq!(totals, ApprovalTotals { count: 4, bytes: 4 * bytes });
+    let of_nobody = ApprovalFilter { asked_by: Some("c".to_owned()), ..all };
+    assert_eq!(stores.records.approval_totals(&of_nobody), Ok(ApprovalTotals::default()));
     let asked_at = |id| (id, stores.records.approval(id).unwrap().unwrap().at);
     assert_eq!(stores.records.pending_approvals(2).unwrap(), [ids[1], ids[2]].map(asked_at));
     assert_eq!(stores.records.pending_approvals(9).unwrap().len(), 3);
@@ -492,21 +506,25 @@ fn allowances(stores: &RecordStores, world: &FakeWorld) {
     assert_eq!(rules(Some(one)), ["1", "2"]);
     assert_eq!(rules(None), ["2"]);
     assert_eq!(stores.records.policy(), Ok(None));
-    let set = |before, text, saved: Option<&[Grant]>| {
+    let set = |before, text, saved: Option<ReplacedGrants<'_>>| {
         stores.records.set_policy(before, text, saved, &audit(world, "policy"))
     };
     set(None, "{}", None).unwrap();
     assert_eq!(rules(None), ["2"]);
-    let saved = [allowed(None, "4")];
+    let (known, after) = (stores.records.grants(None).unwrap(), [allowed(None, "4")]);
+    let saved = ReplacedGrants { before: &known, after: &after };
+    // Who does not know a permission does not replace it.
+    let outdated = ReplacedGrants { before: &[], after: &after };
+    assert!(matches!(set(Some("{}"), "[]", Some(outdated)), Err(StoreError::Misfit(_))));
     // Who knows an older policy changes nothing.
     for outdated in [None, Some("[]")] {
-        assert!(matches!(set(outdated, "[]", Some(&saved)), Err(StoreError::Misfit(_))));
+        assert!(matches!(set(outdated, "[]", Some(saved)), Err(StoreError::Misfit(_))));
     }
     assert_eq!(
         (stores.records.policy(), rules(None)),
         (Ok(Some("{}".to_owned())), vec!["2".to_owned()])
     );
-    set(Some("{}"), "[]", Some(&saved)).unwrap();
+    set(Some("{}"), "[]", Some(saved)).unwrap();
     assert_eq!(stores.records.policy(), Ok(Some("[]".to_owned())));
     assert_eq!(rules(Some(two)), ["3", "4"]);
 }

@@ -3,12 +3,12 @@
 //! history: a line is found by what it says, never by its number.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use yard_core::{Author, ContentHash, FileId, FileKind, FileState, Name, StepId};
 use yard_store::{Change, StepRow, Store};
+
+use crate::{EntrySnapshot, tree};
 
 /// What is at one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,28 +24,17 @@ pub struct TreeEntry {
 /// Everything below a root, by path.
 pub type ExpectedTree = BTreeMap<String, TreeEntry>;
 
-/// What the disk shows below `root`.
+/// What the disk shows below `root`, where there are files and folders alone.
 pub fn read_tree(root: &Path) -> ExpectedTree {
-    let mut tree = ExpectedTree::new();
-    read_folder(root, "", &mut tree);
-    tree
+    tree(root).into_iter().map(|(path, entry)| (path, TreeEntry::of(entry))).collect()
 }
 
-fn read_folder(folder: &Path, at: &str, tree: &mut ExpectedTree) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let entry = entry.unwrap();
-        let path = format!("{at}/{}", entry.file_name().into_string().unwrap());
-        let seen = entry.path().symlink_metadata().unwrap();
-        let mode = seen.permissions().mode() & 0o7777;
-        if seen.is_dir() {
-            tree.insert(
-                path.clone(),
-                TreeEntry { kind: FileKind::Folder, mode, bytes: Vec::new() },
-            );
-            read_folder(&entry.path(), &path, tree);
-        } else {
-            let bytes = fs::read(entry.path()).unwrap();
-            tree.insert(path, TreeEntry { kind: FileKind::File, mode, bytes });
+impl TreeEntry {
+    fn of(entry: EntrySnapshot) -> Self {
+        match entry {
+            EntrySnapshot::Folder(mode) => Self { kind: FileKind::Folder, mode, bytes: Vec::new() },
+            EntrySnapshot::File(mode, bytes) => Self { kind: FileKind::File, mode, bytes },
+            other => panic!("a history of files and folders has {other:?}"),
         }
     }
 }

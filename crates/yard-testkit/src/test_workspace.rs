@@ -7,17 +7,13 @@ use std::sync::Arc;
 use serde_json::Value;
 use tempfile::TempDir;
 use yard_core::op::Operation;
-use yard_core::{Call, Limits, Result, World};
+use yard_core::{Call, Result, World};
 use yard_dialects::{Answer, CALLER_HINTS, Catalog};
-use yard_disk::Resolution;
-use yard_gate::{
-    Actor, Asks, CallerPolicy, Completion, Execute, OpenWorkspace, Origin, Session, TranscriptFiles,
-};
-use yard_kernel::{Opening, VirtualFiles, Workspace};
+use yard_gate::{Actor, Asks, CallerPolicy, Completion, Execute, OpenWorkspace, Origin, Session};
+use yard_kernel::Workspace;
 use yard_store::SqliteStore;
 
 use crate::ChildWorkspace;
-use crate::RealWorld;
 use crate::open_options::OpenOptions;
 
 /// A test workspace, which is removed when it is dropped.
@@ -71,17 +67,7 @@ impl Folders {
     /// Lets the history in the state folder go on with this root, as `toolyard adopt` does.
     pub fn adopt(&self) {
         let store = Arc::new(SqliteStore::open(&self.state).expect("the store opens"));
-        let opening = Opening {
-            root: self.root.clone(),
-            state_dir: self.state.clone(),
-            store,
-            limits: Limits::default(),
-            world: Arc::new(RealWorld),
-            probe: None,
-            resolution: Resolution::Auto,
-            virtual_files: None,
-            boxed: None,
-        };
+        let opening = OpenOptions::default().opening(&self.root, &self.state, store);
         yard_kernel::adopt(&opening).unwrap_or_else(|fault| panic!("not adopted: {fault}"));
     }
 
@@ -106,23 +92,8 @@ impl TestWorkspace {
 
     /// A test workspace on existing folders.
     pub fn open(folders: &Arc<Folders>, plan: OpenOptions) -> Result<Self> {
-        let store = Arc::new(SqliteStore::open(folders.state()).expect("the store opens"));
-        let world = Arc::clone(&plan.world);
-        let transcripts = || TranscriptFiles::new(Arc::clone(&store) as _) as Arc<dyn VirtualFiles>;
-        let virtual_files = plan.virtual_files.unwrap_or_else(transcripts);
-        let workspace = Workspace::open(Opening {
-            root: folders.root.clone(),
-            state_dir: folders.state.clone(),
-            store: (plan.store)(Arc::clone(&store)),
-            limits: plan.limits,
-            world: plan.world,
-            probe: plan.probe,
-            resolution: plan.resolution,
-            virtual_files: Some(virtual_files),
-            boxed: plan.boxed,
-        })?;
-        let catalog = Catalog::standard();
-        let open = OpenWorkspace::with_web(Arc::new(workspace), store, CALLER_HINTS, plan.web);
+        let (catalog, world) = (Catalog::standard(), Arc::clone(&plan.world));
+        let open = plan.open(&folders.root, &folders.state, CALLER_HINTS)?;
         Ok(Self { folders: Arc::clone(folders), open, catalog, world })
     }
 

@@ -14,18 +14,20 @@ use std::sync::{Arc, Barrier, Mutex, Weak};
 
 use serde_json::json;
 use tempfile::TempDir;
-use yard_core::{Call, Fault, FaultCode, Limits, Result, Role, WorkspaceId, World};
+use yard_core::{
+    ApprovalId, Call, ContentHash, Fault, FaultCode, Result, Role, Timestamp, WorkspaceId, World,
+};
 use yard_dialects::Catalog;
-use yard_disk::Resolution;
 use yard_gate::admin::{
-    AuthConfig, Entered, Identity, LoginTokens, NewKey, NewPerson, NewWorkspace, Opener, Refusal,
-    Server,
+    AuthConfig, Entered, Identity, InboxPart, LoginTokens, NewKey, NewPerson, NewWorkspace, Opener,
+    PageRequest, Refusal, Server, WaitingRequest,
 };
 use yard_gate::registry::WorkspaceRow;
-use yard_gate::{OpenWorkspace, Session, TranscriptFiles};
-use yard_kernel::{Opening, Workspace};
-use yard_store::{AuditEntry, Registry as _, SqliteRegistry, SqliteStore};
-use yard_testkit::FakeWorld;
+use yard_gate::{OpenWorkspace, Session};
+use yard_store::{
+    ApprovalRequest, AuditEntry, NewApproval, NewTurn, Registry as _, SqliteRegistry, TurnKind,
+};
+use yard_testkit::{FakeWorld, OpenOptions};
 
 const PASSWORD: &str = "correct horse battery staple";
 const MINUTE: i64 = 60_000;
@@ -77,19 +79,10 @@ impl Opener for SharedOpener {
         let state_dir = opener.home.join(format!("{}.state", row.id));
         std::fs::create_dir_all(&root).unwrap();
         std::fs::create_dir_all(&state_dir).unwrap();
-        let store = Arc::new(SqliteStore::open(&state_dir).unwrap());
-        let workspace = Workspace::open(Opening {
-            root: root.canonicalize().unwrap(),
-            state_dir,
-            store: Arc::clone(&store) as _,
-            limits: Limits::default(),
-            world: Arc::clone(&opener.world) as _,
-            probe: None,
-            resolution: Resolution::Auto,
-            virtual_files: Some(TranscriptFiles::new(Arc::clone(&store) as _)),
-            boxed: None,
-        })?;
-        let open = OpenWorkspace::new(Arc::new(workspace), store, yard_dialects::CALLER_HINTS);
+        let root = root.canonicalize().unwrap();
+        let world = Arc::clone(&opener.world) as _;
+        let options = OpenOptions { world, ..OpenOptions::default() };
+        let open = options.open(&root, &state_dir, yard_dialects::CALLER_HINTS)?;
         opener.alive.lock().unwrap().push(Arc::downgrade(&open));
         Ok(open)
     }
@@ -540,4 +533,51 @@ fn folders_of_the_host_need_the_operators_permission_each_time() {
         server.session(other).unwrap();
     }
     assert!(is_denied(server.session(&entered)));
+}
+
+#[test]
+fn what_a_person_put_off_keeps_nothing_else_out_of_the_inbox() {
+    let fixture = ServerFixture::new();
+    let ada = fixture.person("ada@example.com");
+    let session = fixture.server.session(&fixture.workspace(&ada)).unwrap();
+    let chat = session.chats().make(&fixture.call(), "work", None).unwrap().id;
+    let open = fixture.opener.alive.lock().unwrap().last().unwrap().upgrade().unwrap();
+    let ask = || {
+        let (id, at) = (ApprovalId::new(&*fixture.world), fixture.world.now());
+        let request = ApprovalRequest {
+            toolset: "workspace".to_owned(),
+            tool: "rm".to_owned(),
+            args: "{}".to_owned(),
+            reason: "it removes".to_owned(),
+            effect: "{}".to_owned(),
+            diff: String::new(),
+            state: ContentHash::of(b"state"),
+            preset: "guarded".to_owned(),
+            run: None,
+            root: None,
+        };
+        let asked_by = "agent:local".to_owned();
+        let asked = NewApproval { id, chat, asked_by, at, asked_in: None, request };
+        let turn = NewTurn {
+            at,
+            actor: "agent:local".to_owned(),
+            kind: TurnKind::Request,
+            data: "{}".to_owned(),
+            text: "may I\n".to_owned(),
+        };
+        let audit = AuditEntry::by_toolyard(at, "request approval", String::new());
+        open.records.request(&asked, &turn, &audit).unwrap();
+        id
+    };
+    let later = Timestamp::from_millis(fixture.world.now().as_millis() + 60 * MINUTE);
+    // As many as are read of one workspace, all of them older.
+    for _ in 0..1_000 {
+        session.put_off(&fixture.call(), &ask().to_string(), Some(later)).unwrap();
+    }
+    let last = ask();
+    let page = PageRequest { after: None, limit: 10 };
+    let inbox = fixture.server.inbox(&ada, page, InboxPart::Now).unwrap();
+    assert_eq!(inbox.entries.len(), 1);
+    let WaitingRequest::Approval(row) = &inbox.entries[0].request else { panic!() };
+    assert_eq!(row.id, last);
 }

@@ -338,10 +338,12 @@ fn a_purge_is_only_for_what_was_removed_and_leaves_the_history() {
 
 #[test]
 fn no_file_of_the_data_folder_holds_a_purged_byte() {
-    let limits = Limits { load_bytes: 2 << 20, ..Limits::default() };
+    let options = || {
+        let limits = Limits { load_bytes: 2 << 20, ..Limits::default() };
+        OpenOptions { limits, ..OpenOptions::default() }
+    };
     let folders = Folders::new();
-    let workspace =
-        TestWorkspace::open(&folders, OpenOptions { limits, ..OpenOptions::default() }).unwrap();
+    let workspace = TestWorkspace::open(&folders, options()).unwrap();
     // A raw row that is packed later, a row of its own pages, a blob, and a file that is kept.
     let small = noise(900, 6);
     let packed = [noise(500, 7), vec![b' '; 9_000]].concat();
@@ -354,7 +356,8 @@ fn no_file_of_the_data_folder_holds_a_purged_byte() {
     workspace.put("/s/kept", &kept);
     workspace.perform(Import { path: at("/"), include_ignored: true }).unwrap();
     write(&workspace, "/other", "stays");
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    // Closing packs what the packer has not reached yet.
+    let workspace = workspace.reopen_as(options());
     remove(&workspace, "/s");
     let needles =
         [&small[100..160], &packed[100..160], &inline[5_000..5_060], &kept[70_000..70_060]];

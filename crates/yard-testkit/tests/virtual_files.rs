@@ -13,12 +13,12 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use yard_core::op;
 use yard_core::{ContentHash, FaultCode, WsPath};
-use yard_testkit::{Folders, OpenOptions, TestWorkspace, Transcripts};
+use yard_testkit::{Folders, InMemoryFiles, OpenOptions, TestWorkspace};
 
 const TEXT: &str = "user: where is the needle?\nassistant: in the haystack\n";
 
-fn with_chats(names: &[&str]) -> (TestWorkspace, Arc<Transcripts>) {
-    let chats = Arc::new(Transcripts::default());
+fn with_chats(names: &[&str]) -> (TestWorkspace, Arc<InMemoryFiles>) {
+    let chats = Arc::new(InMemoryFiles::default());
     names.iter().for_each(|name| chats.put(name, TEXT));
     let virtual_files: Arc<dyn yard_kernel::VirtualFiles> = chats.clone();
     let plan = OpenOptions { virtual_files: Some(virtual_files), ..OpenOptions::default() };
@@ -109,7 +109,7 @@ fn w18_the_folder_is_there_as_soon_as_there_is_a_chat() {
 }
 
 /// Chats that are too many to be listed.
-struct Innumerable(Transcripts);
+struct Innumerable(InMemoryFiles);
 
 impl yard_kernel::VirtualFiles for Innumerable {
     fn list(&self) -> yard_core::Result<Vec<yard_kernel::VirtualFile>> {
@@ -135,7 +135,7 @@ impl yard_kernel::VirtualFiles for Innumerable {
 
 #[test]
 fn h10_listing_the_root_does_not_list_every_chat() {
-    let chats = Transcripts::default();
+    let chats = InMemoryFiles::default();
     chats.put("a.chat", TEXT);
     let virtual_files: Arc<dyn yard_kernel::VirtualFiles> = Arc::new(Innumerable(chats));
     let plan = OpenOptions { virtual_files: Some(virtual_files), ..OpenOptions::default() };

@@ -90,15 +90,27 @@ fn waiting_in(
     let (open, _) = context.workspace(root)?;
     let session = Session::new(open, Actor::LocalPerson, CallerPolicy::Open);
     let put_off = session.put_off_until(now)?;
-    let pending =
-        ApprovalFilter { status: Some(ApprovalStatus::Pending), ..ApprovalFilter::default() };
-    let approvals = session.approvals().list(pending, None, MAX_OF_FOLDER)?;
+    let approvals = pending_approvals(&session, root)?;
     let open_questions = QuestionFilter { answered: Some(false), ..QuestionFilter::default() };
     let questions = session.questions().list(open_questions, None, MAX_OF_FOLDER)?;
-    let approvals = approvals.rows.iter().map(|row| of_approval(root, row));
     let questions = questions.rows.iter().map(|row| of_question(root, row));
     let with_mark = |one: Waiting| Waiting { later_until: put_off.get(&one.id).copied(), ..one };
-    Ok(approvals.chain(questions).map(with_mark).collect())
+    Ok(approvals.into_iter().chain(questions).map(with_mark).collect())
+}
+
+/// The requests that wait in one folder, newest first. They are read page by page, because each may have a long diff.
+fn pending_approvals(session: &Session, root: &Path) -> Result<Vec<Waiting>, Failure> {
+    let (status, mut before) = (Some(ApprovalStatus::Pending), None);
+    let mut found = Vec::new();
+    loop {
+        let filter = ApprovalFilter { status, ..ApprovalFilter::default() };
+        let page = session.approvals().list(filter, before, MAX_OF_FOLDER - found.len())?;
+        before = page.rows.last().map(|row| row.id);
+        found.extend(page.rows.iter().map(|row| of_approval(root, row)));
+        if !page.truncated || before.is_none() || found.len() >= MAX_OF_FOLDER {
+            return Ok(found);
+        }
+    }
 }
 
 fn of_approval(root: &Path, approval: &Approval) -> Waiting {

@@ -176,6 +176,26 @@ fn a6_a_remote_that_cannot_be_reached_says_why() {
 }
 
 #[test]
+fn a6_a_push_goes_where_the_person_was_shown_whatever_the_settings_say() {
+    let workspace = two();
+    git(&workspace, &["init", "-q", "--bare", "-b", "main", "other.git"]);
+    // Only a push is led elsewhere: the person is shown the address that was named.
+    for (setting, from) in [("pushInsteadOf", "./remote.git"), ("pushInsteadOf", "s")] {
+        git(&workspace, &["config", "--add", &format!("url../other.git.{setting}"), from]);
+    }
+    let answer = call(&workspace, "git_push", json!({"remote": "./remote.git"}));
+    let shown = workspace.person().approvals().get(asked(&answer)).unwrap().request.diff;
+    assert!(shown.starts_with("push to ./remote.git (./remote.git)"), "{shown}");
+    let reply = approved(&workspace, &answer);
+    assert_eq!(reply["ok"], true, "{reply}");
+    assert_eq!(at_remote(&workspace, "main"), git(&workspace, &["rev-parse", "HEAD"]));
+    let other =
+        git_in(&workspace.root().join("other.git"), &["rev-parse", "--verify", "-q", "main"])
+            .output();
+    assert!(!other.unwrap().status.success(), "nothing was pushed elsewhere");
+}
+
+#[test]
 fn a6_a_yes_is_to_the_commit_and_the_place_that_were_shown() {
     for meanwhile in [
         &["commit", "-q", "--allow-empty", "-m", "later"][..],

@@ -16,9 +16,10 @@ use yard_gate::{
     Resolve, Scope, Session, Web,
 };
 use yard_store::{SqliteStore, Store as _};
+use yard_testkit::failing_store::FailingStore;
 use yard_testkit::{Folders, OpenOptions, TestWorkspace};
 
-use crate::box_setup::{guarded, plan, shell_as, shown, times};
+use crate::box_setup::{guarded, newest, plan, shell_as, shown, times};
 
 /// A server that answers what a test wants to a path, and counts what it was asked for.
 pub(crate) struct Host {
@@ -203,6 +204,22 @@ fn a_host_is_held_until_a_person_says_yes_and_goes_through() {
         assert_eq!(down, page("the page").len() as u64);
     });
     assert_eq!(host.count(), 1);
+}
+
+#[test]
+fn what_a_command_did_lands_even_if_its_traffic_cannot_be_recorded() {
+    let host = Host::saying("the page");
+    let web = way_to(&[("site.example", host.port)]);
+    let store =
+        |store: Arc<SqliteStore>| Arc::new(FailingStore::refusing_audit(store, "connected")) as _;
+    let options = OpenOptions { web, store: Box::new(store), ..plan() };
+    let workspace = TestWorkspace::open(&Folders::new(), options).unwrap();
+    let line = format!("{CURL} {} > page.txt", host.url("site.example"));
+    let answer = shell_as(&workspace, &workspace.session(), &line);
+    assert!(!answer.ok && answer.body.to_string().contains("full"), "{}", answer.body);
+    assert_eq!(workspace.bytes("/page.txt"), b"the page");
+    let (_, author) = newest(&workspace);
+    assert_eq!(author, yard_core::Author::Agent);
 }
 
 #[test]

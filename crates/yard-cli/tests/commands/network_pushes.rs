@@ -127,22 +127,16 @@ fn a6_a_yes_to_a_push_covers_the_host_of_the_remote() {
 }
 
 #[test]
-fn a6_a_push_that_is_led_to_another_host_asks_for_that_one() {
+fn a6_settings_lead_a_push_to_no_other_repository_of_the_host() {
     let server = GitServer::serve();
     let workspace = pushing_to("./elsewhere.git", server.port);
-    // Git goes elsewhere than the address says that the person is shown.
-    let (shown, real) = ("http://shown.example/", format!("http://git.example:{}/", server.port));
-    git(&workspace, &["config", &format!("url.{real}.pushInsteadOf"), shown]);
-    let answer = push(&workspace, json!({"remote": format!("{shown}x.git")}));
+    let host = format!("http://git.example:{}", server.port);
+    let setting = format!("url.{host}/closed.git.pushInsteadOf");
+    git(&workspace, &["config", &setting, &format!("{host}/x.git")]);
+    let answer = push(&workspace, json!({"remote": format!("{host}/x.git")}));
     let reply = after_a_yes(&workspace, &answer);
-    let waiting = requests(&workspace, ApprovalStatus::Pending);
-    let message = format!(
-        "git could not reach the remote; hosts that wait for a person's approval: git.example:{} (approval {}). \
-         Tell the person; once it is approved, run the command again",
-        server.port, waiting[0].id
-    );
-    assert_eq!(reply["error"]["message"], json!(message), "{reply}");
-    assert_eq!(server.head(), "");
+    assert_eq!(reply["value"]["refs"][0]["status"], "new", "{reply}");
+    assert_eq!(server.head(), git(&workspace, &["rev-parse", "HEAD"]));
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! What the document of `workspace` asks of its endpoint, where no other test holds it: who may call, what a
-//! request holds, how answers and failures look. `docs/conformance/workspace-1.md` lists all demands.
+//! request holds, how answers and failures look. `docs/conformance.md` lists all demands.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
 //! What the document of `workspace` asks of tokens, of who may call tools, and of questions in the event stream,
-//! where no other test holds it. `docs/conformance/workspace-3.md` says which test holds what.
+//! where no other test holds it. `docs/conformance.md` says which test holds what.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

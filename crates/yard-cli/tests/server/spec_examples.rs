@@ -1,4 +1,4 @@
-//! The curl examples of `specs/workspace.md`, in the document's order, with the real curl. Files that an
+//! The curl examples of the document of `workspace`, in its order, with the real curl. Files that an
 //! example presupposes are put there just before it. Answers have the keys and types of the document's
 //! own; a value that a ruling overrides is named beside its check.
 

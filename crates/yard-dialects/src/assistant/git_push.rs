@@ -67,16 +67,18 @@ impl Tool for GitPush {
         let attempt = context.attempt.with_summary(&intent.summary(remote, args.force_with_lease));
         let attempt = attempt.with_address(&without_password(&intent.address));
         let context = &context.with(&attempt);
+        let place = intent.place(remote, context.attempt.call().world().random());
         let receive = format!("--receive-pack={}", git::RECEIVE_PACK);
         let flags = ["git", "push", "--porcelain", "--no-verify", "--no-signed", &receive];
         let force = args.force_with_lease.then_some("--force-with-lease");
         let options = flags.into_iter().chain(["--recurse-submodules=no"]).chain(force);
         let push = |dry_run: Option<&'static str>| {
-            let git = options.clone().chain(dry_run).chain(["--", remote, &refspec]);
+            let git = options.clone().chain(dry_run).chain(["--", &place.name, &refspec]);
             // A dry run sets no upstream.
             let shell = ["sh", "-c", PUSH, "sh", &intent.branch, remote];
             let shell = shell.into_iter().filter(|_| dry_run.is_none());
-            git::command(&repository.folder, shell.chain(git).map(OsString::from).collect())
+            let argv = shell.chain(git).map(OsString::from).collect();
+            git::with_settings(git::command(&repository.folder, argv), &place.settings)
         };
         let finished = if intent.is_on_network() {
             if !context.session().has_network() {
@@ -105,7 +107,15 @@ struct Intent {
     commit: String,
     branch: String,
     address: String,
+    /// The remote has a name in the configuration of the repository.
+    is_named: bool,
     subjects: String,
+}
+
+/// The address that a person approves, as a remote of git's that is there for one command.
+struct PushPlace {
+    name: String,
+    settings: Vec<(String, String)>,
 }
 
 impl Intent {
@@ -123,9 +133,27 @@ impl Intent {
             return Err(not_pushed(context, &finished, &[], remote));
         }
         let stdout = commands::output_text(context, &finished.ran.stdout).text;
-        let mut lines = stdout.splitn(4, '\n').map(str::to_owned);
+        let mut lines = stdout.splitn(5, '\n').map(str::to_owned);
         let mut next = || lines.next().unwrap_or_default();
-        Ok(Self { commit: next(), branch: next(), address: next(), subjects: next() })
+        let (commit, branch, is_named) = (next(), next(), next() == "named");
+        Ok(Self { commit, branch, is_named, address: next(), subjects: next() })
+    }
+
+    /// The address as a remote whose name nobody can guess. Settings of the repository cannot lead git elsewhere, even if
+    /// they change after the address was shown: of several `insteadOf` that fit, git takes the longest, which is this name.
+    fn place(&self, remote: &str, random: u128) -> PushPlace {
+        let (name, address) = (format!("shown-{random:032x}"), &self.address);
+        let mut settings = vec![
+            (format!("remote.{name}.url"), name.clone()),
+            (format!("url.{address}.insteadOf"), name.clone()),
+            (format!("url.{address}.pushInsteadOf"), name.clone()),
+        ];
+        if self.is_named {
+            // What was pushed is noted as the remote's, and `forceWithLease` goes by that.
+            let noted = format!("+refs/heads/*:refs/remotes/{remote}/*");
+            settings.push((format!("remote.{name}.fetch"), noted));
+        }
+        PushPlace { name, settings }
     }
 
     /// Whether git reaches the remote through the proxy of its box.
@@ -165,18 +193,19 @@ fn without_password(address: &str) -> String {
     format!("{scheme}://{}", &rest[host_begins..])
 }
 
-/// Prints the commit, the branch, the address of the remote, and the subjects of the newest commits.
+/// Prints the commit, the branch, whether the remote has a name, its address, and the subjects of the newest commits.
 const RESOLVE: &str = r#"
 branch=$1
 [ -n "$branch" ] || branch=$(git symbolic-ref --quiet --short HEAD) || {
     echo "fatal: not currently on a branch" >&2; exit 1; }
 commit=$(git rev-parse --verify --quiet "refs/heads/$branch^{commit}") || {
     echo "error: src refspec $branch does not match any" >&2; exit 1; }
-address=$(git remote get-url --push --all -- "$2" 2>/dev/null) || \
-    address=$(git ls-remote --get-url -- "$2" 2>/dev/null) || address=$2
+named=named
+address=$(git remote get-url --push --all -- "$2" 2>/dev/null) || {
+    named=; address=$(git ls-remote --get-url -- "$2" 2>/dev/null) || address=$2; }
 case $address in *"
 "*) echo "error: the remote has several push addresses" >&2; exit 1;; esac
-printf '%s\n%s\n%s\n' "$commit" "$branch" "$address"
+printf '%s\n%s\n%s\n%s\n' "$commit" "$branch" "$named" "$address"
 git log --no-show-signature --format='  %h %s' -n 20 "$commit" --not --remotes="$2"
 "#;
 

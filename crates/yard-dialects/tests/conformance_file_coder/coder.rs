@@ -1,4 +1,4 @@
-//! `specs/coder.md`, sentence by sentence; its "Testing" and design decisions with it.
+//! What the document of `coder` asks for, sentence by sentence; its "Testing" and design decisions with it.
 
 use serde_json::{Value, json};
 use yard_core::{ApprovalId, ContentHash};

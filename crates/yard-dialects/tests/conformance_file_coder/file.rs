@@ -1,4 +1,4 @@
-//! `specs/file.md`, sentence by sentence.
+//! What the document of `file` asks for, sentence by sentence.
 
 use std::os::unix::fs::symlink;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! `specs/assistant.md`, A1 and A2.
+//! The dialect `assistant`, by the rulings A1 and A2 of `docs/rulings.md`.
 
 use std::os::unix::fs::symlink;
 

@@ -1,4 +1,4 @@
-//! `specs/coder.md`, C1 to C6 (what C5 asks is the gate's).
+//! The dialect `coder`, by the rulings C1 to C6 of `docs/rulings.md` (what C5 asks is the gate's).
 
 use std::os::unix::fs::symlink;
 

@@ -1,4 +1,4 @@
-//! `specs/codex.md`, X1 to X3. In its examples a `\\n` stands for a newline.
+//! The dialect `codex`, by the rulings X1 to X3 of `docs/rulings.md`. In the examples a `\\n` stands for a newline.
 
 use std::os::unix::fs::symlink;
 

@@ -1,4 +1,4 @@
-//! `specs/file.md`, F1 to F6.
+//! The dialect `file`, by the rulings F1 to F6 of `docs/rulings.md`.
 
 use serde_json::{Value, json};
 use yard_testkit::TestWorkspace;

@@ -1,5 +1,5 @@
 //! The dialects `file`, `coder`, `assistant` and `codex` on a workspace on a real disk: every example of
-//! their documents in `specs/` (same keys, types, and values where the workspace can be built; a value
+//! the documents that `docs/conformance.md` lists (same keys, types, and values where the workspace can be built; a value
 //! that a ruling overrides is listed beside its test), and every ruling that is about them.
 
 #![allow(

@@ -14,7 +14,7 @@ use super::server::Server;
 use super::workspaces::PageRequest;
 use crate::{Approval, ApprovalStatus, AskedQuestion, Session};
 
-/// The largest number of requests, and of questions, that are read of one workspace.
+/// The largest number of requests, and of questions, that are read of one workspace in addition to those that were put off.
 const MAX_OF_WORKSPACE: usize = 1_000;
 
 /// Which part of what waits for a person.
@@ -171,7 +171,9 @@ impl Server {
             let later_until = put_off.get(&position.id).copied();
             Waiting { position, workspace, id, later_until }
         };
-        Ok(waiting_ids(&session)?.into_iter().map(waiting).collect())
+        // What was put off is read in addition: it must not keep anything else out.
+        let limit = MAX_OF_WORKSPACE + put_off.len();
+        Ok(waiting_ids(&session, limit)?.into_iter().map(waiting).collect())
     }
 
     /// Reads what still waits, one workspace after the other, and brings it into the order of the inbox.
@@ -212,15 +214,18 @@ impl Server {
 }
 
 /// What waits in one workspace, with its place in the inbox.
-fn waiting_ids(session: &Session) -> Result<Vec<(InboxPosition, WaitingId)>, Refusal> {
+fn waiting_ids(
+    session: &Session,
+    limit: usize,
+) -> Result<Vec<(InboxPosition, WaitingId)>, Refusal> {
     let approvals = session
         .approvals()
-        .pending(MAX_OF_WORKSPACE)?
+        .pending(limit)?
         .into_iter()
         .map(|(id, at)| (InboxPosition { at, id: id.to_string() }, WaitingId::Approval(id)));
     let questions = session
         .questions()
-        .pending(MAX_OF_WORKSPACE)?
+        .pending(limit)?
         .into_iter()
         .map(|(id, at)| (InboxPosition { at, id: id.to_string() }, WaitingId::Question(id)));
     Ok(approvals.chain(questions).collect())

@@ -6,7 +6,8 @@
 //! call of the chat, claims it. The claim of a process that ended is taken over if it started nothing. Nothing is
 //! executed here.
 
-use yard_core::{ApprovalId, Call, Fault, FaultCode, ProcessId, Result};
+use serde_json::Value;
+use yard_core::{ApprovalId, Call, ContentHash, Fault, FaultCode, ProcessId, Result};
 use yard_store::{Approval, ApprovalFilter, ApprovalRequest, ApprovalStatus, StoreError};
 
 use super::Approvals;
@@ -14,7 +15,7 @@ use crate::{OpenWorkspace, Session, Waiter};
 
 /// How long an approval waits for a process that can execute it.
 const APPROVED_MILLIS: i64 = 24 * 3_600_000;
-/// How many approved requests are compared with a call.
+/// How many requests are compared with a call.
 const MAX_COMPARED: usize = 100;
 
 /// The result of an attempt to claim an approved request.
@@ -122,9 +123,35 @@ impl Approvals<'_> {
         Ok(())
     }
 
-    /// Counts a call that waits for a request, until the waiter is dropped.
+    /// Closes an approved request that no process has begun to execute, because its chat is being deleted. A fault if a
+    /// process is executing it.
+    pub(crate) fn take_back(&self, call: &Call, id: ApprovalId) -> Result<()> {
+        let open = self.0.open();
+        let Some(row) = open.records.approval(id)? else { return Ok(()) };
+        if row.claimed_by.is_some_and(|claimant| open.workspace.is_alive(claimant)) {
+            let message = format!(
+                "the request {id} of this chat is being executed: wait until it is done before the chat is deleted"
+            );
+            return Err(Fault::new(FaultCode::Exists, message));
+        }
+        if self.is_lost(&row) {
+            return self.conclude(call, id, ApprovalStatus::Unknown, &Value::Null);
+        }
+        if row.claimed_by.is_some() {
+            // If another process claims it at this moment, the chat is not deleted.
+            let _ = open.records.claim(id, row.claimed_by, None);
+        }
+        self.close(call, id, ApprovalStatus::Expired)
+    }
+
+    /// Counts a call that waits for a request, until the waiter leaves or is dropped.
     pub fn wait_for(&self, id: ApprovalId) -> Waiter {
         self.0.open().waiters.add(id)
+    }
+
+    /// The same, unless another call of this process waits for the request already.
+    pub fn wait_first_for(&self, id: ApprovalId) -> Option<Waiter> {
+        self.0.open().waiters.add_first(id)
     }
 }
 
@@ -143,12 +170,11 @@ impl Session {
         let filter =
             ApprovalFilter { status: Some(ApprovalStatus::Approved), ..same_asker.clone() };
         let open: &OpenWorkspace = self.open();
-        let rows = open.records.approvals(&filter, None, MAX_COMPARED)?;
         let is_claimable = |row: &Approval| {
             let claimed = row.claimed_by.is_some_and(|process| open.workspace.is_alive(process));
             !claimed && !row.started && !is_expired(row, call)
         };
-        let is_same = |row: &&Approval| {
+        let is_same = |row: &Approval| {
             let other = &row.request;
             (&other.toolset, &other.tool, &other.args, other.state, &other.preset, &other.root)
                 == (
@@ -160,7 +186,36 @@ impl Session {
                     &request.root,
                 )
         };
-        Ok(rows.iter().filter(is_same).find(|row| is_claimable(row)).map(|row| row.id))
+        self.find_request(&filter, request.state, |row| is_same(row) && is_claimable(row))
+    }
+
+    /// The request that waits for a person and equals this one.
+    pub(crate) fn equal_pending_request(
+        &self,
+        same_asker: &ApprovalFilter,
+        request: &ApprovalRequest,
+    ) -> Result<Option<ApprovalId>> {
+        let filter = ApprovalFilter { run: request.run, ..same_asker.clone() };
+        self.find_request(&filter, request.state, |row| row.request == *request)
+    }
+
+    /// The first of the requests with a state hash that is the wanted one. They are read one after the other, because each
+    /// may have a long diff.
+    fn find_request(
+        &self,
+        filter: &ApprovalFilter,
+        state: ContentHash,
+        is_wanted: impl Fn(&Approval) -> bool,
+    ) -> Result<Option<ApprovalId>> {
+        let records = &self.open().records;
+        let filter = ApprovalFilter { state: Some(state), ..filter.clone() };
+        for id in records.approval_ids(&filter, None, MAX_COMPARED)? {
+            let has_status = |row: &Approval| filter.status.is_none_or(|one| row.status == one);
+            if records.approval(id)?.is_some_and(|row| has_status(&row) && is_wanted(&row)) {
+                return Ok(Some(id));
+            }
+        }
+        Ok(None)
     }
 }
 

@@ -16,7 +16,9 @@ use crate::approvals::{
 use crate::{CallerPolicy, transcript};
 
 /// How many requests of one caller may wait at the same time, in one chat.
-const MAX_WAITING: usize = 100;
+const MAX_WAITING: u64 = 100;
+/// How many bytes these requests may have together. One alone may have more.
+const MAX_WAITING_BYTES: u64 = 32 << 20;
 
 impl Attempt<'_> {
     /// What a person is shown of an operation.
@@ -39,8 +41,9 @@ impl Attempt<'_> {
                 (state_of_start(effect, summary), summary.to_owned())
             }
         };
-        let (before_args, state) = (state, state_hash(self.origin, self.repeated_args(), &state));
-        Ok(Planned { effect, state, before_args, diff })
+        let hash_of_older_version = state;
+        let state = state_hash(self.origin, self.repeated_args(), &state);
+        Ok(Planned { effect, state, hash_of_older_version, diff })
     }
 
     /// The arguments with which the call is made again.
@@ -128,23 +131,39 @@ impl Attempt<'_> {
             status: Some(ApprovalStatus::Pending),
             asked_by: Some(session.actor().name()),
             chat: Some(chat.id),
+            ..ApprovalFilter::default()
         };
         let _one_at_a_time = self.open().requesting.lock();
         if let Some(id) = session.equal_approved_request(self.call, &waiting, &request)? {
             return Ok(Pending::on(id));
         }
-        let records = &self.open().records;
-        let waiting = records.approvals(&waiting, None, MAX_WAITING)?;
-        if let Some(same) = waiting.iter().find(|row| row.request == request) {
-            return Ok(Pending::on(same.id));
+        if let Some(id) = session.equal_pending_request(&waiting, &request)? {
+            return Ok(Pending::on(id));
         }
-        if waiting.len() >= MAX_WAITING {
+        self.check_space_for(&waiting, &request)?;
+        self.make_request(chat.id, request).map(Pending::on)
+    }
+
+    /// A fault if too many requests wait already, or too large ones.
+    fn check_space_for(&self, waiting: &ApprovalFilter, request: &ApprovalRequest) -> Result<()> {
+        let totals = self.open().records.approval_totals(waiting)?;
+        if totals.count >= MAX_WAITING {
             let message = format!(
                 "{MAX_WAITING} requests of this chat wait for a person already; wait for a decision"
             );
             return Err(Fault::new(FaultCode::Denied, message));
         }
-        self.make_request(chat.id, request).map(Pending::on)
+        let bytes = request.args.len() + request.effect.len() + request.diff.len();
+        if totals.count > 0 && totals.bytes.saturating_add(bytes as u64) > MAX_WAITING_BYTES {
+            let message = format!(
+                "{} requests of this chat wait for a person already, and with this one they would have more than \
+                 {} MiB; wait for a decision",
+                totals.count,
+                MAX_WAITING_BYTES >> 20
+            );
+            return Err(Fault::new(FaultCode::Denied, message));
+        }
+        Ok(())
     }
 
     /// Writes a request into the store.

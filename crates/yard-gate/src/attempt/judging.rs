@@ -18,8 +18,8 @@ impl Attempt<'_> {
         proposal: &mut Proposal<O::Answer>,
     ) -> Result<()> {
         let (session, open) = (self.session, self.open());
-        let rules = open.rules(self.call)?;
-        let is_open = session.preset_of(&rules) == Preset::Open && rules.is_empty();
+        let policy = open.policy(self.call)?;
+        let is_open = session.preset_of(&policy) == Preset::Open && policy.is_empty();
         if is_open && self.origin.asks != Asks::Always {
             return Ok(());
         }
@@ -39,10 +39,10 @@ impl Attempt<'_> {
 
     /// Adds to the paths of an effect the other names that rules and the caller have for them.
     pub(super) fn add_other_names<O: Execute>(&self, op: &O, effect: &mut Effect) -> Result<()> {
-        let rules = self.open().rules(self.call)?;
-        if !rules.is_empty() {
+        let policy = self.open().policy(self.call)?;
+        if !policy.is_empty() {
             let asked = op.named_paths();
-            let names = asked.iter().chain(rules.named_folders());
+            let names = asked.iter().chain(policy.named_folders());
             self.open().workspace.add_path_aliases(effect, names);
         }
         Ok(())
@@ -100,8 +100,8 @@ impl Attempt<'_> {
 
     /// The verdict of the policy about an effect, and the reason if it is not allowed.
     pub(crate) fn judgement(&self, effect: &Effect) -> Result<Judgement> {
-        let rules = self.open().rules(self.call)?;
-        if rules.is_empty() && self.session.preset_of(&rules).allows(self.origin.asks, effect) {
+        let policy = self.open().policy(self.call)?;
+        if policy.is_empty() && self.session.preset_of(&policy).allows(self.origin.asks, effect) {
             // The usual case. The reason is not needed.
             return Ok(Judgement::without_rule(Verdict::Allow, String::new()));
         }
@@ -110,12 +110,12 @@ impl Attempt<'_> {
 
     /// As [`Attempt::judgement`], with the reason also where the effect is allowed.
     fn judgement_with_reason(&self, effect: &Effect) -> Result<Judgement> {
-        let rules = self.open().rules(self.call)?;
-        let preset = self.session.preset_of(&rules);
-        let judged = rules.judge(self.origin, effect, preset, &Allowed::default());
+        let policy = self.open().policy(self.call)?;
+        let preset = self.session.preset_of(&policy);
+        let judged = policy.judge(self.origin, effect, preset, &Allowed::default());
         if !matches!(judged.verdict, Verdict::Ask(_)) {
             return Ok(judged);
         }
-        Ok(rules.judge(self.origin, effect, preset, &self.session.allowed_in_chat()?))
+        Ok(policy.judge(self.origin, effect, preset, &self.session.allowed_in_chat()?))
     }
 }

@@ -1,6 +1,7 @@
-//! Reads that the gate makes for its own decisions. They are not judged, no person is asked, and no audit row is
-//! written. Nothing here can change anything: only the operations below are accepted, a plan that is a change is a
-//! fault, and nothing is committed. No other crate can use this module.
+//! Reads that the gate makes for its own decisions, for `project_files.rs` and for the output of a command that its caller
+//! ran. They are not judged, no person is asked, and no audit row is written. Nothing here can change anything: only the
+//! operations below are accepted, a plan that is a change is a fault, and nothing is committed. Other crates reach it through
+//! these callers alone.
 
 use yard_core::op::{
     Entry, FETCH_BYTES, Fetch, Find, FindBy, History, HistoryOf, LineStart, Names, Read, Slice,

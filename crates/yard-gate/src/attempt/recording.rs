@@ -34,7 +34,8 @@ impl Attempt<'_> {
                     if let Some(effects) = &self.notes.effects {
                         effects.add(summary(&proposal.effect));
                     }
-                    let signed = self.sign::<O>(&CallChat::default(), &proposal.effect)?;
+                    let chat = CallChat::of_past_change(self.session)?;
+                    let signed = self.sign::<O>(&chat, &proposal.effect)?;
                     if let Committed::Done(answer) =
                         workspace.commit(*proposal, signed, self.call)?
                     {

@@ -67,7 +67,7 @@ impl Attempt<'_> {
         }
         let asks = self.origin.asks.to_read();
         let attempt = Self { origin: Origin { asks, ..self.origin }, ..self.clone() };
-        let preset = self.session.preset_of(&*self.open().rules(self.call)?);
+        let preset = self.session.preset_of(&*self.open().policy(self.call)?);
         if self.call.reading().is_none() && preset != Preset::Strict && asks == Asks::Never {
             return Ok(required);
         }

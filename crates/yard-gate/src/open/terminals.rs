@@ -10,14 +10,14 @@ use yard_core::op::Landed;
 use yard_core::{Call, ChatId, Effect, Fault, FaultCode, Result, RunId, Timestamp, WsPath};
 use yard_kernel::{Terminal, TerminalUpdate, UpdateReason, WriteMode};
 use yard_net::{Access, HostTraffic};
+use yard_sandbox::Deadline;
 use yard_store::TerminalState;
 
 use super::OpenWorkspace;
 use crate::{Actor, Asks, CallerPolicy, Origin};
 
-/// How long a call waits until ended terminals are recorded, and how often it checks that.
-pub(crate) const SETTLING_MILLIS: u32 = 30_000;
-const SETTLING_CHECK_MILLIS: u32 = 50;
+/// How long a call waits until ended terminals are recorded.
+pub(crate) const SETTLING_TIME: Duration = Duration::from_secs(30);
 /// How many ended terminals of one workspace can still be read.
 const MAX_ENDED: usize = 16;
 
@@ -163,7 +163,7 @@ impl OpenTerminal {
         let update = self.terminal.wait_for_update(time, call)?;
         match update.reason {
             UpdateReason::Ended => {
-                self.wait_settled(SETTLING_MILLIS);
+                self.wait_settled(&Deadline::of(SETTLING_TIME));
             }
             // The program is quiet: its changes are recorded while its caller reads the output.
             UpdateReason::Input | UpdateReason::Quiet | UpdateReason::Listening => {
@@ -189,15 +189,10 @@ impl OpenTerminal {
         self.terminal.stop();
     }
 
-    /// Waits until all changes of an ended terminal are recorded, at most `millis`. Returns the time that is left.
-    pub(crate) fn wait_settled(&self, mut millis: u32) -> u32 {
-        let mut recorded = self.recorded.lock();
-        while !recorded.is_settled && millis > 0 {
-            let step = SETTLING_CHECK_MILLIS.min(millis);
-            self.settled.wait_for(&mut recorded, Duration::from_millis(step.into()));
-            millis -= step;
-        }
-        millis
+    /// Waits until all changes of an ended terminal are recorded, until the deadline at most.
+    pub(crate) fn wait_settled(&self, deadline: &Deadline) {
+        let is_unsettled = |recorded: &mut Recorded| !recorded.is_settled;
+        self.settled.wait_while_for(&mut self.recorded.lock(), is_unsettled, deadline.left());
     }
 
     /// Marks all of its changes as recorded; also if the thread that records them ends early.
@@ -282,7 +277,8 @@ impl OpenWorkspace {
         let stopped: Vec<_> =
             all.iter().filter(|one| matches(one) && one.terminal.is_running()).collect();
         stopped.iter().for_each(|one| one.terminal.stop());
-        stopped.iter().fold(SETTLING_MILLIS, |millis, one| one.wait_settled(millis));
+        let deadline = Deadline::of(SETTLING_TIME);
+        stopped.iter().for_each(|one| one.wait_settled(&deadline));
         stopped.len()
     }
 
@@ -308,7 +304,8 @@ impl OpenWorkspace {
         let ran = self.terminals.lock().all.iter().filter(|one| one.terminal.is_running()).count();
         self.begin_to_stop_terminals();
         let all: Vec<Arc<OpenTerminal>> = self.terminals.lock().all.clone();
-        all.iter().fold(SETTLING_MILLIS, |millis, one| one.wait_settled(millis));
+        let deadline = Deadline::of(SETTLING_TIME);
+        all.iter().for_each(|one| one.wait_settled(&deadline));
         ran
     }
 

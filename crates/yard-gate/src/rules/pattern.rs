@@ -28,6 +28,11 @@ impl PathPattern {
                 "path {text:?}: no empty name, `.` or `..`; for what is in a folder write `folder/**`"
             ));
         }
+        if has_slash_in_braces(from_root) {
+            return Err(format!(
+                "path {text:?}: no `/` between braces; write a list of paths, such as [\"src/a/**\", \"lib/**\"]"
+            ));
+        }
         let anywhere = !text.contains('/');
         let pattern = if anywhere { format!("**/{text}") } else { from_root.to_owned() };
         let glob = matcher(&pattern, "path")?;
@@ -101,6 +106,22 @@ impl PathPattern {
     }
 }
 
+/// Whether the alternatives of a glob have several names: a pattern is compared name by name.
+fn has_slash_in_braces(pattern: &str) -> bool {
+    let (mut depth, mut is_escaped) = (0_usize, false);
+    for character in pattern.chars() {
+        match character {
+            _ if is_escaped => {}
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            '/' if depth > 0 => return true,
+            _ => {}
+        }
+        is_escaped = character == '\\' && !is_escaped;
+    }
+    false
+}
+
 fn is_match(glob: &GlobMatcher, path: &WsPath) -> bool {
     use std::os::unix::ffi::OsStrExt as _;
     glob.is_match(std::ffi::OsStr::from_bytes(path.relative()))
@@ -109,6 +130,17 @@ fn is_match(glob: &GlobMatcher, path: &WsPath) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_slash_between_braces_is_refused_with_what_to_write() {
+        for text in ["{src/a,lib}/**", "/x/{a,{b/c,d}}"] {
+            let error = PathPattern::parse(text).unwrap_err();
+            assert!(error.contains("write a list of paths"), "{error}");
+        }
+        for text in ["{src,lib}/a/**", r"\{src/a\}", "a/*.{rs,toml}"] {
+            assert!(PathPattern::parse(text).is_ok(), "{text}");
+        }
+    }
 
     #[test]
     fn g16_a_rule_on_all_of_a_folder_is_about_the_folder_itself() {

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde_json::Value;
-use yard_core::{Call, ChatId, Fault, FaultCode, Result};
+use yard_core::{ApprovalId, Call, ChatId, Fault, FaultCode, Result};
 use yard_store::{
     ApprovalFilter, ApprovalStatus, Chat, Mode, NewChat, QuestionFilter, Turn, TurnKind,
 };
 
 use super::Session;
 use crate::read_restrictions::visible_turn;
-use crate::{Asks, ListPage, Origin, transcript};
+use crate::{Asks, ListPage, MAX_ROWS, Origin, transcript};
 
 /// The longest title, in characters.
 const MAX_TITLE_CHARS: usize = 200;
@@ -38,7 +38,16 @@ yard_core::spelled_enum! {
 pub struct ConnectionChat {
     maker: Session,
     title: String,
-    made: Mutex<Option<ChatId>>,
+    made: Mutex<MadeChat>,
+}
+
+/// What is known of the chat of a connection.
+#[derive(Default)]
+struct MadeChat {
+    /// The chat, unless it is not made yet or was deleted.
+    id: Option<ChatId>,
+    /// Its mode as it was last read. A chat that was deleted is made again in this mode.
+    mode: Option<Mode>,
 }
 
 impl ConnectionChat {
@@ -49,18 +58,37 @@ impl ConnectionChat {
 
     /// The chat, if it is made.
     pub fn made(&self) -> Option<ChatId> {
-        *self.made.lock()
+        self.made.lock().id
+    }
+
+    /// The mode in which the chat is made when it is needed, if that is known.
+    pub(super) fn mode_of_next(&self) -> Option<Mode> {
+        self.made.lock().mode
+    }
+
+    /// The chat as it is now, if it is made and was not deleted.
+    pub(super) fn read(&self) -> Result<Option<Chat>> {
+        self.read_again(&mut self.made.lock())
+    }
+
+    fn read_again(&self, made: &mut MadeChat) -> Result<Option<Chat>> {
+        let Some(id) = made.id else { return Ok(None) };
+        let chat = self.maker.open().records.chat(id)?;
+        match &chat {
+            Some(chat) => made.mode = Some(chat.mode),
+            None => made.id = None,
+        }
+        Ok(chat)
     }
 
     fn make(&self, call: &Call) -> Result<Chat> {
         // Concurrent calls of a connection make one chat: the lock is held while it is made.
         let mut made = self.made.lock();
-        // A chat that a person deleted meanwhile is made again.
-        if let Some(Ok(chat)) = made.map(|id| self.maker.chats().get(id)) {
+        if let Some(chat) = self.read_again(&mut made)? {
             return Ok(chat);
         }
-        let chat = self.maker.chats().make(call, &self.title, None)?;
-        *made = Some(chat.id);
+        let chat = self.maker.chats().make(call, &self.title, made.mode)?;
+        *made = MadeChat { id: Some(chat.id), mode: Some(chat.mode) };
         Ok(chat)
     }
 }
@@ -165,18 +193,11 @@ impl Chats<'_> {
         if !session.actor().is_person() {
             return session.refuse(call, "remove chat", &id.to_string(), PEOPLE_ONLY);
         }
-        for status in [ApprovalStatus::Pending, ApprovalStatus::Approved] {
-            let filter = ApprovalFilter { status: Some(status), asked_by: None, chat: Some(id) };
-            let waiting = session.open().records.approvals(&filter, None, 1)?;
-            if let Some(request) = waiting.first() {
-                let message = format!(
-                    "the request {} of this chat is {}: decide it, or wait until it is executed, before the \
-                     chat is deleted",
-                    request.id,
-                    status.word()
-                );
-                return Err(Fault::new(FaultCode::Exists, message));
-            }
+        if let Some(request) = self.requests(id, ApprovalStatus::Pending, 1)?.first() {
+            let message = format!(
+                "the request {request} of this chat waits for a decision: decide it before the chat is deleted"
+            );
+            return Err(Fault::new(FaultCode::Exists, message));
         }
         let filter = QuestionFilter { answered: Some(false), asked_by: None, chat: Some(id) };
         let waiting = session.open().records.questions(&filter, None, 1)?;
@@ -187,11 +208,27 @@ impl Chats<'_> {
             );
             return Err(Fault::new(FaultCode::Exists, message));
         }
+        // With the chat, the person takes back what they allowed and no process has begun.
+        for request in self.requests(id, ApprovalStatus::Approved, MAX_ROWS)? {
+            session.approvals().take_back(call, request)?;
+        }
         session.open().stop_terminals_of(id);
         let audit = session.audit_entry(call, "remove chat", format!("chat {id}"));
         session.open().records.remove_chat(id, &audit)?;
         session.open().changes.notify();
         Ok(())
+    }
+
+    /// The ids of requests of a chat with a status.
+    fn requests(
+        &self,
+        chat: ChatId,
+        status: ApprovalStatus,
+        limit: usize,
+    ) -> Result<Vec<ApprovalId>> {
+        let (status, chat) = (Some(status), Some(chat));
+        let filter = ApprovalFilter { status, chat, ..ApprovalFilter::default() };
+        Ok(self.0.open().records.approval_ids(&filter, None, limit)?)
     }
 
     /// Sets a chat's mode. Only a person opens build mode; an agent leaves plan mode with an accepted plan.
@@ -243,6 +280,13 @@ fn checked_title(title: &str) -> Result<&str> {
 /// The fault if there is no such chat.
 pub(crate) fn no_chat(id: ChatId) -> Fault {
     Fault::new(FaultCode::NotFound, format!("there is no chat {id} in this workspace"))
+}
+
+/// The fault of a call in a chat that was deleted.
+pub(crate) fn deleted_chat(id: ChatId) -> Fault {
+    let message =
+        format!("chat {id} was deleted: name another chat, or leave the chat out, and call again");
+    Fault::new(FaultCode::NotFound, message)
 }
 
 impl Session {

@@ -20,17 +20,17 @@ impl Session {
         origin: Origin<'_>,
         call: &Call,
     ) -> Result<Option<ReadRestrictions>> {
-        let rules = self.open().rules(call)?;
-        if rules.is_empty() {
+        let policy = self.open().policy(call)?;
+        if policy.is_empty() {
             return Ok(None);
         }
-        let Some(restrictions) = ReadRestrictions::from_rules(&rules, origin) else {
+        let Some(restrictions) = ReadRestrictions::from_policy(&policy, origin) else {
             return Ok(None);
         };
         if !restrictions.asks() {
             return Ok(Some(restrictions));
         }
-        let granted = self.allowed_in_chat()?.rules.into_iter().chain(rules.saved.iter().cloned());
+        let granted = self.allowed_in_chat()?.rules.into_iter().chain(policy.saved.iter().cloned());
         let granted = granted.filter(|rule| rule.is_about_kind(EffectKind::Read, origin));
         Ok(Some(restrictions.with_grants(granted)))
     }

@@ -6,15 +6,17 @@
 
 use std::io;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use yard_core::{Call, Fault, FaultCode, Result, RunId};
 use yard_kernel::{Screen, TerminalService, WriteMode};
-use yard_sandbox::Size;
+use yard_sandbox::{Deadline, Size};
 use yard_store::{Mode, TerminalState};
 
-use crate::open::{OpenTerminal, OpenWorkspace, SETTLING_MILLIS, TerminalInfo};
+use crate::open::{OpenTerminal, OpenWorkspace, SETTLING_TIME, TerminalInfo};
+use crate::session::deleted_chat;
 
 /// How long an answer waits for what the program prints in reply to input.
 const REPLY_TIME: Duration = Duration::from_millis(150);
@@ -24,6 +26,8 @@ const LOOK_TIME: Duration = Duration::from_secs(2);
 const ANSWER_TIME: Duration = Duration::from_secs(5);
 /// The same for the end of a terminal, whose changes are recorded then.
 const END_TIME: Duration = Duration::from_secs(40);
+/// How many processes are asked for the screens of their terminals at the same time.
+const ASKED_AT_ONCE: usize = 32;
 
 /// What is asked of the process that runs a terminal.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -83,7 +87,7 @@ impl TerminalRequest {
             }
             Self::Stop => {
                 one.terminal.stop();
-                one.wait_settled(SETTLING_MILLIS);
+                one.wait_settled(&Deadline::of(SETTLING_TIME));
             }
         }
         Ok(TerminalReply::of(one))
@@ -138,8 +142,8 @@ impl OpenTerminal {
 
     /// A fault if the mode of its chat allows no input.
     fn check_mode(&self, open: &OpenWorkspace) -> Result<()> {
-        let mode = open.records.chat(self.chat)?.map_or(Mode::Build, |chat| chat.mode);
-        match self.barred_in(mode) {
+        let chat = open.records.chat(self.chat)?.ok_or_else(|| deleted_chat(self.chat))?;
+        match self.barred_in(chat.mode) {
             Some(reason) => Err(Fault::new(FaultCode::Denied, reason)),
             None => Ok(()),
         }
@@ -194,7 +198,7 @@ impl OpenWorkspace {
     /// The terminals that other processes run and that may be seen.
     pub(super) fn list_elsewhere(
         &self,
-        may_see: impl Fn(&TerminalInfo) -> bool,
+        may_see: impl Fn(&TerminalInfo) -> bool + Sync,
     ) -> Result<Vec<TerminalInfo>> {
         let mut runs = self.workspace.served_terminals()?;
         let here = self.terminals.lock();
@@ -202,7 +206,7 @@ impl OpenWorkspace {
         drop(here);
         // One that does not answer is left out, so that the others are still listed.
         let ask = |run| self.ask_elsewhere(run, &TerminalRequest::Look, &may_see).ok().flatten();
-        Ok(runs.into_iter().filter_map(ask).map(|(info, _)| info).collect())
+        Ok(ask_together(&runs, ask).into_iter().map(|(info, _)| info).collect())
     }
 
     /// A terminal as it is if another process runs it.
@@ -210,5 +214,38 @@ impl OpenWorkspace {
         let Some(note) = self.workspace.terminal_note(run)? else { return Ok(None) };
         let log = self.workspace.kept_output(run).into_iter().next();
         Ok(TerminalInfo::of_note(&note, run, TerminalState::Running, log))
+    }
+}
+
+/// Asks many processes at the same time, so that those that do not answer are waited for together.
+fn ask_together<T: Send>(runs: &[RunId], ask: impl Fn(RunId) -> Option<T> + Sync) -> Vec<T> {
+    let ask = &ask;
+    let mut answers = Vec::new();
+    for some in runs.chunks(ASKED_AT_ONCE) {
+        thread::scope(|scope| {
+            let asked: Vec<_> = some.iter().map(|run| scope.spawn(move || ask(*run))).collect();
+            answers.extend(asked.into_iter().filter_map(|one| one.join().ok().flatten()));
+        });
+    }
+    answers
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use super::*;
+
+    #[test]
+    fn processes_are_asked_at_the_same_time_and_their_answers_are_in_order() {
+        let runs: Vec<RunId> = (0..40).map(|number| RunId::from_bytes([number; 16])).collect();
+        // Nobody gets past it alone.
+        let pairs = Barrier::new(2);
+        let answers = ask_together(&runs, |run| {
+            pairs.wait();
+            (run != runs[7]).then_some(run)
+        });
+        let expected: Vec<RunId> = runs.iter().copied().filter(|run| *run != runs[7]).collect();
+        assert_eq!(answers, expected);
     }
 }

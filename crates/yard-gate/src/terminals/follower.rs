@@ -18,8 +18,6 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 const SILENT_INTERVAL: Duration = Duration::from_secs(15);
 /// Recording changes takes at most one in so many parts of the time.
 const MAX_TIME_SHARE: u32 = 20;
-/// The longest time that one recording counts: the clock may have been set meanwhile.
-const MAX_COST_MILLIS: i64 = 60_000;
 /// How many steps of a terminal wait to be shown.
 const MAX_STEPS: usize = 16;
 
@@ -74,28 +72,30 @@ impl Follower {
     pub(super) fn follow(&self) {
         let _settling = SettleOnDrop(&self.terminal);
         let terminal = &self.terminal.terminal;
-        let (mut moved, mut recorded, mut idle) = (0, 0, Deadline::of(self.idle));
-        let (mut rest, mut silent) = (Deadline::of(Duration::ZERO), Deadline::of(SILENT_INTERVAL));
+        let (mut last_activity, mut recorded_activity) = (0, 0);
+        let mut until_unused = Deadline::of(self.idle);
+        let (mut pause, mut until_check) =
+            (Deadline::of(Duration::ZERO), Deadline::of(SILENT_INTERVAL));
         loop {
-            let nudged = terminal.wait_for_wake(CHECK_INTERVAL);
+            let was_woken = terminal.wait_for_wake(CHECK_INTERVAL);
             if !terminal.is_running() {
                 break;
             }
-            if moved != terminal.activity() {
-                (moved, idle) = (terminal.activity(), Deadline::of(self.idle));
-            } else if idle.left().is_zero() {
+            if last_activity != terminal.activity() {
+                (last_activity, until_unused) = (terminal.activity(), Deadline::of(self.idle));
+            } else if until_unused.left().is_zero() {
                 terminal.stop();
             }
-            // Another process may have set other rules.
-            self.session.rejudge_terminal(&self.terminal, &self.call);
-            let is_due = nudged || recorded != moved || silent.left().is_zero();
-            if is_due && rest.left().is_zero() {
-                recorded = moved;
-                let begun = self.now();
+            // Another process may have set other rules. If it cannot be judged now, the next round judges it again.
+            let _ = self.session.rejudge_terminal(&self.terminal, &self.call);
+            let has_news = was_woken || recorded_activity != last_activity;
+            if (has_news || until_check.left().is_zero()) && pause.left().is_zero() {
+                recorded_activity = last_activity;
+                let begun = self.call.world().elapsed();
                 self.record();
-                let cost = self.now().saturating_sub(begun).clamp(0, MAX_COST_MILLIS);
-                rest = Deadline::of(Duration::from_millis(cost.unsigned_abs()) * MAX_TIME_SHARE);
-                silent = Deadline::of(SILENT_INTERVAL);
+                let cost = self.call.world().elapsed().saturating_sub(begun);
+                pause = Deadline::of(cost.saturating_mul(MAX_TIME_SHARE));
+                until_check = Deadline::of(SILENT_INTERVAL);
             }
         }
         let (one, open) = (&self.terminal, self.session.open());
@@ -112,10 +112,6 @@ impl Follower {
     fn attempt(&self) -> Attempt<'_> {
         let origin = Origin { toolset: &self.toolset, tool: &self.tool, asks: Asks::Never };
         self.session.attempt(origin, &self.call)
-    }
-
-    fn now(&self) -> i64 {
-        self.call.world().now().as_millis()
     }
 
     fn record(&self) {

@@ -9,21 +9,21 @@
     reason = "support of tests"
 )]
 
-use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use yard_core::op::{LineStart, Read, Slice, Want, Write};
-use yard_core::{ApprovalId, Call, Fault, Limits, Timestamp, World, WsPath};
-use yard_disk::Resolution;
+use yard_core::{ApprovalId, Call, Fault, WsPath};
 use yard_gate::{
     Actor, Approval, Asks, Attempt, Awaited, CallerHints, CallerPolicy, Completion,
     DecisionContext, DecisionInput, ExecutableBy, OpenWorkspace, Origin, Scope, Session,
 };
-use yard_kernel::{CommandBox, Opening, Workspace};
-use yard_store::SqliteStore;
+use yard_kernel::CommandBox;
+use yard_store::{SqliteStore, StoreError};
+use yard_testkit::{FailingRecords, OpenOptions, RealWorld};
 
 /// A tool that asks before it replaces what is there.
 pub(crate) const PUT: Origin<'static> =
@@ -32,25 +32,33 @@ pub(crate) const PUT: Origin<'static> =
 pub(crate) const PLAIN: Origin<'static> =
     Origin { toolset: "files", tool: "plain", asks: Asks::Never };
 
-struct RealWorld;
+/// What a test does right before one call to the records, as another process could.
+#[derive(Clone, Default)]
+pub(crate) struct Interruption(Arc<Mutex<Option<PlannedAct>>>);
 
-impl World for RealWorld {
-    fn now(&self) -> Timestamp {
-        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        Timestamp::from_millis(since.map_or(0, |since| since.as_millis() as i64))
+/// The method of the records before which something is done, and what.
+type PlannedAct = (&'static str, Box<dyn FnOnce() + Send>);
+
+impl Interruption {
+    /// A gate in which something can be done before a call.
+    pub(crate) fn gate() -> (Self, Arc<Gate>) {
+        let this = Self::default();
+        let interruption = this.clone();
+        let gate = Gate::with_records(OpenOptions::default(), move |method| {
+            interruption.act_before(method);
+            None
+        });
+        (this, Arc::new(gate))
     }
 
-    fn random(&self) -> u128 {
-        let roll = || u128::from(RandomState::new().hash_one(self.now().as_millis()));
-        (roll() << 64) | roll()
+    /// Does this before the next call of a method, once.
+    pub(crate) fn before(&self, method: &'static str, act: impl FnOnce() + Send + 'static) {
+        *self.0.lock() = Some((method, Box::new(act)));
     }
 
-    fn secret(&self) -> Option<[u8; 32]> {
-        None
-    }
-
-    fn boot_id(&self) -> u128 {
-        1
+    fn act_before(&self, method: &str) {
+        let due = self.0.lock().take_if(|(name, _)| *name == method);
+        due.into_iter().for_each(|(_, act)| act());
     }
 }
 
@@ -61,27 +69,31 @@ pub(crate) struct Gate {
 
 impl Gate {
     pub(crate) fn new() -> Self {
-        Self::with_box(None)
+        Self::with(OpenOptions::default())
     }
 
-    pub(crate) fn with_box(boxed: Option<CommandBox>) -> Self {
+    pub(crate) fn with_box(boxed: CommandBox) -> Self {
+        Self::with(OpenOptions { boxed: Some(boxed), ..OpenOptions::default() })
+    }
+
+    /// The same, in which `before` is called with the name of each method of the records, which fails with the error that
+    /// comes back.
+    pub(crate) fn with_records(
+        options: OpenOptions,
+        before: impl Fn(&str) -> Option<StoreError> + Clone + Send + Sync + 'static,
+    ) -> Self {
+        let records =
+            move |store: Arc<SqliteStore>| FailingRecords::new(store, before.clone()) as _;
+        Self::with(OpenOptions { records: Box::new(records), ..options })
+    }
+
+    fn with(options: OpenOptions) -> Self {
         let home = tempfile::tempdir().unwrap();
         let (root, state_dir) = (home.path().join("root"), home.path().join("state"));
         std::fs::create_dir_all(&root).unwrap();
         std::fs::create_dir_all(&state_dir).unwrap();
-        let store = Arc::new(SqliteStore::open(&state_dir).unwrap());
-        let workspace = Workspace::open(Opening {
-            root: root.canonicalize().unwrap(),
-            state_dir,
-            store: Arc::clone(&store) as _,
-            limits: Limits::default(),
-            world: Arc::new(RealWorld),
-            probe: None,
-            resolution: Resolution::Auto,
-            virtual_files: None,
-            boxed,
-        });
-        let open = OpenWorkspace::new(Arc::new(workspace.unwrap()), store, CallerHints::NONE);
+        let root = root.canonicalize().unwrap();
+        let open = options.open(&root, &state_dir, CallerHints::NONE).unwrap();
         Self { home, open }
     }
 

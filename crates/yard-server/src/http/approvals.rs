@@ -293,6 +293,7 @@ pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
         status: status.map(|Word(status)| status),
         asked_by: None,
         chat: chat_id.as_deref().map(chats::id).transpose()?,
+        ..ApprovalFilter::default()
     };
     let session = request.session()?;
     let page = session.approvals().list(filter, paging.cursor()?, paging.limit()?)?;

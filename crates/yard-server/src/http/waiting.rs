@@ -119,7 +119,7 @@ impl Drop for WithdrawOnDrop {
     fn drop(&mut self) {
         let Some((id, waiter)) = self.waiter.take() else { return };
         // A server that shuts down drops every future, although no client disconnected.
-        if self.app.is_shutting_down() || !waiter.is_last() {
+        if self.app.is_shutting_down() || !waiter.leave() {
             return;
         }
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };

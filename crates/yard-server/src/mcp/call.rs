@@ -235,7 +235,7 @@ impl ToolCall<'_> {
         let cancelled = self.context.ct.is_cancelled() && !self.context.peer.is_transport_closed();
         if let Some((id, waiter)) = waiter
             && cancelled
-            && waiter.is_last()
+            && waiter.leave()
         {
             self.withdraw(id).await;
         }

@@ -70,11 +70,12 @@ impl ToolCall<'_> {
                 status: Some(ApprovalStatus::Pending),
                 asked_by: Some(session.actor().name()),
                 chat: session.chat(),
+                has_diff: Some(false),
+                ..ApprovalFilter::default()
             };
             let rows = approvals.list(filter, None, MAX_REQUESTS_READ).map(|page| page.rows);
             let hosts = rows.unwrap_or_default().into_iter().filter(is_for_host);
-            let waiting = hosts.map(|row| (row.id, approvals.wait_for(row.id)));
-            waiting.filter(|(_, waiter)| waiter.is_last()).collect()
+            hosts.filter_map(|row| Some((row.id, approvals.wait_first_for(row.id)?))).collect()
         };
         self.run_in_pool(WorkKind::Look, list_requests).await.unwrap_or_default()
     }

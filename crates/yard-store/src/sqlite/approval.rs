@@ -5,11 +5,12 @@ use yard_core::{ApprovalId, ChatId, ContentHash, ProcessId, RunId, StepId, Times
 
 use super::connections::Flush;
 use super::event;
-use super::value::{self, get, limit, moment, number};
+use super::value::{self, get, limit, moment, number, unsigned};
 use super::{SqliteStore, all, append, chat, one, run, run_or, run_returning_chat};
 use crate::{
-    Approval, ApprovalFilter, ApprovalRequest, ApprovalStatus, ApprovalStore, AuditEntry, Decision,
-    Event, Grant, NewApproval, NewDecision, NewTurn, Result, Seq, StoreError,
+    Approval, ApprovalFilter, ApprovalRequest, ApprovalStatus, ApprovalStore, ApprovalTotals,
+    AuditEntry, Decision, Event, Grant, NewApproval, NewDecision, NewTurn, ReplacedGrants, Result,
+    Seq, StoreError,
 };
 
 macro_rules! approvals {
@@ -21,6 +22,31 @@ macro_rules! approvals {
              FROM approval a JOIN chat c ON c.id = a.chat LEFT JOIN step s ON s.seq = a.step ",
             $rest
         )
+    };
+}
+
+/// A query of the requests that a filter selects, with the filter in the parameters 1 to 6. The columns that come first in a
+/// row are compared first, so that a long diff is rarely read over.
+macro_rules! selected {
+    ($select:literal, $status:literal, $rest:literal) => {
+        concat!(
+            "SELECT ",
+            $select,
+            " FROM approval WHERE ",
+            $status,
+            " AND (?2 IS NULL OR asked_by = ?2) \
+             AND (?3 IS NULL OR chat = (SELECT id FROM chat WHERE uuid = ?3)) \
+             AND (?4 IS NULL OR state = ?4) AND (?5 IS NULL OR run = ?5) \
+             AND (?6 IS NULL OR (diff <> '') = ?6) ",
+            $rest
+        )
+    };
+    // With a status, the index on it is used.
+    ($select:literal, $rest:literal, if $has_status:expr) => {
+        match $has_status {
+            true => selected!($select, "status = ?1", $rest),
+            false => selected!($select, "?1 IS NULL", $rest),
+        }
     };
 }
 
@@ -130,26 +156,54 @@ impl ApprovalStore for SqliteStore {
         self.db.glance(|connection| one(connection, sql, [id.as_bytes()], approval))
     }
 
-    fn approvals(
+    fn approval_ids(
         &self,
         filter: &ApprovalFilter,
         before: Option<ApprovalId>,
         count: usize,
-    ) -> Result<Vec<Approval>> {
-        let sql = approvals!(
-            "WHERE a.id < COALESCE((SELECT id FROM approval WHERE uuid = ?1), ?6) \
-             AND (?2 IS NULL OR a.status = ?2) AND (?3 IS NULL OR a.asked_by = ?3) \
-             AND (?4 IS NULL OR c.uuid = ?4) ORDER BY a.id DESC LIMIT ?5"
+    ) -> Result<Vec<ApprovalId>> {
+        let sql = selected!(
+            "uuid",
+            "AND id < COALESCE((SELECT id FROM approval WHERE uuid = ?7), ?8) \
+             ORDER BY id DESC LIMIT ?9",
+            if filter.status.is_some()
         );
         let wanted = params![
-            before.as_ref().map(ApprovalId::as_bytes),
             filter.status.map(value::to_number),
             filter.asked_by,
             filter.chat.as_ref().map(ChatId::as_bytes),
-            limit(count),
+            filter.state.as_ref().map(ContentHash::as_bytes),
+            filter.run.as_ref().map(RunId::as_bytes),
+            filter.has_diff,
+            before.as_ref().map(ApprovalId::as_bytes),
             value::AFTER_NEWEST,
+            limit(count),
         ];
-        self.db.read(|connection| all(connection, sql, wanted, approval))
+        self.db.read(|connection| {
+            all(connection, sql, wanted, |row| Ok(ApprovalId::from_bytes(get(row, 0)?)))
+        })
+    }
+
+    fn approval_totals(&self, filter: &ApprovalFilter) -> Result<ApprovalTotals> {
+        let sql = selected!(
+            "count(*), COALESCE(sum(octet_length(args) + octet_length(effect) + octet_length(diff)), 0)",
+            "",
+            if filter.status.is_some()
+        );
+        let wanted = params![
+            filter.status.map(value::to_number),
+            filter.asked_by,
+            filter.chat.as_ref().map(ChatId::as_bytes),
+            filter.state.as_ref().map(ContentHash::as_bytes),
+            filter.run.as_ref().map(RunId::as_bytes),
+            filter.has_diff,
+        ];
+        let totals = self.db.read(|connection| {
+            one(connection, sql, wanted, |row| {
+                Ok(ApprovalTotals { count: unsigned(row, 0)?, bytes: unsigned(row, 1)? })
+            })
+        })?;
+        Ok(totals.unwrap_or_default())
     }
 
     fn pending_approvals(&self, count: usize) -> Result<Vec<(ApprovalId, Timestamp)>> {
@@ -163,15 +217,7 @@ impl ApprovalStore for SqliteStore {
     }
 
     fn grants(&self, chat: Option<ChatId>) -> Result<Vec<Grant>> {
-        let sql =
-            "SELECT chat, rule, by, at FROM allowed WHERE chat IS NULL OR chat = ?1 ORDER BY id";
-        let chat = chat.as_ref().map(ChatId::as_bytes);
-        self.db.read(|connection| {
-            all(connection, sql, [chat], |row| {
-                let chat = value::id(row, 0, ChatId::from_bytes)?;
-                Ok(Grant { chat, rule: get(row, 1)?, by: get(row, 2)?, at: moment(row, 3)? })
-            })
-        })
+        self.db.read(|connection| grants(connection, chat))
     }
 
     fn policy(&self) -> Result<Option<String>> {
@@ -182,7 +228,7 @@ impl ApprovalStore for SqliteStore {
         &self,
         before: Option<&str>,
         text: &str,
-        saved: Option<&[Grant]>,
+        saved: Option<ReplacedGrants<'_>>,
         audit: &AuditEntry,
     ) -> Result<()> {
         self.db.write(Flush::Now, |connection| {
@@ -190,7 +236,7 @@ impl ApprovalStore for SqliteStore {
                 return Err(StoreError::Misfit("the policy was set meanwhile".to_owned()));
             }
             set_policy(connection, text)?;
-            saved.map_or(Ok(()), |saved| replace_saved(connection, saved))?;
+            saved.map_or(Ok(()), |saved| replace_saved(connection, &saved))?;
             append::note(connection, audit)
         })
     }
@@ -371,10 +417,22 @@ fn grant(connection: &Connection, grant: &Grant) -> Result<()> {
     run(connection, sql, values).map(drop)
 }
 
+/// The permissions for every chat, and for this one.
+fn grants(connection: &Connection, chat: Option<ChatId>) -> Result<Vec<Grant>> {
+    let sql = "SELECT chat, rule, by, at FROM allowed WHERE chat IS NULL OR chat = ?1 ORDER BY id";
+    all(connection, sql, [chat.as_ref().map(ChatId::as_bytes)], |row| {
+        let chat = value::id(row, 0, ChatId::from_bytes)?;
+        Ok(Grant { chat, rule: get(row, 1)?, by: get(row, 2)?, at: moment(row, 3)? })
+    })
+}
+
 /// Replaces the permissions for every chat.
-fn replace_saved(connection: &Connection, saved: &[Grant]) -> Result<()> {
+fn replace_saved(connection: &Connection, saved: &ReplacedGrants<'_>) -> Result<()> {
+    if grants(connection, None)? != saved.before {
+        return Err(StoreError::Misfit("a permission was given meanwhile".to_owned()));
+    }
     run(connection, "DELETE FROM allowed WHERE chat IS NULL", [])?;
-    saved.iter().try_for_each(|saved| grant(connection, saved))
+    saved.after.iter().try_for_each(|saved| grant(connection, saved))
 }
 
 fn policy(connection: &Connection) -> Result<Option<String>> {

@@ -105,6 +105,11 @@ impl ChatStore for SqliteStore {
         self.db.read(|connection| all(connection, sql, wanted, turn))
     }
 
+    fn transcript_header(&self, chat: ChatId) -> Result<Option<String>> {
+        let sql = "SELECT header FROM chat WHERE uuid = ?1";
+        self.db.glance(|connection| one(connection, sql, [chat.as_bytes()], |row| get(row, 0)))
+    }
+
     fn transcript(&self, chat: ChatId) -> Result<Option<String>> {
         self.db.read_at_once(|connection| transcript(connection, chat))
     }

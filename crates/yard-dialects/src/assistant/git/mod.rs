@@ -98,6 +98,20 @@ pub(super) fn command(repository: &WsPath, argv: Vec<OsString>) -> Command {
     Command { env, ..Command::new(argv, repository.clone(), TIME_LIMIT) }
 }
 
+/// Adds settings that override the repository's own.
+pub(super) fn with_settings(mut command: Command, settings: &[(String, String)]) -> Command {
+    for (name, value) in &mut command.env {
+        if name == "GIT_CONFIG_COUNT" {
+            *value = (SETTINGS.len() + settings.len()).to_string().into();
+        }
+    }
+    for (at, (key, value)) in (SETTINGS.len()..).zip(settings) {
+        command.env.push((format!("GIT_CONFIG_KEY_{at}").into(), key.into()));
+        command.env.push((format!("GIT_CONFIG_VALUE_{at}").into(), value.into()));
+    }
+    command
+}
+
 /// Lets a command use the network as far as its box has one. There is no transport by ssh: its keys are the person's.
 pub(super) fn with_network(mut command: Command) -> Command {
     for (name, value) in &mut command.env {

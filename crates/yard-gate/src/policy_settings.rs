@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 use yard_core::{Call, Fault, FaultCode, Result, Timestamp};
-use yard_store::{AuditEntry, Grant, StoreError};
+use yard_store::{AuditEntry, Grant, ReplacedGrants, StoreError};
 
 use crate::{Preset, Rule, Session, WorkspacePolicy};
 
@@ -33,12 +33,12 @@ pub struct SavedRule {
 impl Session {
     /// The policy of the workspace.
     pub fn settings(&self) -> Result<PolicySettings> {
-        let rules = self.open().read_rules()?;
+        let policy = self.open().read_policy()?;
         let saved = self.open().records.grants(None)?;
         Ok(PolicySettings {
-            preset: rules.preset,
-            effective: self.preset_of(&rules),
-            rules: rules.rules.iter().map(Rule::to_value).collect(),
+            preset: policy.preset,
+            effective: self.preset_of(&policy),
+            rules: policy.rules.iter().map(Rule::to_value).collect(),
             saved: saved.into_iter().map(saved_rule).collect(),
         })
     }
@@ -62,40 +62,46 @@ impl Session {
         };
         let wanted = without_derived(wanted.clone());
         let parsed = WorkspacePolicy::parse(&Value::Object(wanted.clone())).map_err(refused)?;
-        while !self.try_change_settings(call, &wanted, &parsed)? {
+        let known = self.open().records.grants(None)?;
+        while !self.try_change_settings(call, &wanted, &parsed, &known)? {
             // Another call set the policy meanwhile: this change is made to that policy.
             call.check()?;
+            if wanted.contains_key("saved") && self.open().records.grants(None)? != known {
+                let message = "a rule was saved meanwhile, and `saved` does not name it: look at the policy again, and \
+                               send `saved` with that rule or without it. Nothing was changed";
+                return Err(Fault::new(FaultCode::Stale, message));
+            }
         }
-        self.open().forget_rules();
+        self.open().forget_policy();
         self.open().changes.notify();
         self.rejudge_terminals(call);
         self.settings()
     }
 
-    /// Sets what `wanted` names to what `parsed` has of it. Whether no other call set the policy meanwhile; else nothing was
-    /// set.
+    /// Sets what `wanted` names to what `parsed` has of it, if the saved rules are still those that are `known`. Whether no
+    /// other call changed any of that meanwhile; else nothing was set.
     fn try_change_settings(
         &self,
         call: &Call,
         wanted: &Map<String, Value>,
         parsed: &WorkspacePolicy,
+        known: &[Grant],
     ) -> Result<bool> {
         let records = &self.open().records;
         let before = records.policy()?;
-        let mut rules = WorkspacePolicy::parse_stored(before.as_deref())?;
+        let mut policy = WorkspacePolicy::parse_stored(before.as_deref())?;
         if wanted.contains_key("preset") {
-            rules.preset = parsed.preset;
+            policy.preset = parsed.preset;
         }
         if wanted.contains_key("rules") {
-            rules.rules.clone_from(&parsed.rules);
+            policy.rules.clone_from(&parsed.rules);
         }
-        let text = rules.to_text();
+        let text = policy.to_text();
         let audit = self.audit_entry(call, "set policy", text.clone());
-        let saved = match wanted.contains_key("saved") {
-            true => Some(grants_of(&parsed.saved, &records.grants(None)?, &audit)),
-            false => None,
-        };
-        match records.set_policy(before.as_deref(), &text, saved.as_deref(), &audit) {
+        let after = grants_of(&parsed.saved, known, &audit);
+        let saved = ReplacedGrants { before: known, after: &after };
+        let saved = wanted.contains_key("saved").then_some(saved);
+        match records.set_policy(before.as_deref(), &text, saved, &audit) {
             Err(StoreError::Misfit(_)) => Ok(false),
             done => done.map(|()| true).map_err(Fault::from),
         }

@@ -1,4 +1,4 @@
-//! Files that are not on disk, held in memory: what chats will be to the kernel.
+//! Files that are on no disk, as the transcripts of chats are to the kernel. These are in memory, and a test says what they hold.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,17 @@ use yard_kernel::{VirtualFile, VirtualFiles};
 
 use crate::RealWorld;
 
-/// A few transcripts by name.
+/// A few files by name.
 #[derive(Default)]
-pub struct Transcripts(Mutex<BTreeMap<Name, (FileId, String)>>);
+pub struct InMemoryFiles(Mutex<BTreeMap<Name, (FileId, String)>>);
 
-impl Transcripts {
+impl InMemoryFiles {
     /// When all of them came to be, in milliseconds.
     pub const CREATED: i64 = 1_000;
     /// When all of them grew last, in milliseconds.
     pub const UPDATED: i64 = 2_000;
 
-    /// Adds a transcript, or gives one another text.
+    /// Adds a file, or gives one another text.
     pub fn put(&self, name: &str, text: &str) {
         let name = Name::new(name.as_bytes()).expect("a name");
         let mut all = self.all();
@@ -26,12 +26,12 @@ impl Transcripts {
         all.insert(name, (id, text.to_owned()));
     }
 
-    /// Takes a transcript away.
+    /// Takes a file away.
     pub fn remove(&self, name: &str) {
         self.all().remove(&Name::new(name.as_bytes()).expect("a name"));
     }
 
-    /// The id of a transcript.
+    /// The id of a file.
     pub fn id(&self, name: &str) -> FileId {
         self.all()[&Name::new(name.as_bytes()).expect("a name")].0
     }
@@ -46,12 +46,12 @@ fn file(name: &Name, id: FileId, text: &str) -> VirtualFile {
         id,
         name: name.clone(),
         size: text.len() as u64,
-        created_at: Timestamp::from_millis(Transcripts::CREATED),
-        updated_at: Timestamp::from_millis(Transcripts::UPDATED),
+        created_at: Timestamp::from_millis(InMemoryFiles::CREATED),
+        updated_at: Timestamp::from_millis(InMemoryFiles::UPDATED),
     }
 }
 
-impl VirtualFiles for Transcripts {
+impl VirtualFiles for InMemoryFiles {
     fn list(&self) -> Result<Vec<VirtualFile>> {
         Ok(self.all().iter().rev().map(|(name, (id, text))| file(name, *id, text)).collect())
     }

@@ -64,6 +64,9 @@ pub(super) trait Callers: Send + Sync + 'static {
         arguments: &Map<String, Value>,
     ) -> yard_core::Result<ToolCaller>;
 
+    /// Whether the caller of these arguments is found by what stores and terminals say, which may take a while.
+    fn has_to_look(&self, arguments: &Map<String, Value>) -> bool;
+
     /// The same caller in the workspace of that name, where there are several (R15).
     fn caller_in(
         &self,

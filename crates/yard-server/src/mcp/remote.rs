@@ -62,6 +62,10 @@ impl Callers for RemoteCallers {
         })
     }
 
+    fn has_to_look(&self, _: &Map<String, Value>) -> bool {
+        false
+    }
+
     fn caller_in(
         &self,
         context: &RequestContext<RoleServer>,

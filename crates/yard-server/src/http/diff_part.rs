@@ -78,7 +78,10 @@ impl JsonSchema for DiffPosition {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"anyOf": [{"type": "string"}, {"type": "integer", "minimum": 0}]})
+        json_schema!({"anyOf": [
+            {"type": "string", "pattern": "^[0-9]{1,15}(-[0-9a-f]{16})?$"},
+            {"type": "integer", "minimum": 0, "maximum": 999_999_999_999_999_i64},
+        ]})
     }
 }
 

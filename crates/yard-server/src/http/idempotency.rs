@@ -4,8 +4,8 @@
 use bytes::Bytes;
 use http::HeaderName;
 use yard_core::hash::ContentHasher;
+use yard_gate::Awaited;
 use yard_gate::registry::{Claim, Retry};
-use yard_gate::{ApprovalStatus, Awaited};
 
 use super::outcome::Outcome;
 use super::problem::Problem;
@@ -52,16 +52,7 @@ fn answer_claimed(
     retry: Retry<'_>,
     handler: Handler,
 ) -> Result<Outcome, Problem> {
-    let admin = &request.app.admin;
-    let mut claim = admin.begin_request(retry).map_err(failed)?;
-    if let Claim::Answered { body, .. } = &claim
-        && is_withdrawn(request, body)?
-    {
-        // Its client was gone before a person had decided. Nothing was done, so that the call is made again.
-        admin.remove_request(retry).map_err(failed)?;
-        claim = admin.begin_request(retry).map_err(failed)?;
-    }
-    match claim {
+    match request.app.admin.begin_request(retry).map_err(failed)? {
         Claim::Answered { status, body } => answer_again(request, status, body),
         Claim::Forgotten => Err(Problem::conflict(
             "the first try with this key was answered; what it answered was purged since",
@@ -121,13 +112,6 @@ fn answer_again(request: &HttpRequest, status: u16, body: Vec<u8>) -> Result<Out
         true => Reply::without_body(status),
         false => Reply::serialized(status, body),
     }))
-}
-
-/// Whether a stored answer is of a call whose request for approval was withdrawn.
-fn is_withdrawn(request: &HttpRequest, stored: &[u8]) -> Result<bool, Problem> {
-    let (Some(Awaited::Approval(id)), _) = split_awaited(stored.to_vec()) else { return Ok(false) };
-    let approval = request.session()?.approvals().get(id);
-    Ok(approval.is_ok_and(|approval| approval.status == ApprovalStatus::Withdrawn))
 }
 
 /// What the caller may read in the workspace that it asks, if it asks one.

@@ -89,4 +89,7 @@ pub(super) trait Callers: Send + Sync + 'static {
 
     /// Whether a client may restrict what the caller can reach.
     const TAKES_ROOTS: bool;
+
+    /// Whether its workspaces are open for as long as it is connected, also while nothing is called.
+    const KEEPS_OPEN: bool;
 }

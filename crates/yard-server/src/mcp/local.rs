@@ -295,6 +295,7 @@ fn paths(arguments: &Map<String, Value>) -> impl Iterator<Item = (&str, bool)> {
 
 impl Callers for LocalCallers {
     const TAKES_ROOTS: bool = true;
+    const KEEPS_OPEN: bool = true;
 
     fn caller(
         &self,

@@ -1,6 +1,6 @@
 //! Notifies a client that a person sent a message to its agent: a message of the log for people and agents who follow it. The
-//! message itself comes with the next result of a call. For clients of 2025-11-25 and before; later ones subscribe to the
-//! transcript of the chat.
+//! message itself comes with the next result of a call. For clients of 2025-11-25 and before on this machine; later ones and
+//! those of HTTP subscribe to the transcript of the chat.
 
 #![expect(deprecated, reason = "clients of 2025-11-25 and before have messages of the log")]
 

@@ -38,6 +38,7 @@ impl RemoteCallers {
 
 impl Callers for RemoteCallers {
     const TAKES_ROOTS: bool = false;
+    const KEEPS_OPEN: bool = false;
 
     fn caller(
         &self,

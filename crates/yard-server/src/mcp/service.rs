@@ -373,7 +373,8 @@ impl<S: Callers> ServerHandler for Service<S> {
             Ok(caller) => caller,
             Err(fault) => return Ok(result::refused(&fault).into()),
         };
-        if has_log(&context) {
+        // A session of HTTP must not keep a workspace open for this.
+        if S::KEEPS_OPEN && has_log(&context) {
             let (call, pools) = (server.call_context(), server.shared_pools());
             let (key, peer) = (&caller.workspace_key, context.peer.clone());
             self.notices.follow(&caller.session, key, call, pools, peer);

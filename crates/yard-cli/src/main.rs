@@ -29,6 +29,7 @@ mod package_indexes;
 mod port_forwards;
 mod reply;
 mod server_workspaces;
+mod shell_word;
 mod short_ids;
 mod storage;
 mod system_world;

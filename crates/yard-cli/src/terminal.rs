@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::io::IsTerminal as _;
 
 use anstyle::{AnsiColor, Style};
+use yard_core::invisible::spell_out;
 
 /// When to use colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -82,34 +83,19 @@ pub(crate) fn diff_style(line: &str) -> Style {
     }
 }
 
-/// Makes control characters visible. An escape sequence in a file name or a file must not move the cursor, change the
+/// Makes visible what cannot be seen. An escape sequence in a file name or a file must not move the cursor, change the
 /// title of the window or hide a line, and a character that reverses the direction of text must not disguise a name.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
-    escaped(text, |character| is_hidden(character) && !matches!(character, '\n' | '\t'))
+    spell_out(text, false, escape)
 }
 
 /// As [`visible`], for one cell of a table: line breaks and tabs too.
 pub(crate) fn visible_cell(text: &str) -> Cow<'_, str> {
-    escaped(text, is_hidden)
+    spell_out(text, true, escape)
 }
 
-fn escaped(text: &str, hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
-    if !text.contains(&hidden) {
-        return Cow::Borrowed(text);
-    }
-    let mut shown = String::with_capacity(text.len() + 16);
-    for character in text.chars() {
-        if hidden(character) {
-            shown.extend(character.escape_default());
-        } else {
-            shown.push(character);
-        }
-    }
-    Cow::Owned(shown)
-}
-
-fn is_hidden(character: char) -> bool {
-    character.is_control() || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+fn escape(character: char) -> String {
+    character.escape_default().to_string()
 }
 
 #[cfg(test)]
@@ -121,6 +107,7 @@ mod tests {
         assert_eq!(visible("a\x1b[2Jb\tc\n"), "a\\u{1b}[2Jb\tc\n");
         assert_eq!(visible("x\u{202e}y\r\n"), "x\\u{202e}y\\r\n");
         assert_eq!(visible_cell("a\nb"), "a\\nb");
+        assert_eq!(visible("rm a\u{200b}b\u{2028}\u{e0041}"), "rm a\\u{200b}b\\u{2028}\\u{e0041}");
         assert!(matches!(visible("plain Ä"), Cow::Borrowed(_)));
     }
 }

@@ -17,6 +17,7 @@ pub mod git;
 pub mod git_index;
 pub mod hash;
 pub mod id;
+pub mod invisible;
 pub mod limits;
 mod line_diff;
 pub mod line_origins;

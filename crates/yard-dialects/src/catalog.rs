@@ -17,7 +17,7 @@ use yard_gate::{ApprovalStatus, Asks, Awaited, CallLog, Origin, Pending, Session
 use crate::dialect::{Answer, Dialect};
 use crate::nearest::nearest;
 use crate::stop::Stop;
-use crate::tool::{AnyTool, ErasedReply, Tool};
+use crate::tool::{AnyTool, ErasedReply, Tool, Work};
 
 /// The answer to a call, and the work that is left to the door.
 pub struct CallOutcome {
@@ -28,6 +28,9 @@ pub struct CallOutcome {
     /// The root in which to make the call instead (R15); nothing was tried here. If the call comes from there already,
     /// the answer is the caller's: it says that the call is about two roots.
     pub other_root: Option<String>,
+    /// The call was cancelled before it did anything, so that it may be made again. Never so for a tool that runs commands
+    /// or reaches the web: what it began there is not known.
+    pub was_cancelled: bool,
 }
 
 /// The toolsets and their tools, in the order in which they were registered.
@@ -150,7 +153,12 @@ impl Catalog {
                 let origin = Origin { toolset: "?", tool: "?", asks: Asks::Never };
                 let log = CallLog::begin(session.attempt(origin, call), &args);
                 log.end("NoSuchTool", || &answer.body);
-                return CallOutcome { answer: *answer, transcript_line: None, other_root: None };
+                return CallOutcome {
+                    answer: *answer,
+                    transcript_line: None,
+                    other_root: None,
+                    was_cancelled: false,
+                };
             }
         };
         let traits = found.traits(&args);
@@ -175,12 +183,16 @@ impl Catalog {
             Err(Stop::OtherRoot(name, _)) => Some(name.clone()),
             _ => None,
         };
+        let was_cancelled = call.is_cancelled()
+            && matches!(&outcome, Err(Stop::Fault(fault)) if fault.code() == FaultCode::Timeout)
+            && found.work() != Work::Run
+            && !attempt.has_changed();
         let answer = dialect.answer(found, outcome);
         log.end(&outcome_name, || &answer.body);
         let answer = self.execute_if_approved(answer, session, call);
         let transcript_line =
             recorded_args.and_then(|args| attempt.transcript_turn(&args, answer.ok, &answer.body));
-        CallOutcome { answer, transcript_line, other_root }
+        CallOutcome { answer, transcript_line, other_root, was_cancelled }
     }
 
     /// If a call waits for an approval that a person has given already, and that no process has executed, executes it

@@ -84,8 +84,6 @@ impl Awaited {
 struct Repeatable {
     /// What the tool was sent.
     args: Value,
-    /// It has changed something, so that making it again would change it twice.
-    has_changed: AtomicBool,
     /// The run of the command that it has executed, once its changes are to be landed.
     run: Mutex<Option<RunId>>,
 }
@@ -114,6 +112,8 @@ struct Notes {
     touched: Option<Arc<TouchedPaths>>,
     /// Set in a dry run: nothing is performed, and the judgements are recorded here.
     dry_run: Option<Arc<DryRun>>,
+    /// It has changed something, so that making it again would change it twice.
+    has_changed: Arc<AtomicBool>,
     /// The attempt is in another workspace than the one whose transcript has its call.
     is_elsewhere: bool,
 }
@@ -243,8 +243,7 @@ impl<'a> Attempt<'a> {
     /// The same attempt, which can wait for a person, because its call can be made again with these arguments.
     #[must_use]
     pub fn repeatable(self, args: Value) -> Self {
-        let repeatable =
-            Repeatable { args, has_changed: AtomicBool::new(false), run: Mutex::default() };
+        let repeatable = Repeatable { args, run: Mutex::default() };
         Self { repeatable: Some(Arc::new(repeatable)), ..self.tracked() }
     }
 
@@ -327,14 +326,11 @@ impl<'a> Attempt<'a> {
 
     /// Whether it has changed something.
     pub fn has_changed(&self) -> bool {
-        let repeatable = self.repeatable.as_ref();
-        repeatable.is_some_and(|repeatable| repeatable.has_changed.load(Ordering::Relaxed))
+        self.notes.has_changed.load(Ordering::Relaxed)
     }
 
     fn set_changed(&self) {
-        if let Some(repeatable) = &self.repeatable {
-            repeatable.has_changed.store(true, Ordering::Relaxed);
-        }
+        self.notes.has_changed.store(true, Ordering::Relaxed);
         self.open().changes.notify();
     }
 

@@ -2,7 +2,7 @@
 //! name of their own, so that a model does not take them for output of the tool.
 
 use serde_json::{Value, json};
-use yard_core::Call;
+use yard_core::{Call, ChatId};
 use yard_dialects::Json;
 use yard_gate::{Session, TakenMessages};
 
@@ -25,6 +25,15 @@ pub(crate) fn value(taken: &TakenMessages) -> Value {
         "about": ABOUT,
         "chat_id": taken.chat.to_string(),
         "messages": messages.collect::<Vec<_>>(),
+    })
+}
+
+/// What tells that there is a message, which comes with the next answer.
+pub(crate) fn notice(chat: ChatId, number: u64) -> Value {
+    json!({
+        "message": format!("A person sent you a message. It comes with the result of your next call, under `{MEMBER}`."),
+        "chat_id": chat.to_string(),
+        "number": number,
     })
 }
 

@@ -93,6 +93,31 @@ impl Pools {
         self.try_run(owner, kind, work).await.ok().flatten()
     }
 
+    /// Runs work of another kind on the thread of work that runs already, in a slot of its own. The other work keeps its
+    /// slot meanwhile, so that it may only be work of another owner.
+    pub(crate) fn run_within<T>(
+        &self,
+        owner: &str,
+        kind: WorkKind,
+        work: impl FnOnce() -> T,
+    ) -> Result<T, Overloaded> {
+        let Some(slots) = self.slots(kind) else { return Ok(work()) };
+        let _slot = Handle::current().block_on(slots.acquire(owner))?;
+        Ok(work())
+    }
+
+    /// The slots for a kind of work; `None` if it needs none.
+    fn slots(&self, kind: WorkKind) -> Option<&Arc<FairSlots>> {
+        match kind {
+            WorkKind::Memory => None,
+            WorkKind::Look => Some(&self.look),
+            WorkKind::Walk => Some(&self.walk),
+            WorkKind::Change => Some(&self.change),
+            WorkKind::Password => Some(&self.password),
+            WorkKind::Run => Some(&self.run),
+        }
+    }
+
     /// Runs `work` where it may block, under the caller's request id and in its span. `owner` is the workspace, or else the
     /// caller, whose share it counts in. `None` if the work panicked or the runtime is shutting down.
     pub(crate) async fn try_run<T: Send + 'static>(
@@ -101,15 +126,9 @@ impl Pools {
         kind: WorkKind,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<Option<T>, Overloaded> {
-        let (slots, owner) = match kind {
-            WorkKind::Memory => return Ok(run_in_place(work)),
-            WorkKind::Look => (&self.look, owner),
-            WorkKind::Walk => (&self.walk, owner),
-            WorkKind::Change => (&self.change, owner),
-            // What bounds them is the memory of all: a first slot for every caller would be too many.
-            WorkKind::Password => (&self.password, NO_WORKSPACE),
-            WorkKind::Run => (&self.run, owner),
-        };
+        let Some(slots) = self.slots(kind) else { return Ok(run_in_place(work)) };
+        // What bounds passwords is the memory of all: a first slot for every caller would be too many.
+        let owner = if kind == WorkKind::Password { NO_WORKSPACE } else { owner };
         let slot = slots.acquire(owner).await?;
         if kind == WorkKind::Look {
             return Ok(run_in_place(work));

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until};
-use yard_dialects::Answer;
-use yard_gate::Session;
+use yard_dialects::{Answer, Catalog, Work};
+use yard_gate::{ApprovalStatus, Awaited, Pending, Session};
 
-use crate::pool::Overloaded;
+use crate::pool::{Overloaded, WorkKind};
 
 /// The longest wait.
 const MAX_WAIT: Duration = Duration::from_secs(600);
@@ -48,4 +48,27 @@ where
             () = sleep_until(end) => return None,
         }
     }
+}
+
+/// The kind of work of making an approved call: a command is one of the commands that run.
+pub(crate) fn work_of_approved(catalog: &Catalog, toolset: &str, tool: &str) -> WorkKind {
+    match catalog.get(toolset, tool).map(|tool| tool.work()) {
+        Some(Work::Run) => WorkKind::Run,
+        _ => WorkKind::Change,
+    }
+}
+
+/// The kind of work of resuming a call. A call that was approved, and that no process has begun to make, is made then.
+pub(crate) fn work_to_resume(
+    catalog: &Catalog,
+    toolset: &str,
+    tool: &str,
+    pending: &Pending,
+    session: &Session,
+) -> WorkKind {
+    let Awaited::Approval(id) = pending.awaited else { return WorkKind::Look };
+    let is_made_now = session.approvals().get(id).is_ok_and(|approval| {
+        approval.status == ApprovalStatus::Approved && approval.claimed_by.is_none()
+    });
+    if is_made_now { work_of_approved(catalog, toolset, tool) } else { WorkKind::Change }
 }

@@ -170,6 +170,22 @@ fn all() -> Vec<String> {
 }
 
 #[test]
+fn the_code_of_the_person_of_this_machine_is_dead_after_its_minute() {
+    let fixture = ServerFixture::new();
+    let server = &fixture.server;
+    server.add_local_person("You").unwrap();
+    let (early, late) = (server.new_local_code().unwrap(), server.new_local_code().unwrap());
+    fixture.world.advance_millis(MINUTE - 1_000);
+    assert!(server.log_in_by_code(&early, None).is_ok());
+    fixture.world.advance_millis(2_000);
+    assert!(is_unknown(server.log_in_by_code(&late, None)), "older than a minute");
+    let new = server.new_local_code().unwrap();
+    assert!(
+        server.log_in_by_code(&new, None).is_ok() && is_unknown(server.log_in_by_code(&new, None))
+    );
+}
+
+#[test]
 fn wrong_passwords_are_limited_by_account() {
     let fixture = ServerFixture::new();
     fixture.register("ada@example.com");

@@ -11,6 +11,7 @@ const FILES: &[&str] = &[
     "crates/yard-store/src/sqlite",
     "crates/yard-disk/",
     "crates/yard-sandbox/",
+    "crates/yard-cli/src/browser.rs",
     "crates/yard-cli/src/hidden_programs.rs",
     "crates/yard-cli/src/certificates.rs",
     "crates/yard-cli/src/package_indexes.rs",

@@ -4,6 +4,8 @@
 
 use serde_json::Value;
 
+use crate::shell_word::shell_word;
+
 /// The name of the server in every configuration.
 const SERVER: &str = "toolyard";
 /// The variable that holds a workspace's key, so that no configuration holds the key itself.
@@ -263,15 +265,6 @@ fn quoted(text: &str) -> String {
 fn list<'a>(items: impl IntoIterator<Item = &'a str>) -> String {
     let items: Vec<String> = items.into_iter().map(quoted).collect();
     format!("[{}]", items.join(", "))
-}
-
-/// Quotes a word for a POSIX shell.
-fn shell_word(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,@%+".contains(letter);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
 }
 
 /// The server below `key`. By hand, because each member stays in the order of people and in one line.

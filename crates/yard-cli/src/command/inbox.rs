@@ -14,6 +14,7 @@ use crate::context::CommandContext;
 use crate::failure::Failure;
 use crate::location;
 use crate::reply::Reply;
+use crate::shell_word::shell_word;
 use crate::table::Table;
 use crate::terminal::{FAINT, Terminal, visible_cell};
 
@@ -154,23 +155,16 @@ impl Waiting {
     /// The command line that shows it and decides it.
     fn command(&self) -> String {
         let command = if self.kind == "approval" { "approve" } else { "answer" };
-        format!("toolyard --root {} {command} {}", in_shell(&self.root), self.id)
+        format!(
+            "toolyard --root {} {command} {}",
+            shell_word(&self.root.to_string_lossy()),
+            self.id
+        )
     }
 
     fn workspace(&self) -> String {
         let name = self.root.file_name().unwrap_or(self.root.as_os_str());
         name.to_string_lossy().into_owned()
-    }
-}
-
-/// A path as one word of a shell.
-fn in_shell(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let is_plain =
-        |character: char| character.is_ascii_alphanumeric() || "/._-+@".contains(character);
-    match text.chars().all(is_plain) && !text.is_empty() {
-        true => text.into_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
     }
 }
 
@@ -251,11 +245,5 @@ mod tests {
         {
             assert_eq!(age(at(0), at(minutes)), shown);
         }
-    }
-
-    #[test]
-    fn a_folder_is_one_word_of_a_shell() {
-        assert_eq!(in_shell(Path::new("/home/a/b-1.2")), "/home/a/b-1.2");
-        assert_eq!(in_shell(Path::new("/a b/it's")), r"'/a b/it'\''s'");
     }
 }

@@ -14,7 +14,7 @@ use yard_store::SqliteRegistry;
 
 use super::doctor;
 use super::serve::stop_signal;
-use crate::browser;
+use crate::browser::{self, RedirectFile};
 use crate::context::CommandContext;
 use crate::failure::Failure;
 use crate::local_workspaces::LocalWorkspaces;
@@ -60,7 +60,7 @@ impl Options {
             Failure::io("the port cannot be listened on", &error)
                 .with_hint("choose another with --port, or none for any that is free")
         })?;
-        let address = listening.address;
+        let listens_at = listening.address;
         let files = OpenFiles::raise();
         let server = files.bound(server(context, &data)?);
         let code = server.new_local_code().map_err(to_failure)?;
@@ -74,16 +74,15 @@ impl Options {
             ..ServerSettings::default()
         };
         let app = App::new(server, Catalog::standard(), settings, None);
-        let address = format!("http://{address}/#code={code}");
+        let address = format!("http://{listens_at}/#code={code}");
         let text = format!(
             "The page: {address}\n(good once and for a minute; Ctrl-C ends the page, and no agent)\n"
         );
         // If standard error is closed, the browser still opens the page.
         let _ = io::stderr().lock().write_all(text.as_bytes());
-        if !self.no_open {
-            browser::open(&address);
-        }
+        let redirect = if self.no_open { None } else { open_page(&data, listens_at, &address) };
         yard_server::serve(listening, app, stop_signal);
+        drop(redirect);
         Ok(Reply::text(String::new()))
     }
 
@@ -94,6 +93,22 @@ impl Options {
             None => at(USUAL_PORT).or_else(|_| at(0)),
         }
     }
+}
+
+/// Opens the page in the browser, by a file that has the code. A browser that can read none gets the address without it.
+fn open_page(data: &DataFolder, listens_at: SocketAddr, address: &str) -> Option<RedirectFile> {
+    let name = format!("open-{}.html", listens_at.port());
+    let file = RedirectFile::new(&data.path().join(FOLDER), &name, address);
+    match &file {
+        Some(file) => browser::open(&file.address()),
+        None => {
+            browser::open(&format!("http://{listens_at}/"));
+            let note =
+                "(your browser may not be able to log in by itself: open the address above)\n";
+            let _ = io::stderr().lock().write_all(note.as_bytes());
+        }
+    }
+    file
 }
 
 /// A server whose only person is the one of this machine.

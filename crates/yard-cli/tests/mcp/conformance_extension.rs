@@ -40,10 +40,6 @@ impl McpExtension for Fixture {
         TOOLSET
     }
 
-    fn logs(&self) -> bool {
-        true
-    }
-
     fn resources(&self) -> Vec<Resource> {
         let one = |uri: &str, mime: &str| {
             Resource::new(uri, uri).with_description(ABOUT).with_mime_type(mime)

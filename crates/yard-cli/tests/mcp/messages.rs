@@ -113,6 +113,38 @@ fn what_a_person_sends_on_the_page_is_beside_the_next_result_once() {
 }
 
 #[test]
+fn a_client_is_told_once_that_there_is_a_message_which_comes_with_the_next_result() {
+    let setup = Setup::new();
+    let client = setup.connect(&["--toolset", "workspace", "--policy", "open"]);
+    client.text_of("write", json!({"path": "/a.txt", "content": "one\n"}));
+    let page = Page::start(&setup);
+    page.comment(1, "Why?");
+    let is_log = |message: &Value| message["method"] == "notifications/message";
+    let told = client.next_message();
+    assert!(is_log(&told), "{told}");
+    assert_eq!(told["params"]["level"], "notice");
+    assert!(told["params"]["data"]["number"].is_u64(), "{told}");
+    assert!(!told.to_string().contains("Why?"), "it only says that there is one: {told}");
+    let read = client.call("read", json!({"path": "/a.txt"}));
+    assert_eq!(places(&read, "Why?"), (1, 1), "{read}");
+    // Whoever wants warnings only gets no notice, and the message all the same.
+    client.result("logging/setLevel", json!({"level": "warning"}));
+    page.comment(1, "And now?");
+    let uri = "toolyard://file/chats/MCP%3A%20test.chat";
+    client.result("resources/subscribe", json!({"uri": uri}));
+    page.comment(1, "And then?");
+    wait_until("both are in the transcript's notifications", || {
+        client.heed(client.next_message());
+        let told = client.notifications.borrow();
+        told.iter().any(|one| one["method"] == "notifications/resources/updated")
+    });
+    let told = client.notifications.borrow().iter().filter(|one| is_log(one)).count();
+    assert_eq!(told, 0, "{:?}", client.notifications.borrow());
+    let read = client.call("read", json!({"path": "/a.txt"}));
+    assert!(text(&read).contains("And now?") && text(&read).contains("And then?"), "{read}");
+}
+
+#[test]
 fn a_client_that_follows_the_chat_is_notified_of_a_message() {
     let setup = Setup::new();
     let client = setup.connect(&["--toolset", "workspace", "--policy", "open"]);

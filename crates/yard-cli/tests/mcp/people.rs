@@ -72,6 +72,33 @@ fn a_person_approves_in_the_client() {
 }
 
 #[test]
+fn nothing_hides_in_the_form_of_the_client() {
+    for wire in BOTH {
+        let setup = Setup::new();
+        setup.put("a", "one\n");
+        let client = setup.speak(wire, &["--toolset", "workspace"], able());
+        let hidden = "rm\u{1b}[8m -rf\u{200b} \u{202e}x\u{e0041}\n";
+        let no = || json!({"action": "decline"});
+        let args = json!({"path": "/a", "content": hidden, "overwrite": true});
+        let (_, asked) = asking(&client, wire, "write", &args, no());
+        let message = asked["message"].as_str().unwrap();
+        assert!(message.contains("+rm‹U+001B›[8m -rf‹U+200B› ‹U+202E›x‹U+E0041›\n"), "{message:?}");
+        let question = json!({"name": "q", "question": hidden, "schema": {"type": "string", "enum": ["a\u{200b}", "b"]}});
+        let (_, asked) = asking(&client, wire, "ask_user", &json!({"questions": [question]}), no());
+        let property = &asked["requestedSchema"]["properties"]["q"];
+        assert_eq!(property["enumNames"], json!(["a‹U+200B›", "b"]), "{asked}");
+        assert_eq!(property["enum"], json!(["a\u{200b}", "b"]), "what is answered stays");
+        for shown in [&asked["message"], &property["description"]] {
+            let shown = shown.as_str().unwrap();
+            assert!(
+                shown.contains("‹U+200B›") && !shown.contains(['\u{1b}', '\u{202e}']),
+                "{shown:?}"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_person_answers_a_question_in_the_client() {
     for wire in BOTH {
         let setup = Setup::new();

@@ -371,14 +371,14 @@ fn g15_the_hash_of_a_long_request_comes_with_its_whole_diff() {
     let shown = ada.get(&one).expect(200);
     assert_eq!(shown["state_hash"], Value::Null, "so does the request by itself");
     let whole = shown["diff_bytes"].as_u64().unwrap();
-    let (mut diff, mut from) = (String::new(), 0);
+    let (mut diff, mut from) = (String::new(), "0".to_owned());
     let state = loop {
         let part = ada.get(&format!("{one}/diff?from={from}")).expect(200);
         diff.push_str(part["diff"].as_str().unwrap());
-        match part["next"].as_u64() {
+        match part["next"].as_str() {
             Some(next) => {
                 assert_eq!(part["state_hash"], Value::Null);
-                from = next;
+                from = next.to_owned();
             }
             None => break part["state_hash"].clone(),
         }

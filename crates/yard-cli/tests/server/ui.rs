@@ -1,6 +1,7 @@
 //! `toolyard ui`: the page of one person on this machine, without an account, beside the processes that work there.
 
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -186,6 +187,33 @@ fn the_code_is_good_once_and_its_login_lives_in_cookies_that_no_script_reads() {
     assert_eq!(page.post("", "/api/v1/auth/register", account).0, 403);
     assert_eq!(page.get("", "/api/v1/workspaces").0, 401);
     assert_eq!(page.get("", "/health").1["login"], "code");
+}
+
+#[test]
+fn the_code_is_in_no_argument_of_the_program_that_opens_the_page() {
+    let temp = tempfile::tempdir().unwrap();
+    let home = temp.path().canonicalize().unwrap();
+    let opener = home.join("xdg-open");
+    let script = "#!/bin/sh\necho \"$*\" > \"$HOME/begun\"\ncp -p \"${1#file://}\" \"$HOME/opened\"\nmv \"$HOME/begun\" \"$HOME/arguments\"\n";
+    std::fs::write(&opener, script).unwrap();
+    std::fs::set_permissions(&opener, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = toolyard(&home);
+    command.args(["ui", "--port", "0"]).stderr(Stdio::piped()).env("HOME", &home);
+    command.env("PATH", format!("{}:/usr/bin:/bin", home.display()));
+    let mut child = command.spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    let (_, code) = line.trim().split_once("/#code=").unwrap();
+    let read = |name: &str| std::fs::read_to_string(home.join(name)).ok();
+    let arguments = found("the browser is opened", || read("arguments"));
+    let file = arguments.trim().strip_prefix("file://").unwrap_or_else(|| panic!("{arguments}"));
+    assert!(!arguments.contains(code), "{arguments}");
+    assert!(read("opened").unwrap().contains(&format!("/#code={code}")));
+    let mode = std::fs::metadata(home.join("opened")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "only this user reads it");
+    let ended = Command::new("kill").arg(child.id().to_string()).status().unwrap();
+    assert!(ended.success() && child.wait().unwrap().success());
+    assert!(!Path::new(file).exists(), "{file} stays");
 }
 
 #[test]

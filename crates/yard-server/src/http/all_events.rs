@@ -11,6 +11,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -21,17 +22,18 @@ use yard_gate::admin::{Entered, Identity};
 use yard_gate::registry::WorkspaceRow;
 use yard_gate::{ChangeSubscription, EventRow, LastEvent, MAX_EVENTS, Session};
 
+use super::cancel::CancelOnDrop;
 use super::event_stream::{self, EventSource, RETRY};
 use super::events;
+use super::outcome::Outcome;
 use super::problem::Problem;
-use super::reply::{Content, Reply};
 use super::request::HttpRequest;
-use super::response::CancelOnDrop;
 use super::stream::Body;
 use crate::pool::WorkKind;
 
-/// How often the list of the person's workspaces is read.
-const RELIST_INTERVAL: Duration = Duration::from_secs(1);
+/// How often the list of the person's workspaces is read, and each of them asked: a little more often than a stream without
+/// notifications wakes up.
+const RELIST_INTERVAL: Duration = Duration::from_millis(900);
 /// The largest number of workspaces that one stream follows.
 const MAX_WORKSPACES: usize = 1_000;
 /// How many events of a workspace a reader that comes back may have missed.
@@ -42,12 +44,12 @@ const MAX_MISSED_WORKSPACES: usize = 32;
 const COMMIT_MILLIS: i64 = 10_000;
 
 /// Begins a stream, or goes on after the event whose id the header `Last-Event-ID` has.
-pub(super) fn open(request: &HttpRequest) -> Result<Reply, Problem> {
+pub(super) fn open(request: &HttpRequest) -> Result<Outcome, Problem> {
     request.identity()?;
     let header = request.headers().get("last-event-id").and_then(|id| id.to_str().ok());
     // An id that this server did not send is answered like one that is too old.
     let since = header.map(|id| Timestamp::parse(id).unwrap_or(Timestamp::from_millis(0)));
-    Ok(Reply { status: 200, content: Content::AllEvents(since), cookies: Vec::new() })
+    Ok(Outcome::AllEvents(since))
 }
 
 /// The stream.
@@ -116,6 +118,8 @@ struct FollowedWorkspace {
     cursor: u64,
     /// Wakes the stream while the workspace is open.
     subscription: Option<ChangeSubscription>,
+    /// The open workspace has told of a change since it was read.
+    has_told: Arc<AtomicBool>,
 }
 
 impl Followed {
@@ -125,7 +129,9 @@ impl Followed {
         let mut text = String::new();
         let mut other_workspaces = false;
         let now = self.request.call.world().elapsed();
-        if self.listed_at.is_none_or(|at| now >= at + RELIST_INTERVAL) {
+        // Between two lists, only workspaces that told of a change are asked.
+        let asks_all = self.listed_at.is_none_or(|at| now >= at + RELIST_INTERVAL);
+        if asks_all {
             let is_first = self.listed_at.replace(now).is_none();
             if is_first {
                 text.push_str(RETRY);
@@ -144,6 +150,9 @@ impl Followed {
         let mut rows: Vec<(WorkspaceId, EventRow)> = Vec::new();
         self.workspaces.retain(|id, workspace| {
             // One that cannot be read is followed again as soon as it can, if it is still in the list.
+            if !workspace.has_told.swap(false, Ordering::Relaxed) && !asks_all {
+                return true;
+            }
             let Ok(new) = workspace.read(&request, &notify) else { return false };
             let is_member = new.is_empty()
                 || request.app.admin.enter(identity.clone(), *id, Role::Viewer).is_ok();
@@ -181,7 +190,9 @@ impl Followed {
                 continue;
             }
             let entered = Entered { identity: identity.clone(), workspace: row.id, role };
-            let mut workspace = FollowedWorkspace { row, entered, cursor: 0, subscription: None };
+            let has_told = Arc::default();
+            let mut workspace =
+                FollowedWorkspace { row, entered, cursor: 0, subscription: None, has_told };
             // The inbox names a workspace that cannot be read. It must not end the stream of the others.
             if workspace.begin(&self.request, since, &mut change).is_ok() {
                 change.other_workspaces = true;
@@ -242,6 +253,10 @@ impl FollowedWorkspace {
         }
         let rows = session.events(&request.call, self.cursor.min(last), MAX_EVENTS)?;
         self.cursor = rows.last().map_or(last, |row| row.number);
+        if rows.len() >= MAX_EVENTS {
+            // There may be more.
+            self.has_told.store(true, Ordering::Relaxed);
+        }
         Ok(rows)
     }
 
@@ -249,8 +264,12 @@ impl FollowedWorkspace {
     fn subscribe(&mut self, session: &Session, notify: &Arc<Notify>) {
         let subscription = self.subscription.as_ref();
         if subscription.is_none_or(|subscription| !session.is_subscribed(subscription)) {
-            let waker = Arc::clone(notify);
-            self.subscription = Some(session.subscribe(Arc::new(move || waker.notify_one())));
+            let (waker, has_told) = (Arc::clone(notify), Arc::clone(&self.has_told));
+            let tell = move || {
+                has_told.store(true, Ordering::Relaxed);
+                waker.notify_one();
+            };
+            self.subscription = Some(session.subscribe(Arc::new(tell)));
         }
     }
 }

@@ -1,6 +1,5 @@
-//! The one way of every request: the guard checks it, the table finds its route, its caller is authorized, its
-//! body is read, its handler runs, and the answer is counted and logged. Handlers run where the pools say;
-//! nothing here blocks.
+//! The one way of every request: the guard checks it, the table finds its route, its body is read, its caller is authorized,
+//! its handler runs, what that leaves is done, and the answer is counted and logged. Handlers run where the pools say.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -17,14 +16,21 @@ use yard_gate::LOG_TARGET;
 
 use super::app::App;
 use super::body::{self, BodyReader};
+use super::cancel::CancelOnDrop;
+use super::outcome::Outcome;
 use super::problem::Problem;
-use super::reply::{Content, Reply};
+use super::reply::Reply;
 use super::request::{Caller, HttpRequest, RequestBody, no_token};
-use super::response::{self, CancelOnDrop, OpenRequest, into_response};
+use super::response::{self, into_response};
 use super::route::{BodyShape, Route, RouteAccess};
 use super::route_table::{FoundRoute, Lookup, RouteTable};
-use super::stream::{self, Body, Chunks};
-use super::{cookie, guard, idempotency, mcp, routes, tools, trusted_proxies, waiting};
+use super::row::Handler;
+use super::stream::Body;
+use super::upload::{self, Chunks};
+use super::{
+    all_events, approvals, cookie, decide, events, guard, idempotency, mcp, routes, tools,
+    trusted_proxies, waiting,
+};
 use crate::body_memory::BodyMemory;
 use crate::pool::WorkKind;
 use crate::request_id::RequestId;
@@ -34,7 +40,9 @@ pub const REQUEST_SPAN: &str = "request";
 
 /// The table of all routes.
 pub(crate) fn table(app: &App) -> RouteTable {
-    RouteTable::of(routes(&app.catalog))
+    let rows = routes::rows(&app.catalog);
+    app.set_routes(rows.iter().map(|row| row.route.clone()).collect());
+    RouteTable::of(rows)
 }
 
 /// Answers a request from `peer`, with JSON also where there is no route.
@@ -74,7 +82,7 @@ fn answer_unrouted(app: &App, head: &Parts, problem: Problem) -> Response<Body> 
     let id = request_id(app, &head.headers);
     let method = head.method.as_str();
     tracing::info!(request_id = id.as_str(), method, status = problem.status, "no route");
-    into_response(app, &id, Err(problem), None)
+    into_response(&id, Reply::from(&problem), Some(&problem), app.settings.secure_cookies)
 }
 
 /// Answers a request for a route, counts and logs it.
@@ -92,7 +100,7 @@ async fn answer(
     let page = route.is_page().then(|| head.uri.path().to_owned());
     let work = run(&app, found, peer, head, body);
     let result = work.instrument(span.clone()).await;
-    let status = result.as_ref().map_or_else(|problem| problem.status, |(reply, _)| reply.status);
+    let status = result.as_ref().map_or_else(|problem| problem.status, |reply| reply.status);
     let took = began.elapsed();
     app.metrics.count_request(&route.method, route.path, status, took);
     // Attributes of traces are signed numbers.
@@ -107,7 +115,16 @@ async fn answer(
             tracing::info!(method, route = route.path, status, micros, "request");
         }
     });
-    into_response(&app, &id, result, page.as_deref())
+    let secure_cookies = app.settings.secure_cookies;
+    match result {
+        Ok(reply) => into_response(&id, reply, None, secure_cookies),
+        Err(problem) => {
+            // A problem at the path of a page is a page as well.
+            let reply =
+                page.map_or_else(|| Reply::from(&problem), |path| decide::refused(&problem, &path));
+            into_response(&id, reply, Some(&problem), secure_cookies)
+        }
+    }
 }
 
 /// The span of a request. It gives its id to the lines of the log; in traces it is named after the route, never after an id or a path.
@@ -136,29 +153,48 @@ fn request_id(app: &App, headers: &HeaderMap) -> RequestId {
     }
 }
 
-/// Checks a request, authorizes its caller, reads its body and runs its handler.
+/// Checks a request, authorizes its caller, reads its body, runs its handler, and does what the handler leaves.
 async fn run(
     app: &Arc<App>,
     found: FoundRoute,
     peer: IpAddr,
     head: Parts,
     body: &mut Incoming,
-) -> Result<(Reply, Option<OpenRequest>), Problem> {
-    let FoundRoute { route, params } = found;
+) -> Result<Reply, Problem> {
     guard::check(&app.settings, &head.uri, &head.headers)?;
-    let peer = trusted_proxies::client(&app.settings.trusted_proxies, peer, &head.headers);
     let token = credentials(&head, cookie::names(app.settings.is_local).access)?;
-    if route.access != RouteAccess::Anyone && token.is_none() {
+    if found.route.access != RouteAccess::Anyone && token.is_none() {
         return Err(no_token());
     }
     let call = Call::new(Arc::clone(app.admin.world()));
     let cancel = CancelOnDrop(call.cancel_flag());
-    let mut request = Box::new(HttpRequest {
+    let handler = found.handler;
+    let request = new_request(app, found, peer, head, token, call);
+    let (outcome, request) = match request.route.body {
+        BodyShape::Bytes => handle_upload(app, request, handler, body).await?,
+        _ => {
+            let request = read_body(app, request, body).await?;
+            let (work, request) = work_of(app, request).await?;
+            handle(app, request, handler, work).await?
+        }
+    };
+    finish(request, outcome, cancel).await
+}
+
+fn new_request(
+    app: &Arc<App>,
+    found: FoundRoute,
+    peer: IpAddr,
+    head: Parts,
+    token: Option<String>,
+    call: Call,
+) -> Box<HttpRequest> {
+    Box::new(HttpRequest {
         app: Arc::clone(app),
-        route: Arc::clone(&route),
-        peer,
+        route: found.route,
+        peer: trusted_proxies::client(&app.settings.trusted_proxies, peer, &head.headers),
         query: query_of(head.uri.query().unwrap_or_default()),
-        params,
+        params: found.params,
         token,
         body: RequestBody::default(),
         body_memory: BodyMemory::default(),
@@ -166,65 +202,99 @@ async fn run(
         chunks: Chunks::default(),
         call,
         head,
-    });
-    if matches!(route.body, BodyShape::Bytes) {
-        request = authorize_early(app, request).await?;
-        let (chunks, pump) = stream::incoming(body, Arc::clone(app.admin.world()));
-        request.chunks = chunks;
-        let both = async { tokio::join!(handle(app, request, route.work), pump) };
-        let (done, ()) = Box::pin(both).await;
-        return done.map(|(reply, request)| (reply, Some(OpenRequest { request, cancel })));
+    })
+}
+
+/// Runs the handler of an upload while its body comes.
+async fn handle_upload(
+    app: &Arc<App>,
+    request: Box<HttpRequest>,
+    handler: Handler,
+    body: &mut Incoming,
+) -> Result<(Outcome, Box<HttpRequest>), Problem> {
+    let mut request = authorize(app, request).await?;
+    let (chunks, pump) = upload::incoming(body, Arc::clone(app.admin.world()));
+    request.chunks = chunks;
+    let work = request.route.work;
+    let both = async { tokio::join!(handle(app, request, handler, work), pump) };
+    Box::pin(both).await.0
+}
+
+/// The request with its body. The caller is authorized before a large body is read, and before anything else counts for the
+/// workspace that the path names.
+async fn read_body(
+    app: &Arc<App>,
+    mut request: Box<HttpRequest>,
+    body: &mut Incoming,
+) -> Result<Box<HttpRequest>, Problem> {
+    let max_bytes = request.route.max_bytes;
+    let reader = BodyReader::begin(request.headers(), body, max_bytes).await?;
+    if request.route.access != RouteAccess::Anyone {
+        request = authorize(app, request).await?;
     }
-    let reader = BodyReader::begin(request.headers(), body, route.max_bytes).await?;
-    if reader.is_large() {
-        request = authorize_early(app, request).await?;
-    }
-    let (bytes, memory) = reader.finish(request.headers(), &app.body_budget).await?;
-    check_media_type(&route, request.headers(), &bytes)?;
-    request.body = match &route.body {
+    let owner = request.share_owner();
+    let (bytes, memory) = reader.finish(request.headers(), &app.body_budget, &owner).await?;
+    check_media_type(&request.route, request.headers(), &bytes)?;
+    request.body = match &request.route.body {
         BodyShape::Json(_) if bytes.len() <= body::SMALL_BYTES => RequestBody::json(bytes)?,
         _ => RequestBody::raw(bytes),
     };
     request.body_memory = memory;
-    // What belongs to no workspace counts for its caller, who has to be known for that.
-    if matches!(route.access, RouteAccess::Caller | RouteAccess::Person)
-        && matches!(request.caller, Caller::Anonymous)
-    {
-        request = authorize_early(app, request).await?;
-    }
-    let work = idempotency::work(&request, tools::work(&request).unwrap_or(route.work));
-    let (reply, mut request) = handle(app, request, work).await?;
-    match reply.content {
-        Content::Waiting(now, pending) => {
-            // A person may take minutes, and the body was read by the handler.
-            request.body = RequestBody::default();
-            request.body_memory.release();
-            let request = Arc::from(request);
-            let answer = waiting::wait_for_answer(&request, *pending, reply.status, now);
-            Ok((Box::pin(answer).await, None))
-        }
-        Content::Mcp(caller) => Ok((Box::pin(mcp::answer(request, *caller)).await, None)),
-        content => Ok((Reply { content, ..reply }, Some(OpenRequest { request, cancel }))),
-    }
+    Ok(request)
 }
 
-/// Authorizes the caller and runs the handler, on a thread of the pool.
+/// The kind of work of a request: that of its route, of the tool that it calls, or of the call that it approves.
+async fn work_of(
+    app: &Arc<App>,
+    request: Box<HttpRequest>,
+) -> Result<(WorkKind, Box<HttpRequest>), Problem> {
+    if approvals::is_yes(&request) || decide::is_yes(&request) {
+        let owner = request.share_owner();
+        let look = move || (approvals::work(&request), request);
+        let done = app.pools.try_run(&owner, WorkKind::Look, look).await;
+        return done.map_err(Problem::from)?.ok_or_else(Problem::internal);
+    }
+    let work = tools::work(&request).unwrap_or(request.route.work);
+    Ok((idempotency::work(&request, work), request))
+}
+
+/// Runs the handler on a thread of the pool.
 async fn handle(
     app: &Arc<App>,
-    mut request: Box<HttpRequest>,
+    request: Box<HttpRequest>,
+    handler: Handler,
     work: WorkKind,
-) -> Result<(Reply, Box<HttpRequest>), Problem> {
+) -> Result<(Outcome, Box<HttpRequest>), Problem> {
     let owner = request.share_owner();
     let done = app.pools.try_run(&owner, work, move || {
-        if matches!(request.caller, Caller::Anonymous) {
-            request.authorize()?;
-        }
-        let reply = idempotency::once(&request, request.route.handler)?;
-        Ok((reply, request))
+        let outcome = idempotency::once(&request, handler)?;
+        Ok((outcome, request))
     });
     done.await.map_err(Problem::from)?.unwrap_or_else(|| {
         tracing::error!("a handler panicked");
         Err(Problem::internal())
+    })
+}
+
+/// Does what the handler left.
+async fn finish(
+    mut request: Box<HttpRequest>,
+    outcome: Outcome,
+    cancel: CancelOnDrop,
+) -> Result<Reply, Problem> {
+    Ok(match outcome {
+        Outcome::Reply(reply) => reply,
+        Outcome::Waiting { status, body, call } => {
+            // A person may take minutes, and the body was read by the handler.
+            request.body = RequestBody::default();
+            request.body_memory.release();
+            let request = Arc::from(request);
+            Box::pin(waiting::wait_for_answer(&request, *call, status, body)).await
+        }
+        Outcome::Mcp(caller) => Box::pin(mcp::answer(request, *caller)).await,
+        Outcome::Events(cursor) => Reply::events(events::body(request.into(), cursor, cancel)),
+        Outcome::AllEvents(since) => Reply::events(all_events::body(request.into(), since, cancel)),
+        Outcome::Download(download) => download.into_reply(request.into(), cancel),
     })
 }
 
@@ -262,13 +332,13 @@ fn check_media_type(route: &Route, headers: &HeaderMap, bytes: &[u8]) -> Result<
     }
 }
 
-/// Authorizes the caller before its work begins.
-async fn authorize_early(
+/// Authorizes the caller, who counts for itself until then.
+async fn authorize(
     app: &Arc<App>,
     mut request: Box<HttpRequest>,
 ) -> Result<Box<HttpRequest>, Problem> {
-    let owner = request.share_owner();
+    let owner = request.token_owner();
     let authorize = move || request.authorize().map(|()| request);
-    let done = app.pools.run(&owner, WorkKind::Look, authorize).await;
-    done.unwrap_or_else(|| Err(Problem::internal()))
+    let done = app.pools.try_run(&owner, WorkKind::Look, authorize).await;
+    done.map_err(Problem::from)?.unwrap_or_else(|| Err(Problem::internal()))
 }

@@ -1,7 +1,6 @@
 //! The state that all requests share.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -13,8 +12,10 @@ use yard_dialects::Catalog;
 use yard_gate::Level;
 use yard_gate::admin::Server;
 
-use super::doctor::Doctor;
-use super::idempotency::InFlight;
+use super::box_report::Doctor;
+use super::in_flight::InFlight;
+use super::route::Route;
+use super::shutdown::Shutdown;
 use super::trusted_proxies::ProxyNetwork;
 use crate::body_memory::BodyBudget;
 use crate::mcp::{McpExtension, McpServer, Streamable};
@@ -68,12 +69,13 @@ pub struct App {
     pub(super) metrics: Arc<Metrics>,
     pub(super) in_flight: InFlight,
     pub(super) body_budget: BodyBudget,
+    /// The routes of the table, for the documents about them.
+    routes: OnceLock<Vec<Route>>,
     /// The OpenAPI document and the page of it, which are made when they are first asked for.
     pub(super) openapi: OnceLock<Bytes>,
     pub(super) docs: OnceLock<Bytes>,
-    shutting_down: AtomicBool,
-    /// Wakes the tasks that wait for the shutdown to begin.
-    pub(super) shutdown: Notify,
+    /// The server received a stop signal.
+    pub(super) shutdown: Shutdown,
     /// Wakes the open streams after a login ended, so that they look whether it was theirs.
     pub(super) access_changed: Notify,
 }
@@ -100,22 +102,27 @@ impl App {
             metrics,
             in_flight: InFlight::default(),
             body_budget: BodyBudget::default(),
+            routes: OnceLock::new(),
             openapi: OnceLock::new(),
             docs: OnceLock::new(),
-            shutting_down: AtomicBool::new(false),
-            shutdown: Notify::new(),
+            shutdown: Shutdown::default(),
             access_changed: Notify::new(),
         })
     }
 
-    /// Ends all answers that do not end by themselves, such as event streams.
-    pub(crate) fn begin_shutdown(&self) {
-        self.shutting_down.store(true, Ordering::Relaxed);
-        self.shutdown.notify_waiters();
+    /// Makes the routes of the table known to the documents.
+    pub(super) fn set_routes(&self, routes: Vec<Route>) {
+        // Another table of the same catalog has the same routes.
+        let _ = self.routes.set(routes);
     }
 
-    /// Whether the server received a stop signal.
-    pub(super) fn is_shutting_down(&self) -> bool {
-        self.shutting_down.load(Ordering::Relaxed)
+    /// The routes of the table.
+    pub(super) fn routes(&self) -> &[Route] {
+        self.routes.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// Ends all answers that do not end by themselves, such as event streams.
+    pub(crate) fn begin_shutdown(&self) {
+        self.shutdown.begin();
     }
 }

@@ -8,18 +8,24 @@ use serde_json::{Map, Value};
 use yard_core::{ChangePart, ContentHash, FaultCode, WsPath};
 use yard_gate::{
     Approval, ApprovalFilter, ApprovalStatus, DecidedPart, DecisionInput, Scope, effect_value,
+    is_for_host,
 };
 
 use super::chats;
+use super::diff_part::{DiffPart, DiffPosition};
 use super::paging::Paging;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::request::HttpRequest;
 use super::word::Word;
+use crate::pool::WorkKind;
+use crate::waiting::work_of_approved;
 
+/// The path of a decision.
+pub(super) const DECISION_PATH: &str = "/api/v1/workspaces/{id}/approvals/{approval_id}/decision";
 /// The longest diff, arguments and result that a list shows, in bytes.
 const BRIEF_BYTES: usize = 4 << 10;
-/// The longest diff in the answer about one request, and the size of a part of the diff, in bytes.
+/// The longest diff in the answer about one request, in bytes.
 const PAGE_BYTES: usize = 256 << 10;
 
 /// Most parts of a decision that an answer lists, and most hunks of one of them.
@@ -112,8 +118,8 @@ pub(super) struct PartRow {
 pub(super) struct NewPlan {
     /// The arguments.
     args: Map<String, Value>,
-    /// The first byte of the diff that is sent: the `next` of the part before (default 0).
-    from: Option<usize>,
+    /// Where in the diff to go on: the `next` of the part before (default 0).
+    from: Option<DiffPosition>,
 }
 
 /// What the call would do with them.
@@ -133,22 +139,9 @@ pub(super) struct OnePlan {
 
 /// Which part of a diff.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Part {
-    /// The first byte: the `next` of the part before (default 0).
-    from: Option<usize>,
-}
-
-/// A part of a diff.
-#[derive(Serialize, JsonSchema)]
-pub(super) struct DiffPart {
-    /// The part.
-    diff: String,
-    /// Bytes of the whole diff.
-    diff_bytes: usize,
-    /// Where to go on: send it as `from`. Null in the last part.
-    next: Option<usize>,
-    /// What a decision on it needs; only with the last part.
-    state_hash: Option<String>,
+pub(super) struct DiffQuery {
+    /// Where to go on: the `next` of the part before (default 0).
+    from: Option<DiffPosition>,
 }
 
 /// A request, with what became of it.
@@ -328,21 +321,9 @@ pub(super) fn read(request: &HttpRequest) -> Result<Reply, Problem> {
 
 /// A part of the diff of the request that the path names.
 pub(super) fn diff(request: &HttpRequest) -> Result<Reply, Problem> {
-    let Part { from } = request.query()?;
+    let DiffQuery { from } = request.query()?;
     let approval = named(request)?;
-    Reply::ok(&DiffPart::of(&approval.request.diff, from, approval.request.state))
-}
-
-impl DiffPart {
-    /// The part of a diff that begins there; the state hash comes with the last one.
-    fn of(whole: &str, from: Option<usize>, state: ContentHash) -> Self {
-        let from = whole.floor_char_boundary(from.unwrap_or(0));
-        let end = whole.floor_char_boundary(from.saturating_add(PAGE_BYTES));
-        let next = (end < whole.len()).then_some(end);
-        let state_hash = next.is_none().then(|| state.to_string());
-        let diff = whole[from..end].to_owned();
-        Self { diff, diff_bytes: whole.len(), next, state_hash }
-    }
+    Reply::ok(&DiffPart::of(&approval.request.diff, from, approval.request.state)?)
 }
 
 /// Plans the call of the request that the path names with other arguments, and does nothing.
@@ -353,7 +334,7 @@ pub(super) fn plan(request: &HttpRequest) -> Result<Reply, Problem> {
     session.approvals().check_may_decide(&call, approval.id)?;
     let revision = request.app.catalog.revise(&approval, &Value::Object(args), &session, &call)?;
     let effect = serde_json::from_str(&revision.effect).unwrap_or_default();
-    let diff = DiffPart::of(&revision.diff, from, revision.state);
+    let diff = DiffPart::of(&revision.diff, from, revision.state)?;
     Reply::ok(&OnePlan { plan: Plan { effect, diff } })
 }
 
@@ -376,6 +357,31 @@ pub(super) fn decide_named(
         (FaultCode::BadArgument, Some(_)) => Problem::invalid("parts", fault.message()),
         _ => fault.into(),
     })
+}
+
+/// Whether a request is a yes to the request that its path names.
+pub(super) fn is_yes(request: &HttpRequest) -> bool {
+    #[derive(Deserialize)]
+    struct Decided {
+        decision: String,
+    }
+    let decided = || request.body.peek::<Decided>();
+    request.route.path == DECISION_PATH && decided().is_some_and(|one| one.decision == "approve")
+}
+
+/// The kind of work of a yes to the request that the path names, whose call is made at once.
+pub(super) fn work(request: &HttpRequest) -> WorkKind {
+    named(request).map_or(WorkKind::Change, |approval| work_of(request, &approval))
+}
+
+/// The kind of work of a yes.
+pub(super) fn work_of(request: &HttpRequest, approval: &Approval) -> WorkKind {
+    if is_for_host(approval) {
+        // Only the rule is stored: the command that asked is running, or comes again.
+        return WorkKind::Change;
+    }
+    let asked = &approval.request;
+    work_of_approved(&request.app.catalog, &asked.toolset, &asked.tool)
 }
 
 /// The state hash that a decision carries.

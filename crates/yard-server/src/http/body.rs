@@ -44,37 +44,38 @@ impl<'a> BodyReader<'a> {
             return Err(Problem::too_large(max_bytes));
         }
         let mut reader = Self { body, read: BytesMut::new(), max_bytes, ended: false };
-        timeout(PAUSE, reader.read_until(SMALL_BYTES)).await.map_err(|_| too_slow())??;
+        timeout(PAUSE, reader.read_until(SMALL_BYTES))
+            .await
+            .map_err(|_| Problem::slow_body())??;
         Ok(reader)
     }
 
-    /// Whether the body is large: more than [`SMALL_BYTES`] came, or more is to come.
-    pub(crate) fn is_large(&self) -> bool {
-        !self.ended
-    }
-
-    /// Reads the rest.
+    /// Reads the rest, in memory of `owner`.
     pub(crate) async fn finish(
         mut self,
         headers: &HeaderMap,
         budget: &BodyBudget,
+        owner: &str,
     ) -> Result<(Bytes, BodyMemory), Problem> {
         if self.ended {
             return Ok((self.read.freeze(), BodyMemory::default()));
         }
         let expected = declared_length(headers).unwrap_or(self.max_bytes);
-        let memory = timeout(PAUSE, budget.reserve(expected)).await.map_err(|_| no_memory())?;
+        let memory =
+            timeout(PAUSE, budget.reserve(owner, expected)).await.map_err(|_| no_memory())?;
         let max_time = PAUSE + Duration::from_secs(expected / LEAST_BYTES_PER_SECOND);
-        timeout(max_time, self.read_until(usize::MAX)).await.map_err(|_| too_slow())??;
+        timeout(max_time, self.read_until(usize::MAX))
+            .await
+            .map_err(|_| Problem::slow_body())??;
         Ok((self.read.freeze(), memory))
     }
 
     /// Reads until the body ends or more than `enough` bytes were read.
     async fn read_until(&mut self, enough: usize) -> Result<(), Problem> {
         while !self.ended && self.read.len() <= enough {
-            match timeout(PAUSE, self.body.frame()).await.map_err(|_| too_slow())? {
+            match timeout(PAUSE, self.body.frame()).await.map_err(|_| Problem::slow_body())? {
                 None => self.ended = true,
-                Some(Err(_)) => return Err(Problem::invalid("body", "the body broke off")),
+                Some(Err(_)) => return Err(Problem::broken_body()),
                 Some(Ok(frame)) => {
                     let Ok(data) = frame.into_data() else { continue };
                     if self.read.len() as u64 + data.len() as u64 > self.max_bytes {
@@ -114,8 +115,4 @@ fn no_memory() -> Problem {
         "large bodies of other requests take all the memory that there is for them; try again in {RETRY_SECONDS} s"
     );
     Problem::new(429, "RATE_LIMITED", message).retry_after(RETRY_SECONDS)
-}
-
-fn too_slow() -> Problem {
-    Problem::new(408, "TIMEOUT", "the body took too long to arrive")
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use http::HeaderMap;
 use http::header::{HeaderValue, IF_MATCH, IF_NONE_MATCH, IF_RANGE, RANGE};
+use http::{HeaderMap, StatusCode};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use yard_core::op::{
@@ -11,9 +11,11 @@ use yard_core::op::{
 };
 use yard_core::{ContentHash, WsPath};
 
+use super::download::{Download, ReadPiece};
 use super::files::{File, OneFile, file_of};
+use super::outcome::Outcome;
 use super::problem::Problem;
-use super::reply::{Piece, Raw, Reply};
+use super::reply::Reply;
 use super::request::HttpRequest;
 
 /// Where a new file goes.
@@ -23,7 +25,7 @@ pub(super) struct UploadQuery {
     path: String,
 }
 
-pub(super) fn read(request: &HttpRequest) -> Result<Reply, Problem> {
+pub(super) fn read(request: &HttpRequest) -> Result<Outcome, Problem> {
     let path = current_path(request)?;
     let file = request.perform(Fingerprint { path })?;
     let (path, seen) = (file.path, Some(file.seen));
@@ -33,7 +35,7 @@ pub(super) fn read(request: &HttpRequest) -> Result<Reply, Problem> {
     })
 }
 
-pub(super) fn read_version(request: &HttpRequest) -> Result<Reply, Problem> {
+pub(super) fn read_version(request: &HttpRequest) -> Result<Outcome, Problem> {
     let (version, of) = (request.id("version_id", "version")?, Some(file_of(request)?));
     let shown = request.perform(ShowVersion { version, of, max_bytes: 0 })?;
     if shown.purged {
@@ -66,12 +68,27 @@ fn store_upload(
     expected: Option<ContentHash>,
 ) -> Result<OneFile, Problem> {
     let session = request.session()?;
-    let mut upload = session.upload(&request.call)?;
-    request.chunks.each(|chunk| Ok(upload.write(chunk)?))?;
-    let uploaded = upload.finish()?;
-    let place = Place { path, upload: uploaded.id(), file_type: None, on_existing, expected };
-    let placed = request.perform(place)?;
-    Ok(OneFile { file: File::of(&request.perform(Locate { file: placed.file })?, request)? })
+    let receive_and_place = || {
+        let mut upload = session.upload(&request.call)?;
+        request.chunks.each(|chunk| Ok(upload.write(chunk)?))?;
+        let uploaded = upload.finish()?;
+        request.perform(Place {
+            path,
+            upload: uploaded.id(),
+            file_type: None,
+            on_existing,
+            expected,
+        })
+    };
+    let placed = receive_and_place().map_err(|problem| match request.call.is_cancelled() {
+        // It was cancelled, so that nothing was placed.
+        true if problem.status == 408 => problem.having_done_nothing(),
+        _ => problem,
+    })?;
+    // The file is there: its answer is made although the client may have disconnected.
+    let located =
+        request.perform_in(&request.call.without_limits(), Locate { file: placed.file })?;
+    Ok(OneFile { file: File::of(&located, request)? })
 }
 
 /// The current path of the file that the URL names.
@@ -104,12 +121,13 @@ pub(super) fn raw(
     hash: ContentHash,
     size: u64,
     read: impl Fn(&HttpRequest, u64, u64) -> Result<Vec<u8>, Problem> + Send + Sync + 'static,
-) -> Result<Reply, Problem> {
+) -> Result<Outcome, Problem> {
     let etag = format!("\"{hash}\"");
     let has_it = |tag: &str| unquoted(tag) == unquoted(&etag) || tag.trim() == "*";
     let tags = request.headers().get(IF_NONE_MATCH).and_then(|tags| tags.to_str().ok());
     if tags.is_some_and(|tags| tags.split(',').any(has_it)) {
-        return Ok(Reply::raw(304, Raw { etag, size, range: 0..0, next: None }));
+        let (status, range) = (StatusCode::NOT_MODIFIED, 0..0);
+        return Ok(Outcome::Download(Download { status, etag, size, range, next: None }));
     }
     // A client that resumes a download of another version gets this one whole.
     let is_same = |tag: &HeaderValue| tag.to_str().is_ok_and(|tag| tag.trim() == etag);
@@ -117,8 +135,8 @@ pub(super) fn raw(
     let range = range.filter(|_| request.headers().get(IF_RANGE).is_none_or(is_same));
     let requested = range.and_then(|range| range.to_str().ok());
     let (status, range) = match requested.map(|text| range_of(text, size)) {
-        None | Some(RequestedRange::Whole) => (200, 0..size),
-        Some(RequestedRange::Part(range)) => (206, range),
+        None | Some(RequestedRange::Whole) => (StatusCode::OK, 0..size),
+        Some(RequestedRange::Part(range)) => (StatusCode::PARTIAL_CONTENT, range),
         Some(RequestedRange::Outside) => {
             let message = format!("the file has {size} bytes");
             let problem = Problem::new(416, "RANGE_NOT_SATISFIABLE", message);
@@ -126,10 +144,10 @@ pub(super) fn raw(
         }
     };
     let end = range.end;
-    let next: Piece = Arc::new(move |request: &HttpRequest, offset: u64| {
+    let next: ReadPiece = Arc::new(move |request: &HttpRequest, offset: u64| {
         read(request, offset, (end - offset).min(FETCH_BYTES))
     });
-    Ok(Reply::raw(status, Raw { etag, size, range, next: Some(next) }))
+    Ok(Outcome::Download(Download { status, etag, size, range, next: Some(next) }))
 }
 
 /// The range that a `Range` header requests.

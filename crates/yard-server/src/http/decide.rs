@@ -21,6 +21,8 @@ use super::{approvals, auth};
 
 /// The prefix of the pages. A login redirects to no other path.
 const PREFIX: &str = "/decide/";
+/// The path of the page of an approval.
+pub(super) const APPROVAL_PATH: &str = "/decide/{id}/approvals/{approval_id}";
 
 /// The path of the page for an approval or a question.
 pub(super) fn path(workspace: &str, awaited: &Awaited) -> String {
@@ -71,17 +73,26 @@ fn is_decision_page(path: &str) -> bool {
 
 /// Which part of a long request.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Part {
+pub(super) struct ShownFrom {
     /// The first byte of what is shown.
     from: Option<usize>,
 }
 
 pub(super) fn approval(request: &HttpRequest) -> Result<Reply, Problem> {
-    let Part { from } = request.query()?;
+    let ShownFrom { from } = request.query()?;
     let approval = approvals::named(request)?;
     // The page of the server shows a request of any length.
     let elsewhere = format!("/#/inbox/{}/approval/{}", request.param("id"), approval.id);
     Ok(Reply::page(200, page::approval(&approval, from.unwrap_or(0), &elsewhere)))
+}
+
+/// Whether a request is a yes to the request that its path names.
+pub(super) fn is_yes(request: &HttpRequest) -> bool {
+    request.route.path == APPROVAL_PATH
+        && request.route.changes()
+        && request
+            .pairs()
+            .is_ok_and(|sent| matches!(field(&sent, "decision"), Some("once" | "chat")))
 }
 
 pub(super) fn decide(request: &HttpRequest) -> Result<Reply, Problem> {

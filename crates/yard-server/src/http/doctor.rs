@@ -1,12 +1,10 @@
 //! What the box around commands can do on this machine, over HTTP. Paths of the host are left out (R13).
 
-use std::fmt;
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use yard_gate::{Finding, Level};
 
+use super::box_report::BoxReport;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::request::HttpRequest;
@@ -16,35 +14,9 @@ const LEFT_OUT: &str = "…";
 /// A folder of the kernel, which every machine has.
 const PROC: &str = "/proc";
 
-/// What was found out about the box.
-#[derive(Clone, Debug)]
-pub struct BoxReport {
-    /// How strictly commands are confined.
-    pub level: Level,
-    /// The findings, part by part.
-    pub findings: Vec<Finding>,
-}
-
-/// Finds out what the box can do. The first time it may take a moment.
-#[derive(Clone)]
-pub struct Doctor(Arc<dyn Fn() -> BoxReport + Send + Sync>);
-
-impl Doctor {
-    /// A doctor that answers what `report` returns.
-    pub fn new(report: impl Fn() -> BoxReport + Send + Sync + 'static) -> Self {
-        Self(Arc::new(report))
-    }
-}
-
-impl fmt::Debug for Doctor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Doctor")
-    }
-}
-
-/// A part of the box.
+/// What was found about one part of the box.
 #[derive(Serialize, JsonSchema)]
-struct Part {
+struct FindingRow {
     name: &'static str,
     /// Whether it works.
     ok: bool,
@@ -63,7 +35,7 @@ struct Report {
     ok: bool,
     /// `full`, `walls`, `refuse` or `unconfined`.
     level: &'static str,
-    findings: Vec<Part>,
+    findings: Vec<FindingRow>,
 }
 
 /// What the box can do, by name.
@@ -75,17 +47,17 @@ pub(super) struct OneReport {
 pub(super) fn read(request: &HttpRequest) -> Result<Reply, Problem> {
     let settings = &request.app.settings;
     let report = match &settings.doctor {
-        Some(Doctor(report)) => report(),
+        Some(doctor) => doctor.report(),
         None => BoxReport { level: settings.commands, findings: Vec::new() },
     };
-    let part = |finding: &Finding| Part {
+    let row = |finding: &Finding| FindingRow {
         name: finding.name,
         ok: finding.ok,
         needed: finding.needed,
         found: without_host_paths(&finding.found),
         remedy: without_host_paths(&finding.remedy),
     };
-    let findings = report.findings.iter().map(part).collect();
+    let findings = report.findings.iter().map(row).collect();
     let ok = report.level == Level::Full;
     Reply::ok(&OneReport { doctor: Report { ok, level: report.level.word(), findings } })
 }

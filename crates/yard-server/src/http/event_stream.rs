@@ -9,8 +9,8 @@ use futures_util::stream;
 use hyper::body::Frame;
 use tokio::sync::Notify;
 
+use super::cancel::CancelOnDrop;
 use super::request::HttpRequest;
-use super::response::CancelOnDrop;
 use super::stream::{Body, pieces};
 
 /// The first line of a stream: the milliseconds after which a client that lost it connects again.
@@ -34,8 +34,8 @@ pub(super) fn body(
     stop: CancelOnDrop,
 ) -> Body {
     let counted = StreamCount::new(&request);
-    let silence = Duration::ZERO;
-    let reader = Reader { request, notify, source, silence, _counted: counted, _stop: stop };
+    let sent_at = request.call.world().elapsed();
+    let reader = Reader { request, notify, source, sent_at, _counted: counted, _stop: stop };
     pieces(stream::unfold(reader, |mut reader| async move {
         let text = reader.next().await?;
         Some((Ok(Frame::data(Bytes::from(text))), reader))
@@ -47,8 +47,8 @@ struct Reader<S> {
     request: Arc<HttpRequest>,
     notify: Arc<Notify>,
     source: S,
-    /// How long nothing was sent.
-    silence: Duration,
+    /// When something was sent, by the monotonic clock.
+    sent_at: Duration,
     _counted: StreamCount,
     _stop: CancelOnDrop,
 }
@@ -57,29 +57,34 @@ impl<S: EventSource> Reader<S> {
     /// The next piece of the stream; `None` ends it.
     async fn next(&mut self) -> Option<String> {
         loop {
-            if self.request.app.is_shutting_down() {
+            if self.request.app.shutdown.has_begun() {
                 return None;
             }
             let text = self.source.read().await?;
             if !text.is_empty() {
-                self.silence = Duration::ZERO;
+                self.sent_at = self.now();
                 return Some(text);
             }
             self.wait().await;
-            if self.silence >= HEARTBEAT {
-                self.silence = Duration::ZERO;
+            // However often it was woken meanwhile.
+            if self.now().saturating_sub(self.sent_at) >= HEARTBEAT {
+                self.sent_at = self.now();
                 return Some(": still here\n\n".to_owned());
             }
         }
+    }
+
+    fn now(&self) -> Duration {
+        self.request.call.world().elapsed()
     }
 
     async fn wait(&mut self) {
         let app = Arc::clone(&self.request.app);
         tokio::select! {
             () = self.notify.notified() => {}
-            () = app.shutdown.notified() => {}
+            () = app.shutdown.wait() => {}
             () = app.access_changed.notified() => {}
-            () = tokio::time::sleep(POLL_INTERVAL) => self.silence += POLL_INTERVAL,
+            () = tokio::time::sleep(POLL_INTERVAL) => {}
         }
     }
 }

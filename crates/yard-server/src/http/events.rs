@@ -13,11 +13,11 @@ use yard_gate::{
     ApprovalStatus, ChangeSubscription, Event, EventRow, MAX_EVENTS, Session, StepEvent,
 };
 
+use super::cancel::CancelOnDrop;
 use super::event_stream::{self, EventSource, RETRY};
+use super::outcome::Outcome;
 use super::problem::Problem;
-use super::reply::{Content, Reply};
 use super::request::HttpRequest;
-use super::response::CancelOnDrop;
 use super::stream::Body;
 use crate::pool::WorkKind;
 
@@ -32,7 +32,7 @@ pub(super) struct EventsQuery {
 }
 
 /// Begins a stream.
-pub(super) fn open(request: &HttpRequest) -> Result<Reply, Problem> {
+pub(super) fn open(request: &HttpRequest) -> Result<Outcome, Problem> {
     let EventsQuery { after } = request.query()?;
     let header = request.headers().get("last-event-id").and_then(|id| id.to_str().ok());
     let header = header.map(|id| id.trim().parse::<u64>()).transpose();
@@ -44,23 +44,23 @@ pub(super) fn open(request: &HttpRequest) -> Result<Reply, Problem> {
         tracing::warn!(fault = fault.message(), "what others change on disk is not watched");
     }
     let last = session.last_event()?;
-    let cursor = header.or(after).unwrap_or(last);
-    Ok(Reply { status: 200, content: Content::Events(cursor), cookies: Vec::new() })
+    Ok(Outcome::Events(header.or(after).unwrap_or(last)))
 }
 
 /// The stream, from the event after `cursor` on.
 pub(super) fn body(request: Arc<HttpRequest>, cursor: u64, stop: CancelOnDrop) -> Body {
     let notify = Arc::new(Notify::new());
-    let open = OpenStream::new(&request, &notify);
-    let source = WorkspaceEvents { request: Arc::clone(&request), cursor, is_started: false, open };
+    let (own, waker) = (Arc::clone(&request), Arc::clone(&notify));
+    let source = WorkspaceEvents { request: own, notify: waker, cursor, open: None };
     event_stream::body(request, notify, source, stop)
 }
 
 /// The events of a workspace for one reader.
 struct WorkspaceEvents {
     request: Arc<HttpRequest>,
+    notify: Arc<Notify>,
     cursor: u64,
-    is_started: bool,
+    /// `None` before the first look.
     open: Option<OpenStream>,
 }
 
@@ -82,8 +82,11 @@ impl OpenStream {
 
 impl EventSource for WorkspaceEvents {
     async fn read(&mut self) -> Option<String> {
-        if !self.is_started {
-            self.is_started = true;
+        if self.open.is_none() {
+            let (request, notify) = (Arc::clone(&self.request), Arc::clone(&self.notify));
+            let (pools, workspace_key) = (&self.request.app.pools, self.request.workspace_key());
+            let open = move || OpenStream::new(&request, &notify);
+            self.open = Some(pools.run(&workspace_key, WorkKind::Look, open).await??);
             return Some(RETRY.to_owned());
         }
         let (text, cursor) = self.read_events().await?;

@@ -9,9 +9,9 @@ use super::chats;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::request::HttpRequest;
+use super::tools;
 
 /// The toolset, unless the request names another one.
-const TOOLSET: &str = "workspace";
 /// How many effects an answer lists.
 const MAX_EFFECTS: usize = 200;
 
@@ -109,7 +109,7 @@ fn summary(mut explained: Vec<ExplainedEffect>, rules: &[Value]) -> Explanation 
 
 pub(super) fn explain(request: &HttpRequest) -> Result<Reply, Problem> {
     let CallToExplain { toolset, tool, args, chat_id } = request.json()?;
-    let toolset = toolset.as_deref().unwrap_or(TOOLSET);
+    let toolset = toolset.as_deref().unwrap_or(tools::TOOLSET);
     let (catalog, session) = (&request.app.catalog, request.session()?);
     if catalog.get(toolset, &tool).is_none() {
         return Err(Problem::invalid("tool", catalog.unknown_tool_message(toolset, &tool)));

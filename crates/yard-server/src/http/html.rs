@@ -1,14 +1,30 @@
 //! The frame of the pages for people, without scripts and foreign resources, and the escaping of texts.
 
+use std::sync::LazyLock;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use yard_core::ContentHash;
+use yard_core::invisible::by_number;
+
+/// What these pages may load: their own style and nothing else. No scripts, no frames, no forms to other sites.
+pub(super) static POLICY: LazyLock<String> = LazyLock::new(|| {
+    let style = STANDARD.encode(ContentHash::of(STYLE.as_bytes()).as_bytes());
+    format!(
+        "default-src 'none'; style-src 'sha256-{style}'; form-action 'self'; frame-ancestors 'none'; \
+         base-uri 'none'"
+    )
+});
+
 /// A page. `body` is markup, in which foreign texts are escaped.
 pub(super) fn frame(title: &str, body: &str) -> String {
-    format!("{HEAD}<title>{}</title>{STYLE}{body}", escaped(title))
+    format!("{HEAD}<title>{}</title><style>{STYLE}</style>{body}", escaped(title))
 }
 
 const HEAD: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
 <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">";
 
-const STYLE: &str = "<style>\
+const STYLE: &str = "\
 :root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;\
 padding:0 1rem 3rem}h2{margin:2.2rem 0 .4rem}h4{margin:1rem 0 .3rem}p{margin:.5rem 0}\
 nav a{display:inline-block;margin-right:.9rem}summary{cursor:pointer;padding:.4rem 0}\
@@ -22,34 +38,22 @@ td{padding:.2rem 1.2rem .2rem 0;vertical-align:top;border-top:1px solid #8883}\
 label{display:block;margin:.4rem 0}input:not([type]),input[type=email],\
 input[type=password],textarea{display:block;width:100%;box-sizing:border-box;font:inherit;padding:.4rem}\
 button{font:inherit;padding:.4rem 1rem;margin:.6rem .6rem .6rem 0}fieldset{border:1px solid #8884;\
-border-radius:.4rem;margin:1rem 0}.no{color:#cf222e}</style>";
+border-radius:.4rem;margin:1rem 0}.no{color:#cf222e}";
 
-/// Escapes a text for a page, also inside a quoted attribute.
+/// Escapes a text for a page, also inside a quoted attribute. What cannot be seen in it is shown by its number.
 pub(super) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for char in text.chars() {
+    for char in by_number(text).chars() {
         match char {
             '&' => safe.push_str("&amp;"),
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
             '"' => safe.push_str("&quot;"),
             '\'' => safe.push_str("&#39;"),
-            // Characters that change the direction of a text could hide what it says.
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => safe.push('\u{fffd}'),
-            '\n' | '\t' => safe.push(char),
-            // Control characters could move the cursor or hide a line: their visible symbols are shown.
-            '\u{7f}' => safe.push('\u{2421}'),
-            '\0'..='\u{1f}' => safe.push(control_picture(char)),
-            '\u{80}'..='\u{9f}' => safe.push('\u{fffd}'),
             _ => safe.push(char),
         }
     }
     safe
-}
-
-/// The visible symbol of a control character.
-fn control_picture(control: char) -> char {
-    char::from_u32(0x2400 + u32::from(control)).unwrap_or('\u{fffd}')
 }
 
 #[cfg(test)]
@@ -62,10 +66,10 @@ mod tests {
             escaped("<a href=\"x\" b='&'>"),
             "&lt;a href=&quot;x&quot; b=&#39;&amp;&#39;&gt;"
         );
-        assert_eq!(escaped("a\u{202e}b"), "a\u{fffd}b");
+        assert_eq!(escaped("a\u{202e}b\u{200b}\u{e0041}"), "a‹U+202E›b‹U+200B›‹U+E0041›");
         assert_eq!(
             escaped("a\u{1b}[8mb\rc\0\u{7f}\u{9b}\n\t"),
-            "a\u{241b}[8mb\u{240d}c\u{2400}\u{2421}\u{fffd}\n\t"
+            "a‹U+001B›[8mb‹U+000D›c‹U+0000›‹U+007F›‹U+009B›\n\t"
         );
         assert!(frame("<x>", "<p>").contains("<title>&lt;x&gt;</title>"));
     }

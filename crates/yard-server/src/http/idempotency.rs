@@ -1,28 +1,22 @@
 //! `Idempotency-Key`: a change that is sent again answers as the first time did, and happens once. What
 //! was begun is known before it is done, so a try that a crash cut off is never repeated blindly.
 
-use std::collections::HashSet;
-
 use bytes::Bytes;
 use http::HeaderName;
-use parking_lot::Mutex;
 use yard_core::hash::ContentHasher;
 use yard_gate::Awaited;
 use yard_gate::registry::{Claim, Retry};
 
+use super::outcome::Outcome;
 use super::problem::Problem;
 use super::reply::{Content, Reply};
 use super::request::{Caller, HttpRequest};
-use super::route::Handler;
+use super::row::Handler;
 use super::tools;
 use crate::pool::WorkKind;
 
 const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 const MAX_KEY_BYTES: usize = 255;
-
-/// Requests of this process that have a key and are not answered yet.
-#[derive(Debug, Default)]
-pub(crate) struct InFlight(Mutex<HashSet<(String, String)>>);
 
 /// The kind of work of a request, with its key counted in: storing an answer is a change.
 pub(super) fn work(request: &HttpRequest, work: WorkKind) -> WorkKind {
@@ -33,10 +27,10 @@ pub(super) fn work(request: &HttpRequest, work: WorkKind) -> WorkKind {
 }
 
 /// Answers a request, once for its key.
-pub(super) fn once(request: &HttpRequest, handler: Handler) -> Result<Reply, Problem> {
-    let Some(key) = request.headers().get(HEADER) else { return handler(request) };
+pub(super) fn once(request: &HttpRequest, handler: Handler) -> Result<Outcome, Problem> {
+    let Some(key) = request.headers().get(HEADER) else { return handler.run(request) };
     if !request.route.stores_answers() {
-        return handler(request);
+        return handler.run(request);
     }
     let key = key.to_str().ok().filter(|key| (1..=MAX_KEY_BYTES).contains(&key.len()));
     let key = key.ok_or_else(|| {
@@ -49,7 +43,7 @@ pub(super) fn once(request: &HttpRequest, handler: Handler) -> Result<Reply, Pro
         Caller::Anonymous | Caller::Known(_) => None,
     };
     let retry = Retry { actor: &actor, key, fingerprint: fingerprint(request), workspace };
-    let _mark = InFlightMark::of(&request.app.in_flight, &actor, key).ok_or_else(still_running)?;
+    let _mark = request.app.in_flight.mark(&actor, key).ok_or_else(still_running)?;
     answer_claimed(request, retry, handler)
 }
 
@@ -57,50 +51,43 @@ fn answer_claimed(
     request: &HttpRequest,
     retry: Retry<'_>,
     handler: Handler,
-) -> Result<Reply, Problem> {
-    let admin = &request.app.admin;
-    match admin.begin_request(retry).map_err(failed)? {
-        Claim::Answered { status, body } => {
-            let (awaited, body) = split_awaited(body);
-            let body = replay(request, body)?;
-            if let Some(awaited) = awaited {
-                // The person may have decided since.
-                return tools::wait_again(request, awaited, status, body);
-            }
-            let content = if body.is_empty() { Content::Empty } else { Content::Json(body.into()) };
-            return Ok(Reply { status, content, cookies: Vec::new() });
-        }
-        Claim::Forgotten => {
-            return Err(Problem::conflict(
-                "the first try with this key was answered; what it answered was purged since",
-            ));
-        }
-        Claim::Differs => {
-            return Err(Problem::invalid(
-                "Idempotency-Key",
-                "this key was used for another request; take a new one for each request",
-            ));
-        }
-        Claim::Begun { at } => {
-            return Err(Problem::conflict(format!(
-                "the first try with this key was begun at {at} and cut off before it answered; look \
-                 at the steps to see whether it happened, and send it again with a new key if not"
-            )));
-        }
-        Claim::New => {}
+) -> Result<Outcome, Problem> {
+    match request.app.admin.begin_request(retry).map_err(failed)? {
+        Claim::Answered { status, body } => answer_again(request, status, body),
+        Claim::Forgotten => Err(Problem::conflict(
+            "the first try with this key was answered; what it answered was purged since",
+        )),
+        Claim::Differs => Err(Problem::invalid(
+            "Idempotency-Key",
+            "this key was used for another request; take a new one for each request",
+        )),
+        Claim::Begun { at } => Err(Problem::conflict(format!(
+            "the first try with this key was begun at {at} and cut off before it answered; look \
+             at the steps to see whether it happened, and send it again with a new key if not"
+        ))),
+        Claim::New => answer_first(request, retry, handler),
     }
+}
+
+/// Answers the first try with a key, and stores the answer.
+fn answer_first(
+    request: &HttpRequest,
+    retry: Retry<'_>,
+    handler: Handler,
+) -> Result<Outcome, Problem> {
+    let admin = &request.app.admin;
     // Read before the handler runs: the answer shows nothing that is withheld meanwhile.
     let note = note(request)?;
-    let result = handler(request);
-    let reply = match &result {
-        Ok(reply) => Some((reply.status, bytes(&reply.content), awaited(&reply.content))),
-        Err(problem) if is_kept(problem.status) => {
+    let result = handler.run(request);
+    let answered = match &result {
+        Ok(outcome) => stored_form(outcome),
+        Err(problem) if is_kept(problem) => {
             Some((problem.status, problem.body.to_string().into(), None))
         }
         Err(_) => None,
     };
     // A failure to keep the answer is no reason to hide that it happened.
-    let kept = match reply {
+    let kept = match answered {
         Some((status, body, awaited)) => {
             let noted = with_reading_note(note, &body);
             admin.store_answer(retry, status, &with_awaited(awaited, noted))
@@ -111,6 +98,20 @@ fn answer_claimed(
         tracing::error!(%error, "the answer of a retried request could not be kept");
     }
     result
+}
+
+/// Answers a retry as the first try was.
+fn answer_again(request: &HttpRequest, status: u16, body: Vec<u8>) -> Result<Outcome, Problem> {
+    let (awaited, body) = split_awaited(body);
+    let body = replay(request, body)?;
+    if let Some(awaited) = awaited {
+        // The person may have decided since.
+        return tools::wait_again(request, awaited, status, body);
+    }
+    Ok(Outcome::Reply(match body.is_empty() {
+        true => Reply::without_body(status),
+        false => Reply::serialized(status, body),
+    }))
 }
 
 /// What the caller may read in the workspace that it asks, if it asks one.
@@ -126,11 +127,17 @@ const NOTED: u8 = 1;
 /// The first byte of a stored answer to a call that waits for a person.
 const WAITS: u8 = 2;
 
-/// What a call waits for.
-fn awaited(content: &Content) -> Option<&Awaited> {
-    match content {
-        Content::Waiting(_, call) => Some(&call.pending.awaited),
-        _ => None,
+/// What is stored of an answer: status, body, and what the call waits for. Nothing for one that is not stored.
+fn stored_form(outcome: &Outcome) -> Option<(u16, Bytes, Option<&Awaited>)> {
+    match outcome {
+        Outcome::Reply(Reply { status, content: Content::Json(body), .. }) => {
+            Some((*status, body.clone(), None))
+        }
+        Outcome::Reply(reply) => Some((reply.status, Bytes::new(), None)),
+        Outcome::Waiting { status, body, call } => {
+            Some((*status, body.clone(), Some(&call.pending.awaited)))
+        }
+        Outcome::Mcp(_) | Outcome::Events(_) | Outcome::AllEvents(_) | Outcome::Download(_) => None,
     }
 }
 
@@ -184,16 +191,10 @@ fn replay(request: &HttpRequest, kept: Vec<u8>) -> Result<Vec<u8>, Problem> {
 }
 
 /// Whether a retry gets the same failure. After most failures part of the change may have happened, and a retry
-/// must not do it again; only a request that was refused before it began may be tried again.
-fn is_kept(status: u16) -> bool {
-    !matches!(status, 429 | 503)
-}
-
-fn bytes(content: &Content) -> Bytes {
-    match content {
-        Content::Json(bytes) | Content::Waiting(bytes, _) => bytes.clone(),
-        _ => Bytes::new(),
-    }
+/// must not do it again; only a request that was refused before it began, or that ended before it did anything, may be
+/// tried again.
+fn is_kept(problem: &Problem) -> bool {
+    !problem.did_nothing && !matches!(problem.status, 429 | 503)
 }
 
 fn failed(error: impl std::fmt::Display) -> Problem {
@@ -238,34 +239,15 @@ fn fingerprint(request: &HttpRequest) -> [u8; 32] {
     *hasher.finish().as_bytes()
 }
 
-/// Marks a request as in flight until this is dropped.
-struct InFlightMark<'a> {
-    all: &'a InFlight,
-    own: (String, String),
-}
-
-impl<'a> InFlightMark<'a> {
-    fn of(all: &'a InFlight, actor: &str, key: &str) -> Option<Self> {
-        let own = (actor.to_owned(), key.to_owned());
-        let mut in_flight = all.0.lock();
-        // Only a mark that was made may be dropped: dropping takes the lock.
-        if in_flight.insert(own.clone()) { Some(Self { all, own }) } else { None }
-    }
-}
-
-impl Drop for InFlightMark<'_> {
-    fn drop(&mut self) {
-        self.all.0.lock().remove(&self.own);
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::is_kept;
+    use super::*;
 
     #[test]
     fn what_may_have_happened_is_not_tried_again() {
-        assert!([400, 404, 409, 413, 500, 507].into_iter().all(is_kept));
-        assert!(![429, 503].into_iter().any(is_kept));
+        let problem = |status| Problem::new(status, "CODE", "why");
+        assert!([400, 404, 409, 413, 500, 507].into_iter().all(|status| is_kept(&problem(status))));
+        assert!(![429, 503].into_iter().any(|status| is_kept(&problem(status))));
+        assert!(!is_kept(&Problem::broken_body()) && !is_kept(&Problem::slow_body()));
     }
 }

@@ -3,15 +3,16 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use yard_core::ApprovalId;
+use yard_core::{ApprovalId, WorkspaceId};
 use yard_gate::{Approval, DecisionInput, Scope};
 
-use super::approvals::{ApprovalRow, brief, shown_state};
+use super::approvals::{self, ApprovalRow, brief, shown_state};
 use super::inbox::session_in;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::request::HttpRequest;
 use super::word::Word;
+use crate::pool::WorkKind;
 
 /// Most decisions in one request.
 const MAX_DECISIONS: usize = 50;
@@ -92,6 +93,15 @@ fn decide_one(request: &HttpRequest, decision: DecisionInInbox) -> Result<Approv
         planned: None,
         parts: None,
     };
-    let call = request.call.clone().within_millis(session.limits().call_millis);
-    Ok(request.app.catalog.decide(id, &input, &session, &call)?)
+    let decide = || {
+        let call = request.call.clone().within_millis(session.limits().call_millis);
+        request.app.catalog.decide(id, &input, &session, &call)
+    };
+    // This request counts for the person. What is approved counts for its workspace, as if it were decided by itself.
+    let work = match approve {
+        true => approvals::work_of(request, &session.approvals().get(id)?),
+        false => WorkKind::Change,
+    };
+    let owner = workspace_id.parse::<WorkspaceId>().map(|id| id.to_string()).unwrap_or_default();
+    Ok(request.app.pools.run_within(&owner, work, decide)??)
 }

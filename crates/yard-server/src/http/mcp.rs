@@ -11,6 +11,7 @@ use http_body_util::BodyStream;
 use serde_json::Value;
 use yard_gate::Awaited;
 
+use super::outcome::Outcome;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::request::HttpRequest;
@@ -28,7 +29,7 @@ pub(super) const MAX_BODY_BYTES: u64 = 64 << 20;
 const RECHECK: Duration = Duration::from_secs(5);
 
 /// Identifies the caller and the toolset of the request.
-pub(super) fn open(request: &HttpRequest) -> Result<Reply, Problem> {
+pub(super) fn open(request: &HttpRequest) -> Result<Outcome, Problem> {
     let toolset = option(request, "toolset").unwrap_or(TOOLSET);
     if !request.app.mcp.has_toolset(toolset) {
         return Err(Problem::invalid("toolset", "there is no such toolset"));
@@ -39,13 +40,13 @@ pub(super) fn open(request: &HttpRequest) -> Result<Reply, Problem> {
     let id = workspace_key.clone();
     let address = guard::address(&request.app.settings, &request.head.uri, request.headers())?;
     let pages = move |awaited: &Awaited| address.clone() + &decide::path(&id, awaited);
-    Ok(Reply::mcp(McpCaller {
+    Ok(Outcome::Mcp(Box::new(McpCaller {
         session,
         toolset: toolset.to_owned(),
         workspace_key,
         pages: Arc::new(pages),
         body_memory: request.body_memory.clone(),
-    }))
+    })))
 }
 
 /// The answer of the MCP server.
@@ -80,15 +81,10 @@ fn until_access_ends(
 
 async fn access_ends(request: Arc<HttpRequest>) {
     loop {
-        // Registered before the flag is read, so that a shutdown in between is not missed.
-        let shutdown = request.app.shutdown.notified();
-        if request.app.is_shutting_down() {
-            return;
-        }
         tokio::select! {
             () = tokio::time::sleep(RECHECK) => {}
             () = request.app.access_changed.notified() => {}
-            () = shutdown => return,
+            () = request.app.shutdown.wait() => return,
         }
         let (app, workspace, checked) =
             (Arc::clone(&request.app), request.workspace_key(), Arc::clone(&request));

@@ -2,7 +2,6 @@
 //! listed here. Routes of pages and of MCP are left out.
 
 use serde_json::{Map, Value, json};
-use yard_dialects::Catalog;
 
 use super::app::App;
 use super::examples::{self, Example};
@@ -10,28 +9,29 @@ use super::problem::Problem;
 use super::reply::Reply;
 use super::request::HttpRequest;
 use super::route::{BodyShape, ReplyShape, Route, RouteAccess};
-use super::{routes, tools};
+use super::{docs_page, tools};
 
 const JSON: &str = "application/json";
 const BYTES: &str = "application/octet-stream";
 
 pub(super) fn serve(request: &HttpRequest) -> Result<Reply, Problem> {
-    let App { openapi, catalog, .. } = &*request.app;
-    let document = openapi.get_or_init(|| document(catalog).to_string().into());
+    let App { openapi, .. } = &*request.app;
+    let document = openapi.get_or_init(|| document(request.app.routes()).to_string().into());
     Ok(Reply::text("application/json", document.clone()))
 }
 
-pub(super) fn page(request: &HttpRequest) -> Result<Reply, Problem> {
+pub(super) fn docs(request: &HttpRequest) -> Result<Reply, Problem> {
     let App { docs, catalog, .. } = &*request.app;
-    Ok(Reply::page(200, docs.get_or_init(|| super::page::render(catalog).into()).clone()))
+    let page = docs.get_or_init(|| docs_page::render(request.app.routes(), catalog).into());
+    Ok(Reply::page(200, page.clone()))
 }
 
-/// The document.
-pub fn document(catalog: &Catalog) -> Value {
+/// The document about these routes.
+pub(super) fn document(routes: &[Route]) -> Value {
     let mut paths = Map::new();
-    for route in routes(catalog).into_iter().filter(Route::is_documented) {
+    for route in routes.iter().filter(|route| route.is_documented()) {
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
-        path[route.method.as_str().to_lowercase()] = operation(&route);
+        path[route.method.as_str().to_lowercase()] = operation(route);
     }
     json!({
         "openapi": "3.1.0",

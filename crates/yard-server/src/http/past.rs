@@ -8,6 +8,7 @@ use yard_core::{StepId, VersionId, WsPath};
 
 use super::content::raw;
 use super::files::file_of;
+use super::outcome::Outcome;
 use super::paging::Paging;
 use super::problem::Problem;
 use super::reply::Reply;
@@ -155,7 +156,7 @@ pub(super) fn tree(request: &HttpRequest) -> Result<Reply, Problem> {
     Reply::ok(&Tree { step_id: step.to_string(), path: path.to_string(), entries, next })
 }
 
-pub(super) fn content(request: &HttpRequest) -> Result<Reply, Problem> {
+pub(super) fn content(request: &HttpRequest) -> Result<Outcome, Problem> {
     let ContentQuery { path } = request.query()?;
     let step: StepId = request.id("step_id", "step")?;
     let path = path_of(&path)?;

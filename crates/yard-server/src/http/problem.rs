@@ -16,12 +16,14 @@ pub(crate) struct Problem {
     pub(crate) retry_after: Option<u32>,
     /// The size of the file, if the client requested bytes outside of it.
     pub(crate) size: Option<u64>,
+    /// The request did nothing, and may succeed if it is sent again as it is.
+    pub(crate) did_nothing: bool,
 }
 
 impl Problem {
     pub(crate) fn new(status: u16, code: &str, message: impl Into<String>) -> Self {
         let body = json!({"success": false, "error": message.into(), "code": code});
-        Self { status, body, retry_after: None, size: None }
+        Self { status, body, retry_after: None, size: None, did_nothing: false }
     }
 
     pub(crate) fn invalid(name: &str, message: impl Into<String>) -> Self {
@@ -48,6 +50,27 @@ impl Problem {
         let message =
             format!("the body is larger than {} KiB, the most that this takes", max >> 10);
         Self::new(413, "PAYLOAD_TOO_LARGE", message)
+    }
+
+    /// The client disconnected before its body was sent whole.
+    pub(crate) fn broken_body() -> Self {
+        Self::invalid("body", "the body broke off; nothing was changed").having_done_nothing()
+    }
+
+    /// The body took too long to arrive.
+    pub(crate) fn slow_body() -> Self {
+        Self::new(408, "TIMEOUT", "the body took too long to arrive").having_done_nothing()
+    }
+
+    /// An answer that tells the caller of a call that was cancelled before it did anything.
+    pub(crate) fn cancelled(answer: Answer) -> Self {
+        let Answer { status, body, .. } = answer;
+        Self { status, body: body.into_value(), retry_after: None, size: None, did_nothing: true }
+    }
+
+    /// The same, for a request that did nothing and may be sent again.
+    pub(crate) fn having_done_nothing(self) -> Self {
+        Self { did_nothing: true, ..self }
     }
 
     /// An internal error: the log has the reason, and the caller the id of the request.
@@ -81,7 +104,7 @@ impl Problem {
     fn stopped(stop: &Stop) -> Self {
         let Answer { status, body, .. } = (workspace::DIALECT.wrap_stop)("", stop);
         let body = body.into_value();
-        Self { status, body, retry_after: None, size: None }
+        Self { status, body, retry_after: None, size: None, did_nothing: false }
     }
 }
 
@@ -102,11 +125,8 @@ impl From<Fault> for Problem {
 }
 
 impl From<Overloaded> for Problem {
-    fn from(Overloaded(seconds): Overloaded) -> Self {
-        let message = format!(
-            "this workspace has as much under way as it may, and much more waits; try again in {seconds} s"
-        );
-        Self::new(429, "RATE_LIMITED", message).retry_after(seconds)
+    fn from(overloaded: Overloaded) -> Self {
+        Self::new(429, "RATE_LIMITED", overloaded.to_string()).retry_after(overloaded.0)
     }
 }
 

@@ -1,22 +1,15 @@
-//! Replies of handlers, before they become HTTP responses.
-
-use std::ops::Range;
-use std::sync::Arc;
+//! Answers, before they become HTTP responses. They are plain data: what has to be done to get one is an `Outcome`.
 
 use bytes::Bytes;
 use http::Response;
+use http::header::{CONTENT_TYPE, HeaderValue};
 use serde::Serialize;
 use serde_json::Value;
-use yard_core::Timestamp;
 use yard_dialects::Json;
 
 use super::cookie::Cookie;
 use super::problem::Problem;
-use super::request::HttpRequest;
 use super::stream::Body;
-use super::waiting::PendingCall;
-use super::web::WebFile;
-use crate::mcp::McpCaller;
 
 /// An answer.
 pub(crate) struct Reply {
@@ -33,49 +26,44 @@ pub(crate) enum Content {
     Json(Bytes),
     /// A text with its media type.
     Text(&'static str, Bytes),
-    /// Bytes that are read while they are sent.
-    Raw(Raw),
-    /// The stream of events after this number.
-    Events(u64),
-    /// The stream of events of all workspaces of the caller, after this time.
-    AllEvents(Option<Timestamp>),
     /// A page for a person.
     Page(Bytes),
     /// A file of the page that the program carries.
     WebFile(Box<WebFile>),
     /// A redirect to this path.
     SeeOther(String),
-    /// The pending answer, which is replaced if a person decides in time.
-    Waiting(Bytes, Box<PendingCall>),
-    /// A request for the MCP server, with its caller.
-    Mcp(Box<McpCaller>),
-    /// A response of another protocol.
+    /// A response with headers of its own.
     Response(Box<Response<Body>>),
 }
 
-/// Bytes of a file.
-pub(crate) struct Raw {
-    /// Their hash, quoted.
-    pub(crate) etag: String,
-    /// The size of the whole file.
-    pub(crate) size: u64,
-    /// The range that is sent.
-    pub(crate) range: Range<u64>,
-    /// Reads the next piece; `None` if nothing is sent.
-    pub(crate) next: Option<Piece>,
+/// A file of the page as it is sent.
+#[derive(Clone)]
+pub(crate) struct WebFile {
+    pub(super) media: &'static str,
+    /// What the page may load and run.
+    pub(super) policy: &'static str,
+    /// The hash of the bytes, quoted.
+    pub(super) etag: String,
+    pub(super) bytes: Bytes,
+    /// Whether the bytes are compressed with gzip.
+    pub(super) is_compressed: bool,
+    /// Whether the client has it already.
+    pub(super) is_known: bool,
 }
-
-/// Reads at least one byte from an offset on.
-pub(crate) type Piece = Arc<dyn Fn(&HttpRequest, u64) -> Result<Vec<u8>, Problem> + Send + Sync>;
 
 impl Reply {
     fn new(status: u16, content: Content) -> Self {
         Self { status, content, cookies: Vec::new() }
     }
 
-    /// The answer of a tool, which is serialized already.
-    pub(crate) fn serialized(status: u16, body: Json) -> Self {
-        Self::new(status, Content::Json(body.into_bytes()))
+    /// JSON that is serialized already.
+    pub(crate) fn serialized(status: u16, body: impl Into<Bytes>) -> Self {
+        Self::new(status, Content::Json(body.into()))
+    }
+
+    /// The answer of a tool.
+    pub(crate) fn of_tool(status: u16, body: Json) -> Self {
+        Self::serialized(status, body.into_bytes())
     }
 
     /// A value as JSON.
@@ -84,7 +72,7 @@ impl Reply {
             tracing::error!(%error, "an answer could not be written as JSON");
             Problem::internal()
         })?;
-        Ok(Self::new(status, Content::Json(body.into())))
+        Ok(Self::serialized(status, body))
     }
 
     /// 200 OK.
@@ -102,7 +90,12 @@ impl Reply {
         Self::new(204, Content::Empty)
     }
 
-    /// A text.
+    /// Nothing, with this status.
+    pub(crate) fn without_body(status: u16) -> Self {
+        Self::new(status, Content::Empty)
+    }
+
+    /// A text that is no page.
     pub(crate) fn text(media: &'static str, text: impl Into<Bytes>) -> Self {
         Self::new(200, Content::Text(media, text.into()))
     }
@@ -123,17 +116,15 @@ impl Reply {
         Self::new(303, Content::SeeOther(path))
     }
 
-    /// Bytes of a file.
-    pub(crate) fn raw(status: u16, raw: Raw) -> Self {
-        Self::new(status, Content::Raw(raw))
+    /// A stream of events.
+    pub(crate) fn events(body: Body) -> Self {
+        let mut response = Response::new(body);
+        let media = HeaderValue::from_static("text/event-stream");
+        response.headers_mut().insert(CONTENT_TYPE, media);
+        Self::response(response)
     }
 
-    /// A request for the MCP server.
-    pub(crate) fn mcp(caller: McpCaller) -> Self {
-        Self::new(200, Content::Mcp(Box::new(caller)))
-    }
-
-    /// A response of another protocol.
+    /// A response with headers of its own.
     pub(crate) fn response(response: Response<Body>) -> Self {
         Self::new(response.status().as_u16(), Content::Response(Box::new(response)))
     }
@@ -147,6 +138,6 @@ impl Reply {
 
 impl From<&Problem> for Reply {
     fn from(problem: &Problem) -> Self {
-        Self::new(problem.status, Content::Json(Value::to_string(&problem.body).into()))
+        Self::serialized(problem.status, Value::to_string(&problem.body))
     }
 }

@@ -9,7 +9,6 @@ use bytes::Bytes;
 use http::HeaderMap;
 use http::request::Parts;
 use parking_lot::Mutex;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use yard_core::op::Operation;
@@ -20,7 +19,7 @@ use yard_gate::{Asks, Completion, Execute, Origin, Session};
 use super::app::App;
 use super::problem::Problem;
 use super::route::{BodyShape, Route, RouteAccess};
-use super::stream::Chunks;
+use super::upload::Chunks;
 use crate::body_memory::BodyMemory;
 use crate::pool::NO_WORKSPACE;
 
@@ -74,10 +73,10 @@ impl RequestBody {
         mem::take(self).bytes
     }
 
-    /// The tool and the toolset that a call names. A body that is not parsed is scanned for them.
-    pub(crate) fn called_tool(&self) -> Option<CalledTool> {
+    /// Some members of a body, which stays as it is. A body that is not parsed is scanned for them.
+    pub(crate) fn peek<T: DeserializeOwned>(&self) -> Option<T> {
         match &*self.json.lock() {
-            Some(value) => CalledTool::deserialize(value).ok(),
+            Some(value) => T::deserialize(value).ok(),
             None => serde_json::from_slice(&self.bytes).ok(),
         }
     }
@@ -93,13 +92,6 @@ impl RequestBody {
         let parsed = self.json.lock().take();
         parsed.map_or_else(|| parse(&self.bytes), Ok)
     }
-}
-
-/// The names in the body of a call.
-#[derive(Debug, PartialEq, Eq, Deserialize)]
-pub(crate) struct CalledTool {
-    pub(crate) tool: String,
-    pub(crate) toolset: Option<String>,
 }
 
 /// The caller, as far as the route needs one.
@@ -186,8 +178,17 @@ impl HttpRequest {
 
     /// Performs one operation as the caller.
     pub(super) fn perform<O: Execute>(&self, op: O) -> Result<<O as Operation>::Answer, Problem> {
+        self.perform_in(&self.call, op)
+    }
+
+    /// The same within another call, such as one that a client that disconnects does not cancel.
+    pub(super) fn perform_in<O: Execute>(
+        &self,
+        call: &Call,
+        op: O,
+    ) -> Result<<O as Operation>::Answer, Problem> {
         let session = self.session()?;
-        let call = self.call.clone().within_millis(session.limits().call_millis);
+        let call = call.clone().within_millis(session.limits().call_millis);
         let origin = Origin { toolset: DOOR, tool: O::VERB, asks: Asks::Never };
         match session.perform(origin, &call, op)? {
             Completion::Done(answer) => Ok(answer),
@@ -201,22 +202,28 @@ impl HttpRequest {
         param.map_or("", |(_, value)| value.as_str())
     }
 
+    /// Whose share authorizing the request uses: that of the token, because the caller is not known yet. A path that names a
+    /// workspace proves nothing: its members must not wait for strangers.
+    pub(crate) fn token_owner(&self) -> String {
+        match &self.token {
+            Some(token) => ContentHash::of(token.as_bytes()).to_string(),
+            None => self.peer.to_string(),
+        }
+    }
+
     /// The key by which the request counts for its workspace: the id in the path, normalised.
     pub(crate) fn workspace_key(&self) -> String {
         let id = self.param("id").parse::<WorkspaceId>();
         id.map_or_else(|_| NO_WORKSPACE.to_owned(), |id| id.to_string())
     }
 
-    /// Whose share of the threads the request uses: that of the workspace in the path, else that of the caller, who is known
-    /// by the token until it was checked, else that of the client's address.
+    /// Whose share of the threads the request uses: that of the workspace that the caller is in, else that of the caller,
+    /// else that of the client's address.
     pub(crate) fn share_owner(&self) -> String {
-        let workspace = self.workspace_key();
-        match (&self.caller, &self.token) {
-            _ if workspace != NO_WORKSPACE => workspace,
-            (Caller::Known(identity), _) => identity.actor().name(),
-            (Caller::Inside(entered), _) => entered.identity.actor().name(),
-            (Caller::Anonymous, Some(token)) => ContentHash::of(token.as_bytes()).to_string(),
-            (Caller::Anonymous, None) => self.peer.to_string(),
+        match &self.caller {
+            Caller::Inside(_) => self.workspace_key(),
+            Caller::Known(identity) => identity.actor().name(),
+            Caller::Anonymous => self.peer.to_string(),
         }
     }
 
@@ -275,17 +282,24 @@ pub(crate) fn no_token() -> Problem {
 
 #[cfg(test)]
 mod tests {
+    use serde::Deserialize;
+
     use super::*;
 
     #[test]
     fn the_tool_of_a_call_is_known_whether_or_not_the_body_is_parsed() {
+        #[derive(Debug, PartialEq, Eq, Deserialize)]
+        struct CalledTool {
+            tool: String,
+            toolset: Option<String>,
+        }
         let call =
             json!({"args": {"command": "x".repeat(100_000)}, "tool": "shell", "toolset": "codex"});
         let bytes = Bytes::from(call.to_string());
         let expected = CalledTool { tool: "shell".to_owned(), toolset: Some("codex".to_owned()) };
-        assert_eq!(RequestBody::raw(bytes.clone()).called_tool(), Some(expected));
+        assert_eq!(RequestBody::raw(bytes.clone()).peek::<CalledTool>(), Some(expected));
         let parsed = RequestBody::json(bytes).unwrap_or_default();
-        assert_eq!(parsed.called_tool().map(|call| call.tool).as_deref(), Some("shell"));
-        assert_eq!(RequestBody::raw(Bytes::from_static(b"{")).called_tool(), None);
+        assert_eq!(parsed.peek::<CalledTool>().map(|call| call.tool).as_deref(), Some("shell"));
+        assert_eq!(RequestBody::raw(Bytes::from_static(b"{")).peek::<CalledTool>(), None);
     }
 }

@@ -1,113 +1,63 @@
-//! The HTTP response of a reply or a problem: status, headers and body. It decides nothing else.
-
-use std::ops::Range;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+//! The HTTP response of a reply: status, headers and body. It decides nothing else.
 
 use bytes::Bytes;
 use http::header::{
-    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LENGTH,
-    CONTENT_RANGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, LOCATION,
-    REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, VARY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
-    X_FRAME_OPTIONS,
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_RANGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG,
+    HeaderName, HeaderValue, LOCATION, REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, VARY,
+    WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use http::{HeaderMap, Response, StatusCode};
 
-use super::app::App;
+use super::html;
 use super::problem::Problem;
-use super::reply::{Content, Raw, Reply};
-use super::request::HttpRequest;
+use super::reply::{Content, Reply, WebFile};
 use super::stream::{self, Body};
-use super::web::{self, WebFile};
-use super::{all_events, decide, events};
 use crate::request_id::RequestId;
 
-/// No scripts, nothing from other hosts, no frames, no forms to other sites.
-const PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; \
-    frame-ancestors 'none'; base-uri 'none'";
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The request of a streamed answer, kept until its last piece is sent.
-pub(super) struct OpenRequest {
-    pub(super) request: Box<HttpRequest>,
-    pub(super) cancel: CancelOnDrop,
-}
-
-/// Cancels the work of a request when it is dropped, because the request ended or its client disconnected.
-pub(super) struct CancelOnDrop(pub(super) Arc<AtomicBool>);
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-/// The response. A problem at the path of a `page` becomes a page as well.
+/// The response. `problem` is what went wrong, where the reply says that. Cookies are sent over TLS only if `secure_cookies`.
 pub(super) fn into_response(
-    app: &App,
     id: &RequestId,
-    result: Result<(Reply, Option<OpenRequest>), Problem>,
-    page: Option<&str>,
+    reply: Reply,
+    problem: Option<&Problem>,
+    secure_cookies: bool,
 ) -> Response<Body> {
     let mut headers = HeaderMap::with_capacity(8);
-    let (reply, open) = result.unwrap_or_else(|problem| {
-        set_problem_headers(&mut headers, &problem);
-        let reply =
-            page.map_or_else(|| Reply::from(&problem), |path| decide::refused(&problem, path));
-        (reply, None)
-    });
+    if let Some(problem) = problem {
+        set_problem_headers(&mut headers, problem);
+    }
     let Reply { status, content, cookies } = reply;
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     set(&mut headers, REQUEST_ID, Some(id.as_str()));
     for cookie in cookies {
-        let text = cookie.header(app.settings.secure_cookies);
-        if let Ok(value) = HeaderValue::from_str(&text) {
+        if let Ok(value) = HeaderValue::from_str(&cookie.header(secure_cookies)) {
             headers.append(SET_COOKIE, value);
         }
     }
-    let body = match (content, open) {
-        (Content::Json(bytes) | Content::Waiting(bytes, _), _) => {
-            typed(&mut headers, "application/json", bytes)
-        }
-        (Content::Text(media, text), _) => typed(&mut headers, media, text),
-        (Content::Page(page), _) => {
-            headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(PAGE_POLICY));
+    let body = match content {
+        Content::Empty => stream::whole(Bytes::new()),
+        Content::Json(bytes) => typed(&mut headers, "application/json", bytes),
+        Content::Text(media, text) => typed(&mut headers, media, text),
+        Content::Page(page) => {
+            set(&mut headers, CONTENT_SECURITY_POLICY, Some(&*html::POLICY));
+            headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
             // Forms send their origin, and other sites do not learn the address of the page.
             headers.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
             typed(&mut headers, "text/html; charset=utf-8", page)
         }
-        (Content::WebFile(file), _) => web_file(&mut headers, *file),
-        (Content::SeeOther(path), _) => {
+        Content::WebFile(file) => web_file(&mut headers, *file),
+        Content::SeeOther(path) => {
             set(&mut headers, LOCATION, Some(path));
             stream::whole(Bytes::new())
         }
-        (Content::Raw(raw), Some(open)) => {
-            set_file_headers(&mut headers, status, &raw);
-            stream::outgoing(open.request.into(), raw, open.cancel)
-        }
-        (Content::Events(cursor), Some(open)) => {
-            headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-            events::body(open.request.into(), cursor, open.cancel)
-        }
-        (Content::AllEvents(since), Some(open)) => {
-            headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-            all_events::body(open.request.into(), since, open.cancel)
-        }
-        (Content::Response(response), _) => {
+        Content::Response(response) => {
             let (head, body) = response.into_parts();
-            // Headers that the protocol sets replace ours.
+            // Headers of its own replace ours.
             headers.extend(head.headers);
             body
         }
-        (
-            Content::Empty
-            | Content::Raw(_)
-            | Content::Events(_)
-            | Content::AllEvents(_)
-            | Content::Mcp(_),
-            _,
-        ) => stream::whole(Bytes::new()),
     };
     let mut response = Response::new(body);
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
@@ -125,7 +75,7 @@ fn web_file(headers: &mut HeaderMap, file: WebFile) -> Body {
     set(headers, ETAG, Some(&file.etag));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
-    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(web::POLICY));
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(file.policy));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
     if file.is_known {
@@ -143,24 +93,6 @@ fn set_problem_headers(headers: &mut HeaderMap, problem: &Problem) {
     }
     set(headers, RETRY_AFTER, problem.retry_after.map(|seconds| seconds.to_string()));
     set(headers, CONTENT_RANGE, problem.size.map(|size| format!("bytes */{size}")));
-}
-
-/// The headers of a file's bytes. No browser may ever run what is in a workspace.
-fn set_file_headers(headers: &mut HeaderMap, status: u16, raw: &Raw) {
-    let Range { start, end } = raw.range;
-    set(headers, ETAG, Some(raw.etag.clone()));
-    headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
-    if status == 304 {
-        return;
-    }
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
-    headers.insert(CONTENT_DISPOSITION, HeaderValue::from_static("attachment"));
-    headers
-        .insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox; default-src 'none'"));
-    set(headers, CONTENT_LENGTH, Some((end - start).to_string()));
-    if status == 206 {
-        set(headers, CONTENT_RANGE, Some(format!("bytes {start}-{}/{}", end - 1, raw.size)));
-    }
 }
 
 /// Sets a header, if there is a text that can be its value.

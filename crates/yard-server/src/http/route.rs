@@ -1,16 +1,12 @@
-//! One row of the table of routes: method and path, who has access, what goes in and what comes out.
+//! What is known of one route: method and path, who has access, what goes in and what comes out. Its handler is in the row
+//! of the table (`row.rs`).
 
 use http::Method;
-use schemars::JsonSchema;
 use serde_json::Value;
 use yard_core::Role;
-use yard_dialects::form::{self, InputForm};
+use yard_dialects::form::InputForm;
 
 use super::body::SMALL_BYTES;
-use super::paging::Paging;
-use super::problem::Problem;
-use super::reply::Reply;
-use super::request::HttpRequest;
 use crate::pool::WorkKind;
 
 /// Who may use a route.
@@ -79,8 +75,6 @@ pub enum ReplyShape {
     Protocol,
 }
 
-pub(super) type Handler = fn(&HttpRequest) -> Result<Reply, Problem>;
-
 /// One route.
 #[derive(Clone, Debug)]
 pub struct Route {
@@ -107,31 +101,10 @@ pub struct Route {
     /// The largest body, in bytes. Without a caller that is a small one: only authorized callers get memory for large ones.
     pub max_bytes: u64,
     pub(super) work: WorkKind,
-    pub(super) handler: Handler,
-}
-
-pub(super) fn get(access: RouteAccess, path: &'static str, handler: Handler) -> Route {
-    Route::new(access, Method::GET, path, handler)
-}
-
-pub(super) fn post(access: RouteAccess, path: &'static str, handler: Handler) -> Route {
-    Route::new(access, Method::POST, path, handler)
-}
-
-pub(super) fn put(access: RouteAccess, path: &'static str, handler: Handler) -> Route {
-    Route::new(access, Method::PUT, path, handler)
-}
-
-pub(super) fn patch(access: RouteAccess, path: &'static str, handler: Handler) -> Route {
-    Route::new(access, Method::PATCH, path, handler)
-}
-
-pub(super) fn delete(access: RouteAccess, path: &'static str, handler: Handler) -> Route {
-    Route { status: 204, ..Route::new(access, Method::DELETE, path, handler) }
 }
 
 impl Route {
-    fn new(access: RouteAccess, method: Method, path: &'static str, handler: Handler) -> Self {
+    pub(super) fn new(access: RouteAccess, method: Method, path: &'static str) -> Self {
         let work = if method == Method::GET { WorkKind::Look } else { WorkKind::Change };
         Self {
             method,
@@ -146,68 +119,7 @@ impl Route {
             secret: false,
             max_bytes: if access == RouteAccess::Anyone { SMALL_BYTES as u64 } else { 1 << 20 },
             work,
-            handler,
         }
-    }
-
-    pub(super) fn about(self, about: &'static str) -> Self {
-        Self { about, ..self }
-    }
-
-    pub(super) fn doing(self, work: WorkKind) -> Self {
-        Self { work, ..self }
-    }
-
-    pub(super) fn query<T: JsonSchema>(self) -> Self {
-        Self { query: Some(InputForm::of::<T>()), ..self }
-    }
-
-    pub(super) fn body<T: JsonSchema>(self) -> Self {
-        Self { body: BodyShape::Json(InputForm::of::<T>()), ..self }
-    }
-
-    pub(super) fn optional_body<T: JsonSchema>(self) -> Self {
-        Self { body: BodyShape::OptionalJson(InputForm::of::<T>()), ..self }
-    }
-
-    pub(super) fn bytes(self) -> Self {
-        Self { body: BodyShape::Bytes, ..self }
-    }
-
-    pub(super) fn replies_bytes(self) -> Self {
-        Self { reply: ReplyShape::Bytes, ..self }
-    }
-
-    pub(super) fn replies<T: JsonSchema>(self, status: u16) -> Self {
-        Self { status, reply: ReplyShape::Json(form::output_schema::<T>()), ..self }
-    }
-
-    /// Answers with a page of a list.
-    pub(super) fn lists<T: JsonSchema>(self) -> Self {
-        self.query::<Paging>().replies::<T>(200)
-    }
-
-    pub(super) fn replies_text(self, media: &'static str) -> Self {
-        Self { reply: ReplyShape::Text(media), ..self }
-    }
-
-    pub(super) fn page(self) -> Self {
-        Self { reply: ReplyShape::Page, ..self }
-    }
-
-    pub(super) fn web_file(self) -> Self {
-        Self { reply: ReplyShape::WebFile, ..self }
-    }
-
-    /// Takes the form of a page. Its answer is never stored, because browsers send no idempotency key.
-    pub(super) fn form(self) -> Self {
-        Self { body: BodyShape::Form, ..self }.secret().limited_to(SMALL_BYTES as u64)
-    }
-
-    /// Carries messages of another protocol, whose answers are never stored for retries.
-    pub(super) fn protocol(self) -> Self {
-        let route = self.doing(WorkKind::Look).secret();
-        Self { body: BodyShape::Message, reply: ReplyShape::Protocol, ..route }
     }
 
     /// Whether it carries another protocol.
@@ -228,19 +140,6 @@ impl Route {
     /// Whether it is for people who look at a page.
     pub fn is_page(&self) -> bool {
         matches!(self.reply, ReplyShape::Page)
-    }
-
-    /// The schemas of body and reply in the documents.
-    pub(super) fn showing(self, body: Value, reply: Value) -> Self {
-        Self { shown_body: Some(body), reply: ReplyShape::Json(reply), ..self }
-    }
-
-    pub(super) fn limited_to(self, max_bytes: u64) -> Self {
-        Self { max_bytes, ..self }
-    }
-
-    pub(super) fn secret(self) -> Self {
-        Self { secret: true, ..self }
     }
 
     /// The section of the documents that lists it.

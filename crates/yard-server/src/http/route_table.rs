@@ -7,15 +7,23 @@ use http::Method;
 use percent_encoding::percent_decode_str;
 
 use super::route::Route;
+use super::row::{Handler, Row};
 
 /// Every route, by its path.
 pub(crate) struct RouteTable {
-    paths: matchit::Router<Vec<Arc<Route>>>,
+    paths: matchit::Router<Vec<SharedRow>>,
+}
+
+/// A row, whose route the requests share.
+struct SharedRow {
+    route: Arc<Route>,
+    handler: Handler,
 }
 
 /// A route that was found, with the values of the names in its path.
 pub(super) struct FoundRoute {
     pub(super) route: Arc<Route>,
+    pub(super) handler: Handler,
     pub(super) params: Vec<(String, String)>,
 }
 
@@ -30,16 +38,17 @@ pub(super) enum Lookup {
 }
 
 impl RouteTable {
-    /// A table of these routes.
-    pub(super) fn of(routes: Vec<Route>) -> Self {
-        let mut by_path: HashMap<&'static str, Vec<Arc<Route>>> = HashMap::new();
-        for route in routes {
-            by_path.entry(route.path).or_default().push(Arc::new(route));
+    /// A table of these rows.
+    pub(super) fn of(rows: Vec<Row>) -> Self {
+        let mut by_path: HashMap<&'static str, Vec<SharedRow>> = HashMap::new();
+        for Row { route, handler } in rows {
+            let row = SharedRow { route: Arc::new(route), handler };
+            by_path.entry(row.route.path).or_default().push(row);
         }
         let mut paths = matchit::Router::new();
-        for (path, routes) in by_path {
+        for (path, rows) in by_path {
             // `insert` fails only for conflicting paths: `every_route_is_found_by_its_path` checks that there are none.
-            let _ = paths.insert(path, routes);
+            let _ = paths.insert(path, rows);
         }
         Self { paths }
     }
@@ -48,10 +57,10 @@ impl RouteTable {
     pub(super) fn find(&self, method: &Method, path: &str) -> Lookup {
         let Ok(found) = self.paths.at(path) else { return Lookup::Nothing };
         let wanted = if method == Method::HEAD { &Method::GET } else { method };
-        match found.value.iter().find(|route| route.method == wanted) {
-            Some(route) => {
+        match found.value.iter().find(|row| row.route.method == wanted) {
+            Some(SharedRow { route, handler }) => {
                 let params = names(&found.params);
-                Lookup::Route(FoundRoute { route: Arc::clone(route), params })
+                Lookup::Route(FoundRoute { route: Arc::clone(route), handler: *handler, params })
             }
             None => Lookup::OtherMethods(methods(found.value)),
         }
@@ -70,10 +79,10 @@ fn names(params: &matchit::Params<'_, '_>) -> Vec<(String, String)> {
     decoded.collect::<Option<_>>().unwrap_or_default()
 }
 
-fn methods(routes: &[Arc<Route>]) -> String {
-    let words = routes.iter().flat_map(|route| match route.method {
+fn methods(rows: &[SharedRow]) -> String {
+    let words = rows.iter().flat_map(|row| match row.route.method {
         Method::GET => vec!["GET", "HEAD"],
-        _ => vec![route.method.as_str()],
+        _ => vec![row.route.method.as_str()],
     });
     words.collect::<Vec<_>>().join(",")
 }
@@ -83,10 +92,10 @@ mod tests {
     use yard_dialects::Catalog;
 
     use super::*;
-    use crate::http::routes;
+    use crate::http::routes::{routes, rows};
 
     fn table() -> RouteTable {
-        RouteTable::of(routes(&Catalog::standard()))
+        RouteTable::of(rows(&Catalog::standard()))
     }
 
     #[test]

@@ -1,14 +1,17 @@
 //! The table: every route, in the order in which the documents list them. Adding a route is adding a row.
 
+use http::Method;
+use serde_json::Value;
 use yard_core::Role;
 use yard_dialects::Catalog;
 
-use super::route::{Route, RouteAccess, delete, get, patch, post, put};
+use super::route::{Route, RouteAccess};
+use super::row::{Row, begins, delete, get, patch, post, put};
 use super::{
-    account, all_events, approval_rules, approvals, auth, chats, comments, content, decide, doctor,
-    events, explain, files, health, inbox, inbox_decisions, keys, mcp, members, missing_folders,
-    openapi, past, policy, questions, seen, steps, storage, terminals, tools, web, welcome,
-    workspaces,
+    account, all_events, approval_rules, approvals, auth, chats, comments, content, decide,
+    diff_part, doctor, events, explain, files, health, inbox, inbox_decisions, keys, mcp, members,
+    missing_folders, openapi, past, policy, questions, seen, steps, storage, terminals, tools, web,
+    welcome, workspaces,
 };
 use crate::pool::WorkKind;
 
@@ -22,6 +25,16 @@ const PERSON: RouteAccess = RouteAccess::PersonInside(Role::Member);
 
 /// Every route.
 pub fn routes(catalog: &Catalog) -> Vec<Route> {
+    rows(catalog).into_iter().map(|row| row.route).collect()
+}
+
+/// The OpenAPI document.
+pub fn document(catalog: &Catalog) -> Value {
+    openapi::document(&routes(catalog))
+}
+
+/// Every route, with its handler.
+pub(super) fn rows(catalog: &Catalog) -> Vec<Row> {
     [
         server_routes(),
         account_routes(),
@@ -38,37 +51,35 @@ pub fn routes(catalog: &Catalog) -> Vec<Route> {
 }
 
 /// MCP, for the clients that agents run in.
-fn mcp_routes() -> Vec<Route> {
+fn mcp_routes() -> Vec<Row> {
     vec![
-        post(VIEWER, mcp::PATH, mcp::open)
+        begins(VIEWER, Method::POST, mcp::PATH, mcp::open)
             .about("Takes a message of MCP, such as a call of a tool")
             .limited_to(mcp::MAX_BODY_BYTES)
             .protocol(),
-        get(VIEWER, mcp::PATH, mcp::open)
+        begins(VIEWER, Method::GET, mcp::PATH, mcp::open)
             .about("Streams what the server sends in a session (revision 2025-11-25 and before)")
             .protocol(),
-        delete(VIEWER, mcp::PATH, mcp::open)
+        begins(VIEWER, Method::DELETE, mcp::PATH, mcp::open)
+            .status(204)
             .about("Ends a session (revision 2025-11-25 and before)")
             .protocol(),
     ]
 }
 
 /// The pages on which a person decides, for clients that cannot ask.
-fn page_routes() -> Vec<Route> {
+fn page_routes() -> Vec<Row> {
     vec![
         post(ANYONE, "/decide/login", decide::login)
             .about("Logs in and leads back to the page")
             .doing(WorkKind::Password)
             .form()
             .page(),
-        get(PERSON, "/decide/{id}/approvals/{approval_id}", decide::approval)
+        get(PERSON, decide::APPROVAL_PATH, decide::approval)
             .about("What an agent wants to do")
-            .query::<decide::Part>()
+            .query::<decide::ShownFrom>()
             .page(),
-        post(PERSON, "/decide/{id}/approvals/{approval_id}", decide::decide)
-            .about("Decides on it")
-            .form()
-            .page(),
+        post(PERSON, decide::APPROVAL_PATH, decide::decide).about("Decides on it").form().page(),
         get(PERSON, "/decide/{id}/questions/{question_id}", decide::question)
             .about("What an agent asks")
             .page(),
@@ -79,7 +90,7 @@ fn page_routes() -> Vec<Route> {
     ]
 }
 
-fn server_routes() -> Vec<Route> {
+fn server_routes() -> Vec<Row> {
     vec![
         get(ANYONE, "/", web::index)
             .about("The page on which people see and decide")
@@ -104,14 +115,14 @@ fn server_routes() -> Vec<Route> {
             .about("This document")
             .doing(WorkKind::Memory)
             .replies_text("application/json"),
-        get(ANYONE, "/docs", openapi::page)
+        get(ANYONE, "/docs", openapi::docs)
             .about("The routes as a page for people")
             .doing(WorkKind::Memory)
             .replies_text("text/html"),
     ]
 }
 
-fn account_routes() -> Vec<Route> {
+fn account_routes() -> Vec<Row> {
     vec![
         post(ANYONE, "/api/v1/auth/register", auth::register)
             .about("Makes an account")
@@ -134,13 +145,15 @@ fn account_routes() -> Vec<Route> {
             .secret()
             .optional_body::<auth::Refresh>()
             .replies::<auth::LoginReply>(200),
-        Route { status: 204, ..post(ANYONE, "/api/v1/auth/logout", auth::logout) }
+        post(ANYONE, "/api/v1/auth/logout", auth::logout)
+            .status(204)
             .about("Ends the login of the tokens that are sent")
             .optional_body::<auth::Refresh>(),
         get(RouteAccess::Person, "/api/v1/auth/me", auth::me)
             .about("Who is calling")
             .replies::<auth::OneUser>(200),
-        Route { status: 204, ..post(RouteAccess::Person, "/api/v1/auth/password", account::change_password) }
+        post(RouteAccess::Person, "/api/v1/auth/password", account::change_password)
+            .status(204)
             .about("Gives the caller another password, and ends all of their other logins")
             .doing(WorkKind::Password)
             .secret()
@@ -167,16 +180,17 @@ fn account_routes() -> Vec<Route> {
             .about("Decides up to 50 requests of any workspaces, each by itself and with its own result")
             .body::<inbox_decisions::NewDecisions>()
             .replies::<inbox_decisions::DecisionResults>(200),
-        Route { status: 204, ..put(RouteAccess::Person, "/api/v1/inbox/later", inbox::put_off) }
+        put(RouteAccess::Person, "/api/v1/inbox/later", inbox::put_off)
+            .status(204)
             .about("Puts a request or a question off until a time, for the caller alone")
             .body::<inbox::PutOff>(),
-        get(RouteAccess::Person, "/api/v1/events", all_events::open)
+        begins(RouteAccess::Person, Method::GET, "/api/v1/events", all_events::open)
             .about("Where something happens, in all workspaces of the caller, as a stream of events (SSE)")
             .replies_text("text/event-stream"),
     ]
 }
 
-fn workspace_routes() -> Vec<Route> {
+fn workspace_routes() -> Vec<Row> {
     vec![
         post(RouteAccess::Person, "/api/v1/workspaces", workspaces::create)
             .about("Makes a workspace that the caller owns")
@@ -223,9 +237,9 @@ fn workspace_routes() -> Vec<Route> {
     ]
 }
 
-fn tool_routes(catalog: &Catalog) -> Vec<Route> {
+fn tool_routes(catalog: &Catalog) -> Vec<Row> {
     vec![
-        tools::route(catalog),
+        tools::row(catalog),
         get(VIEWER, tools::PATH, tools::definitions)
             .about("Definitions of the tools, as a model's API wants them")
             .query::<tools::DefinitionsQuery>()
@@ -233,7 +247,7 @@ fn tool_routes(catalog: &Catalog) -> Vec<Route> {
     ]
 }
 
-fn file_routes() -> Vec<Route> {
+fn file_routes() -> Vec<Row> {
     vec![
         post(MEMBER, "/api/v1/workspaces/{id}/files", content::create)
             .about("Uploads a new file, of any type and size")
@@ -250,9 +264,14 @@ fn file_routes() -> Vec<Route> {
             .about("Sets a file's name for people; its path stays")
             .body::<files::NewName>()
             .replies::<files::OneFile>(200),
-        get(VIEWER, "/api/v1/workspaces/{id}/files/{file_id}/content", content::read)
-            .about("A file's bytes; the ETag is their SHA-256")
-            .replies_bytes(),
+        begins(
+            VIEWER,
+            Method::GET,
+            "/api/v1/workspaces/{id}/files/{file_id}/content",
+            content::read,
+        )
+        .about("A file's bytes; the ETag is their SHA-256")
+        .replies_bytes(),
         put(MEMBER, "/api/v1/workspaces/{id}/files/{file_id}/content", content::write)
             .about("Replaces a file's bytes; with If-Match, only if they are still those")
             .bytes()
@@ -267,8 +286,9 @@ fn file_routes() -> Vec<Route> {
         )
         .about("One version, with its text and its diff against the one before")
         .replies::<files::OneVersion>(200),
-        get(
+        begins(
             VIEWER,
+            Method::GET,
             "/api/v1/workspaces/{id}/files/{file_id}/versions/{version_id}/content",
             content::read_version,
         )
@@ -287,7 +307,7 @@ fn file_routes() -> Vec<Route> {
     ]
 }
 
-fn step_routes() -> Vec<Route> {
+fn step_routes() -> Vec<Row> {
     vec![
         get(VIEWER, "/api/v1/workspaces/{id}/steps", steps::list)
             .about("The changes, newest first: all, or those of an actor, a chat, a path or an operation")
@@ -315,7 +335,7 @@ fn step_routes() -> Vec<Route> {
             .about("A folder as it was after a step")
             .query::<past::TreeQuery>()
             .replies::<past::Tree>(200),
-        get(VIEWER, "/api/v1/workspaces/{id}/steps/{step_id}/content", past::content)
+        begins(VIEWER, Method::GET, "/api/v1/workspaces/{id}/steps/{step_id}/content", past::content)
             .about("A file's bytes as they were after a step")
             .query::<past::ContentQuery>()
             .replies_bytes(),
@@ -330,7 +350,7 @@ fn step_routes() -> Vec<Route> {
     ]
 }
 
-fn conversation_routes() -> Vec<Route> {
+fn conversation_routes() -> Vec<Row> {
     vec![
         post(MEMBER, "/api/v1/workspaces/{id}/chats", chats::create)
             .about("Makes a chat: an agent's run, with its mode and its transcript")
@@ -390,8 +410,8 @@ fn conversation_routes() -> Vec<Route> {
             .replies::<approvals::OneApproval>(200),
         get(VIEWER, "/api/v1/workspaces/{id}/approvals/{approval_id}/diff", approvals::diff)
             .about("The whole diff of a request, in parts")
-            .query::<approvals::Part>()
-            .replies::<approvals::DiffPart>(200),
+            .query::<approvals::DiffQuery>()
+            .replies::<diff_part::DiffPart>(200),
         post(PERSON, "/api/v1/workspaces/{id}/approvals/{approval_id}/plan", approvals::plan)
             .about("What the call would do with other arguments; nothing is decided")
             .body::<approvals::NewPlan>()
@@ -399,7 +419,7 @@ fn conversation_routes() -> Vec<Route> {
         get(PERSON, "/api/v1/workspaces/{id}/approvals/{approval_id}/rules", approval_rules::list)
             .about("The rules that a yes for the chat, or always, would save")
             .replies::<approval_rules::Rules>(200),
-        post(PERSON, "/api/v1/workspaces/{id}/approvals/{approval_id}/decision", approvals::decide)
+        post(PERSON, approvals::DECISION_PATH, approvals::decide)
             .about("Says yes or no, once; what was approved is done at once")
             .body::<approvals::NewDecision>()
             .replies::<approvals::OneApproval>(200),
@@ -410,7 +430,7 @@ fn conversation_routes() -> Vec<Route> {
             .about("Sets what may happen without a person; rules that do not parse are refused whole")
             .body::<policy::NewPolicy>()
             .replies::<policy::PolicyShown>(200),
-        get(VIEWER, "/api/v1/workspaces/{id}/events", events::open)
+        begins(VIEWER, Method::GET, "/api/v1/workspaces/{id}/events", events::open)
             .about("What happens, as server-sent events; Last-Event-ID reads on from there")
             .query::<events::EventsQuery>()
             .replies_text("text/event-stream"),
@@ -418,7 +438,7 @@ fn conversation_routes() -> Vec<Route> {
 }
 
 /// What a person notes while reviewing.
-fn review_routes() -> Vec<Route> {
+fn review_routes() -> Vec<Row> {
     vec![
         post(PERSON, "/api/v1/workspaces/{id}/comments", comments::create)
             .about("Comments on a line of a diff; nobody else sees it before it is sent")
@@ -441,7 +461,8 @@ fn review_routes() -> Vec<Route> {
         get(PERSON, "/api/v1/workspaces/{id}/seen", seen::list)
             .about("Which contents of files the caller has marked as seen")
             .lists::<seen::MarkList>(),
-        Route { status: 204, ..put(PERSON, "/api/v1/workspaces/{id}/seen", seen::set) }
+        put(PERSON, "/api/v1/workspaces/{id}/seen", seen::set)
+            .status(204)
             .about("Marks a content of a file as seen, or takes that back")
             .body::<seen::NewMark>(),
         post(RouteAccess::PersonInside(Role::Viewer), "/api/v1/workspaces/{id}/policy/explain", explain::explain)

@@ -1,32 +1,12 @@
-//! Bodies of answers, whole or streamed, and the bodies of uploads, which are streamed to their handlers.
+//! Bodies of answers, whole or in pieces.
 
 use std::io;
-use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::{Stream, stream};
+use futures_util::Stream;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Either, Full, StreamBody};
-use hyper::body::{Frame, Incoming};
-use parking_lot::Mutex;
-use tokio::sync::mpsc;
-use tokio::time::timeout;
-use yard_core::World;
-
-use super::problem::Problem;
-use super::reply::Raw;
-use super::request::HttpRequest;
-use super::response::CancelOnDrop;
-use crate::pool::WorkKind;
-
-/// How many pieces of an upload may wait to be written before the client has to wait.
-const UPLOAD_QUEUE: usize = 8;
-/// How long a sender may pause.
-const PAUSE: Duration = Duration::from_secs(60);
-/// The least speed of an upload, after one pause: a slower sender would keep a thread that others wait for. It is below that
-/// of a body in memory, because files may be large and lines slow.
-const LEAST_BYTES_PER_SECOND: u64 = 64 << 10;
+use hyper::body::Frame;
 
 /// The body of an answer: whole, or in pieces as they come.
 pub(crate) type Body = Either<Full<Bytes>, UnsyncBoxBody<Bytes, io::Error>>;
@@ -41,125 +21,4 @@ pub(super) fn pieces(
     pieces: impl Stream<Item = io::Result<Frame<Bytes>>> + Send + 'static,
 ) -> Body {
     Either::Right(StreamBody::new(pieces).boxed_unsync())
-}
-
-/// The bytes of `raw`, read piece by piece as the client takes them.
-pub(super) fn outgoing(request: Arc<HttpRequest>, raw: Raw, stop: CancelOnDrop) -> Body {
-    let Raw { range, next, .. } = raw;
-    let Some(next) = next.filter(|_| !range.is_empty()) else { return whole(Bytes::new()) };
-    pieces(stream::unfold((range.start, stop), move |(offset, stop)| {
-        let (request, next, end) = (Arc::clone(&request), Arc::clone(&next), range.end);
-        async move {
-            if offset >= end {
-                return None;
-            }
-            let (app, workspace_key) = (Arc::clone(&request.app), request.workspace_key());
-            let piece =
-                app.pools.run(&workspace_key, WorkKind::Look, move || next(&request, offset)).await;
-            match piece {
-                Some(Ok(bytes)) if !bytes.is_empty() => {
-                    let after = offset + bytes.len() as u64;
-                    Some((Ok(Frame::data(Bytes::from(bytes))), (after, stop)))
-                }
-                // The file was replaced meanwhile: the client sees that the body broke off.
-                _ => Some((Err(io::Error::other("the file changed")), (end, stop))),
-            }
-        }
-    }))
-}
-
-/// The pieces of an upload, for a handler that reads them on its own thread.
-#[derive(Default)]
-pub(crate) struct Chunks(Mutex<Option<mpsc::Receiver<Result<Bytes, Problem>>>>);
-
-impl Chunks {
-    /// Calls `take` with every piece.
-    pub(super) fn each(
-        &self,
-        mut take: impl FnMut(&[u8]) -> Result<(), Problem>,
-    ) -> Result<(), Problem> {
-        let receiver = self.0.lock().take();
-        let mut receiver = receiver.ok_or_else(Problem::internal)?;
-        while let Some(chunk) = receiver.blocking_recv() {
-            take(&chunk?)?;
-        }
-        Ok(())
-    }
-}
-
-/// A channel for the pieces of an upload, and the future that sends them.
-pub(super) fn incoming(
-    body: &mut Incoming,
-    world: Arc<dyn World>,
-) -> (Chunks, impl Future<Output = ()>) {
-    let (sender, receiver) = mpsc::channel(UPLOAD_QUEUE);
-    (Chunks(Mutex::new(Some(receiver))), pump(body, sender, world))
-}
-
-async fn pump(
-    body: &mut Incoming,
-    sender: mpsc::Sender<Result<Bytes, Problem>>,
-    world: Arc<dyn World>,
-) {
-    let mut pace = Pace::default();
-    loop {
-        let began = world.elapsed();
-        let frame = tokio::select! {
-            frame = timeout(pace.longest_wait(), body.frame()) => frame,
-            // The handler needs no more pieces: its answer must not wait for the client's next one.
-            () = sender.closed() => return,
-        };
-        pace.waited += world.elapsed().saturating_sub(began);
-        let piece = match frame {
-            Ok(None) => return,
-            Ok(Some(Ok(frame))) => match frame.into_data() {
-                Ok(data) => {
-                    pace.bytes += data.len() as u64;
-                    Ok(data)
-                }
-                Err(_) => continue,
-            },
-            Ok(Some(Err(_))) => {
-                Err(Problem::invalid("body", "the body broke off; nothing was changed"))
-            }
-            Err(_) => Err(Problem::new(408, "TIMEOUT", "the body took too long to arrive")),
-        };
-        let ends = piece.is_err();
-        if sender.send(piece).await.is_err() || ends {
-            return;
-        }
-    }
-}
-
-/// What the sender of an upload has sent, and how long that was waited for. The time in which the handler writes is not the
-/// sender's.
-#[derive(Default)]
-struct Pace {
-    bytes: u64,
-    waited: Duration,
-}
-
-impl Pace {
-    /// How long the next piece may take.
-    fn longest_wait(&self) -> Duration {
-        let all = PAUSE + Duration::from_secs(self.bytes / LEAST_BYTES_PER_SECOND);
-        all.saturating_sub(self.waited).min(PAUSE)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_upload_may_pause_and_has_a_least_speed() {
-        let longest_wait = |bytes: u64, seconds: u64| {
-            Pace { bytes, waited: Duration::from_secs(seconds) }.longest_wait().as_secs()
-        };
-        assert_eq!(longest_wait(0, 0), 60);
-        assert_eq!(longest_wait(3, 50), 10, "a byte now and then buys no time");
-        assert_eq!(longest_wait(3, 60), 0);
-        assert_eq!(longest_wait(1 << 30, 1_000), 60, "fast enough for a pause");
-        assert_eq!(longest_wait(LEAST_BYTES_PER_SECOND * 100, 150), 10);
-    }
 }

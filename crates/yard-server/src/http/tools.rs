@@ -1,5 +1,6 @@
 //! The tools over HTTP: one route for the tools of all toolsets.
 
+use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -8,16 +9,19 @@ use yard_dialects::{Answer, AnyTool, Catalog, Dialect, Format, Stop, form};
 use yard_gate::{Awaited, Pending, Session};
 
 use super::chats;
+use super::outcome::Outcome;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::request::HttpRequest;
-use super::route::{self, Route, RouteAccess};
+use super::route::{Route, RouteAccess};
+use super::row::{self, Row};
 use super::waiting::{PendingCall, WithdrawOnDrop};
 use crate::messages;
 use crate::pool::WorkKind;
 
 pub(super) const PATH: &str = "/api/v1/workspaces/{id}/tools";
-const TOOLSET: &str = "workspace";
+/// The toolset of a call that names none.
+pub(super) const TOOLSET: &str = "workspace";
 /// The largest body of a call (R12).
 const MAX_BODY_BYTES: u64 = 64 << 20;
 
@@ -54,8 +58,15 @@ pub(super) struct Definitions {
     tools: Value,
 }
 
+/// The names in the body of a call.
+#[derive(Deserialize)]
+struct CalledTool {
+    tool: String,
+    toolset: Option<String>,
+}
+
 /// The route of calls. The documents show every tool of every dialect.
-pub(super) fn route(catalog: &Catalog) -> Route {
+pub(super) fn row(catalog: &Catalog) -> Row {
     let dialects = catalog.dialects().map(|dialect| dialect.name);
     let tools: Vec<(&str, &AnyTool)> = dialects
         .flat_map(|toolset| catalog.list(toolset).map(move |tool| (toolset, tool)))
@@ -63,7 +74,7 @@ pub(super) fn route(catalog: &Catalog) -> Route {
     let bodies: Vec<Value> = tools.iter().map(|(toolset, tool)| one_call(toolset, tool)).collect();
     let reply = json!({"anyOf": catalog.dialects().flat_map(|dialect| answers(catalog, dialect))
         .collect::<Vec<_>>()});
-    route::post(RouteAccess::Inside(Role::Viewer), PATH, call)
+    row::begins(RouteAccess::Inside(Role::Viewer), Method::POST, PATH, call)
         .about("Calls a tool")
         .body::<Envelope>()
         .limited_to(MAX_BODY_BYTES)
@@ -122,13 +133,13 @@ pub(super) fn work(request: &HttpRequest) -> Option<WorkKind> {
     if !is_call(&request.route) {
         return None;
     }
-    let tool = request.body.called_tool().and_then(|called| {
+    let tool = request.body.peek::<CalledTool>().and_then(|called| {
         request.app.catalog.get(called.toolset.as_deref().unwrap_or(TOOLSET), &called.tool)
     });
     Some(tool.map_or(WorkKind::Change, |tool| tool.work().into()))
 }
 
-pub(super) fn call(request: &HttpRequest) -> Result<Reply, Problem> {
+pub(super) fn call(request: &HttpRequest) -> Result<Outcome, Problem> {
     let (envelope, args) = request.json_around("args")?;
     let Envelope { tool, args, toolset, chat_id, wait_ms } = Envelope { args, ..envelope };
     let toolset = toolset.as_deref().unwrap_or(TOOLSET);
@@ -138,17 +149,23 @@ pub(super) fn call(request: &HttpRequest) -> Result<Reply, Problem> {
     let limits = session.limits();
     let millis = found.map_or(limits.call_millis, |tool| tool.millis(limits));
     let call = request.call.clone().within_millis(millis);
-    let answer = catalog.call(toolset, &tool, args, &session, &call);
-    request.app.metrics.count_call(catalog, toolset, &tool, &answer);
-    let Answer { status, body, pending, .. } = answer;
+    let outcome = catalog.call_deferring_transcript(toolset, &tool, args, &session, &call);
+    if let Some(line) = outcome.transcript_line {
+        line.write();
+    }
+    request.app.metrics.count_call(catalog, toolset, &tool, &outcome.answer);
+    if outcome.was_cancelled {
+        return Err(Problem::cancelled(outcome.answer));
+    }
+    let Answer { status, body, pending, .. } = outcome.answer;
     let Some(pending) = pending else {
         let body = messages::delivered(body, &session, &request.call);
-        return Ok(Reply::serialized(status, body));
+        return Ok(Reply::of_tool(status, body).into());
     };
     let withdraw = WithdrawOnDrop::new(request, &session, &pending);
     let toolset = toolset.to_owned();
     let waiting = PendingCall { session, toolset, tool, pending, wait_ms, withdraw };
-    Ok(waiting.into_reply(status, body.into_bytes()))
+    Ok(Outcome::Waiting { status, body: body.into_bytes(), call: Box::new(waiting) })
 }
 
 /// The reply to a call that is sent again while it waits, or after a person has decided: `body` is what was answered the
@@ -158,7 +175,7 @@ pub(super) fn wait_again(
     awaited: Awaited,
     status: u16,
     body: Vec<u8>,
-) -> Result<Reply, Problem> {
+) -> Result<Outcome, Problem> {
     let (envelope, _) = request.json_around("args")?;
     let Envelope { tool, toolset, chat_id, wait_ms, .. } = envelope;
     let toolset = toolset.unwrap_or_else(|| TOOLSET.to_owned());
@@ -166,7 +183,7 @@ pub(super) fn wait_again(
     let pending = Pending { awaited, wait_ms: None };
     let withdraw = WithdrawOnDrop::new(request, &session, &pending);
     let waiting = PendingCall { session, toolset, tool, pending, wait_ms, withdraw };
-    Ok(waiting.into_reply(status, body.into()))
+    Ok(Outcome::Waiting { status, body: body.into(), call: Box::new(waiting) })
 }
 
 /// The caller's session in the chat that it names, or in its default one.

@@ -9,12 +9,12 @@ use yard_core::{ApprovalId, Call};
 use yard_dialects::Answer;
 use yard_gate::{ApprovalStatus, Awaited, Pending, Session, Waiter};
 
-use super::App;
-use super::reply::{Content, Reply};
+use super::app::App;
+use super::reply::Reply;
 use super::request::HttpRequest;
 use crate::messages;
 use crate::pool::{Overloaded, WorkKind};
-use crate::waiting::wait_until_settled;
+use crate::waiting::{wait_until_settled, work_to_resume};
 
 /// How long a call waits for a person by default.
 const DEFAULT_WAIT_MS: u64 = 30_000;
@@ -33,12 +33,6 @@ pub(crate) struct PendingCall {
 }
 
 impl PendingCall {
-    /// The reply, which is `body` for as long as the person has not decided.
-    pub(super) fn into_reply(self, status: u16, body: Bytes) -> Reply {
-        let content = Content::Waiting(body, Box::new(self));
-        Reply { status, content, cookies: Vec::new() }
-    }
-
     fn wait_time(&self) -> Duration {
         let millis = match (self.wait_ms, self.pending.wait_ms) {
             (Some(envelope), Some(argument)) => envelope.max(argument),
@@ -60,16 +54,16 @@ pub(super) async fn wait_for_answer(
     let mut withdraw = waiting.withdraw.take();
     let waiting = Arc::new(waiting);
     let resume = || resume_call(request, &waiting);
-    let stop = request.app.shutdown.notified();
+    let stop = request.app.shutdown.wait();
     let answer = wait_until_settled(&waiting.session, waiting.wait_time(), stop, resume).await;
     if let Some(withdraw) = &mut withdraw {
         withdraw.disarm();
     }
     match answer {
-        Some(answer) => Reply::serialized(answer.status, answer.body),
+        Some(answer) => Reply::of_tool(answer.status, answer.body),
         None => {
             let body = pending_body(request, &waiting, body).await;
-            Reply { status, content: Content::Json(body), cookies: Vec::new() }
+            Reply::serialized(status, body)
         }
     }
 }
@@ -119,7 +113,7 @@ impl Drop for WithdrawOnDrop {
     fn drop(&mut self) {
         let Some((id, waiter)) = self.waiter.take() else { return };
         // A server that shuts down drops every future, although no client disconnected.
-        if self.app.is_shutting_down() || !waiter.leave() {
+        if self.app.shutdown.has_begun() || !waiter.leave() {
             return;
         }
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
@@ -140,9 +134,14 @@ async fn resume_call(
     request: &Arc<HttpRequest>,
     waiting: &Arc<PendingCall>,
 ) -> Result<Option<Answer>, Overloaded> {
-    let changes = matches!(waiting.pending.awaited, Awaited::Approval(_));
-    // Resuming may execute what was approved.
-    let work = if changes { WorkKind::Change } else { WorkKind::Look };
+    let (pools, workspace_key) = (&request.app.pools, request.workspace_key());
+    let (app, own) = (Arc::clone(&request.app), Arc::clone(waiting));
+    let look = move || {
+        let PendingCall { session, toolset, tool, pending, .. } = &*own;
+        work_to_resume(&app.catalog, toolset, tool, pending, session)
+    };
+    let work = pools.try_run(&workspace_key, WorkKind::Look, look).await?;
+    let work = work.unwrap_or(WorkKind::Change);
     let (own_request, waiting) = (Arc::clone(request), Arc::clone(waiting));
     let resume = move || {
         // A revoked key, or a removed member, gets no answer any more.
@@ -155,6 +154,5 @@ async fn resume_call(
             None => Answer { body: messages::delivered(answer.body, session, call), ..answer },
         })
     };
-    let resumed = request.app.pools.try_run(&request.workspace_key(), work, resume).await;
-    resumed.map(Option::flatten)
+    pools.try_run(&workspace_key, work, resume).await.map(Option::flatten)
 }

@@ -14,11 +14,11 @@ use http::header::{ACCEPT_ENCODING, IF_NONE_MATCH};
 use yard_core::ContentHash;
 
 use super::problem::Problem;
-use super::reply::Reply;
+use super::reply::{Reply, WebFile};
 use super::request::HttpRequest;
 
 /// Scripts, styles and calls from this server alone; no inline script, no frame, no form, no text that becomes markup.
-pub(super) const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
     img-src 'self' data:; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
     require-trusted-types-for 'script'; trusted-types 'none'";
 
@@ -100,19 +100,6 @@ static FILES: &[(&str, &[u8])] = &files![
     "vendor.js",
 ];
 
-/// A file as it is sent.
-#[derive(Clone)]
-pub(crate) struct WebFile {
-    pub(super) media: &'static str,
-    /// The hash of the bytes, quoted.
-    pub(super) etag: String,
-    pub(super) bytes: Bytes,
-    /// Whether the bytes are compressed with gzip.
-    pub(super) is_compressed: bool,
-    /// Whether the client has it already.
-    pub(super) is_known: bool,
-}
-
 /// A file with its compressed form.
 struct StoredFile {
     plain: &'static [u8],
@@ -176,7 +163,8 @@ fn stored(headers: &HeaderMap, path: &str) -> Result<Reply, Problem> {
         if is_compressed { file.compressed.clone() } else { Bytes::from_static(file.plain) };
     let is_known = sent(IF_NONE_MATCH).split(',').any(|etag| etag.trim() == file.etag);
     let etag = file.etag.clone();
-    Ok(Reply::web_file(WebFile { media: media_of(path), etag, bytes, is_compressed, is_known }))
+    let (media, policy) = (media_of(path), POLICY);
+    Ok(Reply::web_file(WebFile { media, policy, etag, bytes, is_compressed, is_known }))
 }
 
 fn media_of(path: &str) -> &'static str {

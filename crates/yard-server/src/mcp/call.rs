@@ -6,6 +6,7 @@
 //! request and a signed state, and the client calls again with the answer and the state.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -395,8 +396,13 @@ impl ToolCall<'_> {
         };
         let (catalog, call) = (self.server.catalog(), self.server.approved_call_context());
         let pending = asked.pending.clone();
+        // A yes makes the call at once.
+        let work = match elicitation::is_yes(&asked, &said) {
+            true => waiting::work_of_approved(&catalog, &self.caller.toolset, &self.tool),
+            false => WorkKind::Change,
+        };
         let apply = move || elicitation::apply(&catalog, &person, &call, &asked, &said);
-        let word = self.run_in_pool(WorkKind::Change, apply).await?;
+        let word = self.run_in_pool(work, apply).await?;
         let answer = self.resume(&pending).await?;
         match (word, &answer.pending) {
             (Ok(PersonAnswer::None), Some(pending)) => {
@@ -420,9 +426,19 @@ impl ToolCall<'_> {
         let (catalog, call) = (self.server.catalog(), self.server.approved_call_context());
         let (session, toolset) = (self.caller.session.clone(), self.caller.toolset.clone());
         let (tool, pending) = (self.tool.clone(), pending.clone());
-        // Resuming may execute what was approved.
-        let resume = move || catalog.resume(&toolset, &tool, &pending, &session, &call);
-        self.server.pools().try_run(&self.caller.workspace_key, WorkKind::Change, resume).await
+        let (pools, workspace_key) = (self.server.pools(), &self.caller.workspace_key);
+        let resuming = Arc::new((catalog, toolset, tool, pending, session));
+        let own = Arc::clone(&resuming);
+        let look = move || {
+            let (catalog, toolset, tool, pending, session) = &*own;
+            waiting::work_to_resume(catalog, toolset, tool, pending, session)
+        };
+        let work = pools.try_run(workspace_key, WorkKind::Look, look).await?;
+        let resume = move || {
+            let (catalog, toolset, tool, pending, session) = &*resuming;
+            catalog.resume(toolset, tool, pending, session, &call)
+        };
+        pools.try_run(workspace_key, work.unwrap_or(WorkKind::Change), resume).await
     }
 
     /// Runs work of this call on a thread where it may block.
@@ -548,11 +564,8 @@ pub(super) fn internal(fault: &Fault) -> ErrorData {
     ErrorData::internal_error(fault.message().to_owned(), None)
 }
 
-fn overloaded(Overloaded(seconds): Overloaded) -> ErrorData {
-    let message = format!(
-        "this workspace has as much under way as it may, and much more waits; call again in {seconds} s"
-    );
-    ErrorData::internal_error(message, None)
+fn overloaded(overloaded: Overloaded) -> ErrorData {
+    ErrorData::internal_error(overloaded.to_string(), None)
 }
 
 /// The call panicked: it has changed nothing, or is finished when the workspace is opened again.

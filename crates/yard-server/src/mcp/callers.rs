@@ -64,6 +64,9 @@ pub(super) trait Callers: Send + Sync + 'static {
         arguments: &Map<String, Value>,
     ) -> yard_core::Result<ToolCaller>;
 
+    /// Whether the caller of these arguments is found by what stores and terminals say, which may take a while.
+    fn has_to_look(&self, arguments: &Map<String, Value>) -> bool;
+
     /// The same caller in the workspace of that name, where there are several (R15).
     fn caller_in(
         &self,
@@ -86,4 +89,7 @@ pub(super) trait Callers: Send + Sync + 'static {
 
     /// Whether a client may restrict what the caller can reach.
     const TAKES_ROOTS: bool;
+
+    /// Whether its workspaces are open for as long as it is connected, also while nothing is called.
+    const KEEPS_OPEN: bool;
 }

@@ -3,11 +3,12 @@
 
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema};
 use serde_json::{Map, Value, json};
+use yard_core::invisible::{by_number, line_by_number};
 use yard_core::{ApprovalId, Call, ContentHash, Fault, FaultCode, Result};
 use yard_dialects::Catalog;
 use yard_gate::{
-    Approval, AskedQuestion, Awaited, DecisionInput, FormQuestion, Pending, Scope, Session, Via,
-    effect_lines,
+    Approval, AskedQuestion, Awaited, Choice, DecisionInput, FormQuestion, Pending, Scope, Session,
+    Via, effect_lines,
 };
 
 /// The longest request that a dialog shows, in bytes. A longer one cannot be approved there.
@@ -97,6 +98,13 @@ pub(super) struct Asked {
     pub(super) pending: Pending,
     /// The hash of the request that the person was shown: their decision counts only for that.
     pub(super) shown: Option<ContentHash>,
+}
+
+/// Whether the answer of a person allows a call.
+pub(super) fn is_yes(asked: &Asked, result: &ElicitResult) -> bool {
+    let word = result.content.as_ref().and_then(|content| content["decision"].as_str());
+    matches!(asked.pending.awaited, Awaited::Approval(_))
+        && matches!((&result.action, word), (ElicitationAction::Accept, Some(ONCE | CHAT)))
 }
 
 /// Applies the answer of a person.
@@ -196,7 +204,8 @@ fn describe_approval(approval: &Approval) -> (String, bool) {
         true => lines.push(format!("arguments: {}", request.args)),
         false => lines.push(request.diff.clone()),
     }
-    let text = lines.join("\n");
+    // A client may show the text in a terminal, and what cannot be seen in it must not hide from the person.
+    let text = by_number(&lines.join("\n")).into_owned();
     let end = text.floor_char_boundary(SHOWN_BYTES);
     let id = approval.id;
     match text.len() - end {
@@ -216,7 +225,7 @@ fn describe_question(question: &AskedQuestion) -> String {
     let items = question.form.questions();
     let mut lines: Vec<String> = items.iter().map(|item| item.question.clone()).collect();
     lines.extend(question.plan().map(|(path, _)| format!("(Accept is for the plan {path})")));
-    lines.join("\n")
+    by_number(&lines.join("\n")).into_owned()
 }
 
 /// The questions as properties of one object, each with its text.
@@ -225,8 +234,12 @@ fn question_schema(question: &AskedQuestion) -> Value {
     let property = |item: &FormQuestion| {
         let mut schema = item.schema.clone();
         if let Value::Object(members) = &mut schema {
-            members.entry("title").or_insert_with(|| item.name.clone().into());
-            members.entry("description").or_insert_with(|| item.question.clone().into());
+            // Names and values stay as they are, because the answer is made of them.
+            for (text, otherwise) in [("title", &item.name), ("description", &item.question)] {
+                let shown = members.get(text).and_then(Value::as_str).unwrap_or(otherwise);
+                let shown = by_number(shown).into_owned();
+                members.insert(text.to_owned(), shown.into());
+            }
             if let Some(labels) = labels(item) {
                 members.insert("enumNames".to_owned(), labels.into());
             }
@@ -241,13 +254,14 @@ fn question_schema(question: &AskedQuestion) -> Value {
 /// The labels of an enum's values, where the buttons show other texts than their answers.
 fn labels(item: &FormQuestion) -> Option<Vec<String>> {
     let choices = item.choices();
-    if choices.iter().all(|choice| choice.label == choice.answer) {
+    let is_plain = |choice: &Choice| *line_by_number(&choice.label) == choice.answer;
+    if choices.iter().all(is_plain) {
         return None;
     }
     let label = |value: &Value| {
         let choice =
             choices.iter().find(|choice| Some(choice.answer.as_str()) == value.as_str())?;
-        Some(choice.label.clone())
+        Some(line_by_number(&choice.label).into_owned())
     };
     item.schema["enum"].as_array()?.iter().map(label).collect()
 }

@@ -24,11 +24,6 @@ pub trait McpExtension: Send + Sync + 'static {
     /// The toolset whose callers get this. It has to be in the catalog.
     fn toolset(&self) -> &str;
 
-    /// Whether it sends log messages. The capability is announced before the client's toolset is known.
-    fn logs(&self) -> bool {
-        false
-    }
-
     /// Resources, listed before those of the workspace. No address may begin with `toolyard:`.
     fn resources(&self) -> Vec<Resource> {
         Vec::new()

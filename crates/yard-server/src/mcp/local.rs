@@ -163,15 +163,16 @@ impl LocalCallers {
 
     /// The root in which this connection has a terminal with a name; a running one is preferred.
     fn root_of_terminal(&self, terminal: &str) -> Option<usize> {
-        let of = |(at, (root, state)): (usize, (&LocalRoot, &State))| {
-            let session = root.agent.in_chat(state.made_chat()?).ok()?;
+        // Terminals of other processes are asked, which may take a while: not under the lock.
+        let chats: Vec<Option<ChatId>> = self.state.lock().iter().map(State::made_chat).collect();
+        let of = |(at, (root, chat)): (usize, (&LocalRoot, &Option<ChatId>))| {
+            let session = root.agent.in_chat((*chat)?).ok()?;
             let listed = session.terminals().list().ok()?;
             let found = listed.into_iter().filter(|one| one.name == terminal);
             let is_over = found.map(|one| one.state != TerminalState::Running).min()?;
             Some((is_over, at))
         };
-        let state = self.state.lock();
-        self.roots.iter().zip(&*state).enumerate().filter_map(of).min().map(|(_, at)| at)
+        self.roots.iter().zip(&chats).enumerate().filter_map(of).min().map(|(_, at)| at)
     }
 
     /// The folders of the host that the client offers, in all roots.
@@ -292,6 +293,7 @@ fn paths(arguments: &Map<String, Value>) -> impl Iterator<Item = (&str, bool)> {
 
 impl Callers for LocalCallers {
     const TAKES_ROOTS: bool = true;
+    const KEEPS_OPEN: bool = true;
 
     fn caller(
         &self,
@@ -299,6 +301,11 @@ impl Callers for LocalCallers {
         arguments: &Map<String, Value>,
     ) -> yard_core::Result<ToolCaller> {
         self.caller_at(context, self.root_of_arguments(arguments)?)
+    }
+
+    fn has_to_look(&self, arguments: &Map<String, Value>) -> bool {
+        let names = ["step", "session_id"];
+        self.roots.len() > 1 && names.iter().any(|name| arguments.contains_key(*name))
     }
 
     fn caller_in(

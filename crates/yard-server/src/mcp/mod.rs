@@ -13,6 +13,7 @@ mod extension;
 mod hosts;
 mod invalid_message;
 mod local;
+mod message_notices;
 mod prompts;
 mod remote;
 mod resources;

@@ -38,6 +38,7 @@ impl RemoteCallers {
 
 impl Callers for RemoteCallers {
     const TAKES_ROOTS: bool = false;
+    const KEEPS_OPEN: bool = false;
 
     fn caller(
         &self,
@@ -60,6 +61,10 @@ impl Callers for RemoteCallers {
             transcript,
             body_memory,
         })
+    }
+
+    fn has_to_look(&self, _: &Map<String, Value>) -> bool {
+        false
     }
 
     fn caller_in(

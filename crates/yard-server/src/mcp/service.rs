@@ -28,6 +28,7 @@ use yard_dialects::Catalog;
 use super::call::{ToolCall, broke_off, internal, root_of};
 use super::callers::{Callers, WorkspaceView};
 use super::extension::McpExtension;
+use super::message_notices::MessageNotices;
 use super::server::McpServer;
 use super::tools::ReplyForm;
 use super::watcher::{Changed, Since, Watcher};
@@ -74,6 +75,8 @@ pub(super) struct Service<S> {
     roots_applied: tokio::sync::Mutex<bool>,
     /// What the client subscribed to (2025-11-25 and before).
     subscriptions: Arc<Subscriptions>,
+    /// Tells the client of messages of people (2025-11-25 and before).
+    notices: Arc<MessageNotices>,
 }
 
 /// The subscriptions of a client of 2025-11-25 and before.
@@ -121,6 +124,7 @@ impl<S: Callers> Service<S> {
             extension: None,
             roots_applied: tokio::sync::Mutex::new(false),
             subscriptions: Arc::default(),
+            notices: Arc::default(),
         }
     }
 
@@ -298,9 +302,7 @@ impl<S: Callers> ServerHandler for Service<S> {
             .enable_prompts()
             .enable_completions()
             .build();
-        if self.extension.as_ref().is_some_and(|extension| extension.logs()) {
-            capabilities.logging = Some(JsonObject::new());
-        }
+        capabilities.logging = Some(JsonObject::new());
         let this =
             Implementation::new("toolyard", env!("CARGO_PKG_VERSION")).with_title("Toolyard");
         ServerConfig::new(capabilities).with_server_info(this).with_instructions(INSTRUCTIONS)
@@ -356,6 +358,14 @@ impl<S: Callers> ServerHandler for Service<S> {
         let root = params.request_state.as_deref().and_then(root_of);
         let caller = match (root, &params.arguments) {
             (Some((_, root)), _) => caller_in(root),
+            (None, Some(arguments)) if callers.has_to_look(arguments) => {
+                let (callers, context, arguments) =
+                    (Arc::clone(&callers), context.clone(), arguments.clone());
+                // On a thread of its own: a connection on stdio has one thread, which goes on reading messages.
+                let find = move || callers.caller(&context, &arguments);
+                let found = server.pools().run(NO_WORKSPACE, WorkKind::Walk, find).await;
+                found.ok_or_else(broke_off)?
+            }
             (None, Some(arguments)) => callers.caller(&context, arguments),
             (None, None) => callers.caller(&context, &Map::new()),
         };
@@ -363,6 +373,12 @@ impl<S: Callers> ServerHandler for Service<S> {
             Ok(caller) => caller,
             Err(fault) => return Ok(result::refused(&fault).into()),
         };
+        // A session of HTTP must not keep a workspace open for this.
+        if S::KEEPS_OPEN && has_log(&context) {
+            let (call, pools) = (server.call_context(), server.shared_pools());
+            let (key, peer) = (&caller.workspace_key, context.peer.clone());
+            self.notices.follow(&caller.session, key, call, pools, peer);
+        }
         let calling = ToolCall {
             server: &server,
             caller,
@@ -523,21 +539,26 @@ impl<S: Callers> ServerHandler for Service<S> {
     #[expect(deprecated, reason = "clients of 2025-11-25 and before set the level in this way")]
     async fn set_level(
         &self,
-        _: rmcp::model::SetLevelRequestParams,
+        params: rmcp::model::SetLevelRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         // Later revisions have no such method, and the SDK does not refuse it.
-        let version = context.protocol_version();
-        let has_method = version.is_none_or(|version| version < ProtocolVersion::V_2026_07_28);
-        match self.extension(&context).await? {
-            Some(extension) if extension.logs() && has_method => Ok(()),
-            _ => Err(ErrorData::method_not_found::<SetLevelRequestMethod>()),
+        if !has_log(&context) {
+            return Err(ErrorData::method_not_found::<SetLevelRequestMethod>());
         }
+        self.notices.set_level(params.level);
+        Ok(())
     }
 
     async fn on_roots_list_changed(&self, _: NotificationContext<RoleServer>) {
         *self.roots_applied.lock().await = false;
     }
+}
+
+/// Whether messages of the log may be sent to the client by themselves.
+fn has_log(context: &RequestContext<RoleServer>) -> bool {
+    let version = context.protocol_version();
+    version.is_none_or(|version| version < ProtocolVersion::V_2026_07_28)
 }
 
 /// The client called a tool that was never listed.

@@ -5,6 +5,7 @@
 //! This module knows nothing of the work itself, nor of threads.
 
 use std::collections::{HashMap, VecDeque};
+use std::fmt;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -25,9 +26,19 @@ pub(super) struct Bounds {
     pub(super) retry_seconds: u32,
 }
 
-/// Too much of a workspace's work waits already. In so many seconds some of it will be done.
+/// Too much work of a workspace or a caller waits already. In so many seconds some of it will be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Overloaded(pub(crate) u32);
+
+impl fmt::Display for Overloaded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "as much is under way as may be at a time, and much more waits; try again in {} s",
+            self.0
+        )
+    }
+}
 
 /// The slots of one kind of work.
 #[derive(Debug)]

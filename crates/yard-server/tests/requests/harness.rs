@@ -54,6 +54,11 @@ pub(crate) struct Response {
 
 impl TestServer {
     pub(crate) fn start() -> Self {
+        Self::start_with(Catalog::standard())
+    }
+
+    /// With these tools.
+    pub(crate) fn start_with(catalog: Catalog) -> Self {
         let home = tempfile::tempdir().unwrap();
         let world: Arc<dyn World> = Arc::new(RealWorld);
         let registry = Arc::new(SqliteRegistry::open(home.path()).unwrap());
@@ -76,7 +81,7 @@ impl TestServer {
         let identity = admin.identify(&login.access_token).unwrap();
         let wanted = NewWorkspace { name: "Work".to_owned(), folder: None };
         let workspace = admin.add_workspace(&identity, &wanted).unwrap().id.to_string();
-        let app = App::new(admin, Catalog::standard(), ServerSettings::default(), None);
+        let app = App::new(admin, catalog, ServerSettings::default(), None);
         let server = BoundServer::at(([127, 0, 0, 1], 0).into()).unwrap();
         let address = server.address;
         std::thread::spawn(move || yard_server::serve(server, app, std::future::pending::<()>));

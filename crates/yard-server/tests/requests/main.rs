@@ -12,3 +12,7 @@
 mod bodies;
 mod harness;
 mod mcp;
+mod pages;
+mod retries;
+mod shares;
+mod slow_tools;

@@ -148,18 +148,62 @@ fn block(body: &mut String, title: &str, text: &str, render: fn(&str) -> String)
     }
 }
 
-/// A diff with marked lines.
+/// A diff with marked lines. Names of files stand before the first hunk of a file; within a hunk, a line that looks like one
+/// was removed or added.
 fn coloured(diff: &str) -> String {
-    let line = |line: &str| {
+    let (mut shown, mut left) = (String::with_capacity(diff.len() * 2), HunkLines::default());
+    for line in diff.lines() {
         let text = escaped(line);
-        match line.as_bytes().first() {
-            Some(b'+') if !line.starts_with("+++ ") => format!("<ins>{text}</ins>\n"),
-            Some(b'-') if !line.starts_with("--- ") => format!("<del>{text}</del>\n"),
-            Some(b'@') => format!("<strong>{text}</strong>\n"),
-            _ => format!("{text}\n"),
+        let is_name = left.is_over() && (line.starts_with("+++ ") || line.starts_with("--- "));
+        left.count(line);
+        let _ = match line.as_bytes().first() {
+            Some(b'+') if !is_name => writeln!(shown, "<ins>{text}</ins>"),
+            Some(b'-') if !is_name => writeln!(shown, "<del>{text}</del>"),
+            Some(b'@') => writeln!(shown, "<strong>{text}</strong>"),
+            _ => writeln!(shown, "{text}"),
+        };
+    }
+    shown
+}
+
+/// How many lines of the two sides of a hunk are still to come.
+#[derive(Default)]
+struct HunkLines {
+    old: u64,
+    new: u64,
+}
+
+impl HunkLines {
+    fn is_over(&self) -> bool {
+        self.old == 0 && self.new == 0
+    }
+
+    fn count(&mut self, line: &str) {
+        if self.is_over() {
+            *self = line.strip_prefix("@@ -").and_then(Self::announced).unwrap_or_default();
+            return;
         }
-    };
-    diff.lines().map(line).collect()
+        let (old, new) = match line.as_bytes().first() {
+            Some(b'-') => (1, 0),
+            Some(b'+') => (0, 1),
+            // "\\ No newline at end of file"
+            Some(b'\\') => (0, 0),
+            _ => (1, 1),
+        };
+        self.old = self.old.saturating_sub(old);
+        self.new = self.new.saturating_sub(new);
+    }
+
+    /// Those of a hunk with this head: `1,3 +1,4 @@`, where a side of one line has no number of lines.
+    fn announced(head: &str) -> Option<Self> {
+        let (old, rest) = head.split_once(" +")?;
+        let (new, _) = rest.split_once(" @@")?;
+        let lines = |range: &str| match range.split_once(',') {
+            Some((_, lines)) => lines.parse().ok(),
+            None => Some(1),
+        };
+        Some(Self { old: lines(old)?, new: lines(new)? })
+    }
 }
 
 /// The page of a question, with the plan that it asks to accept. Where that is not shown, the page has no form.
@@ -250,5 +294,23 @@ fn type_in(body: &mut String, item: &FormQuestion) {
     if !item.is_text() {
         let schema = escaped(&item.schema.to_string());
         let _ = write!(body, "<small>As JSON of the schema <code>{schema}</code></small>");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::coloured;
+
+    #[test]
+    fn every_line_that_is_removed_or_added_is_marked_whatever_it_begins_with() {
+        let diff = "--- a/x.sql\n+++ b/x.sql\n@@ -1,2 +1,2 @@\n--- a comment\n+++ another\n same\n\
+                    \\ No newline at end of file\n--- a/y\n+++ b/y\n@@ -1 +0,0 @@\n-gone\n";
+        let marked = coloured(diff);
+        let lines: Vec<&str> = marked.lines().collect();
+        assert_eq!(lines[..2], ["--- a/x.sql", "+++ b/x.sql"]);
+        assert_eq!(lines[3..5], ["<del>--- a comment</del>", "<ins>+++ another</ins>"]);
+        assert_eq!(lines[7..9], ["--- a/y", "+++ b/y"]);
+        assert_eq!(lines[10], "<del>-gone</del>");
+        assert_eq!(coloured("-cut\n+off"), "<del>-cut</del>\n<ins>+off</ins>\n", "in the middle");
     }
 }

@@ -7,7 +7,7 @@ use super::examples::{self, Example, format_json};
 use super::html::{escaped, frame};
 use super::route::{BodyShape, ReplyShape, Route, RouteAccess};
 use super::schema_table::{self, with_code_spans};
-use super::{routes, tools};
+use super::tools;
 
 /// The sections of the page: the tag of their routes, a title and an introduction. A test checks that no tag is missing.
 const SECTIONS: [(&str, &str, &str); 21] = [
@@ -80,9 +80,8 @@ change with a header <code>Idempotency-Key</code>, and a retry with the same key
 <code>$ID</code> the id of a workspace; <a href=\"/start\">First steps</a> sets all three. The same as a document for programs: \
 <a href=\"/openapi.json\">/openapi.json</a>.</p>";
 
-/// The page.
-pub(super) fn render(catalog: &Catalog) -> String {
-    let routes = routes(catalog);
+/// The page about these routes.
+pub(super) fn render(routes: &[Route], catalog: &Catalog) -> String {
     let mut page = INTRODUCTION.to_owned();
     page.push_str("<nav>");
     for (tag, title, _) in SECTIONS {
@@ -162,6 +161,7 @@ fn show(page: &mut String, examples: &[Example], access: RouteAccess) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::http::routes;
 
     /// The largest size of the page: when it grows beyond this, shorten it or raise this on purpose.
     const MAX_BODY_BYTES: usize = 256 << 10;
@@ -169,8 +169,8 @@ mod tests {
     #[test]
     fn every_route_is_on_the_page_with_its_example_and_the_page_stays_small() {
         let catalog = Catalog::standard();
-        let page = render(&catalog);
         let mut all = routes(&catalog);
+        let page = render(&all, &catalog);
         all.retain(|route| !route.is_web_file());
         assert_eq!(page.matches("<span class=\"m\">").count(), all.len());
         for route in &all {

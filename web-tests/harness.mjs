@@ -15,8 +15,8 @@ const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/
 /** How long a test waits for what it expects, in milliseconds; a busy machine needs longer. */
 const PATIENCE = Number(process.env.PATIENCE ?? 8_000);
 
-const EMAIL = "ada@example.com";
-const PASSWORD = "a long enough password";
+export const EMAIL = "ada@example.com";
+export const PASSWORD = "a long enough password";
 
 /** The widths and themes in which every screen is looked at. */
 export const LOOKS = [
@@ -25,6 +25,9 @@ export const LOOKS = [
   { width: 360, height: 740, theme: "light" },
   { width: 360, height: 740, theme: "dark" },
 ];
+
+/** Between a phone and a wide screen. */
+export const TABLETS = [{ width: 768, height: 1024, theme: "light" }, { width: 768, height: 1024, theme: "dark" }];
 
 /** Starts a server and the page before it. With TOOLYARD_PAGE the page of the server itself is tested. */
 export async function startServer() {
@@ -38,7 +41,13 @@ export async function startServer() {
   await api.logIn(EMAIL, PASSWORD);
   return {
     url: page?.url ?? process_.url,
+    /** Where the program itself listens. */
+    own: process_.url,
     api,
+    /** The process of the server, by its number. */
+    pid: () => process_.pid,
+    /** The folder on the disk in which the files of a workspace are. */
+    files: (workspace) => join(folder, "data", "workspaces", workspace),
     /** Ends the server as a crash would, and starts it again at the same address. */
     async restart(pause = 1_500) {
       const port = Number(new URL(process_.url).port);
@@ -64,7 +73,7 @@ function startBinary(binary, folder, port) {
     const hear = (piece) => {
       said += piece;
       const url = /listens on (http:\/\/[\d.]+:\d+)/.exec(said)?.[1];
-      if (url) resolve({ url, ended, kill: (signal) => child.kill(signal) });
+      if (url) resolve({ url, ended, pid: child.pid, kill: (signal) => child.kill(signal) });
     };
     child.stdout.on("data", hear);
     child.stderr.on("data", hear);
@@ -102,13 +111,19 @@ export class Api {
   }
 }
 
+/** A name of somebody else's, which leads to this machine. */
+export const REBOUND = "theirs.example";
+
 let browser;
 /** The browser, started once. */
 async function startBrowser() {
-  const flags = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"];
+  const flags = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run", `--host-resolver-rules=MAP ${REBOUND} 127.0.0.1`];
   browser ??= await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: flags });
   return browser;
 }
+
+/** A browser of somebody who has not been here yet. */
+export const newContext = async () => (await startBrowser()).newContext();
 
 export async function closeBrowser() {
   await browser?.close();
@@ -155,7 +170,7 @@ export async function openPage(server, look, address = "#/inbox", { isLoggedIn =
       assert.ok(nodes <= 2_000, `the page has ${nodes} nodes`);
     },
     /** Fails on what axe-core finds. */
-    async axe(where) {
+    async axe(where, theme = look.theme) {
       await page.evaluate(() => (window.isAxeRunning = true));
       await page.evaluate(axeSource);
       const found = await page.evaluate(async () => {
@@ -164,13 +179,23 @@ export async function openPage(server, look, address = "#/inbox", { isLoggedIn =
       });
       await page.evaluate(() => (window.isAxeRunning = false));
       assert.deepEqual(found, [], `axe-core at ${where}`);
-      await this.shot(where);
+      await this.shot(where, theme);
+    },
+    /** Fails on what axe-core finds in the light and in the dark theme. */
+    async axeInBoth(where) {
+      const other = look.theme === "light" ? "dark" : "light";
+      await this.axe(where);
+      await page.emulateMedia({ colorScheme: other });
+      // The colours change little by little.
+      await page.evaluate(() => Promise.all(document.getAnimations().filter((one) => one.effect.getComputedTiming().endTime < 5_000).map((one) => one.finished.catch(() => {}))));
+      await this.axe(where, other);
+      await page.emulateMedia({ colorScheme: look.theme });
     },
     /** Keeps a picture of the screen, if SHOTS names a folder. */
-    async shot(where) {
-      if (process.env.SHOTS) await page.screenshot({ path: join(process.env.SHOTS, `${where}-${look.width}-${look.theme}.png`) });
+    async shot(where, theme = look.theme) {
+      if (process.env.SHOTS) await page.screenshot({ path: join(process.env.SHOTS, `${where}-${look.width}-${theme}.png`) });
     },
-    /** The requests of the page by gzip size, as the browser counted them. */
+    /** What was wrong so far. */
     wrong,
     leave: () => context.close(),
   });

@@ -111,3 +111,25 @@ test("in a request lines are commented and files marked, until what it asks for 
   await page.check();
   await page.leave();
 });
+
+test("a comment that is longer than the server takes is refused with its length, and can be shortened", async () => {
+  const { workspace, steps } = await worked("Long comment");
+  const page = await openPage(server, LOOKS[0], `#/w/${workspace.id}/timeline/${steps[1].id}`);
+  const diff = page.getByRole("region", { name: "What the step changed" });
+  await diff.getByText("value_3 = 33").waitFor();
+  await page.keyboard.press("d");
+  for (let i = 0; i < 20 && !(await diff.locator(".diff-row.current.add").count()); i++) await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("c");
+  const field = page.getByLabel("What should be different");
+  // 8,192 characters of a Latin text are the most, and as many of another alphabet are twice as many bytes.
+  assert.equal(await field.getAttribute("maxlength"), "8192");
+  await field.fill("ж".repeat(5_000));
+  await page.keyboard.press("Control+Enter");
+  await page.getByRole("alert").getByText("This is too long: it has 9.8 KiB, and a comment has 8.0 KiB at most.").waitFor();
+  await page.axeInBoth("comment-too-long");
+  await field.fill("ж".repeat(4_096));
+  await page.keyboard.press("Control+Enter");
+  await until("it is kept", async () => (await drafts(workspace))[0]?.text.length === 4_096);
+  await page.check();
+  await page.leave();
+});

@@ -66,6 +66,56 @@ test("a name is searched, and a file is uploaded and renamed", async () => {
   await page.leave();
 });
 
+test("what is done with a file stays on one line at every width", async () => {
+  const workspace = await server.api.workspace("Widths");
+  await workspace.agent("write", { path: "/src/a-file-with-a-name.py", content: "x = 1\n".repeat(9_000) });
+  const page = await openPage(server, LOOKS[0], `#/w/${workspace.id}/files/src/a-file-with-a-name.py`);
+  await page.getByRole("region", { name: "Text of the file" }).waitFor();
+  for (const width of [1700, 1600, 1440, 1366, 1300, 1200, 1100, 1000, 920, 768, 360]) {
+    await page.setViewportSize({ width, height: 800 });
+    const tops = await page.evaluate(() => [...document.querySelectorAll(".file-actions > *")].map((button) => button.getBoundingClientRect().top));
+    assert.equal(tops.length, 3);
+    assert.equal(new Set(tops).size, 1, `at ${width} px the buttons are at ${tops}`);
+    await page.check();
+  }
+  await page.leave();
+});
+
+test("what no step removed is in the trash without a link to one", async () => {
+  const workspace = await server.api.workspace("Outside");
+  await workspace.agent("write", { path: "/gone.txt", content: "x\n" });
+  await workspace.agent("rm", { path: "/gone.txt" });
+  const page = await openPage(server, LOOKS[0], "#/settings");
+  await page.route("**/files/trash?*", async (route) => {
+    const answer = await (await route.fetch()).json();
+    await route.fulfill({ json: { ...answer, files: answer.files.map((file) => ({ ...file, step_id: null, removed_at: null })) } });
+  });
+  await page.goto(`/#/w/${workspace.id}/trash`);
+  await page.getByText("/gone.txt").waitFor();
+  await page.getByText("removed outside").waitFor();
+  assert.equal(await page.getByRole("link", { name: /The step that removed/ }).count(), 0);
+  await page.axeInBoth("trash-outside");
+  await page.check();
+  await page.leave();
+});
+
+test("a folder is found in the tree, takes an upload, and is renamed", async () => {
+  const workspace = await server.api.workspace("Folder");
+  await workspace.agent("write", { path: "/docs/read.md", content: "# Read me\n" });
+  const page = await openPage(server, LOOKS[0], `#/w/${workspace.id}/files`, { ignore: /\/tools .*404/ });
+  await page.getByRole("link", { name: "The folder /docs" }).click();
+  await page.getByRole("heading", { name: "A folder" }).waitFor();
+  await page.axeInBoth("folder");
+  await page.getByLabel("Files to upload into this folder").setInputFiles({ name: "up.txt", mimeType: "text/plain", buffer: Buffer.from("uploaded\n") });
+  await until("it is in the folder", async () => /uploaded/.test(JSON.stringify(await workspace.person("read", { path: "/docs/up.txt" }))));
+  await page.getByRole("button", { name: "Rename" }).click();
+  await page.getByLabel("New path").fill("/texts");
+  await page.getByRole("button", { name: "Move it" }).click();
+  await until("it is moved", async () => /uploaded/.test(JSON.stringify(await workspace.person("read", { path: "/texts/up.txt" }))));
+  await page.check();
+  await page.leave();
+});
+
 test("a folder of 50,000 files has few nodes", async () => {
   const workspace = await server.api.workspace("Many", { preset: "open", rules: [] });
   const made = await workspace.agent("shell", { command: "mkdir many; cd many; seq -f %05g.txt 1 50000 | xargs touch", workdir: null, timeout_ms: 60_000 }, "codex");

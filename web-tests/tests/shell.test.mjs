@@ -143,3 +143,19 @@ test("of several tabs one has the stream, all are live, and another takes over",
   for (const tab of tabs) await tab.getByText("/after-the-first.txt").first().waitFor();
   await tabs[0].context().close();
 });
+
+test("who is in more workspaces than are followed is told so, in every tab", async () => {
+  const page = await openPage(server, LOOKS[2], "#/settings");
+  await page.getByRole("heading", { name: "You", exact: true }).waitFor();
+  const stream = 'retry: 100\n\nevent: partial\ndata: {"followed":1000}\n\n';
+  await page.context().route("**/api/v1/events", (route) => route.fulfill({ headers: { "content-type": "text/event-stream" }, body: stream }));
+  await page.goto("/#/workspaces");
+  await page.reload();
+  await page.getByText("only the newest 1,000 show at once what happens in them").waitFor();
+  await page.axeInBoth("workspaces-partial");
+  const other = await page.context().newPage();
+  await other.goto(`${server.url}/#/workspaces`);
+  await other.getByText("only the newest 1,000").waitFor();
+  await page.check();
+  await page.leave();
+});

@@ -50,6 +50,26 @@ export function useKeys(shortcuts) {
 }
 
 /**
+ * The arrow keys in a tree: up and down go from row to row, right opens a folder and left closes it.
+ * @param {KeyboardEvent} event at an element whose rows have the class `tree-row`
+ */
+export function treeKeys(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const rows = /** @type {HTMLElement[]} */ ([.../** @type {HTMLElement} */ (event.currentTarget).querySelectorAll(".tree-row")])
+    .sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top);
+  const at = rows.indexOf(/** @type {HTMLElement} */ (document.activeElement));
+  const row = rows[at];
+  if (!row) return;
+  const isOpen = row.getAttribute("aria-expanded");
+  if (event.key === "ArrowDown") rows[at + 1]?.focus();
+  else if (event.key === "ArrowUp") rows[at - 1]?.focus();
+  else if (event.key === "ArrowRight" && isOpen === "false") row.click();
+  else if (event.key === "ArrowLeft" && isOpen === "true") row.click();
+  else return;
+  event.preventDefault();
+}
+
+/**
  * A reference that always has the newest value.
  * @template T
  * @param {T} value

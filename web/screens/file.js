@@ -1,6 +1,6 @@
 // One file: its text, and its history with each version's diff.
 
-import { html, useEffect, useMemo, useState } from "../vendor.js";
+import { html, useEffect, useMemo, useRef, useState } from "../vendor.js";
 import { all, api, ApiError, callTool, request } from "../api.js";
 import { address, go, withQuery } from "../router.js";
 import { mayChange } from "../state.js";
@@ -19,7 +19,7 @@ import { Time } from "../parts/time.js";
 import { toast, toastProblem } from "../parts/toast.js";
 import { stepWords } from "../parts/words.js";
 import { Blame } from "./blame.js";
-import { fileAddress, foundLine } from "./files.js";
+import { fileAddress, foundLine, uploadOne } from "./files.js";
 
 /** The largest file whose text is shown, in bytes. */
 const LARGEST = 4 << 20;
@@ -50,18 +50,52 @@ export function FileDetail({ workspace, path }) {
   if (problem && !isUnreachable(problem)) return html`<${Empty} icon="file" title="No file is here"><p><span class="path">${visibleLine(path)}</span> was removed or moved. It may be in the <a href=${address("w", workspace, "trash")}>trash</a>, and the <a href=${address("w", workspace, "timeline")}>timeline</a> says what happened.</p></${Empty}>`;
   if (!info) return html`<div class="pad"><${Loading} lines=${9} label="Loading the file" /></div>`;
   const isFolder = info.file_type === "folder";
+  const size = info.size !== undefined && !isFolder ? sizeInWords(info.size) : "";
+  const history = withQuery(address("w", workspace, "timeline"), { path });
+  const body = isFolder ? html`<${Empty} icon="files" title="A folder"><p class="actions centered">
+        <a class="button" href=${history}><${Icon} name="timeline" />What changed in it</a>
+        ${may && html`<${UploadInto} workspace=${workspace} folder=${path} />`}</p></${Empty}>`
+    : shows === "history" ? html`<${History} workspace=${workspace} id=${info.id} hash=${info.hash ?? ""} />`
+    : html`<${FileText} workspace=${workspace} id=${info.id} hash=${info.hash ?? ""} size=${info.size ?? 0} path=${path} isBlamed=${shows === "blame"} />`;
   return html`<article class="file" aria-label="File">
-    <div class="request-head file-head"><h2 class="request-title"><span class="path"><span class="muted">${visibleLine(folderOf(path))}</span>${visibleLine(baseName(path))}</span></h2>
+    <div class="request-head file-head"><${PathTitle} path=${path} />
       <div class="file-tools">
         ${!isFolder && html`<${Views} views=${["text", "blame", "history"]} shown=${shows} onShow=${setShows} />`}
-        <span class="muted small">${info.size !== undefined && !isFolder ? sizeInWords(info.size) : ""}${info.updated_at && html` · <${Time} at=${info.updated_at} />`}</span><span class="grow"></span>
-        ${!isFolder && info.id && html`<a class="button" href=${`/api/v1/workspaces/${workspace}/files/${info.id}/content`} download=${baseName(path)} aria-label="Download"><${Icon} name="download" /><span class="hide-narrow">Download</span></a>`}
-        ${mayChange(workspace) && html`<button class="button" aria-label="Rename" onClick=${() => setAsks("move")}><${Icon} name="edit" /><span class="hide-narrow">Rename</span></button><button class="button danger" aria-label="Remove" onClick=${() => setAsks("remove")}><${Icon} name="trash" /><span class="hide-narrow">Remove</span></button>`}
+        <span class="muted small file-size">${size}${info.updated_at && html`${size && " · "}<${Time} at=${info.updated_at} />`}</span>
+        <div class="file-actions">
+          ${!isFolder && info.id && html`<${Download} href=${`/api/v1/workspaces/${workspace}/files/${info.id}/content`} path=${path} />`}
+          ${may && html`<button class="button" aria-label="Rename" title="Rename or move it (r)" onClick=${() => setAsks("move")}>
+              <${Icon} name="edit" /><span class="hide-narrow">Rename</span></button>
+            <button class="button danger" aria-label="Remove" title="Remove it (Del)" onClick=${() => setAsks("remove")}>
+              <${Icon} name="trash" /><span class="hide-narrow">Remove</span></button>`}
+        </div>
       </div></div>
-    ${isFolder ? html`<${Empty} icon="files" title="A folder"><p><a class="button" href=${withQuery(address("w", workspace, "timeline"), { path })}><${Icon} name="timeline" />What changed in it</a></p></${Empty}>` : shows !== "history" ? html`<${FileText} workspace=${workspace} id=${info.id} hash=${info.hash ?? ""} size=${info.size ?? 0} path=${path} isBlamed=${shows === "blame"} />` : html`<${History} workspace=${workspace} id=${info.id} hash=${info.hash ?? ""} />`}
+    ${body}
     ${asks === "move" && html`<${Move} workspace=${workspace} path=${path} onClose=${() => setAsks("")} />`}
     ${asks === "remove" && html`<${Remove} workspace=${workspace} path=${path} isFolder=${isFolder} onClose=${() => setAsks("")} />`}
   </article>`;
+}
+
+/** The path as a title, with the name in it stressed. @param {{ path: string }} props */
+function PathTitle({ path }) {
+  return html`<h2 class="request-title"><span class="path"><span class="muted">${visibleLine(folderOf(path))}</span>${visibleLine(baseName(path))}</span></h2>`;
+}
+
+/** @param {{ href: string, path: string }} props */
+function Download({ href, path }) {
+  return html`<a class="button" href=${href} download=${baseName(path)} aria-label="Download" title="Download it">
+    <${Icon} name="download" /><span class="hide-narrow">Download</span></a>`;
+}
+
+/** Uploads files into a folder: what dropping them on it does, by keyboard. @param {{ workspace: string, folder: string }} props */
+function UploadInto({ workspace, folder }) {
+  const picker = useRef(/** @type {HTMLInputElement | null} */ (null));
+  const upload = async (/** @type {any} */ event) => {
+    for (const file of event.target.files) await uploadOne(workspace, `${folder}/${file.name}`, file);
+    event.target.value = "";
+  };
+  return html`<button class="button" onClick=${() => picker.current?.click()}><${Icon} name="upload" />Upload into it</button>
+    <input ref=${picker} type="file" multiple hidden aria-label="Files to upload into this folder" onChange=${upload} />`;
 }
 
 const VIEWS = /** @type {Record<string, { label: string, icon: string, hint: string }>} */ ({ text: { label: "Text", icon: "file", hint: "" }, blame: { label: "Who wrote it", icon: "people", hint: "For each line the step and the actor that it comes from (w)" }, history: { label: "History", icon: "timeline", hint: "Every version that the file had (h)" } });
@@ -108,9 +142,11 @@ export function PastFile({ workspace, path, at, entry }) {
   if (problem instanceof ApiError && problem.status === 404) return html`<${Empty} icon="timeline" title="It was not there at this moment"><p><span class="path">${visibleLine(path)}</span> was made later, was removed before, or had another name.</p><p>${now}</p></${Empty}>`;
   if (problem) return html`<${Problem} problem=${problem} onRetry=${load} />`;
   return html`<article class="file" aria-label="File">
-    <div class="request-head file-head"><h2 class="request-title"><span class="path"><span class="muted">${visibleLine(folderOf(path))}</span>${visibleLine(baseName(path))}</span></h2>
-      <div class="file-tools">${entry?.id && html`<${Views} views=${["text", "blame"]} shown=${shows} onShow=${setShows} />`}<span class="muted small">${read ? sizeInWords(read.size) : ""}</span><span class="grow"></span>
-        <a class="button" href=${source} download=${baseName(path)} aria-label="Download"><${Icon} name="download" /><span class="hide-narrow">Download</span></a>${now}</div></div>
+    <div class="request-head file-head"><${PathTitle} path=${path} />
+      <div class="file-tools">
+        ${entry?.id && html`<${Views} views=${["text", "blame"]} shown=${shows} onShow=${setShows} />`}
+        <span class="muted small file-size">${read ? sizeInWords(read.size) : ""}</span>
+        <div class="file-actions"><${Download} href=${source} path=${path} />${now}</div></div></div>
     ${!read ? html`<div class="pad"><${Loading} lines=${9} label="Loading the text" /></div>`
       : !read.isText ? html`<${Empty} icon="file" title=${read.size > LARGEST ? "A large file" : "Not a text"}><p>Its ${sizeInWords(read.size)} can be downloaded.</p></${Empty}>`
       : shows === "blame" && entry?.id ? (version ? html`<${Blame} workspace=${workspace} file=${entry.id} version=${version} hash=${entry.hash ?? ""} text=${read.text} path=${path} />` : html`<div class="pad"><${Loading} lines=${9} label="Finding where the lines come from" /></div>`)

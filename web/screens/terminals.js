@@ -12,7 +12,7 @@ import { useKeys } from "../parts/keys.js";
 import { Menu } from "../parts/menu.js";
 import { Split } from "../parts/split.js";
 import { Empty, Loading, Problem } from "../parts/states.js";
-import { pasted, sequenceOf } from "../parts/terminal-keys.js";
+import { beginningOf, pasted, sequenceOf } from "../parts/terminal-keys.js";
 import { visible } from "../parts/text.js";
 import { Time } from "../parts/time.js";
 import { toast, toastProblem } from "../parts/toast.js";
@@ -209,8 +209,8 @@ function useTyping(workspace, id, onTyped) {
     isSending.current = true;
     try {
       while (waiting.current !== "") {
-        const text = waiting.current.slice(0, AT_ONCE);
-        waiting.current = waiting.current.slice(AT_ONCE);
+        const text = beginningOf(waiting.current, AT_ONCE);
+        waiting.current = waiting.current.slice(text.length);
         onTyped(await api.post(`/workspaces/${workspace}/terminals/${id}/input`, { text }));
       }
     } catch (failure) {

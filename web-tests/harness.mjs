@@ -15,6 +15,9 @@ const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/
 /** How long a test waits for what it expects, in milliseconds; a busy machine needs longer. */
 const PATIENCE = Number(process.env.PATIENCE ?? 8_000);
 
+/** Whether what depends on the machine's speed is asserted, and what takes minutes is done. */
+export const IS_SOAK = process.env.YARD_SOAK === "1";
+
 export const EMAIL = "ada@example.com";
 export const PASSWORD = "a long enough password";
 
@@ -123,7 +126,7 @@ async function startBrowser() {
 }
 
 /** A browser of somebody who has not been here yet. */
-export const newContext = async () => (await startBrowser()).newContext();
+export const newContext = async (storageState = undefined) => (await startBrowser()).newContext({ storageState });
 
 export async function closeBrowser() {
   await browser?.close();
@@ -195,11 +198,43 @@ export async function openPage(server, look, address = "#/inbox", { isLoggedIn =
     async shot(where, theme = look.theme) {
       if (process.env.SHOTS) await page.screenshot({ path: join(process.env.SHOTS, `${where}-${look.width}-${theme}.png`) });
     },
+    /**
+     * Scrolls a list to its end, a piece with each frame, and says how many nodes there were at most and how long 95 % of the
+     * frames took. With YARD_SOAK=1 that is at most 50 ms.
+     */
+    async scrolls(list, by, last) {
+      const seen = await page.evaluate(scrollThrough, { list, by, last });
+      console.log(`# ${seen.frames} frames, 95 % of them within ${Math.round(seen.slow)} ms, at most ${seen.most} nodes, ${seen.height} px`);
+      if (IS_SOAK) assert.ok(seen.slow < 50, `95 % of the frames took up to ${seen.slow} ms`);
+      return seen;
+    },
     /** What was wrong so far. */
     wrong,
     leave: () => context.close(),
   });
 }
+
+/** Runs in the page: see `scrolls`. */
+async function scrollThrough({ list, by, last }) {
+  const box = document.querySelector(list);
+  const frames = [];
+  let most = 0;
+  let isAtEnd = false;
+  // As far as the list goes, and no longer than a very slow machine needs for it.
+  for (let i = 0; i < 20_000 && !isAtEnd; i++) {
+    const begin = performance.now();
+    box.scrollTop += by;
+    await new Promise((resolve) => requestAnimationFrame(resolve));
+    frames.push(performance.now() - begin);
+    most = Math.max(most, document.querySelectorAll("*").length);
+    isAtEnd = box.scrollTop + box.clientHeight >= box.scrollHeight - 1 && box.textContent.includes(last);
+  }
+  frames.sort((a, b) => a - b);
+  return { most, isAtEnd, frames: frames.length, slow: frames[Math.floor(frames.length * 0.95)], height: box.scrollHeight };
+}
+
+/** The middle one of numbers. */
+export const median = (numbers) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)];
 
 /** Waits until something is true. */
 export async function until(what, test, timeout = PATIENCE) {

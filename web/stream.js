@@ -81,12 +81,15 @@ async function lead() {
       const headers = { accept: "text/event-stream", ...(lastId ? { "last-event-id": lastId } : {}) };
       const answer = await request("/api/v1/events", { headers, signal: abort.signal });
       if (!answer.ok || !answer.body) throw new Error(`status ${answer.status}`);
-      followed.value = null;
       setConnection("live");
       pause = 500;
       // Without an id to go on from, what happened before the stream began is not known.
       const isFirst = lastId === "";
-      await read(answer.body, abort, () => isFirst && pass({ workspace: "", kind: "reset", ref: "" }, ""));
+      await read(answer.body, abort, () => {
+        // The first piece says so if not all workspaces are followed.
+        followed.value = null;
+        if (isFirst) pass({ workspace: "", kind: "reset", ref: "" }, "");
+      });
     } catch {
       setConnection(navigator.onLine === false ? "offline" : "connecting");
     }

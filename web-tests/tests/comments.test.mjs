@@ -75,7 +75,7 @@ test("a file is marked as viewed, and the mark is for its content", async () => 
   await page.keyboard.press("v");
   await until("the file is closed", async () => (await diff.getByText("value_8 = 88").count()) === 0);
   assert.ok(await diff.getByRole("checkbox", { name: "Viewed: /config/site.toml" }).isChecked());
-  await page.axe("viewed");
+  await page.axeInBoth("viewed");
   // Another content of the same file was not viewed; the same one is viewed after a reload, too.
   await page.goto(`/#/w/${workspace.id}/timeline/${steps[1].id}`);
   await diff.getByText("value_3 = 33").waitFor();

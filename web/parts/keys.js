@@ -1,7 +1,7 @@
 // Keyboard shortcuts: single keys, which do nothing while somebody types or a dialog is open. A key that is held down
 // moves through a list, and does everything else once: what it would decide next has not been seen.
 
-import { useEffect, useRef, signal } from "../vendor.js";
+import { useLayoutEffect, useRef, signal } from "../vendor.js";
 
 /** @typedef {{ [key: string]: () => void }} Shortcuts */
 
@@ -43,7 +43,8 @@ addEventListener("keydown", (event) => {
  */
 export function useKeys(shortcuts) {
   const entry = useRefOf(shortcuts);
-  useEffect(() => {
+  // As soon as it is on the screen, and not a moment later.
+  useLayoutEffect(() => {
     stack.push(entry);
     return () => void stack.splice(stack.indexOf(entry), 1);
   }, []);

@@ -46,8 +46,9 @@ export function FileDetail({ workspace, path }) {
   }, [workspace, path]);
   const may = mayChange(workspace) && info !== null;
   useKeys({ w: () => info?.id && setShows(shows === "blame" ? "text" : "blame"), h: () => info?.id && setShows(shows === "history" ? "text" : "history"), r: () => may && setAsks("move"), Delete: () => may && setAsks("remove") });
+  if (problem instanceof ApiError && problem.code === "PENDING") return html`<${Problem} problem=${problem} onRetry=${read} />`;
   if (isUnreachable(problem) && !info) return html`<${Problem} problem=${problem} onRetry=${read} />`;
-  if (problem && !isUnreachable(problem)) return html`<${Empty} icon="file" title="No file is here"><p><span class="path">${visibleLine(path)}</span> was removed or moved. It may be in the <a href=${address("w", workspace, "trash")}>trash</a>, and the <a href=${address("w", workspace, "timeline")}>timeline</a> says what happened.</p></${Empty}>`;
+  if (problem && !isUnreachable(problem)) return html`<${NoFile} workspace=${workspace} path=${path} />`;
   if (!info) return html`<div class="pad"><${Loading} lines=${9} label="Loading the file" /></div>`;
   const isFolder = info.file_type === "folder";
   const size = info.size !== undefined && !isFolder ? sizeInWords(info.size) : "";
@@ -56,11 +57,11 @@ export function FileDetail({ workspace, path }) {
         <a class="button" href=${history}><${Icon} name="timeline" />What changed in it</a>
         ${may && html`<${UploadInto} workspace=${workspace} folder=${path} />`}</p></${Empty}>`
     : shows === "history" ? html`<${History} workspace=${workspace} id=${info.id} hash=${info.hash ?? ""} />`
-    : html`<${FileText} workspace=${workspace} id=${info.id} hash=${info.hash ?? ""} size=${info.size ?? 0} path=${path} isBlamed=${shows === "blame"} />`;
+    : html`<${FileText} workspace=${workspace} id=${info.id ?? null} hash=${info.hash ?? ""} size=${info.size ?? 0} path=${path} isBlamed=${shows === "blame"} />`;
   return html`<article class="file" aria-label="File">
     <div class="request-head file-head"><${PathTitle} path=${path} />
       <div class="file-tools">
-        ${!isFolder && html`<${Views} views=${["text", "blame", "history"]} shown=${shows} onShow=${setShows} />`}
+        ${!isFolder && info.id && html`<${Views} views=${["text", "blame", "history"]} shown=${shows} onShow=${setShows} />`}
         <span class="muted small file-size">${size}${info.updated_at && html`${size && " · "}<${Time} at=${info.updated_at} />`}</span>
         <div class="file-actions">
           ${!isFolder && info.id && html`<${Download} href=${`/api/v1/workspaces/${workspace}/files/${info.id}/content`} path=${path} />`}
@@ -74,6 +75,15 @@ export function FileDetail({ workspace, path }) {
     ${asks === "move" && html`<${Move} workspace=${workspace} path=${path} onClose=${() => setAsks("")} />`}
     ${asks === "remove" && html`<${Remove} workspace=${workspace} path=${path} isFolder=${isFolder} onClose=${() => setAsks("")} />`}
   </article>`;
+}
+
+/** @param {{ workspace: string, path: string }} props */
+function NoFile({ workspace, path }) {
+  const trash = html`<a href=${address("w", workspace, "trash")}>trash</a>`;
+  const timeline = html`<a href=${address("w", workspace, "timeline")}>timeline</a>`;
+  return html`<${Empty} icon="file" title="No file is here">
+    <p><span class="path">${visibleLine(path)}</span> was removed or moved.
+      It may be in the ${trash}, and the ${timeline} says what happened.</p></${Empty}>`;
 }
 
 /** The path as a title, with the name in it stressed. @param {{ path: string }} props */
@@ -98,11 +108,19 @@ function UploadInto({ workspace, folder }) {
     <input ref=${picker} type="file" multiple hidden aria-label="Files to upload into this folder" onChange=${upload} />`;
 }
 
-const VIEWS = /** @type {Record<string, { label: string, icon: string, hint: string }>} */ ({ text: { label: "Text", icon: "file", hint: "" }, blame: { label: "Who wrote it", icon: "people", hint: "For each line the step and the actor that it comes from (w)" }, history: { label: "History", icon: "timeline", hint: "Every version that the file had (h)" } });
+/** @type {Record<string, { label: string, icon: string, hint: string }>} */
+const VIEWS = {
+  text: { label: "Text", icon: "file", hint: "" },
+  blame: { label: "Who wrote it", icon: "people", hint: "For each line the step and the actor that it comes from (w)" },
+  history: { label: "History", icon: "timeline", hint: "Every version that the file had (h)" },
+};
 
 /** @param {{ views: string[], shown: string, onShow: (view: string) => void }} props */
 function Views({ views, shown, onShow }) {
-  return html`<div class="segmented" role="group" aria-label="What is shown">${views.map((view) => html`<button key=${view} aria-pressed=${shown === view} title=${VIEWS[view]?.hint} onClick=${() => onShow(view)}><${Icon} name=${VIEWS[view]?.icon ?? ""} />${VIEWS[view]?.label}</button>`)}</div>`;
+  const button = (/** @type {string} */ view) => html`
+    <button key=${view} aria-pressed=${shown === view} title=${VIEWS[view]?.hint} onClick=${() => onShow(view)}>
+      <${Icon} name=${VIEWS[view]?.icon ?? ""} />${VIEWS[view]?.label}</button>`;
+  return html`<div class="segmented" role="group" aria-label="What is shown">${views.map(button)}</div>`;
 }
 
 /**
@@ -154,7 +172,23 @@ export function PastFile({ workspace, path, at, entry }) {
   </article>`;
 }
 
-/** @param {{ workspace: string, id: string, hash: string, size: number, path: string, isBlamed: boolean }} props */
+/**
+ * The text of a file that another program made, and that no step knows yet: it has no id.
+ * @param {string} workspace
+ * @param {string} path
+ */
+async function readUnknown(workspace, path) {
+  let text = "";
+  for (let cursor; cursor !== null; ) {
+    const page = await callTool(workspace, "read", { path, limit: 0, ...(cursor !== undefined ? { cursor } : {}) });
+    if (typeof page.content !== "string") return JSON.stringify(page.content, null, 2);
+    text += page.content;
+    cursor = page.cursor ?? null;
+  }
+  return text;
+}
+
+/** @param {{ workspace: string, id: string | null, hash: string, size: number, path: string, isBlamed: boolean }} props */
 function FileText({ workspace, id, hash, size, path, isBlamed }) {
   const [text, setText] = useState(/** @type {string | null} */ (null));
   const [isText, setIsText] = useState(true);
@@ -162,19 +196,22 @@ function FileText({ workspace, id, hash, size, path, isBlamed }) {
   useEffect(() => {
     if (size > LARGEST) return;
     const abort = new AbortController();
-    request(`/api/v1/workspaces/${workspace}/files/${id}/content`, { signal: abort.signal }).then(async (answer) => {
+    const read = async () => {
+      if (!id) return setText(await readUnknown(workspace, path));
+      const answer = await request(`/api/v1/workspaces/${workspace}/files/${id}/content`, { signal: abort.signal });
       if (!answer.ok) throw new Error("The file cannot be read.");
       const bytes = new Uint8Array(await answer.arrayBuffer());
       setIsText(!bytes.subarray(0, 8_000).includes(0));
       setText(new TextDecoder().decode(bytes));
-    }).catch((failure) => abort.signal.aborted || setProblem(failure));
+    };
+    read().catch((failure) => abort.signal.aborted || setProblem(failure));
     return () => abort.abort();
   }, [id, hash]);
   if (size > LARGEST) return html`<${Empty} icon="file" title="A large file"><p>It has ${sizeInWords(size)}: download it to see it whole.</p></${Empty}>`;
   if (problem) return html`<${Problem} problem=${problem} />`;
   if (text === null) return html`<div class="pad"><${Loading} lines=${9} label="Loading the text" /></div>`;
   if (!isText) return html`<${Empty} icon="file" title="Not a text"><p>Its ${sizeInWords(size)} are not text: download it to open it.</p></${Empty}>`;
-  if (isBlamed) return html`<${Blame} workspace=${workspace} file=${id} hash=${hash} text=${text} path=${path} />`;
+  if (isBlamed && id) return html`<${Blame} workspace=${workspace} file=${id} hash=${hash} text=${text} path=${path} />`;
   return html`<${TextView} text=${text} path=${path} label="Text of the file" line=${foundLine.value?.path === path ? foundLine.value.line : undefined} />`;
 }
 
@@ -263,7 +300,9 @@ function Remove({ workspace, path, isFolder, onClose }) {
   const [problem, setProblem] = useState("");
   const remove = async () => {
     try {
-      await callTool(workspace, "rm", { path });
+      // A folder is removed with everything in it.
+      if (isFolder) await callTool(workspace, "delete_file", { path: path.slice(1), recursive: true }, "assistant");
+      else await callTool(workspace, "rm", { path });
       onClose();
       toast("Removed. It is in the trash.", { action: { label: "Trash", run: () => go(address("w", workspace, "trash")) } });
       go(address("w", workspace, "files"), { replace: true });

@@ -15,8 +15,11 @@ const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/
 /** How long a test waits for what it expects, in milliseconds; a busy machine needs longer. */
 export const PATIENCE = Number(process.env.PATIENCE ?? 8_000);
 
-const EMAIL = "ada@example.com";
-const PASSWORD = "a long enough password";
+/** Whether what depends on the machine's speed is asserted, and what takes minutes is done. */
+export const IS_SOAK = process.env.YARD_SOAK === "1";
+
+export const EMAIL = "ada@example.com";
+export const PASSWORD = "a long enough password";
 
 /** The widths and themes in which every screen is looked at. */
 export const LOOKS = [
@@ -25,6 +28,9 @@ export const LOOKS = [
   { width: 360, height: 740, theme: "light" },
   { width: 360, height: 740, theme: "dark" },
 ];
+
+/** Between a phone and a wide screen. */
+export const TABLETS = [{ width: 768, height: 1024, theme: "light" }, { width: 768, height: 1024, theme: "dark" }];
 
 /** Starts a server and the page before it. With TOOLYARD_PAGE the page of the server itself is tested. */
 export async function startServer() {
@@ -38,6 +44,8 @@ export async function startServer() {
   await api.logIn(EMAIL, PASSWORD);
   return {
     url: page?.url ?? process_.url,
+    /** Where the program itself listens. */
+    own: process_.url,
     api,
     /** Ends the server as a crash would. */
     async kill() {
@@ -48,6 +56,10 @@ export async function startServer() {
     async startAgain() {
       process_ = await startBinary(binary, folder, Number(new URL(process_.url).port));
     },
+    /** The process of the server, by its number. */
+    pid: () => process_.pid,
+    /** The folder on the disk in which the files of a workspace are. */
+    files: (workspace) => join(folder, "data", "workspaces", workspace),
     /** Ends the server as a crash would, and starts it again at the same address. */
     async restart(pause = 1_500) {
       await this.kill();
@@ -72,7 +84,7 @@ function startBinary(binary, folder, port) {
     const hear = (piece) => {
       said += piece;
       const url = /listens on (http:\/\/[\d.]+:\d+)/.exec(said)?.[1];
-      if (url) resolve({ url, ended, kill: (signal) => child.kill(signal) });
+      if (url) resolve({ url, ended, pid: child.pid, kill: (signal) => child.kill(signal) });
     };
     child.stdout.on("data", hear);
     child.stderr.on("data", hear);
@@ -110,13 +122,19 @@ export class Api {
   }
 }
 
+/** A name of somebody else's, which leads to this machine. */
+export const REBOUND = "theirs.example";
+
 let browser;
 /** The browser, started once. */
 async function startBrowser() {
-  const flags = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"];
+  const flags = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run", `--host-resolver-rules=MAP ${REBOUND} 127.0.0.1`];
   browser ??= await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: flags });
   return browser;
 }
+
+/** A browser of somebody who has not been here yet. */
+export const newContext = async (storageState = undefined) => (await startBrowser()).newContext({ storageState });
 
 export async function closeBrowser() {
   await browser?.close();
@@ -166,26 +184,71 @@ export async function openPage(server, look, address = "#/inbox", { isLoggedIn =
       assert.ok(nodes <= 2_000, `the page has ${nodes} nodes`);
     },
     /** Fails on what axe-core finds. */
-    async axe(where) {
+    async axe(where, theme = look.theme) {
       await page.evaluate(() => (window.isAxeRunning = true));
-      await page.evaluate(axeSource);
-      const found = await page.evaluate(async () => {
-        const { violations } = await window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] });
+      if (!(await page.evaluate(() => Boolean(window.axe)))) await page.evaluate(axeSource);
+      // The other theme has other colours and nothing else.
+      const rules = theme === look.theme ? ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] : ["color-contrast"];
+      const found = await page.evaluate(async (runOnly) => {
+        const { violations } = await window.axe.run(document, { runOnly });
         return violations.map((one) => `${one.id}: ${one.help}: ${one.nodes.slice(0, 3).map((node) => `${node.html.slice(0, 160)} [${node.any[0]?.message ?? ""}]`).join(" | ")}`);
-      });
+      }, rules);
       await page.evaluate(() => (window.isAxeRunning = false));
       assert.deepEqual(found, [], `axe-core at ${where}`);
-      await this.shot(where);
+      await this.shot(where, theme);
+    },
+    /** Fails on what axe-core finds in the light and in the dark theme. */
+    async axeInBoth(where) {
+      const other = look.theme === "light" ? "dark" : "light";
+      // The colours change at once, and not little by little.
+      await page.emulateMedia({ reducedMotion: "reduce" });
+      await this.axe(where);
+      await page.emulateMedia({ reducedMotion: "reduce", colorScheme: other });
+      await this.axe(where, other);
+      await page.emulateMedia({ reducedMotion: null, colorScheme: look.theme });
     },
     /** Keeps a picture of the screen, if SHOTS names a folder. */
-    async shot(where) {
-      if (process.env.SHOTS) await page.screenshot({ path: join(process.env.SHOTS, `${where}-${look.width}-${look.theme}.png`) });
+    async shot(where, theme = look.theme) {
+      if (process.env.SHOTS) await page.screenshot({ path: join(process.env.SHOTS, `${where}-${look.width}-${theme}.png`) });
     },
     /** What was wrong in any tab so far. */
+    /**
+     * Scrolls a list to its end, a piece with each frame, and says how many nodes there were at most and how long 95 % of the
+     * frames took. With YARD_SOAK=1 that is at most 50 ms.
+     */
+    async scrolls(list, by, last) {
+      const seen = await page.evaluate(scrollThrough, { list, by, last });
+      console.log(`# ${seen.frames} frames, 95 % of them within ${Math.round(seen.slow)} ms, at most ${seen.most} nodes, ${seen.height} px`);
+      if (IS_SOAK) assert.ok(seen.slow < 50, `95 % of the frames took up to ${seen.slow} ms`);
+      return seen;
+    },
+    /** What was wrong so far. */
     wrong,
     leave: () => context.close(),
   });
 }
+
+/** Runs in the page: see `scrolls`. */
+async function scrollThrough({ list, by, last }) {
+  const box = document.querySelector(list);
+  const frames = [];
+  let most = 0;
+  let isAtEnd = false;
+  // As far as the list goes, and no longer than a very slow machine needs for it.
+  for (let i = 0; i < 20_000 && !isAtEnd; i++) {
+    const begin = performance.now();
+    box.scrollTop += by;
+    await new Promise((resolve) => requestAnimationFrame(resolve));
+    frames.push(performance.now() - begin);
+    most = Math.max(most, document.querySelectorAll("*").length);
+    isAtEnd = box.scrollTop + box.clientHeight >= box.scrollHeight - 1 && box.textContent.includes(last);
+  }
+  frames.sort((a, b) => a - b);
+  return { most, isAtEnd, frames: frames.length, slow: frames[Math.floor(frames.length * 0.95)], height: box.scrollHeight };
+}
+
+/** The middle one of numbers. */
+export const median = (numbers) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)];
 
 /** Waits until something is true. */
 export async function until(what, test, timeout = PATIENCE) {

@@ -145,15 +145,24 @@ export const api = {
 };
 
 /**
- * Calls a tool of the toolset `workspace` as the person, and returns its result.
+ * Calls a tool as this person.
  * @param {string} workspace
  * @param {string} tool
  * @param {Record<string, unknown>} args
+ * @param {string} [toolset]
  */
-export async function callTool(workspace, tool, args) {
-  const answer = await api.post(`/workspaces/${workspace}/tools`, { tool, args });
-  if (answer?.success !== true) throw new ApiError(200, "TOOL", String(answer?.error ?? "The tool answered nothing."));
+export async function callTool(workspace, tool, args, toolset = "workspace") {
+  const answer = await api.post(`/workspaces/${workspace}/tools`, { tool, args, toolset, wait_ms: 0 });
+  const refusal = answer?.error ?? answer?.result?.error;
+  if (answer?.success !== true || answer.result?.ok === false) throw new ApiError(200, "TOOL", messageOfTool(refusal));
+  if (answer.result?.status === "approval_pending") throw new ApiError(200, "PENDING", "The policy asks before this is done: it waits in the inbox.");
   return answer.result;
+}
+
+/** @param {unknown} refusal what a tool says is wrong: a text, or an object with one */
+function messageOfTool(refusal) {
+  const message = typeof refusal === "object" && refusal !== null && "message" in refusal ? refusal.message : refusal;
+  return typeof message === "string" ? message : "The tool answered nothing.";
 }
 
 /**

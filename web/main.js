@@ -62,8 +62,8 @@ function Screen() {
 
 function Page() {
   if (isLoggedIn.value === false) return html`<${Login} onDone=${begin} isLocal=${codeProblem.value || wasLocal()} isCodeRefused=${codeProblem.value} />`;
-  if (startProblem.value && !me.value) return html`<main class="alone"><${Problem} problem=${startProblem.value} onRetry=${begin} /></main>`;
-  if (!me.value) return html`<main class="alone"><${Loading} label="Loading the page" /></main>`;
+  if (startProblem.value && !me.value) return html`<main class="alone"><h1 class="sr-only">Toolyard</h1><${Problem} problem=${startProblem.value} onRetry=${begin} /></main>`;
+  if (!me.value) return html`<main class="alone"><h1 class="sr-only">Toolyard</h1><${Loading} label="Loading the page" /></main>`;
   return html`<${Shell}><${Boundary} place=${parts.value.join("/")}><${Screen} /></${Boundary}></${Shell}>`;
 }
 

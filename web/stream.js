@@ -9,6 +9,8 @@ import { isLoggedIn, request } from "./api.js";
 
 /** `live`, `connecting` or `offline`. */
 export const connection = signal("connecting");
+/** How many of the person's workspaces are followed, where there are too many for all; `null` where all are. */
+export const followed = signal(/** @type {number | null} */ (null));
 /** @type {Set<(happening: Happening) => void>} */
 const listeners = new Set();
 const channel = "BroadcastChannel" in globalThis ? new BroadcastChannel("toolyard-events") : null;
@@ -53,13 +55,14 @@ function receive(message) {
     tell(message.happening);
   } else if (message.type === "state" && !isLeader) {
     connection.value = message.connection;
+    followed.value = message.followed;
   } else if (message.type === "hello" && isLeader) {
     tellState();
   }
 }
 
 function tellState() {
-  channel?.postMessage({ type: "state", connection: connection.value });
+  channel?.postMessage({ type: "state", connection: connection.value, followed: followed.value });
 }
 
 /** Holds the stream until the tab is closed: reads it, and connects again after a break. */
@@ -82,7 +85,11 @@ async function lead() {
       pause = 500;
       // Without an id to go on from, what happened before the stream began is not known.
       const isFirst = lastId === "";
-      await read(answer.body, abort, () => isFirst && pass({ workspace: "", kind: "reset", ref: "" }, ""));
+      await read(answer.body, abort, () => {
+        // The first piece says so if not all workspaces are followed.
+        followed.value = null;
+        if (isFirst) pass({ workspace: "", kind: "reset", ref: "" }, "");
+      });
     } catch {
       setConnection(navigator.onLine === false ? "offline" : "connecting");
     }
@@ -144,6 +151,10 @@ function take(block) {
     fields = JSON.parse(data);
   } catch {
     return;
+  }
+  if (name === "partial") {
+    followed.value = Number(fields.followed) || null;
+    return tellState();
   }
   if (name === "reset") return pass({ workspace: "", kind: "reset", ref: "" }, id);
   pass({ workspace: fields.workspace ?? "", kind: fields.kind ?? name, ref: fields.ref ?? "" }, id);

@@ -46,7 +46,7 @@ test("a plan is shown with the question that accepts it", async () => {
   const [question] = (await workspace.list("questions")).questions;
   const page = await openPage(server, LOOKS[0], `#/inbox/${workspace.id}/question/${question.id}`);
   await page.getByText("Add variables").waitFor();
-  await page.axe("plan");
+  await page.axeInBoth("plan");
   await page.getByText("Accept", { exact: true }).click();
   await page.getByRole("button", { name: "Send the answer" }).click();
   await until("it is accepted", async () => (await workspace.list("questions")).questions[0].answers?.plan === "Accept");

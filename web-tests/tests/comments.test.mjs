@@ -75,7 +75,7 @@ test("a file is marked as viewed, and the mark is for its content", async () => 
   await page.keyboard.press("v");
   await until("the file is closed", async () => (await diff.getByText("value_8 = 88").count()) === 0);
   assert.ok(await diff.getByRole("checkbox", { name: "Viewed: /config/site.toml" }).isChecked());
-  await page.axe("viewed");
+  await page.axeInBoth("viewed");
   // Another content of the same file was not viewed; the same one is viewed after a reload, too.
   await page.goto(`/#/w/${workspace.id}/timeline/${steps[1].id}`);
   await diff.getByText("value_3 = 33").waitFor();
@@ -108,6 +108,28 @@ test("in a request lines are commented and files marked, until what it asks for 
   await page.keyboard.press("Control+Enter");
   await diff.locator(".diff-comment", { hasText: "Five, please." }).waitFor();
   assert.equal((await drafts(workspace))[0].approval_id, request.id);
+  await page.check();
+  await page.leave();
+});
+
+test("a comment that is longer than the server takes is refused with its length, and can be shortened", async () => {
+  const { workspace, steps } = await worked("Long comment");
+  const page = await openPage(server, LOOKS[0], `#/w/${workspace.id}/timeline/${steps[1].id}`);
+  const diff = page.getByRole("region", { name: "What the step changed" });
+  await diff.getByText("value_3 = 33").waitFor();
+  await page.keyboard.press("d");
+  for (let i = 0; i < 20 && !(await diff.locator(".diff-row.current.add").count()); i++) await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("c");
+  const field = page.getByLabel("What should be different");
+  // 8,192 characters of a Latin text are the most, and as many of another alphabet are twice as many bytes.
+  assert.equal(await field.getAttribute("maxlength"), "8192");
+  await field.fill("ж".repeat(5_000));
+  await page.keyboard.press("Control+Enter");
+  await page.getByRole("alert").getByText("This is too long: it has 9.8 KiB, and a comment has 8.0 KiB at most.").waitFor();
+  await page.axeInBoth("comment-too-long");
+  await field.fill("ж".repeat(4_096));
+  await page.keyboard.press("Control+Enter");
+  await until("it is kept", async () => (await drafts(workspace))[0]?.text.length === 4_096);
   await page.check();
   await page.leave();
 });

@@ -73,7 +73,7 @@ test("arguments are edited as JSON, and what was typed is there again after the 
   await field.fill('{"path": "/config/none.toml", "old_string": "a", "new_string": "b"}');
   await dialog.getByRole("button", { name: "Plan it" }).click();
   await dialog.getByText(/not found/i).first().waitFor();
-  await page.axe("edit-args-json");
+  await page.axeInBoth("edit-args-json");
   await field.fill('{"path": "/config/site.toml", "old_string": "localhost", "new_string": "0.0.0.0"}');
   await page.keyboard.press("Escape");
   await page.getByRole("button", { name: /^Edit/ }).click();

@@ -44,7 +44,7 @@ test("the code opens the page, and a card of another process is decided there", 
   await page.getByText("/asked.md").first().waitFor();
   console.log(`# the card of another process was there after ${Date.now() - since} ms, its start included`);
   await page.getByRole("button", { name: "Approve once" }).waitFor();
-  await page.axe("local-inbox");
+  await page.axeInBoth("local-inbox");
   await page.keyboard.press("y");
   await page.getByText("Approved and done.").first().waitFor();
   assert.match(await asked, /"success":true/);
@@ -53,7 +53,7 @@ test("the code opens the page, and a card of another process is decided there", 
   await page.getByText("/asked.md").first().waitFor();
   await page.keyboard.press("5");
   await page.getByText("Connect an agent").waitFor();
-  await page.axe("local-settings");
+  await page.axeInBoth("local-settings");
   await page.check();
   await page.leave();
 });

@@ -114,6 +114,22 @@ test("with nothing ticked nothing can be approved, and a box is ticked with a cl
   await page.leave();
 });
 
+test("what is at risk comes first: removed, moved, changed, new", async () => {
+  const workspace = await server.api.workspace("Risk", { preset: "open", rules: [] });
+  for (const name of ["a-changed", "b-moved", "c-removed"]) await workspace.person("write", { path: `/config/${name}.txt`, content: `${name}\n`.repeat(3) });
+  await server.api.call("PUT", `/workspaces/${workspace.id}/policy`, { rules: [{ effect: "change", path: "config/**", then: "ask" }] });
+  const patch = "*** Begin Patch\n*** Add File: config/0-new.txt\n+new\n*** Update File: config/a-changed.txt\n@@\n-a-changed\n+another\n a-changed\n a-changed\n*** Update File: config/b-moved.txt\n*** Move to: config/b-there.txt\n@@\n-b-moved\n+moved\n b-moved\n b-moved\n*** Delete File: config/c-removed.txt\n*** End Patch\n";
+  await workspace.agent("apply_patch_json", { patch }, "codex");
+  const [request] = (await workspace.list("approvals")).approvals;
+  const page = await openPage(server, LOOKS[0], `#/inbox/${workspace.id}/approval/${request.id}`);
+  await page.getByRole("region", { name: "What would change" }).waitFor();
+  const shown = await page.locator(".diff-file").evaluateAll((files) => files.map((file) => /removed|moved|modified|created/.exec(file.className)[0]));
+  // A file that is moved and changed is both.
+  assert.deepEqual(shown, ["removed", "moved", "modified", "modified", "created"]);
+  await page.check();
+  await page.leave();
+});
+
 /** Requests for as many files, each by itself. */
 async function many(name, paths) {
   const workspace = await server.api.workspace(name, { preset: "open", rules: [] });

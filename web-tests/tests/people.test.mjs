@@ -36,6 +36,50 @@ for (const look of LOOKS) {
 }
 
 for (const look of [LOOKS[0], LOOKS[3]]) {
+  test(`a person is added, given other roles, and removed, and sees so at once (${look.width} px, ${look.theme})`, async () => {
+    const email = `member${look.width}@example.com`;
+    await server.api.call("POST", "/auth/register", { email, password: "another long password", full_name: "Hedy Lamarr" });
+    const workspace = await server.api.workspace(`Members ${look.width}`, { preset: "open", rules: [] });
+    await workspace.agent("write", { path: "/a.txt", content: "a\n" });
+    const [step] = (await workspace.list("steps")).steps;
+    const owner = await openPage(server, look, `#/w/${workspace.id}/settings`, { ignore: /\/members .*4\d\d/ });
+    const hers = await openPage(server, look, "#/workspaces", { email, password: "another long password", ignore: /40[34]/ });
+    await hers.getByText("No workspace yet").waitFor();
+    await owner.getByRole("button", { name: "Add a person" }).click();
+    await owner.getByLabel("Email of the account").fill("nobody@example.com");
+    await owner.getByRole("button", { name: "Add", exact: true }).click();
+    await owner.getByRole("dialog").getByRole("alert").waitFor();
+    await owner.getByLabel("Email of the account").fill(email);
+    await owner.getByText("Viewer", { exact: true }).click();
+    await owner.getByRole("button", { name: "Add", exact: true }).click();
+    const role = owner.getByRole("combobox", { name: `Role of ${email}` });
+    await role.waitFor();
+    assert.equal(await role.inputValue(), "viewer");
+    await owner.axeInBoth("members");
+    // Her page has the workspace now, to look at; then to change things in.
+    await hers.getByRole("link", { name: /Members/ }).first().click();
+    await hers.getByText("You can look, not change").waitFor();
+    await hers.goto(`/#/w/${workspace.id}/timeline/${step.id}`);
+    await hers.getByRole("region", { name: "What the step changed" }).waitFor();
+    assert.equal(await hers.getByRole("button", { name: /^Undo/ }).count(), 0);
+    await role.selectOption("member");
+    await owner.getByText("The role is changed.").waitFor();
+    await hers.reload();
+    await hers.getByRole("button", { name: /^Undo/ }).waitFor();
+    assert.equal(await hers.getByText("You can look, not change").count(), 0);
+    await hers.goto(`/#/w/${workspace.id}/settings`);
+    await hers.getByRole("heading", { name: "People" }).waitFor();
+    assert.equal(await hers.getByRole("button", { name: /Add a person|New key|New rule/ }).count(), 0);
+    await owner.getByRole("button", { name: `Remove ${email}` }).click();
+    await owner.getByText("Removed from the workspace.").waitFor();
+    await hers.getByText("This workspace is not among yours").waitFor();
+    await owner.check();
+    await hers.check();
+    await owner.leave();
+    await hers.leave();
+  });
+
+
   const name = `${look.width} px, ${look.theme}`;
   test(`the password is changed, and another login ended (${name})`, async () => {
     const email = `p${look.width}@example.com`;

@@ -86,7 +86,7 @@ test("all that the page loads is below 200 kB with gzip", () => {
 test("every state of a cold and an empty page is designed", async () => {
   const page = await openPage(server, LOOKS[0], "#/w/00000000-0000-0000-0000-000000000000/timeline");
   await page.getByText("This workspace is not among yours").waitFor();
-  await page.axe("not-found");
+  await page.axeInBoth("not-found");
   await page.goto("/#/nowhere");
   await page.getByRole("heading", { name: "Inbox", exact: true }).waitFor();
   await page.check();
@@ -114,7 +114,7 @@ test("a one-time code is taken out of the address and exchanged; a used one says
 
   const other = await openPage(server, LOOKS[2], "#code=used", { isLoggedIn: false, ignore: /401|404/ });
   await other.getByText("The code in this address is not good any more").waitFor();
-  await other.axe("code-refused");
+  await other.axeInBoth("code-refused");
   assert.ok(!other.url().includes("used"));
   await other.getByRole("button", { name: "I have an account" }).click();
   await other.getByLabel("Password").waitFor();
@@ -146,4 +146,20 @@ test("of several tabs one has the stream, all are live, and another takes over",
   for (const tab of tabs) await tab.getByText("/after-the-first.txt").first().waitFor();
   assert.deepEqual(first.wrong, [], "in none of the tabs");
   await tabs[0].context().close();
+});
+
+test("who is in more workspaces than are followed is told so, in every tab", async () => {
+  const page = await openPage(server, LOOKS[2], "#/settings");
+  await page.getByRole("heading", { name: "You", exact: true }).waitFor();
+  const stream = 'retry: 100\n\nevent: partial\ndata: {"followed":1000}\n\n';
+  await page.context().route("**/api/v1/events", (route) => route.fulfill({ headers: { "content-type": "text/event-stream" }, body: stream }));
+  await page.goto("/#/workspaces");
+  await page.reload();
+  await page.getByText("only the newest 1,000 show at once what happens in them").waitFor();
+  await page.axeInBoth("workspaces-partial");
+  const other = await page.context().newPage();
+  await other.goto(`${server.url}/#/workspaces`);
+  await other.getByText("only the newest 1,000").waitFor();
+  await page.check();
+  await page.leave();
 });

@@ -1,4 +1,5 @@
 // Terminals: a screen is watched, typed into and ended; what its program prints stays text.
+import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { closeBrowser, LOOKS, openPage, startServer, until } from "../harness.mjs";
 
@@ -64,6 +65,28 @@ test("what is pasted and special keys arrive as a program expects them", async (
   await page.evaluate(() => navigator.clipboard.writeText("one\ntwo"));
   await page.keyboard.press("Control+V");
   await until("the paste arrives", async () => (await screen.innerText()).replace(/\s+/g, " ").includes("6f 6e 65 0d 74 77 6f"));
+  await page.check();
+  await page.leave();
+});
+
+test("a long paste is sent in pieces that cut no character in half", async (context) => {
+  const workspace = await server.api.workspace("Paste", { preset: "open", rules: [] });
+  const opened = await workspace.agent("exec_command", { session_id: "paste", cmd: "stty raw -echo; echo Ready; exec cat >/dev/null", workdir: null }, "codex");
+  if (!opened.success) return context.skip("no box on this machine");
+  const [terminal] = (await workspace.list("terminals")).terminals;
+  const page = await openPage(server, LOOKS[0], `#/w/${workspace.id}/terminals/${terminal.id}`);
+  const sent = [];
+  page.on("response", async (response) => /\/input$/.test(response.url()) && sent.push({ text: response.request().postDataJSON().text, isTaken: response.ok() }));
+  await page.getByRole("region", { name: "Screen" }).getByText("Ready").waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByText("Every key goes to the program.").waitFor();
+  // The border of the first piece is in the middle of an emoji, which has two UTF-16 units.
+  const long = `${"a".repeat(7_999)}\u{1f600}${"b".repeat(8_050)}`;
+  await page.evaluate((text) => navigator.clipboard.writeText(text), long);
+  await page.keyboard.press("Control+V");
+  await until("all of it is sent", () => sent.map(({ text }) => text).join("").length === long.length);
+  assert.ok(sent.every(({ text, isTaken }) => isTaken && text.isWellFormed()));
+  assert.equal(sent.map(({ text }) => text).join(""), long);
   await page.check();
   await page.leave();
 });

@@ -1,5 +1,7 @@
 // The timeline: lines added and removed, filters in the address, where a step went back to, and two steps compared.
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { closeBrowser, LOOKS, openPage, startServer, until } from "../harness.mjs";
 
@@ -101,6 +103,61 @@ test("a comparison that fails says so, and tries again", async () => {
   await page.shot("compare-offline");
   isDown = false;
   await page.getByRole("region", { name: "What is different" }).waitFor();
+  await page.check();
+  await page.leave();
+});
+
+test("steps are filtered by chat", async () => {
+  const { workspace } = await worked("By chat");
+  const chat = (await server.api.call("POST", `/workspaces/${workspace.id}/chats`, { title: "Another run" })).chat.id;
+  await server.api.call("POST", `/workspaces/${workspace.id}/tools`, { tool: "write", args: { path: "/docs/other.md", content: "Other\n" }, toolset: "workspace", chat_id: chat });
+  const page = await openPage(server, LOOKS[0], `#/w/${workspace.id}/timeline`);
+  const list = page.getByRole("list", { name: "Steps" });
+  await list.getByText("/docs/other.md").waitFor();
+  await page.keyboard.press("f");
+  await page.getByRole("combobox", { name: "Chat" }).selectOption({ label: "Another run" });
+  await until("only the step of that chat is shown", async () => (await list.locator(".step-row").count()) === 1);
+  await list.getByText("/docs/other.md").waitFor();
+  await page.getByRole("group", { name: "The list is filtered" }).getByText("in Another run").waitFor();
+  assert.match(page.url(), new RegExp(`chat=${chat}`));
+  await page.getByRole("combobox", { name: "Chat" }).selectOption({ label: "A test run" });
+  await until("the other chat's steps are shown", async () => (await list.getByText("/docs/other.md").count()) === 0 && (await list.locator(".step-row").count()) === 3);
+  await page.check();
+  await page.leave();
+});
+
+test("a path that is filtered by no more is not applied again by its field", async () => {
+  const { workspace } = await worked("Field");
+  const page = await openPage(server, LOOKS[0], `#/w/${workspace.id}/timeline`);
+  await page.getByRole("list", { name: "Steps" }).getByText("/src/greet.py").first().waitFor();
+  await page.keyboard.press("f");
+  const field = page.getByLabel("Path", { exact: true });
+  await field.fill("/docs");
+  await field.press("Enter");
+  await page.getByRole("button", { name: "Remove the filter: /docs" }).click();
+  await until("the field is empty", async () => (await field.inputValue()) === "");
+  await field.focus();
+  await page.keyboard.press("Tab");
+  assert.ok(!page.url().includes("path="), page.url());
+  await page.check();
+  await page.leave();
+});
+
+test("what another program changed is shown as such", async () => {
+  const { workspace } = await worked("Outside");
+  const page = await openPage(server, LOOKS[0], `#/w/${workspace.id}/timeline`);
+  const list = page.getByRole("list", { name: "Steps" });
+  await list.getByText("/src/greet.py").first().waitFor();
+  writeFileSync(join(server.files(workspace.id), "docs", "read.md"), "# Written by an editor\n");
+  // It is recorded as soon as somebody changes the file.
+  assert.ok((await workspace.agent("edit", { path: "/docs/read.md", old_string: "an editor", new_string: "an agent" })).success);
+  await page.getByRole("button", { name: "Outside" }).click();
+  await list.getByText("/docs/read.md").waitFor();
+  await list.getByText("/docs/read.md").click();
+  await page.getByText("An editor or another program changed this.").waitFor();
+  await page.getByRole("region", { name: "What the step changed" }).getByText("# Written by an editor").waitFor();
+  await page.locator(".split-detail .actor", { hasText: "Somebody outside" }).waitFor();
+  await page.axeInBoth("external");
   await page.check();
   await page.leave();
 });

@@ -98,7 +98,7 @@ test("one of two files is undone, then the rest, and what was undone last is red
   await until("one file is undone", async () => /a one/.test(await text(workspace, "/a.txt")));
   assert.match(await text(workspace, "/b.txt"), /b two/);
   await page.getByText("partly undone by a later step").waitFor();
-  await page.axe("undo-partly");
+  await page.axeInBoth("undo-partly");
   await page.getByRole("button", { name: "Undo the rest" }).click();
   await dialog.getByText("b one").waitFor();
   assert.equal(await dialog.getByText("a one").count(), 0);
@@ -128,7 +128,7 @@ test("back to a step takes back all that came after it, and is undone itself", a
   const dialog = page.getByRole("dialog", { name: "Go back to here?" });
   await dialog.getByText("the 2 later steps are taken back").waitFor();
   await dialog.getByText("/two.txt").first().waitFor();
-  await page.axe("back-to");
+  await page.axeInBoth("back-to");
   await page.keyboard.press("Enter");
   await until("the files are as they were", async () => /^\D*one/.test(await text(workspace, "/one.txt")) && (await text(workspace, "/two.txt")) === "");
   await page.getByRole("list", { name: "Steps" }).getByText("Went back").waitFor();
@@ -157,7 +157,7 @@ test("a file that changes between the preview and the click is shown again, and 
   await dialog.getByText("Something changed meanwhile, so nothing was done.").waitFor();
   assert.equal((await steps(workspace)).length, before);
   assert.match((await text(workspace, "/a.txt")) + (await text(workspace, "/b.txt")), /a two[^]*b two/);
-  await page.axe("undo-stale");
+  await page.axeInBoth("undo-stale");
   await page.check();
   await page.leave();
 });

@@ -1,7 +1,7 @@
 // Keyboard shortcuts: single keys, which do nothing while somebody types or a dialog is open. A key that is held down
 // moves through a list, and does everything else once: what it would decide next has not been seen.
 
-import { useEffect, useRef, signal } from "../vendor.js";
+import { useLayoutEffect, useRef, signal } from "../vendor.js";
 
 /** @typedef {{ [key: string]: () => void }} Shortcuts */
 
@@ -43,10 +43,31 @@ addEventListener("keydown", (event) => {
  */
 export function useKeys(shortcuts) {
   const entry = useRefOf(shortcuts);
-  useEffect(() => {
+  // As soon as it is on the screen, and not a moment later.
+  useLayoutEffect(() => {
     stack.push(entry);
     return () => void stack.splice(stack.indexOf(entry), 1);
   }, []);
+}
+
+/**
+ * The arrow keys in a tree: up and down go from row to row, right opens a folder and left closes it.
+ * @param {KeyboardEvent} event at an element whose rows have the class `tree-row`
+ */
+export function treeKeys(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const rows = /** @type {HTMLElement[]} */ ([.../** @type {HTMLElement} */ (event.currentTarget).querySelectorAll(".tree-row")])
+    .sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top);
+  const at = rows.indexOf(/** @type {HTMLElement} */ (document.activeElement));
+  const row = rows[at];
+  if (!row) return;
+  const isOpen = row.getAttribute("aria-expanded");
+  if (event.key === "ArrowDown") rows[at + 1]?.focus();
+  else if (event.key === "ArrowUp") rows[at - 1]?.focus();
+  else if (event.key === "ArrowRight" && isOpen === "false") row.click();
+  else if (event.key === "ArrowLeft" && isOpen === "true") row.click();
+  else return;
+  event.preventDefault();
 }
 
 /**

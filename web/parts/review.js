@@ -7,7 +7,7 @@ import { mayChange } from "../state.js";
 import { Dialog } from "./dialog.js";
 import { Icon } from "./icons.js";
 import { sha256 } from "./sha256.js";
-import { messageOf, visible, visibleLine } from "./text.js";
+import { messageOf, sizeInWords, visible, visibleLine } from "./text.js";
 import { toastProblem } from "./toast.js";
 
 /** @typedef {import("./diff.js").DiffFile} DiffFile */
@@ -27,6 +27,9 @@ import { toastProblem } from "./toast.js";
 
 /** The path by which a file is noted. @param {DiffFile} file */
 const pathOf = (file) => file.to ?? file.from ?? "";
+
+/** The longest comment that the server takes, in bytes of UTF-8. */
+const LONGEST = 8 << 10;
 
 /** @type {WeakMap<DiffFile, string>} */
 const hashes = new WeakMap();
@@ -80,8 +83,13 @@ export function useReview(workspace, target, { chat, oldStep } = {}) {
     const about = isOld && oldStep ? { step_id: oldStep } : target;
     await addComment(workspace, { step_id: null, approval_id: null, ...about, path: pathOf(file), side: isOld ? "old" : "new", line: isOld ? row.before : row.after, content_hash: sideHash(file, isOld ? "old" : "new"), text });
   };
-  const dialog = editing && html`<${CommentDialog} workspace=${workspace} comment=${editing.comment ?? null} path=${editing.comment?.path ?? pathOf(/** @type {DiffFile} */ (editing.file))}
-    line=${editing.comment?.line ?? (editing.row?.kind === "remove" ? editing.row.before : editing.row?.after)} quoted=${editing.row?.text ?? null} onSave=${save} onClose=${() => setEditing(null)} />`;
+  const about = editing && {
+    comment: editing.comment ?? null,
+    path: editing.comment?.path ?? pathOf(/** @type {DiffFile} */ (editing.file)),
+    line: editing.comment?.line ?? (editing.row?.kind === "remove" ? editing.row.before : editing.row?.after),
+    quoted: editing.row?.text ?? null,
+  };
+  const dialog = about && html`<${CommentDialog} workspace=${workspace} ...${about} onSave=${save} onClose=${() => setEditing(null)} />`;
   return { review, dialog };
 }
 
@@ -105,15 +113,33 @@ export function CommentDialog({ workspace, comment, path, line, quoted, onSave, 
   const submit = () => {
     const text = field.current?.value.trim() ?? "";
     if (text === "") return setProblem("Write something first.");
+    const bytes = new TextEncoder().encode(text).length;
+    if (bytes > LONGEST) return setProblem(`This is too long: it has ${sizeInWords(bytes)}, and a comment has ${sizeInWords(LONGEST)} at most.`);
     if (!isBusy) void run(() => onSave(text));
   };
-  return html`<${Dialog} title=${comment ? "Your comment" : "Comment on a line"} onClose=${onClose}><form onSubmit=${(/** @type {Event} */ event) => { event.preventDefault(); submit(); }}>
+  /** @param {KeyboardEvent} event */
+  const keyDown = (event) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    submit();
+  };
+  /** @param {Event} event */
+  const submitted = (event) => {
+    event.preventDefault();
+    submit();
+  };
+  const remove = comment && html`
+    <button type="button" class="button danger" disabled=${isBusy} onClick=${() => void run(() => removeComment(workspace, comment.id))}>
+      <${Icon} name="trash" />Remove</button>
+    <span class="grow"></span>`;
+  return html`<${Dialog} title=${comment ? "Your comment" : "Comment on a line"} onClose=${onClose}><form onSubmit=${submitted}>
     <p class="muted small comment-place"><span class="path">${visibleLine(path)}</span>, line ${line}</p>
     ${quoted !== null && html`<pre class="block quoted">${visible(quoted.slice(0, 400)) || " "}</pre>`}
-    <label class="field"><span>What should be different</span><textarea ref=${field} rows="4" maxlength="10000" defaultValue=${comment?.text ?? ""} onKeyDown=${(/** @type {KeyboardEvent} */ event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); submit(); } }}></textarea>
+    <label class="field"><span>What should be different</span>
+      <textarea ref=${field} rows="4" maxlength=${LONGEST} defaultValue=${comment?.text ?? ""} onKeyDown=${keyDown}></textarea>
       <small class="muted">It is kept for you until you send your comments to a chat.</small></label>
     ${problem && html`<p class="form-problem" role="alert">${problem}</p>`}
-    <div class="actions">${comment && html`<button type="button" class="button danger" disabled=${isBusy} onClick=${() => void run(() => removeComment(workspace, comment.id))}><${Icon} name="trash" />Remove</button><span class="grow"></span>`}
-      <button type="button" class="button" onClick=${onClose}>Cancel</button><button class="button primary" disabled=${isBusy}>Keep it</button></div>
+    <div class="actions">${remove}<button type="button" class="button" onClick=${onClose}>Cancel</button>
+      <button class="button primary" disabled=${isBusy}>Keep it</button></div>
   </form></${Dialog}>`;
 }

@@ -35,5 +35,16 @@ function control(key) {
   return code >= 64 && code < 96 ? String.fromCharCode(code - 64) : null;
 }
 
+/**
+ * The beginning of a text that is sent in one call. A character of two UTF-16 units is never cut in half: the server refuses
+ * half of one.
+ * @param {string} text
+ * @param {number} most UTF-16 units
+ */
+export function beginningOf(text, most) {
+  const isCut = text.length > most && /[\ud800-\udbff]/.test(text.charAt(most - 1));
+  return text.slice(0, isCut ? most - 1 : most);
+}
+
 /** A pasted text as a terminal gets it: each line ends as with the Enter key. @param {string} text */
 export const pasted = (text) => text.replace(/\r\n|\n/g, "\r");

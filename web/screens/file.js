@@ -1,6 +1,6 @@
 // One file: its text, and its history with each version's diff.
 
-import { html, useEffect, useMemo, useState } from "../vendor.js";
+import { html, useEffect, useMemo, useRef, useState } from "../vendor.js";
 import { all, api, ApiError, callTool, request } from "../api.js";
 import { address, go, withQuery } from "../router.js";
 import { mayChange } from "../state.js";
@@ -20,7 +20,7 @@ import { toast, toastProblem } from "../parts/toast.js";
 import { VirtualList } from "../parts/virtual.js";
 import { stepWords } from "../parts/words.js";
 import { Blame } from "./blame.js";
-import { fileAddress, foundLine, listFolder } from "./files.js";
+import { fileAddress, foundLine, listFolder, uploadOne } from "./files.js";
 
 /** The largest file whose text is shown, in bytes. */
 const LARGEST = 4 << 20;
@@ -47,30 +47,81 @@ export function FileDetail({ workspace, path }) {
   }, [workspace, path]);
   const may = mayChange(workspace) && info !== null;
   useKeys({ w: () => info?.id && setShows(shows === "blame" ? "text" : "blame"), h: () => info?.id && setShows(shows === "history" ? "text" : "history"), r: () => may && setAsks("move"), Delete: () => may && setAsks("remove") });
+  if (problem instanceof ApiError && problem.code === "PENDING") return html`<${Problem} problem=${problem} onRetry=${read} />`;
   if (isUnreachable(problem) && !info) return html`<${Problem} problem=${problem} onRetry=${read} />`;
-  if (problem && !isUnreachable(problem)) return html`<${Empty} icon="file" title="No file is here"><p><span class="path">${visibleLine(path)}</span> was removed or moved. It may be in the <a href=${address("w", workspace, "trash")}>trash</a>, and the <a href=${address("w", workspace, "timeline")}>timeline</a> says what happened.</p></${Empty}>`;
+  if (problem && !isUnreachable(problem)) return html`<${NoFile} workspace=${workspace} path=${path} />`;
   if (!info) return html`<div class="pad"><${Loading} lines=${9} label="Loading the file" /></div>`;
   const isFolder = info.file_type === "folder";
+  const size = info.size !== undefined && !isFolder ? sizeInWords(info.size) : "";
+  const history = withQuery(address("w", workspace, "timeline"), { path });
+  const body = isFolder ? html`<p class="folder-actions"><a class="button" href=${history}><${Icon} name="timeline" />What changed in it</a>
+        ${may && html`<${UploadInto} workspace=${workspace} folder=${path} />`}</p>
+      <${Folder} key=${path} workspace=${workspace} path=${path} />`
+    : shows === "history" ? html`<${History} workspace=${workspace} id=${info.id} hash=${info.hash ?? ""} />`
+    : html`<${FileText} workspace=${workspace} id=${info.id ?? null} hash=${info.hash ?? ""} size=${info.size ?? 0} path=${path} isBlamed=${shows === "blame"} />`;
   return html`<article class="file" aria-label="File">
-    <div class="request-head file-head"><h2 class="request-title"><span class="path"><span class="muted">${visibleLine(folderOf(path))}</span>${visibleLine(baseName(path))}</span></h2>
+    <div class="request-head file-head"><${PathTitle} path=${path} />
       <div class="file-tools">
-        ${!isFolder && html`<${Views} views=${["text", "blame", "history"]} shown=${shows} onShow=${setShows} />`}
-        <span class="muted small">${info.size !== undefined && !isFolder ? `${sizeInWords(info.size)} · ` : ""}${info.updated_at && html`<${Time} at=${info.updated_at} />`}</span><span class="grow"></span>
-        ${isFolder && html`<a class="button" href=${withQuery(address("w", workspace, "timeline"), { path })} aria-label="What changed in it" title="What changed in it"><${Icon} name="timeline" /><span class="hide-narrow">What changed in it</span></a>`}
-        ${!isFolder && info.id && html`<a class="button" href=${`/api/v1/workspaces/${workspace}/files/${info.id}/content`} download=${baseName(path)} aria-label="Download"><${Icon} name="download" /><span class="hide-narrow">Download</span></a>`}
-        ${mayChange(workspace) && html`<button class="button" aria-label="Rename" onClick=${() => setAsks("move")}><${Icon} name="edit" /><span class="hide-narrow">Rename</span></button><button class="button danger" aria-label="Remove" onClick=${() => setAsks("remove")}><${Icon} name="trash" /><span class="hide-narrow">Remove</span></button>`}
+        ${!isFolder && info.id && html`<${Views} views=${["text", "blame", "history"]} shown=${shows} onShow=${setShows} />`}
+        <span class="muted small file-size">${size}${info.updated_at && html`${size && " · "}<${Time} at=${info.updated_at} />`}</span>
+        <div class="file-actions">
+          ${!isFolder && info.id && html`<${Download} href=${`/api/v1/workspaces/${workspace}/files/${info.id}/content`} path=${path} />`}
+          ${may && html`<button class="button" aria-label="Rename" title="Rename or move it (r)" onClick=${() => setAsks("move")}>
+              <${Icon} name="edit" /><span class="hide-narrow">Rename</span></button>
+            <button class="button danger" aria-label="Remove" title="Remove it (Del)" onClick=${() => setAsks("remove")}>
+              <${Icon} name="trash" /><span class="hide-narrow">Remove</span></button>`}
+        </div>
       </div></div>
-    ${isFolder ? html`<${Folder} key=${path} workspace=${workspace} path=${path} />` : shows !== "history" ? html`<${FileText} workspace=${workspace} id=${info.id} hash=${info.hash ?? ""} size=${info.size ?? 0} path=${path} isBlamed=${shows === "blame"} />` : html`<${History} workspace=${workspace} id=${info.id} hash=${info.hash ?? ""} />`}
+    ${body}
     ${asks === "move" && html`<${Move} workspace=${workspace} path=${path} onClose=${() => setAsks("")} />`}
     ${asks === "remove" && html`<${Remove} workspace=${workspace} path=${path} isFolder=${isFolder} onClose=${() => setAsks("")} />`}
   </article>`;
 }
 
-const VIEWS = /** @type {Record<string, { label: string, icon: string, hint: string }>} */ ({ text: { label: "Text", icon: "file", hint: "" }, blame: { label: "Who wrote it", icon: "people", hint: "For each line the step and the actor that it comes from (w)" }, history: { label: "History", icon: "timeline", hint: "Every version that the file had (h)" } });
+/** @param {{ workspace: string, path: string }} props */
+function NoFile({ workspace, path }) {
+  const trash = html`<a href=${address("w", workspace, "trash")}>trash</a>`;
+  const timeline = html`<a href=${address("w", workspace, "timeline")}>timeline</a>`;
+  return html`<${Empty} icon="file" title="No file is here">
+    <p><span class="path">${visibleLine(path)}</span> was removed or moved.
+      It may be in the ${trash}, and the ${timeline} says what happened.</p></${Empty}>`;
+}
+
+/** The path as a title, with the name in it stressed. @param {{ path: string }} props */
+function PathTitle({ path }) {
+  return html`<h2 class="request-title"><span class="path"><span class="muted">${visibleLine(folderOf(path))}</span>${visibleLine(baseName(path))}</span></h2>`;
+}
+
+/** @param {{ href: string, path: string }} props */
+function Download({ href, path }) {
+  return html`<a class="button" href=${href} download=${baseName(path)} aria-label="Download" title="Download it">
+    <${Icon} name="download" /><span class="hide-narrow">Download</span></a>`;
+}
+
+/** Uploads files into a folder: what dropping them on it does, by keyboard. @param {{ workspace: string, folder: string }} props */
+function UploadInto({ workspace, folder }) {
+  const picker = useRef(/** @type {HTMLInputElement | null} */ (null));
+  const upload = async (/** @type {any} */ event) => {
+    for (const file of event.target.files) await uploadOne(workspace, `${folder}/${file.name}`, file);
+    event.target.value = "";
+  };
+  return html`<button class="button" onClick=${() => picker.current?.click()}><${Icon} name="upload" />Upload into it</button>
+    <input ref=${picker} type="file" multiple hidden aria-label="Files to upload into this folder" onChange=${upload} />`;
+}
+
+/** @type {Record<string, { label: string, icon: string, hint: string }>} */
+const VIEWS = {
+  text: { label: "Text", icon: "file", hint: "" },
+  blame: { label: "Who wrote it", icon: "people", hint: "For each line the step and the actor that it comes from (w)" },
+  history: { label: "History", icon: "timeline", hint: "Every version that the file had (h)" },
+};
 
 /** @param {{ views: string[], shown: string, onShow: (view: string) => void }} props */
 function Views({ views, shown, onShow }) {
-  return html`<div class="segmented" role="group" aria-label="What is shown">${views.map((view) => html`<button key=${view} aria-pressed=${shown === view} title=${VIEWS[view]?.hint} onClick=${() => onShow(view)}><${Icon} name=${VIEWS[view]?.icon ?? ""} />${VIEWS[view]?.label}</button>`)}</div>`;
+  const button = (/** @type {string} */ view) => html`
+    <button key=${view} aria-pressed=${shown === view} title=${VIEWS[view]?.hint} onClick=${() => onShow(view)}>
+      <${Icon} name=${VIEWS[view]?.icon ?? ""} />${VIEWS[view]?.label}</button>`;
+  return html`<div class="segmented" role="group" aria-label="What is shown">${views.map(button)}</div>`;
 }
 
 /** What is in a folder. @param {{ workspace: string, path: string }} props */
@@ -144,9 +195,13 @@ export function PastFile({ workspace, path, at, entry }) {
   if (problem instanceof ApiError && problem.status === 404) return html`<${Empty} icon="timeline" title="It was not there at this moment"><p><span class="path">${visibleLine(path)}</span> was made later, was removed before, or had another name.</p><p>${now}</p></${Empty}>`;
   if (problem) return html`<${Problem} problem=${problem} onRetry=${load} />`;
   return html`<article class="file" aria-label="File">
-    <div class="request-head file-head"><h2 class="request-title"><span class="path"><span class="muted">${visibleLine(folderOf(path))}</span>${visibleLine(baseName(path))}</span></h2>
-      <div class="file-tools">${entry?.id && html`<${Views} views=${["text", "blame"]} shown=${shows} onShow=${setShows} />`}<span class="muted small">${read ? sizeInWords(read.size) : ""}</span><span class="grow"></span>
-        <a class="button" href=${source} download=${baseName(path)} aria-label="Download"><${Icon} name="download" /><span class="hide-narrow">Download</span></a>${entry?.id && mayChange(workspace) && html`<button class="button" aria-label="Make it the newest" title="Makes this version the newest, as a new step, which can be undone" onClick=${bringBack}><${Icon} name="undo" /><span class="hide-narrow">Make it the newest</span></button>`}${now}</div></div>
+    <div class="request-head file-head"><${PathTitle} path=${path} />
+      <div class="file-tools">
+        ${entry?.id && html`<${Views} views=${["text", "blame"]} shown=${shows} onShow=${setShows} />`}
+        <span class="muted small file-size">${read ? sizeInWords(read.size) : ""}</span>
+        <div class="file-actions"><${Download} href=${source} path=${path} />
+          ${entry?.id && mayChange(workspace) && html`<button class="button" aria-label="Make it the newest" title="Makes this version the newest, as a new step, which can be undone" onClick=${bringBack}>
+            <${Icon} name="undo" /><span class="hide-narrow">Make it the newest</span></button>`}${now}</div></div></div>
     ${!read ? html`<div class="pad"><${Loading} lines=${9} label="Loading the text" /></div>`
       : !read.isText ? html`<${Empty} icon="file" title=${read.size > LARGEST ? "A large file" : "Not a text"}><p>Its ${sizeInWords(read.size)} can be downloaded.</p></${Empty}>`
       : shows === "blame" && entry?.id ? (version ? html`<${Blame} workspace=${workspace} file=${entry.id} version=${version} hash=${entry.hash ?? ""} text=${read.text} path=${path} />` : html`<div class="pad"><${Loading} lines=${9} label="Finding where the lines come from" /></div>`)
@@ -154,7 +209,23 @@ export function PastFile({ workspace, path, at, entry }) {
   </article>`;
 }
 
-/** @param {{ workspace: string, id: string, hash: string, size: number, path: string, isBlamed: boolean }} props */
+/**
+ * The text of a file that another program made, and that no step knows yet: it has no id.
+ * @param {string} workspace
+ * @param {string} path
+ */
+async function readUnknown(workspace, path) {
+  let text = "";
+  for (let cursor; cursor !== null; ) {
+    const page = await callTool(workspace, "read", { path, limit: 0, ...(cursor !== undefined ? { cursor } : {}) });
+    if (typeof page.content !== "string") return JSON.stringify(page.content, null, 2);
+    text += page.content;
+    cursor = page.cursor ?? null;
+  }
+  return text;
+}
+
+/** @param {{ workspace: string, id: string | null, hash: string, size: number, path: string, isBlamed: boolean }} props */
 function FileText({ workspace, id, hash, size, path, isBlamed }) {
   const [text, setText] = useState(/** @type {string | null} */ (null));
   const [isText, setIsText] = useState(true);
@@ -162,19 +233,22 @@ function FileText({ workspace, id, hash, size, path, isBlamed }) {
   useEffect(() => {
     if (size > LARGEST) return;
     const abort = new AbortController();
-    request(`/api/v1/workspaces/${workspace}/files/${id}/content`, { signal: abort.signal }).then(async (answer) => {
+    const read = async () => {
+      if (!id) return setText(await readUnknown(workspace, path));
+      const answer = await request(`/api/v1/workspaces/${workspace}/files/${id}/content`, { signal: abort.signal });
       if (!answer.ok) throw new Error("The file cannot be read.");
       const bytes = new Uint8Array(await answer.arrayBuffer());
       setIsText(!bytes.subarray(0, 8_000).includes(0));
       setText(new TextDecoder().decode(bytes));
-    }).catch((failure) => abort.signal.aborted || setProblem(failure));
+    };
+    read().catch((failure) => abort.signal.aborted || setProblem(failure));
     return () => abort.abort();
   }, [id, hash]);
   if (size > LARGEST) return html`<${Empty} icon="file" title="A large file"><p>It has ${sizeInWords(size)}: download it to see it whole.</p></${Empty}>`;
   if (problem) return html`<${Problem} problem=${problem} />`;
   if (text === null) return html`<div class="pad"><${Loading} lines=${9} label="Loading the text" /></div>`;
   if (!isText) return html`<${Empty} icon="file" title="Not a text"><p>Its ${sizeInWords(size)} are not text: download it to open it.</p></${Empty}>`;
-  if (isBlamed) return html`<${Blame} workspace=${workspace} file=${id} hash=${hash} text=${text} path=${path} />`;
+  if (isBlamed && id) return html`<${Blame} workspace=${workspace} file=${id} hash=${hash} text=${text} path=${path} />`;
   return html`<${TextView} text=${text} path=${path} label="Text of the file" line=${foundLine.value?.path === path ? foundLine.value.line : undefined} />`;
 }
 
@@ -263,7 +337,9 @@ function Remove({ workspace, path, isFolder, onClose }) {
   const [problem, setProblem] = useState("");
   const remove = async () => {
     try {
-      await callTool(workspace, "rm", { path });
+      // A folder is removed with everything in it.
+      if (isFolder) await callTool(workspace, "delete_file", { path: path.slice(1), recursive: true }, "assistant");
+      else await callTool(workspace, "rm", { path });
       onClose();
       toast("Removed. It is in the trash.", { action: { label: "Trash", run: () => go(address("w", workspace, "trash")) } });
       go(address("w", workspace, "files"), { replace: true });

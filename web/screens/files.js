@@ -6,7 +6,7 @@ import { address, go, keepQuery, parts, query, withQuery } from "../router.js";
 import { mayChange } from "../state.js";
 import { onHappening } from "../stream.js";
 import { Icon } from "../parts/icons.js";
-import { useKeys } from "../parts/keys.js";
+import { treeKeys, useKeys } from "../parts/keys.js";
 import { Split } from "../parts/split.js";
 import { Empty, Loading, Problem } from "../parts/states.js";
 import { count, visible, visibleLine } from "../parts/text.js";
@@ -195,7 +195,7 @@ export function Files({ workspace }) {
       : !folders["/"] ? html`<${Loading} lines=${9} label="Loading the files" />`
       : lines ? (lines.length === 0 ? html`<${Empty} icon="search" title="No text has this" />` : html`<div class="tree"><${VirtualList} role="list" label="Lines that were found" count=${lines.length} height=${FOUND} version=${lines} row=${(/** @type {number} */ i) => html`<${FoundRow} workspace=${workspace} found=${lines[i]} />`} /></div>`)
       : items.length === 0 ? html`<${Empty} icon="files" title=${found ? "No file has this name" : at ? "No files at this moment" : "No files yet"}>${!found && !at && html`<p>What agents and people make appears here. You can drop files here, too.</p>`}</${Empty}>`
-      : html`<div class="tree"><${VirtualList} role="list" label="Files" count=${items.length} height=${ROW} version=${items} keyOf=${(/** @type {number} */ i) => items[i]?.entry.path ?? i} scrollTo=${place} row=${row} /></div>`}
+      : html`<div class="tree" onKeyDown=${treeKeys}><${VirtualList} role="list" label="Files" count=${items.length} height=${ROW} version=${items} keyOf=${(/** @type {number} */ i) => items[i]?.entry.path ?? i} scrollTo=${place} row=${row} /></div>`}
   </div>`;
   const detail = path && at ? html`<${PastFile} key=${path} workspace=${workspace} path=${path} at=${at} entry=${items.find((item) => item.entry.path === path)?.entry ?? null} />`
     : path ? html`<${FileDetail} key=${path} workspace=${workspace} path=${path} />`
@@ -305,7 +305,8 @@ export function Trash({ workspace }) {
   const row = (/** @type {number} */ i) => {
     const file = files?.[i];
     return html`<div class="trash-row"><${Icon} name=${file.kind === "folder" ? "files" : "file"} /><span class="path ellipsis grow" title=${visibleLine(file.path)}>${visibleLine(file.path)}</span>
-      <a class="icon-button" href=${address("w", workspace, "timeline", file.step_id)} aria-label=${`The step that removed ${visibleLine(file.path)}`} title="The step that removed it"><${Icon} name="timeline" /></a>
+      ${file.step_id ? html`<a class="icon-button" href=${address("w", workspace, "timeline", file.step_id)} aria-label=${`The step that removed ${visibleLine(file.path)}`} title="The step that removed it"><${Icon} name="timeline" /></a>`
+        : html`<span class="muted small" title="No step removed it: it was gone when the workspace was opened">removed outside</span>`}
       ${mayChange(workspace) && html`<button class="button" onClick=${() => void restore(file)}><${Icon} name="undo" />Restore</button>`}</div>`;
   };
   return html`<div class="column"><a class="back always" href=${address("w", workspace, "files")}><${Icon} name="left" />Files</a>

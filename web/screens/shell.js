@@ -143,8 +143,10 @@ const SHORTCUTS = [
     [", / .", "One step back and on, at an earlier time"],
     ["w", "Who wrote each line of the file"],
     ["h", "The history of the file"],
-    ["r", "Rename the file"],
-    ["Del", "Remove the file"],
+    ["↑ / ↓", "In the tree: from row to row"],
+    ["→ / ←", "In the tree: open and close the folder"],
+    ["r", "Rename the file or folder"],
+    ["Del", "Remove the file or folder"],
   ] },
   { title: "Terminals", keys: [
     ["Enter", "Type into the terminal: every key goes to its program"],

@@ -12,13 +12,27 @@ import { useKeys } from "../parts/keys.js";
 import { Menu } from "../parts/menu.js";
 import { Split } from "../parts/split.js";
 import { Empty, Loading, Problem } from "../parts/states.js";
-import { pasted, sequenceOf } from "../parts/terminal-keys.js";
+import { beginningOf, pasted, sequenceOf } from "../parts/terminal-keys.js";
 import { visible } from "../parts/text.js";
 import { Time } from "../parts/time.js";
 import { toast, toastProblem } from "../parts/toast.js";
 import { VirtualList } from "../parts/virtual.js";
 
-/** @typedef {{ id: string, chat_id: string, session_id: string, opened_by: string, opened_at: string, command: string, folder: string, state: "running" | "ended" | "interrupted", exit_code: number | null, log_path: string | null, ports: number[], size?: [number, number] | null }} Terminal `size` is rows and columns */
+/**
+ * @typedef {object} Terminal
+ * @property {string} id
+ * @property {string} chat_id
+ * @property {string} session_id
+ * @property {string} opened_by
+ * @property {string} opened_at
+ * @property {string} command
+ * @property {string} folder
+ * @property {"running" | "ended" | "interrupted"} state
+ * @property {number | null} exit_code
+ * @property {string | null} log_path
+ * @property {number[]} ports
+ * @property {[number, number] | null} [size] rows and columns
+ */
 
 const ROW = 64;
 /** Escape leaves the screen if it is pressed twice within so many milliseconds. */
@@ -127,6 +141,8 @@ function TerminalDetail({ workspace, id, onEnded }) {
       toastProblem(failure);
     }
   };
+  const key = (/** @type {string[]} */ [label = "", chars = ""]) => html`
+    <button key=${label} type="button" class="button" aria-label=${NAMES[label] ?? label} onClick=${() => type(chars)}>${label}</button>`;
   return html`<article class="terminal" aria-label="Terminal">
     <div class="request-head"><div class="request-who"><${Actor} workspace=${workspace} actor=${terminal.opened_by} /><${Time} class="muted" at=${terminal.opened_at} /><span class="chip ${isRunning ? "live" : ""}">${stateWords(terminal)}</span>
         ${terminal.ports.map((port) => html`<span key=${port} class="chip" title="A program listens on this port: toolyard ports opens it for your browser">port ${port}</span>`)}
@@ -134,15 +150,20 @@ function TerminalDetail({ workspace, id, onEnded }) {
         ${may && screen !== null && html`<${Size} workspace=${workspace} id=${id} box=${box} now=${read.size ?? terminal.size ?? null} onSized=${look} />`}
         ${may && html`<button class="button danger" onClick=${() => setIsEnding(true)}><${Icon} name="x" />End it</button>`}</div>
       <h2 class="request-title"><code>${visible(terminal.command)}</code></h2></div>
-    ${screen === null ? html`<${Empty} icon="terminals" title="Its screen is gone"><p>The server keeps the screens of terminals that ended for a while only.</p></${Empty}>` : html`<${Screen} text=${screen} cursor=${isRunning ? cursor : null} onType=${may ? type : null} onShown=${setBox} />`}
-    ${may && screen !== null && html`<div class="typing"><div class="typing-keys" role="group" aria-label="Keys">${KEYS.map(([label, chars]) => html`<button key=${label} type="button" class="button" aria-label=${NAMES[String(label)] ?? label} onClick=${() => type(String(chars))}>${label}</button>`)}</div></div>`}
-    ${isEnding && html`<${Dialog} title="End this terminal?" onClose=${() => setIsEnding(false)}><p>Everything that it started ends with it. What it changed stays, and can be undone.</p><div class="actions"><button class="button" onClick=${() => setIsEnding(false)}>Cancel</button><button class="button danger" onClick=${end}>End it</button></div></${Dialog}>`}
+    ${screen === null ? html`<${Empty} icon="terminals" title="Its screen is gone">
+        <p>The server keeps the screens of terminals that ended for a while only.</p></${Empty}>`
+      : html`<${Screen} text=${screen} cursor=${isRunning ? cursor : null} onType=${may ? type : null} onShown=${setBox} />`}
+    ${may && screen !== null && html`<div class="typing"><div class="typing-keys" role="group" aria-label="Keys">${KEYS.map(key)}</div></div>`}
+    ${isEnding && html`<${Dialog} title="End this terminal?" onClose=${() => setIsEnding(false)}>
+      <p>Everything that it started ends with it. What it changed stays, and can be undone.</p>
+      <div class="actions"><button class="button" onClick=${() => setIsEnding(false)}>Cancel</button>
+        <button class="button danger" onClick=${end}>End it</button></div></${Dialog}>`}
   </article>`;
 }
 
 /**
  * What is on the screen. Where the person may type, the screen takes the keyboard while it has the focus: every key goes to
- * the program, and Escape twice leaves it.
+ * the program, and Escape twice leaves it. The Tab key passes it by, since it would not get out of it: Enter goes into it.
  * @param {{ text: string, cursor: [number, number] | null, onType: ((chars: string) => void) | null, onShown: (box: HTMLElement | null) => void }} props
  */
 function Screen({ text, cursor, onType, onShown }) {
@@ -182,12 +203,27 @@ function Screen({ text, cursor, onType, onShown }) {
     event.target.value = "";
     if (typed !== "") onType?.(pasted(typed));
   };
+  /** @param {ClipboardEvent} event */
+  const paste = (event) => {
+    event.preventDefault();
+    onType?.(pasted(event.clipboardData?.getData("text") ?? ""));
+  };
   const select = () => String(getSelection()) === "" && field.current?.focus({ preventScroll: true });
+  /** @param {KeyboardEvent} event */
+  const enter = (event) => {
+    if (event.key !== "Enter" || !onType || event.target !== event.currentTarget) return;
+    event.preventDefault();
+    field.current?.focus();
+  };
+  const line = (/** @type {string} */ text, /** @type {number} */ i) => html`<div key=${i} class="screen-line">
+    ${cursor && cursor[0] === i + 1 ? withCursor(text, cursor[1] - 1) : visible(text) || " "}</div>`;
   return html`<div class="screen-box ${hasFocus ? "typing-here" : ""}">
-    ${onType && html`<textarea ref=${field} class="catcher" aria-label="Type into the terminal" aria-describedby="terminal-hint" autocomplete="off" autocapitalize="off" autocorrect="off" spellcheck=${false} rows="1"
-      onKeyDown=${keyDown} onInput=${input} onCompositionEnd=${input} onPaste=${(/** @type {ClipboardEvent} */ event) => { event.preventDefault(); onType(pasted(event.clipboardData?.getData("text") ?? "")); }}
+    ${onType && html`<textarea ref=${field} class="catcher" tabindex="-1" aria-label="Type into the terminal" aria-describedby="terminal-hint"
+      autocomplete="off" autocapitalize="off" autocorrect="off" spellcheck=${false} rows="1"
+      onKeyDown=${keyDown} onInput=${input} onCompositionEnd=${input} onPaste=${paste}
       onFocus=${() => setHasFocus(true)} onBlur=${() => setHasFocus(false)}></textarea>`}
-    <div ref=${box} class="screen" role="region" aria-label="Screen" tabindex="0" onClick=${onType ? select : undefined} onKeyDown=${(/** @type {KeyboardEvent} */ event) => { if (event.key === "Enter" && onType && event.target === event.currentTarget) { event.preventDefault(); field.current?.focus(); } }}>${lines.map((line, i) => html`<div key=${i} class="screen-line">${cursor && cursor[0] === i + 1 ? withCursor(line, cursor[1] - 1) : visible(line) || " "}</div>`)}</div>
+    <div ref=${box} class="screen" role="region" aria-label="Screen" tabindex="0" onClick=${onType ? select : undefined} onKeyDown=${enter}>
+      ${lines.map(line)}</div>
     ${onType && html`<p id="terminal-hint" class="screen-hint" role="status">${hasFocus ? html`<strong>Every key goes to the program.</strong> Press <kbd>Esc</kbd> twice to leave.` : html`Click the screen or press <kbd>Enter</kbd> to type into it.`}</p>`}
   </div>`;
 }
@@ -216,8 +252,8 @@ function useTyping(workspace, id, onTyped) {
     isSending.current = true;
     try {
       while (waiting.current !== "") {
-        const text = waiting.current.slice(0, AT_ONCE);
-        waiting.current = waiting.current.slice(AT_ONCE);
+        const text = beginningOf(waiting.current, AT_ONCE);
+        waiting.current = waiting.current.slice(text.length);
         onTyped(await api.post(`/workspaces/${workspace}/terminals/${id}/input`, { text }));
       }
     } catch (failure) {
@@ -259,5 +295,11 @@ function Size({ workspace, id, box, now, onSized }) {
       toastProblem(failure);
     }
   };
-  return html`<${Menu} class="below" label=${now ? `Size: ${now[1]} × ${now[0]}` : "Size"} isOpen=${isOpen} onOpen=${setIsOpen} choices=${isOpen ? sizes(box).map((size, i) => ({ label: i === 0 && box ? "As large as here" : `${size.columns} × ${size.rows}`, hint: i === 0 && box ? `${size.columns} × ${size.rows}` : "", icon: "display", run: () => void set(size) })) : []} />`;
+  const choice = (/** @type {{ rows: number, columns: number }} */ size, /** @type {number} */ i) => {
+    const words = `${size.columns} × ${size.rows}`;
+    const fits = i === 0 && box !== null;
+    return { label: fits ? "As large as here" : words, hint: fits ? words : "", icon: "display", run: () => void set(size) };
+  };
+  const label = now ? `Size: ${now[1]} × ${now[0]}` : "Size";
+  return html`<${Menu} class="below" label=${label} isOpen=${isOpen} onOpen=${setIsOpen} choices=${isOpen ? sizes(box).map(choice) : []} />`;
 }

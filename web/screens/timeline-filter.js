@@ -38,6 +38,8 @@ function useChats(workspace, isWanted) {
 export function Filters({ workspace, filter, steps, onChange }) {
   const chats = useChats(workspace, true);
   const [path, setPath] = useState(filter.path);
+  // A filter that is removed elsewhere leaves the field as well: it would be applied again when the field loses the focus.
+  useEffect(() => setPath(filter.path), [filter.path]);
   const seen = (/** @type {string} */ name) => steps.slice(0, 2_000).map((step) => step[name]);
   // Asking for a name has the members and keys read.
   actorOf(workspace, "key:");
@@ -70,5 +72,8 @@ export function ActiveFilters({ workspace, filter, onChange }) {
     filter.path && { name: "path", text: filter.path },
   ].filter((one) => one !== "");
   if (shown.length === 0) return null;
-  return html`<div class="active-filters" role="group" aria-label="The list is filtered">${shown.map(({ name, text }) => html`<button key=${name} type="button" class="chip-button" aria-label=${`Remove the filter: ${visibleLine(text)}`} onClick=${() => onChange({ [name]: "" })}><span class="ellipsis">${visibleLine(text)}</span><${Icon} name="x" class="tiny" /></button>`)}</div>`;
+  const chip = (/** @type {{ name: string, text: string }} */ { name, text }) => html`
+    <button key=${name} type="button" class="chip-button" aria-label=${`Remove the filter: ${visibleLine(text)}`} onClick=${() => onChange({ [name]: "" })}>
+      <span class="ellipsis">${visibleLine(text)}</span><${Icon} name="x" class="tiny" /></button>`;
+  return html`<div class="active-filters" role="group" aria-label="The list is filtered">${shown.map(chip)}</div>`;
 }

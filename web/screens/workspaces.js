@@ -5,10 +5,11 @@ import { all, api } from "../api.js";
 import { address, go } from "../router.js";
 import { inbox, loadWorkspaces, me, workspaces } from "../state.js";
 import { Copyable } from "../parts/copy.js";
+import { followed } from "../stream.js";
 import { Dialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
 import { Empty, Loading } from "../parts/states.js";
-import { messageOf, visibleLine } from "../parts/text.js";
+import { messageOf, readable, visibleLine } from "../parts/text.js";
 import { Time } from "../parts/time.js";
 import { hue } from "./shell.js";
 
@@ -20,6 +21,8 @@ export function Workspaces() {
   const isLocal = me.value?.is_local === true;
   return html`<div class="column">
     <div class="page-head"><h1>Workspaces</h1><div class="grow"></div>${!isLocal && html`<button class="button primary" onClick=${() => setIsNew(true)}><${Icon} name="plus" />New workspace</button>`}</div>
+    ${followed.value !== null && html`<div class="banner warn slim" role="status"><${Icon} name="alert" /><span>You are in more workspaces than can be followed:
+      only the newest ${readable(followed.value)} show at once what happens in them. Reload the page to see what happened in the others.</span></div>`}
     ${list === null ? html`<${Loading} />` : list.length === 0
       ? html`<${Empty} icon="workspaces" title="No workspace yet"><p>A workspace is a folder in which agents work and nothing is lost. ${isLocal ? html`Run <code>toolyard mcp</code> or <code>toolyard call</code> in a folder, and it appears here.` : "Make one, give an agent a key to it, and watch."}</p></${Empty}>`
       : html`<ul class="cards">${list.map((workspace) => {

@@ -149,9 +149,9 @@ fn from_folder(folder: &Path, path: &str) -> Result<Reply, Problem> {
         false => return Err(missing()),
     };
     let etag = format!("\"{}\"", ContentHash::of(&plain));
-    let bytes = Bytes::from(plain);
-    let media = media_of(path);
-    Ok(Reply::web_file(WebFile { media, etag, bytes, is_compressed: false, is_known: false }))
+    let (media, policy, bytes) = (media_of(path), POLICY, Bytes::from(plain));
+    let (is_compressed, is_known) = (false, false);
+    Ok(Reply::web_file(WebFile { media, policy, etag, bytes, is_compressed, is_known }))
 }
 
 fn stored(headers: &HeaderMap, path: &str) -> Result<Reply, Problem> {

@@ -1,7 +1,10 @@
-// Large things: a diff of 20,000 lines with 2,000 changes, and an inbox of 500.
+// Large things: a diff of 20,000 lines with 2,000 changes, an inbox of 500, 100,000 steps, and 50,000 files at a step.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { Api, closeBrowser, LOOKS, openPage, startServer, until } from "../harness.mjs";
+import { Api, closeBrowser, LOOKS, median, openPage, startServer, until } from "../harness.mjs";
+
+/** How long the fixed work takes on a quiet machine on which 300 ms are the bound, in milliseconds. */
+const WORK = 20;
 
 let server;
 before(async () => (server = await startServer()));
@@ -10,7 +13,39 @@ after(async () => {
   await server.close();
 });
 
-test("a diff of 20,000 lines with 2,000 changes is shown with few nodes", async () => {
+/** Runs in the page: notes when the server's last answer for the diff was there, and when the diff was on the screen. */
+function watchTheDiff() {
+  const real = window.fetch;
+  window.fetch = async (...args) => {
+    const answer = await real(...args);
+    if (/approvals\//.test(String(args[0]))) {
+      const text = answer.text.bind(answer);
+      answer.text = async () => {
+        const read = await text();
+        // The one with the end of the diff: what is read again later does not count.
+        const { state_hash, next } = JSON.parse(read);
+        if (window.lastAnswer === undefined && state_hash && (next ?? null) === null) window.lastAnswer = performance.now();
+        return read;
+      };
+    }
+    return answer;
+  };
+  const look = () => {
+    if (window.shownAt || !document.querySelector(".diff-row")) return;
+    requestAnimationFrame(() => setTimeout(() => (window.shownAt = performance.now())));
+  };
+  document.addEventListener("DOMContentLoaded", () => new MutationObserver(look).observe(document.body, { childList: true, subtree: true }));
+}
+
+/** Runs in the page: how long a fixed piece of work takes, in milliseconds. */
+function fixedWork() {
+  const begin = performance.now();
+  const lines = Array.from({ length: 40_000 }, (_, i) => `line ${i}: ${(i * 7_919) % 1_000}`).sort();
+  window.workDone = lines.reduce((sum, line) => sum + line.indexOf("9"), 0);
+  return performance.now() - begin;
+}
+
+test("a diff of 20,000 lines with 2,000 changes is shown within 300 ms, with few nodes", async () => {
   const workspace = await server.api.workspace("Large diff", { preset: "open", rules: [] });
   const lines = (change) => Array.from({ length: 20_000 }, (_, i) => `line ${i}: the value is ${change && i % 10 === 0 ? "changed" : "the same"}`).join("\n") + "\n";
   await workspace.person("write", { path: "/large.txt", content: lines(false) });
@@ -20,24 +55,21 @@ test("a diff of 20,000 lines with 2,000 changes is shown with few nodes", async 
   const [request] = (await workspace.list("approvals")).approvals;
   const page = await openPage(server, LOOKS[0], "#/settings");
   await page.getByRole("heading", { name: "You", exact: true }).waitFor();
+  await page.addInitScript(watchTheDiff);
   // The time from the last answer of the server to the diff on the screen.
-  await page.evaluate(() => {
-    const real = window.fetch;
-    window.fetch = async (...args) => {
-      const answer = await real(...args);
-      if (/approvals\//.test(String(args[0]))) {
-        const text = answer.text.bind(answer);
-        answer.text = async () => { const read = await text(); window.lastAnswer = performance.now(); return read; };
-      }
-      return answer;
-    };
-    new MutationObserver(() => { if (!window.shownAt && document.querySelector(".diff-row")) requestAnimationFrame(() => setTimeout(() => (window.shownAt = performance.now()))); }).observe(document.body, { childList: true, subtree: true });
-  });
-  await page.goto(`/#/inbox/${workspace.id}/approval/${request.id}`);
-  await page.locator(".diff-row").first().waitFor({ timeout: 30_000 });
-  const took = await until("the diff is drawn", () => page.evaluate(() => window.shownAt && window.shownAt - window.lastAnswer));
-  console.log(`# the diff of 20,000 lines was on the screen ${Math.round(took)} ms after the server's last answer`);
-  assert.ok(took < 1_000, `${took} ms`);
+  const [times, works] = [[], []];
+  for (let load = 0; load < 3; load++) {
+    await page.goto(`/#/inbox/${workspace.id}/approval/${request.id}`);
+    await page.reload();
+    await page.locator(".diff-row").first().waitFor({ timeout: 60_000 });
+    times.push(await until("the diff is drawn", () => page.evaluate(() => window.shownAt && window.shownAt - window.lastAnswer)));
+    for (let i = 0; i < 3; i++) works.push(await page.evaluate(fixedWork));
+  }
+  // A machine that does the fixed work more slowly than the one that the bound is for has as many times longer.
+  const factor = Math.max(1, median(works) / WORK);
+  const took = median(times);
+  console.log(`# the diff of 20,000 lines was on the screen ${Math.round(took)} ms after the server's last answer; the machine takes ${factor.toFixed(1)} times as long as a quiet one`);
+  assert.ok(took < 300 * factor, `${times} ms, ${works} ms of work`);
   assert.equal(await page.locator(".counts").first().innerText(), "+2,000 −2,000");
   await page.evaluate(() => (document.querySelector(".split-detail").scrollTop = 1e9));
   await page.locator(".diff-row", { hasText: "line 19990: the value is changed" }).first().waitFor();

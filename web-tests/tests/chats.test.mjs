@@ -22,7 +22,7 @@ for (const look of LOOKS) {
     await page.getByText("Please greet people by name.").waitFor();
     await page.getByText("Asks, and waits for an answer").waitFor();
     await page.axe("chat");
-    await page.getByRole("button", { name: /workspace\.write/ }).click();
+    await page.getByRole("button", { name: /^write/ }).click();
     await page.getByRole("region", { name: "What the call changed" }).getByText("Hello, Ada").waitFor();
     await page.axe("chat-call");
     await page.getByRole("button", { name: "Plan", exact: true }).click();

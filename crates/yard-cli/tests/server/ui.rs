@@ -1,6 +1,6 @@
 //! `toolyard ui`: the page of one person on this machine, without an account, beside the processes that work there.
 
-use std::io::{BufRead as _, BufReader, Lines, Write as _};
+use std::io::{BufRead as _, BufReader, Lines, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
@@ -203,7 +203,8 @@ fn the_code_is_in_no_argument_of_the_program_that_opens_the_page() {
     let mut child = command.spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
-    let (_, code) = line.trim().split_once("/#code=").unwrap();
+    let (address, code) = line.trim().split_once("/#code=").unwrap();
+    let (_, address) = address.split_once("http://").unwrap();
     let read = |name: &str| std::fs::read_to_string(home.join(name)).ok();
     let arguments = found("the browser is opened", || read("arguments"));
     let file = arguments.trim().strip_prefix("file://").unwrap_or_else(|| panic!("{arguments}"));
@@ -211,6 +212,15 @@ fn the_code_is_in_no_argument_of_the_program_that_opens_the_page() {
     assert!(read("opened").unwrap().contains(&format!("/#code={code}")));
     let mode = std::fs::metadata(home.join("opened")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600, "only this user reads it");
+    // Until it answers, a signal ends it at once.
+    let health = format!("GET /health HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    found("the page answers", || {
+        let mut stream = std::net::TcpStream::connect(address).ok()?;
+        stream.write_all(health.as_bytes()).ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        answer.starts_with("HTTP/1.1 200").then_some(())
+    });
     let ended = Command::new("kill").arg(child.id().to_string()).status().unwrap();
     assert!(ended.success() && child.wait().unwrap().success());
     assert!(!Path::new(file).exists(), "{file} stays");

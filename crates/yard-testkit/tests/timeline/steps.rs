@@ -126,7 +126,7 @@ fn a_step_is_found_by_its_number() {
     assert_eq!(steps.iter().map(|step| step.number).collect::<Vec<_>>(), [5, 4, 3, 2, 1]);
     let through = |number| ListSteps { through: Some(number), limit: 1, ..all() };
     for step in &steps {
-        assert_eq!(told.did(through(step.number)).steps, [step.clone()]);
+        assert_eq!(told.did(through(step.number)).steps, std::slice::from_ref(step));
     }
     assert_eq!(told.did(through(99)).steps, steps[..1]);
     assert!(told.did(through(0)).steps.is_empty());

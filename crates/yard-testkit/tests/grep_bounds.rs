@@ -1,6 +1,14 @@
 //! grep on files that are larger than what is loaded whole: a long line takes bounded memory, and the call can be ended
 //! in the middle of a file.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "tests"
+)]
+
 use std::sync::Arc;
 
 use yard_core::op::{Grep, GrepAnswer, Operation as _, PathFilter, RegexFlavor};

@@ -1,5 +1,13 @@
 //! A purge removes what quoted the purged contents only once it is certain that it happens.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "tests"
+)]
+
 use yard_core::op::{Purge, Restore};
 use yard_core::path::OUTPUT_NAME;
 use yard_core::{Author, World as _};

@@ -26,6 +26,7 @@ mod no_telemetry;
 mod open_files;
 mod overlap;
 mod package_indexes;
+mod page_files;
 mod port_forwards;
 mod reply;
 mod server_workspaces;

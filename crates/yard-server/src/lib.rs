@@ -14,5 +14,7 @@ mod pool;
 mod request_id;
 mod waiting;
 
-pub use http::{App, BoxReport, ContinueTrace, Doctor, ProxyNetwork, REQUEST_SPAN, ServerSettings};
+pub use http::{
+    App, BoxReport, ContinueTrace, Doctor, PageFiles, ProxyNetwork, REQUEST_SPAN, ServerSettings,
+};
 pub use listen::{BoundServer, serve};

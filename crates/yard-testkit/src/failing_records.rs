@@ -16,10 +16,13 @@ use yard_store::{
     WorkspaceRecords,
 };
 
+/// Gets the name of each method before it is called, and says how the call fails, if it does.
+type BeforeCall = Box<dyn Fn(&str) -> Option<StoreError> + Send + Sync>;
+
 /// Records over others. Each call is announced by the name of its method, and fails with the error that comes back.
 pub struct FailingRecords {
     inner: Arc<dyn WorkspaceRecords>,
-    before: Box<dyn Fn(&str) -> Option<StoreError> + Send + Sync>,
+    before: BeforeCall,
 }
 
 impl FailingRecords {

@@ -43,7 +43,7 @@ macro_rules! act {
     };
 }
 
-/// The newest step of that verb that changed that path first.
+/// The newest step of that verb that is known by that path.
 fn step(opened: &ChildWorkspace, verb: &str, path: &str) -> StepId {
     let found = opened.history(None, 100).into_iter().find(|step| {
         step.verb == verb && step.path.as_ref().is_some_and(|first| first.to_string() == path)
@@ -80,9 +80,9 @@ const ACTS: &[Act] = &[
     ("mkdir", act!(Mkdir { path: at("/m1/m2/m3") })),
     ("undo a removed folder", |opened| undo(opened, "remove", "/gone/deep/old.txt")),
     ("undo an old edit", |opened| undo(opened, "edit", "/merge.txt")),
-    ("undo a created folder", |opened| undo(opened, "write", "/made")),
+    ("undo a created folder", |opened| undo(opened, "write", "/made/m/n.txt")),
     ("patch a file to a folder", act!(patch(ROOM))),
-    ("undo a file's patch to a folder", |opened| undo(opened, "patch", "/p/room")),
+    ("undo a file's patch to a folder", |opened| undo(opened, "patch", "/p/room/b/c")),
     ("undo a patch", |opened| undo(opened, "patch", "/p/delete")),
     ("undo a move over a file", |opened| undo(opened, "move", "/p/over")),
     ("undo a moved folder", |opened| undo(opened, "move", "/there")),

@@ -15,6 +15,7 @@ const FILES: &[&str] = &[
     "crates/yard-cli/src/hidden_programs.rs",
     "crates/yard-cli/src/certificates.rs",
     "crates/yard-cli/src/package_indexes.rs",
+    "crates/yard-cli/src/page_files.rs",
     "crates/yard-cli/src/overlap.rs",
     "crates/yard-cli/src/location",
     "crates/yard-cli/src/storage.rs",

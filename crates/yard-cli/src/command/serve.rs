@@ -10,7 +10,7 @@ use yard_core::{ContentHash, FaultCode};
 use yard_dialects::Catalog;
 use yard_gate::admin::{AuthConfig, Refusal, Server};
 use yard_sandbox::Level;
-use yard_server::{App, BoundServer, Doctor, ServerSettings};
+use yard_server::{App, BoundServer, Doctor, PageFiles, ServerSettings};
 use yard_store::SqliteRegistry;
 
 use crate::box_config;
@@ -21,6 +21,7 @@ use crate::last_events::LastEvents;
 use crate::location::DataFolder;
 use crate::log;
 use crate::open_files::OpenFiles;
+use crate::page_files;
 use crate::reply::Reply;
 use crate::server_workspaces::ServerWorkspaces;
 use crate::telemetry::{self, Exporter};
@@ -87,7 +88,7 @@ impl Options {
                 .with_hint("choose another with --listen, as in --listen 127.0.0.1:3001")
         })?;
         let address = listening.address;
-        let page_files = self.page_files.clone();
+        let page_files = self.page_files.clone().map(page_files::in_folder);
         let (app, level) = app(context, data.clone(), config, address, files, page_files)?;
         print_welcome(address, &data, level);
         yard_server::serve(listening, app, stop_signal);
@@ -108,7 +109,7 @@ fn app(
     config: Config,
     address: SocketAddr,
     files: OpenFiles,
-    page_files: Option<PathBuf>,
+    page_files: Option<PageFiles>,
 ) -> Result<(Arc<App>, Level), Failure> {
     let world = context.world();
     let (web, open_registration) = (config.web_access()?, is_registration_open(&config, address));

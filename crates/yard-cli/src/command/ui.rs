@@ -21,6 +21,7 @@ use crate::local_workspaces::LocalWorkspaces;
 use crate::location::DataFolder;
 use crate::log;
 use crate::open_files::OpenFiles;
+use crate::page_files;
 use crate::reply::Reply;
 
 /// The port that is tried first, so that bookmarks and permissions of the browser stay good.
@@ -68,7 +69,7 @@ impl Options {
             files.connections().map_or(MAX_CONNECTIONS, |fit| fit.min(MAX_CONNECTIONS));
         let settings = ServerSettings {
             is_local: true,
-            page_files: self.page_files.clone(),
+            page_files: self.page_files.clone().map(page_files::in_folder),
             connections: Some(connections),
             doctor: Some(doctor::of_this_machine(context.clone())),
             ..ServerSettings::default()

@@ -184,7 +184,11 @@ fn files_that_were_removed_meanwhile_do_not_come_back() {
         let removed = workspace.call("rm", serde_json::json!({"path": "/a.txt"}));
         assert!(removed.ok, "{}", removed.body);
         let answer = running.join().unwrap();
-        assert!(answer.body.to_string().contains("changed by another caller or program"), "{}", answer.body);
+        assert!(
+            answer.body.to_string().contains("changed by another caller or program"),
+            "{}",
+            answer.body
+        );
     });
     assert!(!workspace.has("/a.txt"));
 }

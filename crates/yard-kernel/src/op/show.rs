@@ -65,7 +65,10 @@ pub(crate) fn show_changes(
         }
         let mut diffs = Diffs::up_to(page.max_diff_bytes);
         let change = show(&mut diffs, change)?;
-        bytes += change.diff.as_ref().map_or(0, |diff| diff.len() as u64);
+        bytes += match diffs.truncated {
+            true => page.max_bytes,
+            false => change.diff.as_ref().map_or(0, |diff| diff.len() as u64),
+        };
         shown.truncated |= diffs.truncated;
         shown.changes.push(change);
     }

@@ -1,6 +1,6 @@
 //! The state that all requests share.
 
-use std::path::PathBuf;
+use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -27,6 +27,30 @@ const MCP_STATE: &str = "mcp request state";
 /// How long a call over MCP waits for a person whom its client cannot ask (R16).
 const WAIT: Duration = Duration::from_secs(30);
 
+/// Reads a file of the page by its path below the folder of the page.
+type ReadPageFile = dyn Fn(&str) -> Option<Vec<u8>> + Send + Sync;
+
+/// The files of the page as they are now.
+#[derive(Clone)]
+pub struct PageFiles(Arc<ReadPageFile>);
+
+impl PageFiles {
+    /// Files that a function reads, by their paths below the folder of the page.
+    pub fn new(read: impl Fn(&str) -> Option<Vec<u8>> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(read))
+    }
+
+    pub(super) fn read(&self, path: &str) -> Option<Vec<u8>> {
+        (self.0)(path)
+    }
+}
+
+impl fmt::Debug for PageFiles {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("PageFiles")
+    }
+}
+
 /// The operator's settings of the HTTP server.
 #[derive(Clone, Debug, Default)]
 pub struct ServerSettings {
@@ -38,9 +62,9 @@ pub struct ServerSettings {
     pub secure_cookies: bool,
     /// Proxies whose `X-Forwarded-For` header is trusted.
     pub trusted_proxies: Vec<ProxyNetwork>,
-    /// The folder from which the files of the page are read anew for each request, for whoever works on the page. Without
-    /// one, they are those that the program was built with.
-    pub page_files: Option<PathBuf>,
+    /// Reads a file of the page anew for each request, for whoever works on the page. Without it, they are those that the
+    /// program was built with.
+    pub page_files: Option<PageFiles>,
     /// The only person is that of this machine, who logs in with a code.
     pub is_local: bool,
     /// `/metrics` answers others than this machine.

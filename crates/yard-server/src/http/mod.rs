@@ -67,7 +67,7 @@ mod word;
 mod workspaces;
 
 pub use answer::REQUEST_SPAN;
-pub use app::{App, ContinueTrace, ServerSettings};
+pub use app::{App, ContinueTrace, PageFiles, ServerSettings};
 pub use box_report::{BoxReport, Doctor};
 pub use examples::format_json;
 pub use route::{Route, RouteAccess};

@@ -13,6 +13,7 @@ use http::HeaderMap;
 use http::header::{ACCEPT_ENCODING, IF_NONE_MATCH};
 use yard_core::ContentHash;
 
+use super::app::PageFiles;
 use super::problem::Problem;
 use super::reply::{Reply, WebFile};
 use super::request::HttpRequest;
@@ -134,20 +135,16 @@ pub(super) fn file(request: &HttpRequest) -> Result<Reply, Problem> {
 
 fn sent(request: &HttpRequest, path: &str) -> Result<Reply, Problem> {
     match &request.app.settings.page_files {
-        Some(folder) => from_folder(folder, path),
+        Some(files) => read_now(files, path),
         None => stored(request.headers(), path),
     }
 }
 
-/// A file as it is in a folder now, for whoever works on the page.
-#[allow(clippy::disallowed_methods, reason = "the folder is the developer's own, and no workspace")]
-fn from_folder(folder: &Path, path: &str) -> Result<Reply, Problem> {
-    let missing = || Problem::not_found("the page has no such file");
+/// A file as it is now, for whoever works on the page.
+fn read_now(files: &PageFiles, path: &str) -> Result<Reply, Problem> {
     let is_below = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
-    let plain = match is_below {
-        true => std::fs::read(folder.join(path)).map_err(|_| missing())?,
-        false => return Err(missing()),
-    };
+    let plain = if is_below { files.read(path) } else { None };
+    let plain = plain.ok_or_else(|| Problem::not_found("the page has no such file"))?;
     let etag = format!("\"{}\"", ContentHash::of(&plain));
     let (media, policy, bytes) = (media_of(path), POLICY, Bytes::from(plain));
     let (is_compressed, is_known) = (false, false);

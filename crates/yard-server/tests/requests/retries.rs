@@ -26,6 +26,7 @@ fn retry(send: impl Fn() -> Response) -> Response {
 
 #[test]
 fn a_call_whose_connection_was_lost_is_made_when_it_is_sent_again() {
+    let _alone = slow_tools::begin();
     let server = TestServer::start_with(slow_tools::catalog());
     let body =
         json!({"tool": "linger", "toolset": slow_tools::TOOLSET, "args": {"path": "/a.txt"}});

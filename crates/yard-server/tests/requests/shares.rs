@@ -36,6 +36,7 @@ fn begin_occupying(server: &TestServer, token: Option<&str>, path: &str) -> TcpS
 
 #[test]
 fn g7_a_stranger_takes_no_place_in_the_queue_of_a_workspace() {
+    let _alone = slow_tools::begin();
     let server = TestServer::start_with(slow_tools::catalog());
     let running: Vec<TcpStream> =
         (0..COMMANDS).map(|n| begin_occupying(&server, None, &format!("/{n}.txt"))).collect();
@@ -51,6 +52,7 @@ fn g7_a_stranger_takes_no_place_in_the_queue_of_a_workspace() {
 
 #[test]
 fn g7_commands_that_were_approved_leave_room_for_changes() {
+    let _alone = slow_tools::begin();
     let server = TestServer::start_with(slow_tools::catalog());
     let policy = json!({"preset": "open", "rules": [{"effect": "create", "path": "asked-*", "then": "ask"}]});
     let set = server.send("PUT", &server.path("/policy"), &[], policy.to_string().as_bytes());

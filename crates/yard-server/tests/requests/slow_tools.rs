@@ -1,6 +1,7 @@
 //! Tools that take as long as a test wants.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
@@ -32,6 +33,16 @@ pub(crate) fn catalog() -> Catalog {
     catalog
 }
 
+/// Begins a test that uses these tools. They count for the whole process, so that such tests go one after the other.
+pub(crate) fn begin() -> MutexGuard<'static, ()> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    LINGERED.store(0, Ordering::SeqCst);
+    OCCUPYING.store(0, Ordering::SeqCst);
+    RELEASED.store(false, Ordering::SeqCst);
+    guard
+}
+
 /// Waits until something holds.
 #[track_caller]
 pub(crate) fn wait_until(what: &str, holds: impl Fn() -> bool) {
@@ -42,7 +53,7 @@ pub(crate) fn wait_until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// Waits the first time until it is cancelled, and from then on writes at once. Each test that uses it is a process of its own.
+/// Waits the first time until it is cancelled, and from then on writes at once.
 struct Linger;
 
 /// How often `linger` was called.

@@ -83,7 +83,7 @@ const ACTS: &[Act] = &[
     ("undo a created folder", |opened| undo(opened, "write", "/made/m/n.txt")),
     ("patch a file to a folder", act!(patch(ROOM))),
     ("undo a file's patch to a folder", |opened| undo(opened, "patch", "/p/room/b/c")),
-    ("undo a patch", |opened| undo(opened, "patch", "/p/delete")),
+    ("undo a patch", |opened| undo(opened, "patch", "/r/carried")),
     ("undo a move over a file", |opened| undo(opened, "move", "/p/over")),
     ("undo a moved folder", |opened| undo(opened, "move", "/there")),
     ("restore a folder", act!(Restore::RemovedAt(at("/gone")))),

@@ -149,7 +149,8 @@ const EXPECTED = /\/api\/v1\/(inbox|events|workspaces\/[0-9a-f-]+\/(comments|see
  * @returns the page with `check()`, which fails on anything that was wrong so far, `axe()` and `close()`
  */
 export async function openPage(server, look, address = "#/inbox", { isLoggedIn = true, ignore = null, email = EMAIL, password = PASSWORD } = {}) {
-  const context = await (await startBrowser()).newContext({ viewport: { width: look.width, height: look.height }, colorScheme: look.theme, baseURL: server.url, permissions: ["clipboard-write", "clipboard-read"] });
+  // Colours and places change at once: axe-core would look at what is between two of them.
+  const context = await (await startBrowser()).newContext({ viewport: { width: look.width, height: look.height }, colorScheme: look.theme, reducedMotion: "reduce", baseURL: server.url, permissions: ["clipboard-write", "clipboard-read"] });
   context.setDefaultTimeout(PATIENCE);
   const wrong = [];
   // Of every tab of the browser, also those that a test opens itself.
@@ -200,18 +201,15 @@ export async function openPage(server, look, address = "#/inbox", { isLoggedIn =
     /** Fails on what axe-core finds in the light and in the dark theme. */
     async axeInBoth(where) {
       const other = look.theme === "light" ? "dark" : "light";
-      // The colours change at once, and not little by little.
-      await page.emulateMedia({ reducedMotion: "reduce" });
       await this.axe(where);
-      await page.emulateMedia({ reducedMotion: "reduce", colorScheme: other });
+      await page.emulateMedia({ colorScheme: other });
       await this.axe(where, other);
-      await page.emulateMedia({ reducedMotion: null, colorScheme: look.theme });
+      await page.emulateMedia({ colorScheme: look.theme });
     },
     /** Keeps a picture of the screen, if SHOTS names a folder. */
     async shot(where, theme = look.theme) {
       if (process.env.SHOTS) await page.screenshot({ path: join(process.env.SHOTS, `${where}-${look.width}-${theme}.png`) });
     },
-    /** What was wrong in any tab so far. */
     /**
      * Scrolls a list to its end, a piece with each frame, and says how many nodes there were at most and how long 95 % of the
      * frames took. With YARD_SOAK=1 that is at most 50 ms.
@@ -222,7 +220,7 @@ export async function openPage(server, look, address = "#/inbox", { isLoggedIn =
       if (IS_SOAK) assert.ok(seen.slow < 50, `95 % of the frames took up to ${seen.slow} ms`);
       return seen;
     },
-    /** What was wrong so far. */
+    /** What was wrong in any tab so far. */
     wrong,
     leave: () => context.close(),
   });

@@ -159,7 +159,7 @@ test("a folder is found in the tree, takes an upload, and is renamed", async () 
   await workspace.agent("write", { path: "/docs/read.md", content: "# Read me\n" });
   const page = await openPage(server, LOOKS[0], `#/w/${workspace.id}/files`, { ignore: /\/tools .*404/ });
   await page.getByRole("link", { name: "The folder /docs" }).click();
-  await page.getByRole("heading", { name: "A folder" }).waitFor();
+  await page.getByRole("link", { name: "What changed in it" }).waitFor();
   await page.axeInBoth("folder");
   await page.getByLabel("Files to upload into this folder").setInputFiles({ name: "up.txt", mimeType: "text/plain", buffer: Buffer.from("uploaded\n") });
   await until("it is in the folder", async () => /uploaded/.test(JSON.stringify(await workspace.person("read", { path: "/docs/up.txt" }))));

@@ -217,7 +217,11 @@ test("a step is undone and redone, a conflict is left out, and a way back is tak
   const page = await open(`#/w/${workspace.id}/timeline`);
   await page.getByText("Today").first().waitFor();
   const dialog = page.getByRole("dialog");
-  const ready = (name) => until(`${name} can be done`, () => dialog.getByRole("button", { name }).isEnabled().catch(() => false));
+  /** Waits until a button can be used and has the focus. */
+  const ready = (name) => until(`${name} can be done`, async () => {
+    const button = dialog.getByRole("button", { name });
+    return (await button.isEnabled().catch(() => false)) && (await page.has(button));
+  });
   await page.keys("j");
   await page.getByRole("region", { name: "What the step changed" }).getByText("b three").waitFor();
   await page.keys("u");
@@ -351,7 +355,7 @@ test("a file and a folder are found, uploaded into, renamed, removed and restore
   await upload("Upload files", "top.txt");
   await until("it is uploaded", async () => /uploaded/.test(await text(workspace, "/top.txt")));
   await page.use("link", "The folder /src");
-  await page.getByRole("heading", { name: "A folder" }).waitFor();
+  await page.getByRole("link", { name: "What changed in it" }).waitFor();
   await upload("Upload into it", "into.txt");
   await until("it is in the folder", async () => /uploaded/.test(await text(workspace, "/src/into.txt")));
   await page.keys("r");

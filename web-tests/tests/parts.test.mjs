@@ -174,6 +174,7 @@ for (const look of [LOOKS[0], LOOKS[3]]) {
     await page.axe("later-menu");
     await page.getByRole("menuitem", { name: /tomorrow/i }).click();
     await page.getByText("It comes back").waitFor();
+    await page.waitForURL((url) => !url.hash.includes(request.id));
     assert.deepEqual(await statuses(workspace), ["pending"]);
     await page.goto("/#/inbox/later");
     await page.getByRole("list", { name: "What you put off" }).getByText("/config/later.txt").first().waitFor();

@@ -49,7 +49,7 @@ const SIGNALS = { 129: "hung up", 130: "interrupted", 134: "aborted", 137: "kill
 function stateWords({ state, exit_code: code }) {
   if (state === "running" || state === "interrupted") return state;
   if (code === null) return "ended";
-  return code === 0 ? "ended well" : SIGNALS[code] ? `${SIGNALS[code]} (${code})` : `ended with code ${code}`;
+  return code === 0 ? "ended well" : SIGNALS[code] ? `ended: ${SIGNALS[code]} (${code})` : `ended with code ${code}`;
 }
 
 /** @param {{ workspace: string }} props */

@@ -2,6 +2,8 @@
 
 /** Most changes that are shown at once. */
 const MOST = 20_000;
+/** How often a preview that changes while it is read begins again; then it is shown as far as it was read. */
+const RESTARTS = 5;
 
 /** @typedef {{ changes: any[], next: string | null, truncated: boolean, state_hash?: string | null, [name: string]: any }} Changes */
 
@@ -13,11 +15,14 @@ const MOST = 20_000;
  */
 export async function readChanges(page, onPage) {
   let read = await page("");
-  while (onPage(read) && read.next && read.changes.length < MOST) {
+  for (let restarts = 0; restarts <= RESTARTS && onPage(read) && read.next && read.changes.length < MOST; ) {
     const more = await page(read.next);
-    // A preview of something else by now begins again.
-    const isSame = more.state_hash === read.state_hash;
-    read = isSame ? { ...more, changes: [...read.changes, ...more.changes], truncated: read.truncated || more.truncated } : await page("");
+    if (more.state_hash === read.state_hash) {
+      read = { ...more, changes: [...read.changes, ...more.changes], truncated: read.truncated || more.truncated };
+    } else {
+      read = await page("");
+      restarts++;
+    }
   }
   return onPage(read) ? read : null;
 }

@@ -57,8 +57,8 @@ export function effectsOf(approval) {
 /** Why somebody is asked, without the names that programs have for effects. @param {string} reason */
 export const reasonWords = (reason) => reason.replace(/^(what others made is [a-z ]+: )[a-z-]+ (?=\/)/, "$1");
 
-/** Whether all that an approval would do are changes of files, which a step records. @param {any} approval */
-export const canBeUndone = (approval) => (approval.effect?.dials ?? []).length === 0 && effectsOf(approval).some((effect) => effect.path) && effectsOf(approval).every((effect) => /^(create|modify|remove|move-from|move-to|touch|read|list)$/.test(effect.kind));
+/** Whether all that an approval would do is listed, and is changes of files, which a step records. @param {any} approval */
+export const canBeUndone = (approval) => (approval.effect?.dials ?? []).length === 0 && !approval.effect?.more && effectsOf(approval).some((effect) => effect.path) && effectsOf(approval).every((effect) => /^(create|modify|remove|move-from|move-to|touch|read|list)$/.test(effect.kind));
 
 /**
  * One line that says what an approval is about.

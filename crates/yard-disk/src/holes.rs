@@ -46,32 +46,12 @@ mod tests {
     use std::io::Write as _;
     use std::os::unix::fs::MetadataExt as _;
 
-    use yard_core::{Timestamp, World};
+    use yard_fixtures::RealWorld;
 
     use super::*;
 
-    struct NoWorld;
-
-    impl World for NoWorld {
-        fn now(&self) -> Timestamp {
-            Timestamp::from_millis(0)
-        }
-
-        fn random(&self) -> u128 {
-            0
-        }
-
-        fn secret(&self) -> Option<[u8; 32]> {
-            None
-        }
-
-        fn boot_id(&self) -> u128 {
-            0
-        }
-    }
-
     fn call() -> Call {
-        Call::new(std::sync::Arc::new(NoWorld))
+        Call::new(std::sync::Arc::new(RealWorld))
     }
 
     #[test]

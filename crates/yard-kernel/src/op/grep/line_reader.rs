@@ -67,33 +67,13 @@ impl<R: Read> Read for LineReader<'_, R> {
 mod tests {
     use std::sync::Arc;
 
-    use yard_core::{Timestamp, World};
+    use yard_fixtures::RealWorld;
 
     use super::*;
 
-    struct NoWorld;
-
-    impl World for NoWorld {
-        fn now(&self) -> Timestamp {
-            Timestamp::from_millis(0)
-        }
-
-        fn random(&self) -> u128 {
-            0
-        }
-
-        fn secret(&self) -> Option<[u8; 32]> {
-            None
-        }
-
-        fn boot_id(&self) -> u128 {
-            0
-        }
-    }
-
     /// What is passed on of a text, read in pieces of that many bytes.
     fn read(text: &str, max_line_bytes: usize, piece: usize) -> String {
-        let call = Call::new(Arc::new(NoWorld));
+        let call = Call::new(Arc::new(RealWorld));
         let mut reader = LineReader {
             source: text.as_bytes(),
             call: &call,

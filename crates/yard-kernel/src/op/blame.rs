@@ -11,13 +11,13 @@ use yard_core::{
 };
 use yard_store::{Change, Node, Seq, StepRow};
 
-use crate::blame_cache::{BlamedVersion, FileOrigins};
+use crate::contents::stored_content::purged;
 use crate::op::count_lines::Counting;
 use crate::op::history::{entry, find_file, last_at, no_history};
-use crate::preview::MAX_SHOWN_BYTES;
+use crate::proposal::preview::MAX_SHOWN_BYTES;
 use crate::proposal::{Execute, Planned};
-use crate::stored_content::purged;
 use crate::workspace::Workspace;
+use crate::workspace::caches::blame_cache::{BlamedVersion, FileOrigins};
 
 /// Changes of a file that are read at once, and first: mostly there are few that are new.
 const PAGE: usize = 500;

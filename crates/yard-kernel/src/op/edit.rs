@@ -3,10 +3,10 @@
 use yard_core::op::{Changed, Edit, Edited};
 use yard_core::{Call, Fault, Result, Subject, WsPath, replace};
 
-use crate::done_part::DonePart;
-use crate::load_limits::check_loadable;
+use crate::contents::load_limits::check_loadable;
 use crate::op::stale;
 use crate::planner::{Large, NewContent, Planner};
+use crate::proposal::done_part::DonePart;
 use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;
 use yard_core::FileKind;

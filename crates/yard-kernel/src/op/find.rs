@@ -11,11 +11,11 @@ use yard_disk::Stats;
 use yard_search::parallel::Pipeline;
 use yard_search::{Flow, Globs, GlobsBuilder, Visit, Walk, WalkOptions};
 
-use crate::command_output;
-use crate::node_lookup::NodeLookup;
+use crate::lookup::node_lookup::NodeLookup;
+use crate::lookup::read_target::folder_at;
 use crate::op::list::as_folder;
 use crate::proposal::{Execute, Planned};
-use crate::read_target::folder_at;
+use crate::virtual_files::command_output;
 use crate::virtual_files::{VirtualEntries, names_virtual_folder};
 use crate::workspace::Workspace;
 

@@ -14,9 +14,9 @@ use yard_disk::EntryKind;
 use yard_search::parallel::{self, Pipeline};
 use yard_search::{Flow, Walk, WalkOptions, is_unsearchable, regex};
 
+use crate::lookup::read_target::{ReadTarget, read_target};
 use crate::op::find::Skipped;
 use crate::proposal::{Execute, Planned};
-use crate::read_target::{ReadTarget, read_target};
 use crate::virtual_files::VirtualEntries;
 use crate::workspace::Workspace;
 

@@ -12,7 +12,7 @@ use yard_search::{Flow, Visit, Walk, WalkOptions};
 use yard_store::{Effort, NewChange, Node};
 
 use crate::draft::StepOrigin;
-use crate::node_lookup::NodeLookup;
+use crate::lookup::node_lookup::NodeLookup;
 use crate::planner::{Large, Planner, join};
 use crate::proposal::{Execute, Planned};
 use crate::virtual_files::check_not_reserved;

@@ -19,16 +19,16 @@ use yard_disk::{
 };
 use yard_store::{Change, Seq, StepRow};
 
-use crate::build_output::{BuildOutputs, IgnoreFiles};
-use crate::done_part::{DonePart, FileOutcome};
-use crate::moved_refs::rewound_refs;
+use crate::commands::git::moved_refs::rewound_refs;
+use crate::contents::build_output::{BuildOutputs, IgnoreFiles};
+use crate::contents::staging::{self, BuildOutputToStage, ContentToStage, StagedContent};
 use crate::op::relocate::move_entry;
 use crate::op::remove::entries_of_removed;
 use crate::planner::{Current, Large, Planner, StagedFile};
+use crate::proposal::done_part::{DonePart, FileOutcome};
 use crate::proposal::{Execute, Planned};
-use crate::staging::{self, BuildOutputToStage, ContentToStage, StagedContent};
-use crate::upload::ReceivedFile;
 use crate::workspace::Workspace;
+use crate::workspace::upload::ReceivedFile;
 
 use self::layer_contents::{LayerContents, LayerEntry};
 

@@ -8,11 +8,11 @@ use yard_core::{Call, Effect, EffectKind, FileKind, FileType, Result, WsPath};
 use yard_disk::{EntryKind, ResolvedPath};
 use yard_search::{Flow, Visit, Walk, WalkOptions, is_unreadable};
 
-use crate::command_output;
-use crate::node_lookup::NodeLookup;
+use crate::lookup::node_lookup::NodeLookup;
+use crate::lookup::read_target::{folder_at, own_folder_at};
 use crate::proposal::{Execute, Planned};
-use crate::read_target::{folder_at, own_folder_at};
 use crate::virtual_files::VirtualEntries;
+use crate::virtual_files::command_output;
 use crate::workspace::Workspace;
 
 impl Execute for List {

@@ -4,10 +4,10 @@ use yard_core::op::{Changed, Mkdir};
 use yard_core::{Call, Effect, EffectKind, FileId, FileKind, Result};
 use yard_disk::ResolvedPath;
 
-use crate::done_part::DonePart;
 use crate::draft::StepOrigin;
-use crate::path_faults::not_a_folder;
+use crate::lookup::path_faults::not_a_folder;
 use crate::planner::Planner;
+use crate::proposal::done_part::DonePart;
 use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;
 

@@ -4,9 +4,9 @@
 use yard_core::op::{Named, Names, NamesAnswer};
 use yard_core::{Call, Effect, EffectKind, Result};
 
+use crate::lookup::read_target::{folder_at, own_folder_at};
 use crate::op::list::own;
 use crate::proposal::{Execute, Planned};
-use crate::read_target::{folder_at, own_folder_at};
 use crate::workspace::Workspace;
 
 impl Execute for Names {

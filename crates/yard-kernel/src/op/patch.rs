@@ -11,13 +11,13 @@ use yard_core::{
 };
 use yard_disk::{EntryStat, ResolvedPath, StagedAttributes, not_found, read_all};
 
-use crate::done_part::DonePart;
-use crate::load_limits::check_loadable;
+use crate::contents::load_limits::check_loadable;
+use crate::contents::staging::{self, ContentToStage, StagedContent};
+use crate::lookup::path_faults::{file_exists, not_a_folder};
 use crate::op::relocate::move_entry;
-use crate::path_faults::{file_exists, not_a_folder};
 use crate::planner::{Current, Planner};
+use crate::proposal::done_part::DonePart;
 use crate::proposal::{Execute, Planned};
-use crate::staging::{self, ContentToStage, StagedContent};
 use crate::workspace::Workspace;
 use yard_search::parallel;
 

@@ -4,13 +4,13 @@ use yard_core::op::{Changed, OnExisting, Place, Write};
 use yard_core::{Call, FileKind, FileType, Result, WsPath};
 use yard_disk::{EntryKind, EntryStat, ResolvedPath, is_folder, special};
 
-use crate::done_part::DonePart;
+use crate::lookup::path_faults::{file_exists, not_a_folder};
 use crate::op::stale;
-use crate::path_faults::{file_exists, not_a_folder};
 use crate::planner::{Large, Planner};
+use crate::proposal::done_part::DonePart;
 use crate::proposal::{Execute, Planned};
-use crate::upload::ReceivedFile;
 use crate::workspace::Workspace;
+use crate::workspace::upload::ReceivedFile;
 
 impl Execute for Place {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Changed>> {

@@ -10,8 +10,8 @@ use yard_core::op::{Read, ReadAnswer};
 use yard_core::{Call, ContentHash, Effect, EffectKind, FaultCode, Result, WsPath};
 use yard_disk::{EntryStat, is_folder, read_all};
 
-use crate::command_output;
 use crate::proposal::{Execute, Planned};
+use crate::virtual_files::command_output;
 use crate::workspace::Workspace;
 
 use part::Part;

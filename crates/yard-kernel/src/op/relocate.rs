@@ -7,8 +7,8 @@ use yard_core::{
 };
 use yard_disk::{EntryKind, EntryStat, ResolvedPath, not_found, special};
 
-use crate::load_limits::check_loadable;
-use crate::path_faults::{not_a_folder, root_cannot_change};
+use crate::contents::load_limits::check_loadable;
+use crate::lookup::path_faults::{not_a_folder, root_cannot_change};
 use crate::planner::{Current, Large, Planner, join};
 use crate::proposal::{Execute, Planned};
 use crate::virtual_files::{self, is_virtual_folder};

@@ -10,8 +10,8 @@ use yard_core::{Call, Effect, EffectKind, Fault, FaultCode, Result, Subject, WsP
 use yard_disk::read_all;
 use yard_search::is_unsearchable;
 
+use crate::lookup::read_target::folder_at;
 use crate::proposal::{Execute, Planned};
-use crate::read_target::folder_at;
 use crate::virtual_files::VirtualEntries;
 use crate::workspace::Workspace;
 

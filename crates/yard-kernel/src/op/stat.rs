@@ -5,8 +5,8 @@ use yard_core::op::{Stat, StatAnswer};
 use yard_core::{Call, ContentHash, Effect, EffectKind, FileKind, Result, WsPath, lines, text};
 use yard_disk::{EntryKind, each_piece, not_found, read_all};
 
-use crate::command_output;
 use crate::proposal::{Execute, Planned};
+use crate::virtual_files::command_output;
 use crate::virtual_files::{file_entry, is_virtual_folder};
 use crate::workspace::Workspace;
 

@@ -4,7 +4,7 @@ use yard_core::op::{Changed, Touch};
 use yard_core::{Call, FileKind, FileType, Result, WsPath};
 use yard_disk::{EntryKind, ResolvedPath, special};
 
-use crate::path_faults::{not_a_folder, root_cannot_change};
+use crate::lookup::path_faults::{not_a_folder, root_cannot_change};
 use crate::planner::{Large, NewContent, Planner};
 use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;

@@ -17,11 +17,11 @@ use yard_core::{
 use yard_store::{Change, StepRow};
 
 use self::reversal::{Reversal, Target};
-use crate::done_part::DonePart;
 use crate::draft::Draft;
 use crate::op::history::find_step;
 use crate::op::show::show_changes;
-use crate::preview::{MAX_SHOWN_BYTES, after, before};
+use crate::proposal::done_part::DonePart;
+use crate::proposal::preview::{MAX_SHOWN_BYTES, after, before};
 use crate::proposal::{CommitWork, Execute, Planned};
 use crate::workspace::Workspace;
 

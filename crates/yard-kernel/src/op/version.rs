@@ -9,9 +9,9 @@ use yard_core::{
 use yard_disk::read_range;
 use yard_store::{Change, Seq, StepRow, VersionRow};
 
+use crate::contents::stored_content::{is_whole, lost};
 use crate::op::show::{Side, unified};
 use crate::proposal::{Execute, Planned};
-use crate::stored_content::{is_whole, lost};
 use crate::workspace::Workspace;
 
 /// Changes of a file that are read at once to find its earlier version.

@@ -4,11 +4,11 @@ use yard_core::op::{Changed, OnExisting, OnMissingFolder, Write};
 use yard_core::{Call, Fault, FaultCode, FileKind, FileType, Result, Subject, WsPath};
 use yard_disk::{EntryKind, EntryStat, ResolvedPath, is_folder, special};
 
-use crate::done_part::DonePart;
-use crate::load_limits::check_writable;
+use crate::contents::load_limits::check_writable;
+use crate::lookup::path_faults::{file_exists, not_a_folder};
 use crate::op::stale;
-use crate::path_faults::{file_exists, not_a_folder};
 use crate::planner::{Large, NewContent, Planner};
+use crate::proposal::done_part::DonePart;
 use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;
 

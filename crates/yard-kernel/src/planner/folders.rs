@@ -6,7 +6,7 @@ use yard_store::{NewChange, Node};
 
 use super::{Current, Large, Observed, Planner, join};
 use crate::draft::ExpectedEntry;
-use crate::path_faults::not_a_folder;
+use crate::lookup::path_faults::not_a_folder;
 
 impl Planner<'_> {
     /// The id of a folder that exists on disk. It is adopted if the store does not know it.

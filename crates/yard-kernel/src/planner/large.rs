@@ -6,7 +6,7 @@ use yard_disk::{StagedAttributes, kept_name};
 use yard_store::Prepared;
 
 use super::{Observed, Planner};
-use crate::build_output;
+use crate::contents::build_output;
 use crate::draft::{Draft, LargeFile};
 
 impl Planner<'_> {

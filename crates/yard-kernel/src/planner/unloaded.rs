@@ -5,9 +5,9 @@ use yard_disk::{StagedAttributes, kept_name, not_found};
 use yard_store::Prepared;
 
 use super::{Current, Planner, StagedFile};
-use crate::build_output;
-use crate::stored_content::{lost, stage_stored};
-use crate::upload::ReceivedFile;
+use crate::contents::build_output;
+use crate::contents::stored_content::{lost, stage_stored};
+use crate::workspace::upload::ReceivedFile;
 
 impl Planner<'_> {
     /// Stages a copy of an upload, and prepares its content for the store.

@@ -15,10 +15,10 @@ use yard_core::{
 use yard_disk::StagedAttributes;
 use yard_store::{Change, StepRow};
 
-use crate::build_output::{BuildOutputs, IgnoreFiles};
+use crate::contents::build_output::{BuildOutputs, IgnoreFiles};
+use crate::contents::stored_content::{purged, stage_stored};
 use crate::draft::ExpectedEntry;
 use crate::planner::{Current, Large, PlanMark, Planner, join, vacated_path};
-use crate::stored_content::{purged, stage_stored};
 use crate::workspace::Workspace;
 
 /// Most conflicts that a preview names.

@@ -1,0 +1,38 @@
+//! The plans of operations, one file each.
+
+mod blame;
+mod compare;
+mod count_lines;
+mod edit;
+mod fetch;
+mod find;
+mod fingerprint;
+mod grep;
+mod history;
+mod import;
+mod land;
+mod list;
+mod list_steps;
+mod locate;
+mod mkdir;
+mod names;
+mod past;
+mod patch;
+mod place;
+mod purge;
+mod read;
+mod relocate;
+mod remove;
+mod restore;
+mod search_code;
+mod show;
+mod stale;
+mod stat;
+mod sync;
+mod touch;
+mod trash;
+mod tree_then;
+mod undo;
+mod verify;
+pub(crate) mod version;
+mod write;

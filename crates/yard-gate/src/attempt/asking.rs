@@ -1,5 +1,5 @@
 //! How an attempt asks a person: what the person is shown of an operation, whether exactly that was approved, and the
-//! stored request. How the request is decided and executed is in `approvals.rs`.
+//! stored request. How the request is decided and executed is in `approvals`.
 
 use serde_json::Value;
 use yard_core::{ApprovalId, ChatId, Effect, Fault, FaultCode, Result};

@@ -7,8 +7,9 @@ use yard_kernel::{Execute, Proposal};
 use yard_store::Mode;
 
 use super::{Attempt, CallChat, ExplainedEffect};
-use crate::workspace_policy::Allowed;
-use crate::{Asks, Judgement, Preset, Verdict, plan_mode};
+use crate::policy::plan_mode;
+use crate::policy::workspace_policy::Allowed;
+use crate::{Asks, Judgement, Preset, Verdict};
 
 impl Attempt<'_> {
     /// Completes a planned change with what rules and presets judge by, unless no rule and no preset could ask or deny.

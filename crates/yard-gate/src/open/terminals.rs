@@ -1,5 +1,5 @@
 //! The terminals of an open workspace: those that run, and the last ones that ended. Whether a terminal may be opened
-//! is judged in `terminals.rs`, and nothing here starts one.
+//! is judged in `commands/terminals.rs`, and nothing here starts one.
 
 use std::sync::Arc;
 use std::time::Duration;

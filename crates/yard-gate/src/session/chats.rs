@@ -10,7 +10,7 @@ use yard_store::{
 };
 
 use super::Session;
-use crate::read_restrictions::visible_turn;
+use crate::transcript::visibility::visible_turn;
 use crate::{Asks, ListPage, MAX_ROWS, Origin, transcript};
 
 /// The longest title, in characters.

@@ -7,7 +7,8 @@ use yard_core::{Call, EffectKind, ReadAccess, Result, WsPath};
 use yard_store::NewTurn;
 
 use super::Session;
-use crate::read_restrictions::{ReadRestrictions, TouchedPaths, with_about};
+use crate::policy::read_restrictions::ReadRestrictions;
+use crate::transcript::visibility::{TouchedPaths, with_about};
 use crate::{Asks, Origin};
 
 /// The origin of reads for no particular tool. Rules that name tools do not match it.

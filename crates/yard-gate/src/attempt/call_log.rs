@@ -8,8 +8,9 @@ use std::time::Duration;
 use serde_json::Value;
 use tracing::{Level, Span, field};
 
+use crate::Attempt;
 use crate::attempt::Effects;
-use crate::{Attempt, redaction};
+use crate::transcript::redaction;
 
 /// The tracing target of calls.
 pub const LOG_TARGET: &str = "session";

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::caller_hints::LoggedMembers;
+use crate::open::caller_hints::LoggedMembers;
 
 /// The longest text in a transcript, in bytes.
 const MAX_TEXT_BYTES: usize = 2 << 10;

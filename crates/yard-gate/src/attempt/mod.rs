@@ -4,13 +4,16 @@
 //! [`Attempt::perform`] is the only way in for an operation on files.
 
 mod asking;
+pub(crate) mod call_log;
 mod dry_run;
 mod effects;
 mod judging;
 mod part;
+mod project_files;
 mod reads;
 mod recording;
 mod required_reads;
+mod revision;
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -32,8 +35,8 @@ pub use self::dry_run::ExplainedEffect;
 pub(crate) use self::dry_run::{Plan, dry_run_only};
 pub(crate) use self::effects::{Effects, summary};
 use crate::approvals::{Permit, PermittedCall};
-use crate::read_restrictions::TouchedPaths;
 use crate::transcript::ToolCall;
+use crate::transcript::visibility::TouchedPaths;
 use crate::{Asks, OpenWorkspace, Origin, Preset, Session, Verdict, transcript};
 
 /// The result of an operation that was not refused.

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use yard_core::{Call, ChatId, Fault, FaultCode, Result, Timestamp};
 use yard_store::{NewTurn, Turn};
 
-use crate::read_restrictions::visible_turn;
-use crate::sent_comments::{COMMENTS, SentComment, text_of, to_value};
 use crate::session::ANY_TOOL;
+use crate::transcript::sent_comments::{COMMENTS, SentComment, text_of, to_value};
+use crate::transcript::visibility::visible_turn;
 use crate::{Session, transcript};
 
 /// The longest message of comments, in bytes.

@@ -1,6 +1,10 @@
 //! Transcripts of chats: the text of each turn, and the transcripts as files (W18). The text is made when the turn is
 //! recorded; reading a transcript renders nothing.
 
+pub(crate) mod redaction;
+pub(crate) mod sent_comments;
+pub(crate) mod visibility;
+
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -11,8 +15,7 @@ use yard_store::{
 };
 
 use crate::question_form::{Choice, QuestionForm};
-use crate::read_restrictions::visible_turn;
-use crate::redaction;
+use crate::transcript::visibility::visible_turn;
 
 /// How many chats or turns are read in one query.
 const PAGE: usize = 500;

@@ -2,8 +2,13 @@
 //! by itself: each call is one `Attempt` of its session.
 
 mod chats;
+mod display_names;
+pub(crate) mod events;
+mod later;
+pub(crate) mod policy_settings;
 mod reading;
 mod roots;
+mod seen;
 
 use std::sync::Arc;
 
@@ -19,8 +24,8 @@ pub use self::chats::{Chats, ConnectionChat, MESSAGE_BYTES, MessageRole};
 pub(crate) use self::reading::ANY_TOOL;
 use self::roots::Roots;
 pub use self::roots::{Mount, NamedRoot, is_at_or_below};
-use crate::presets::approved_changes;
-use crate::workspace_policy::Allowed;
+use crate::policy::presets::approved_changes;
+use crate::policy::workspace_policy::Allowed;
 use crate::{Actor, CallerPolicy, OpenWorkspace, Preset, Rule, Verdict, WorkspacePolicy};
 
 /// The toolset of reads and changes of files without a tool.

@@ -4,8 +4,10 @@
 use serde_json::{Value, json};
 use yard_core::{Effect, EffectKind, Fault, FaultCode, WsPath};
 
-use crate::presets::{ApprovedChanges, AskReason, Asks, EffectPart, Origin, Preset, Verdict};
-use crate::rules::{Rule, Then};
+use crate::policy::presets::{
+    ApprovedChanges, AskReason, Asks, EffectPart, Origin, Preset, Verdict,
+};
+use crate::policy::rules::{Rule, Then};
 
 /// Most rules of one policy.
 const MAX_RULES: usize = 1_000;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use yard_core::{Effect, EffectKind, PathEffect, WsPath};
 
 use self::pattern::PathPattern;
-use crate::presets::{Asks, EffectPart, Origin};
+use crate::policy::presets::{Asks, EffectPart, Origin};
 
 /// What a rule says, from the mildest to the strictest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -1,5 +1,7 @@
 //! Questions to people (W15): agents ask them, only people answer them, and they are stored for good.
 
+mod leave_plan_mode;
+
 use serde_json::{Map, Value};
 use yard_core::{
     Call, ChatId, ContentHash, Fault, FaultCode, QuestionId, Result, Timestamp, WsPath,

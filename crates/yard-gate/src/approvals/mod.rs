@@ -31,8 +31,8 @@ use self::effect::{effect_of, has_more_paths, is_connection};
 pub(crate) use self::effect::{effect_text, requested_host, state_of_start};
 pub use self::part::DecidedPart;
 pub use self::saved_rules::RulePreview;
-use crate::presets::{APPROVED_CHANGES, ApprovedChange, EffectPart};
-use crate::rules::covered_kinds;
+use crate::policy::presets::{APPROVED_CHANGES, ApprovedChange, EffectPart};
+use crate::policy::rules::covered_kinds;
 use crate::{Actor, Asks, CallerPolicy, ListPage, Origin, Preset, Rule, Session, transcript};
 
 /// The longest diff that a person is shown. A call with a longer one is refused; the diff is never cut.

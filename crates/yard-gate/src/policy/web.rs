@@ -8,7 +8,7 @@ use globset::GlobMatcher;
 use yard_core::Result;
 use yard_net::{Net, Target, WebRequest, WebResponse};
 
-use crate::rules::host_matcher;
+use crate::policy::rules::host_matcher;
 
 /// How long a connection of a command is usually held while a person is asked: within what most clients wait.
 const CONNECTION_HOLD: Duration = Duration::from_secs(12);

@@ -1,4 +1,4 @@
-//! Plan mode (W16), in which only plan files change. How a chat leaves it is in `leave_plan_mode.rs`.
+//! Plan mode (W16), in which only plan files change. How a chat leaves it is in `questions/leave_plan_mode.rs`.
 
 use yard_core::{Effect, EffectKind, FileType, PathEffect, WsPath};
 

@@ -10,6 +10,10 @@
 //!
 //! Files that the caller may not read are masked in the box.
 
+mod connections;
+mod install_commands;
+pub(crate) mod terminals;
+
 use std::path::PathBuf;
 
 use yard_core::op::{Land, Landed};

@@ -1,5 +1,7 @@
 //! An open workspace with everything that its sessions share.
 
+pub(crate) mod caller_hints;
+pub(crate) mod change_notifier;
 mod terminals;
 mod waiters;
 

@@ -28,7 +28,7 @@ use crate::approvals::{
 };
 use crate::attempt::no_person;
 use crate::commands::command_line;
-use crate::install_commands::is_install;
+use crate::commands::install_commands::is_install;
 use crate::{Asks, Attempt, ChangeSubscription, Origin, Session, Verdict};
 
 /// How many hosts of one chat a person may be asked about at the same time.

@@ -8,8 +8,8 @@ use yard_core::{
 };
 use yard_store::{Comment, CommentTarget, StoreError};
 
-use crate::person_message;
-use crate::sent_comments::SentComment;
+use crate::messages::person_message;
+use crate::transcript::sent_comments::SentComment;
 use crate::{Asks, Completion, ListPage, Origin, Session};
 
 /// The longest comment, in bytes.

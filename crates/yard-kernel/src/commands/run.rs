@@ -38,6 +38,7 @@ use crate::workspace::command_box::TerminalLimits;
 /// How long git may take to check all refs that a command moved.
 const GIT_MILLIS: i64 = 20_000;
 const AN_HOUR: Duration = Duration::from_secs(3_600);
+
 /// A command that has ended, in whatever way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FinishedRun {
@@ -58,8 +59,8 @@ pub struct FinishedRun {
 }
 
 impl Workspace {
-    /// Runs a command to its end. `on_start` is called while the box is being made, and the command starts only if that succeeds. It writes what must
-    /// be durable before the command starts.
+    /// Runs a command to its end. `on_start` is called while the box is being made, and the command starts only if that
+    /// succeeds. It writes what must be durable before the command starts.
     pub fn run(
         &self,
         new: &NewRun<'_>,

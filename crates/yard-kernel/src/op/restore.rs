@@ -9,7 +9,7 @@ use yard_disk::not_found;
 use yard_store::{Node, Seq, VersionRow};
 
 use crate::op::history::last_at;
-use crate::planner::{Large, Planner};
+use crate::planner::{Large, Planner, join};
 use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;
 
@@ -76,7 +76,7 @@ fn revive(planner: &mut Planner<'_>, node: &Node, state: &FileState) -> Result<W
 fn restored_path(planner: &mut Planner<'_>, node: &Node) -> Result<WsPath> {
     let folder = planner.living_path(node.last.parent)?;
     let folder = folder.ok_or_else(|| not_found(&node.path))?;
-    let path = crate::planner::join(&folder, &node.last.name)?;
+    let path = join(&folder, &node.last.name)?;
     if planner.workspace.disk.stat(&path)?.is_some() {
         let message = format!("{path} exists already; move it away first");
         return Err(Fault::new(FaultCode::Exists, message).about(Subject::Path));
@@ -117,7 +117,7 @@ fn revive_below(planner: &mut Planner<'_>, folder: &Node, path: &WsPath) -> Resu
             continue;
         }
         let below = planner.living_path(state.parent)?.unwrap_or_else(|| path.clone());
-        let path = crate::planner::join(&below, &state.name)?;
+        let path = join(&below, &state.name)?;
         planner.revive(file, &state, &path)?;
     }
     Ok(())

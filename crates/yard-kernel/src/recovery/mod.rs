@@ -28,6 +28,7 @@ use crate::contents::stored_content::stage_stored;
 use crate::projection::applied::{advance_applied_mark, flush_to};
 use crate::projection::{compensated_step, is_half_made, make_folder, remove_or_keep_displaced};
 use crate::workspace::Workspace;
+use crate::workspace::root_identity::check_applied_mark;
 use initial::InitialIdentities;
 use recorded::{Boot, Newest, RecordedFiles, is_folder_as_before};
 use unmoved::{MovedFile, UnmovedEntry, rebased};
@@ -43,7 +44,7 @@ const STEP_MILLIS: i64 = 2_000;
 pub(crate) fn recover(workspace: &Workspace, call: &Call) -> Result<Seq> {
     let head = workspace.store().head()?;
     let applied = workspace.history.locks.applied()?.unwrap_or_default();
-    crate::workspace::root_identity::check_applied_mark(applied.seq, head)?;
+    check_applied_mark(applied.seq, head)?;
     let boot = boot_of(applied, call);
     if boot == Boot::Same && applied.seq == head {
         return Ok(head);

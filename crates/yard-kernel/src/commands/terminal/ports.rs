@@ -1,5 +1,5 @@
 //! The ports of a terminal's box. Ports that its programs listen on are offered to the other commands of its chat and
-//! to the person (`crate::ports`). Ports of the chat's other terminals are available in the box at the same numbers.
+//! to the person (`commands/ports.rs`). Ports of the chat's other terminals are available in the box at the same numbers.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};

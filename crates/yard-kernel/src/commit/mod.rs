@@ -18,8 +18,9 @@ use yard_disk::{EntryStat, NewlyKept, WorkspaceLock};
 use yard_search::is_unreadable;
 use yard_store::{Batch, FileIdentity, NewChange, NewStep, Placement, Prepared, Seq, StoreError};
 
+use crate::draft::basis::{Expectation, ExpectedEntry};
 use crate::draft::step_metadata::{StepMetadata, external_step};
-use crate::draft::{Draft, Expectation, ExpectedEntry, StepOrigin};
+use crate::draft::{Draft, StepOrigin};
 use crate::projection::applied::advance_applied_mark;
 use crate::projection::{Projection, Projector, remove_or_keep_displaced};
 use crate::proposal::{CommitWork, Committed, Proposal};
@@ -60,8 +61,8 @@ fn submit(
     metadata: StepMetadata,
     call: &Call,
 ) -> Result<CommitOutcome> {
-    if let Some(run) = &draft.landing {
-        run.lands_as(draft.id)?;
+    if let Some(landed) = &draft.landing {
+        landed.folder.lands_as(draft.id)?;
     }
     let (queue, waiter) = (&workspace.history.queue, Arc::new(Waiter::default()));
     let queued = QueuedDraft { draft, metadata, call: call.clone(), waiter: Arc::clone(&waiter) };
@@ -185,14 +186,14 @@ fn admit(
 
 /// Whether the draft relies on a path that another draft of the batch changes.
 fn collides(draft: &Draft, touched: &HashSet<WsPath>) -> bool {
-    let expected = draft.expectations.iter().map(|expectation| &expectation.path);
+    let expected = draft.basis.expectations.iter().map(|expectation| &expectation.path);
     let mut relied_on = expected.chain(draft.touched());
     !touched.is_empty() && relied_on.any(|path| touched.contains(path))
 }
 
 /// Whether the disk is still as the draft expects.
 fn is_as_expected(workspace: &Workspace, draft: &Draft, call: &Call) -> Result<bool> {
-    for expectation in &draft.expectations {
+    for expectation in &draft.basis.expectations {
         match is_met(workspace, expectation) {
             Ok(true) => {}
             Ok(false) => return Ok(false),
@@ -201,7 +202,7 @@ fn is_as_expected(workspace: &Workspace, draft: &Draft, call: &Call) -> Result<b
             Err(fault) => return Err(fault),
         }
     }
-    for tree in draft.moved_trees.get().into_iter().flatten() {
+    for tree in draft.basis.moved_trees() {
         if !tree.is_unchanged(&workspace.disk, call)? {
             return Ok(false);
         }
@@ -236,50 +237,67 @@ fn commit_admitted(
 ) -> BatchOutcome {
     let (mut items, steps, contents) = lay_out(workspace, drafts, call);
     // From here on the batch may be recorded, even if this thread panics: its stored files must not be removed.
-    let stored_files = items.iter_mut().flat_map(|item| &mut item.queued.draft.stored_files);
+    let stored_files =
+        items.iter_mut().flat_map(|item| &mut item.queued.draft.contents.stored_files);
     stored_files.for_each(NewlyKept::stays);
     let recorded = record(workspace, head, &items, &steps, &contents);
     let mut outcomes = Vec::with_capacity(items.len());
-    let (mut all_projected, mut any_projected) = (true, false);
+    let (mut is_behind, mut has_advanced) = (false, false);
     for (item, recorded) in items.drain(..).zip(recorded) {
-        let QueuedDraft { mut draft, metadata, waiter, .. } = item.queued;
-        let is_full = |fault: &Fault| fault.code() == FaultCode::DiskFull;
-        // A store without room has recorded nothing: the files must not take up the room that is left.
-        if matches!(recorded, Ok(CommitOutcome::Stale)) || recorded.as_ref().is_err_and(is_full) {
-            draft.stored_files.iter_mut().for_each(NewlyKept::goes);
-        }
-        let projector = Projector { workspace, metadata: &metadata, call };
-        let mut unneeded = Vec::new();
-        let result = match recorded {
-            Ok(CommitOutcome::Done) => match projector.project(draft) {
-                Projection::Done(displaced) => {
-                    any_projected = true;
-                    unneeded = displaced;
-                    Ok(CommitOutcome::Done)
-                }
-                Projection::RolledBack(fault) => {
-                    any_projected = true;
-                    Err(fault)
-                }
-                Projection::Unfinished(fault) => {
-                    all_projected = false;
-                    Err(unfinished(&fault))
-                }
-            },
-            // A store that failed may have recorded the step all the same: recovery finds out.
-            Err(fault) => {
-                all_projected = false;
-                Err(fault)
-            }
-            stale => stale,
-        };
+        let waiter = Arc::clone(&item.queued.waiter);
+        let (result, unneeded, progress) = project_recorded(workspace, item.queued, recorded, call);
+        is_behind |= progress == DiskProgress::Behind;
+        has_advanced |= progress == DiskProgress::Advanced;
         outcomes.push((waiter, result, unneeded));
     }
-    if all_projected && any_projected {
+    if has_advanced && !is_behind {
         // If the mark cannot be moved, recovery checks these steps again and finds them done.
         let _ = advance_applied_mark(workspace, call);
     }
     outcomes
+}
+
+/// How the disk compares with the history after a draft was projected, or was not.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum DiskProgress {
+    /// Nothing was recorded, and nothing was put on disk.
+    Same,
+    /// Everything that was recorded is on disk.
+    Advanced,
+    /// What was recorded, or may have been, is not wholly on disk.
+    Behind,
+}
+
+/// Puts a draft on disk if it was recorded.
+fn project_recorded(
+    workspace: &Workspace,
+    queued: QueuedDraft,
+    recorded: Result<CommitOutcome>,
+    call: &Call,
+) -> (Result<CommitOutcome>, Vec<UnneededFile>, DiskProgress) {
+    let QueuedDraft { mut draft, metadata, .. } = queued;
+    let is_full = |fault: &Fault| fault.code() == FaultCode::DiskFull;
+    // A store without room has recorded nothing: the files must not take up the room that is left.
+    if matches!(recorded, Ok(CommitOutcome::Stale)) || recorded.as_ref().is_err_and(is_full) {
+        draft.contents.stored_files.iter_mut().for_each(NewlyKept::goes);
+    }
+    match recorded {
+        Ok(CommitOutcome::Done) => {
+            let projector = Projector { workspace, metadata: &metadata, call };
+            match projector.project(draft) {
+                Projection::Done(displaced) => {
+                    (Ok(CommitOutcome::Done), displaced, DiskProgress::Advanced)
+                }
+                Projection::RolledBack(fault) => (Err(fault), Vec::new(), DiskProgress::Advanced),
+                Projection::Unfinished(fault) => {
+                    (Err(unfinished(&fault)), Vec::new(), DiskProgress::Behind)
+                }
+            }
+        }
+        Ok(CommitOutcome::Stale) => (Ok(CommitOutcome::Stale), Vec::new(), DiskProgress::Same),
+        // A store that failed may have recorded the step all the same: recovery finds out.
+        Err(fault) => (Err(fault), Vec::new(), DiskProgress::Behind),
+    }
 }
 
 /// Puts the steps and contents of all drafts together.
@@ -292,7 +310,7 @@ fn lay_out(
     for mut queued in drafts {
         let (first_step, first_content) = (steps.len(), contents.len());
         steps.extend(steps_of(workspace, &queued.draft, &queued.metadata, call));
-        contents.extend(std::mem::take(&mut queued.draft.contents).into_prepared());
+        contents.extend(std::mem::take(&mut queued.draft.contents.waiting).into_prepared());
         let (steps, contents) = (first_step..steps.len(), first_content..contents.len());
         items.push(BatchItem { queued, steps, contents });
     }
@@ -330,7 +348,7 @@ fn placements_of(workspace: &Workspace, draft: &Draft) -> Vec<Placement> {
     let mut moved: HashMap<FileId, FileIdentity> = HashMap::new();
     let mut placements = Vec::new();
     for (index, change) in (0..).zip(&draft.changes) {
-        let staged = draft.staged.get(&change.file);
+        let staged = draft.files.staged.get(&change.file);
         let is_placed = change.before.is_none() || change.from == change.to;
         let placed = staged.filter(|_| is_placed).and_then(|staged| staged.stat.identity);
         let is_folder = |state: &FileState| state.kind == FileKind::Folder;
@@ -364,7 +382,7 @@ fn touched_file(
     change: u64,
     of: &NewChange,
 ) -> Option<Placement> {
-    let mtime = *draft.touches.get(&of.file)?;
+    let mtime = *draft.files.touches.get(&of.file)?;
     let found = workspace.disk.stat(of.to.as_ref()?).ok().flatten()?;
     let displaced = found.identity?;
     let placed = FileIdentity { mtime, ..displaced };

@@ -47,7 +47,7 @@ impl Execute for TakeIn {
         importing.trusts_recent = true;
         importing.visit_all(&WsPath::root(), false)?;
         let Importing { mut planner, answer, .. } = importing;
-        planner.draft.expectations.clear();
+        planner.draft.basis.expectations.clear();
         let effect = effect_of(&planner.draft.adopted);
         let step = (!planner.draft.adopted.is_empty()).then_some(planner.draft.id);
         let landed = Landed {
@@ -159,7 +159,7 @@ impl<'a> Importing<'a> {
         if let (EntryKind::Known(FileKind::File), Some(content)) =
             (visit.kind, current.state.content)
         {
-            self.planner.draft.observed.push((current.id, content, current.stat));
+            self.planner.draft.basis.observed.push((current.id, content, current.stat));
         }
         let large =
             visit.kind == EntryKind::Known(FileKind::File) && current.state.content.is_none();
@@ -229,7 +229,7 @@ impl<'a> Importing<'a> {
     fn finish(mut self, base: &WsPath) -> Result<Planned<Imported>> {
         self.planner.call.progress(self.done, Some(self.done));
         // The step records what was seen: it does not matter if that changes before the commit.
-        self.planner.draft.expectations.clear();
+        self.planner.draft.basis.expectations.clear();
         let effect = yard_core::Effect::one(EffectKind::Read, base.clone()).with_contents();
         if self.planner.draft.adopted.is_empty() {
             return Ok(Planned::Answer { effect, answer: self.answer });

@@ -22,6 +22,7 @@ use yard_store::{Change, Seq, StepRow};
 use crate::commands::git::moved_refs::rewound_refs;
 use crate::contents::build_output::{BuildOutputs, IgnoreFiles};
 use crate::contents::staging::{self, BuildOutputToStage, ContentToStage, StagedContent};
+use crate::draft::LandedRun;
 use crate::op::relocate::move_entry;
 use crate::op::remove::entries_of_removed;
 use crate::planner::{Current, Large, Planner, StagedFile};
@@ -38,7 +39,7 @@ const BATCH_BYTES: u64 = 32 << 20;
 impl Execute for Land {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Landed>> {
         let folder = workspace.commands.runs.find(self.run)?.ok_or_else(|| run_not_found(self))?;
-        let mut landing = Landing::begin(workspace, call, &folder, self)?;
+        let mut landing = Landing::begin(workspace, call, folder, self)?;
         let contents = LayerContents::read(workspace, &landing.layer, call)?;
         landing.plan(&contents)?;
         let Landing { mut planner, mut landed, .. } = landing;
@@ -47,7 +48,6 @@ impl Execute for Land {
             return Ok(Planned::Answer { effect: Effect::default(), answer: landed });
         }
         landed.step = Some(planner.draft.id);
-        planner.draft.landing = Some(folder);
         planner.draft.exclusive = true;
         planner.propose::<Self>(landed)
     }
@@ -102,15 +102,16 @@ impl<'a> Landing<'a> {
     fn begin(
         workspace: &'a Workspace,
         call: &'a Call,
-        folder: &RunFolder,
+        folder: RunFolder,
         operation: &'a Land,
     ) -> Result<Self> {
-        let began = folder.began()?;
+        let (began, layer) = (folder.began()?, folder.layer()?);
+        let rewound_refs = rewound_refs(&folder)?;
         let mut planner = Planner::new(workspace, call);
-        planner.draft.rewound_refs = Some(rewound_refs(folder)?);
+        planner.draft.landing = Some(LandedRun { folder, rewound_refs });
         Ok(Self {
             planner,
-            layer: folder.layer()?,
+            layer,
             is_alone: workspace.store().head()? == began.1,
             began,
             operation,
@@ -628,9 +629,9 @@ impl<'a> Landing<'a> {
             && self.build_outputs.contain(&path, false)?
         {
             let file = change.file;
-            self.planner.draft.build_outputs.insert(file);
+            self.planner.draft.files.build_outputs.insert(file);
         }
-        let rewound = self.planner.draft.rewound_refs.as_ref();
+        let rewound = self.planner.draft.landing.as_ref().map(|landed| &landed.rewound_refs);
         let is_rewound = rewound.is_some_and(|rewound| rewound.contains(&path));
         if let Some(last) = self.planner.effect.paths.last_mut().filter(|_| is_rewound) {
             // A ref that was in `packed-refs` gets a file of its own, but that is a change of the ref.

@@ -5,7 +5,7 @@ use yard_core::op::{OnFolder, Remove, Removed};
 use yard_core::{Call, Fault, FaultCode, FileKind, Name, Result, Subject, WsPath};
 use yard_disk::{EntryKind, is_folder, not_found, special};
 
-use crate::draft::ExpectedEntry;
+use crate::draft::basis::ExpectedEntry;
 use crate::lookup::path_faults::root_cannot_change;
 use crate::planner::{Current, Large, Planner, join};
 use crate::proposal::done_part::DonePart;

@@ -19,7 +19,7 @@ impl Planner<'_> {
 
     /// Copies the access list and user attributes of `current` to the file that replaces it.
     pub(crate) fn copy_attributes(&self, current: &Current) -> Result<()> {
-        let Some(staged) = self.draft.staged.get(&current.id) else { return Ok(()) };
+        let Some(staged) = self.draft.files.staged.get(&current.id) else { return Ok(()) };
         if !current.stat.is(FileKind::File) || staged.stat.kind.known() != Some(FileKind::File) {
             return Ok(());
         }
@@ -29,12 +29,12 @@ impl Planner<'_> {
 
     /// The current path of an entry, which this plan may move.
     fn path_on_disk<'b>(&'b self, current: &'b Current) -> &'b WsPath {
-        self.moved.get(&current.id).unwrap_or(&current.path)
+        self.known.moved.get(&current.id).unwrap_or(&current.path)
     }
 
     /// Removes the set-id bits from the state of a staged file. A file that is not replaced, as in a move, keeps its mode.
     pub(super) fn without_set_id(&self, file: FileId, mut after: FileState) -> FileState {
-        if after.kind == FileKind::File && self.draft.staged.contains_key(&file) {
+        if after.kind == FileKind::File && self.draft.files.staged.contains_key(&file) {
             after.mode &= !SET_ID;
         }
         after

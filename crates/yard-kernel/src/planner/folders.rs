@@ -2,10 +2,10 @@
 
 use yard_core::{EffectKind, FaultCode, FileId, FileKind, FileState, FileType, Result, WsPath};
 use yard_disk::not_found;
-use yard_store::{NewChange, Node};
 
-use super::{Current, Large, Observed, Planner, join};
-use crate::draft::ExpectedEntry;
+use super::adoption::Observed;
+use super::{Current, Large, Planner};
+use crate::draft::basis::ExpectedEntry;
 use crate::lookup::path_faults::not_a_folder;
 
 impl Planner<'_> {
@@ -19,7 +19,7 @@ impl Planner<'_> {
     }
 
     fn folder_in(&mut self, parent: FileId, path: &WsPath) -> Result<FileId> {
-        if let Some(id) = self.folders.get(path) {
+        if let Some(id) = self.known.folders.get(path) {
             return Ok(*id);
         }
         let name = path.name().ok_or_else(|| not_found(path))?;
@@ -39,7 +39,7 @@ impl Planner<'_> {
                 self.adopt_new(parent, path, &observed, Large::Leave)?.0
             }
         };
-        self.folders.insert(path.clone(), id);
+        self.known.folders.insert(path.clone(), id);
         Ok(id)
     }
 
@@ -47,8 +47,8 @@ impl Planner<'_> {
     pub(crate) fn make_folders(&mut self, path: &WsPath) -> Result<FileId> {
         let mut id = FileId::ROOT;
         for folder in path.lineage() {
-            let is_planned = self.folders.contains_key(&folder);
-            let is_vacated = self.vacated.contains(&folder);
+            let is_planned = self.known.folders.contains_key(&folder);
+            let is_vacated = self.known.vacated.contains(&folder);
             id = if is_planned || (!is_vacated && self.workspace.disk.stat(&folder)?.is_some()) {
                 self.folder_in(id, &folder)?
             } else {
@@ -68,7 +68,7 @@ impl Planner<'_> {
         let name = path.name().ok_or_else(|| not_found(path))?;
         self.expect_free(parent, path)?;
         self.check_writable_above(path)?;
-        self.writable.insert(path.clone());
+        self.known.writable.insert(path.clone());
         let id = FileId::new(self.call.world());
         let after = FileState {
             parent,
@@ -82,14 +82,14 @@ impl Planner<'_> {
         };
         self.push_change(id, None, Some(after), None, Some(path.clone()));
         self.effect.push(EffectKind::Create, path.clone(), FileType::Folder);
-        self.folders.insert(path.clone(), id);
+        self.known.folders.insert(path.clone(), id);
         Ok(id)
     }
 
     /// A fault if the nearest existing folder above `path` cannot be written to.
     pub(crate) fn check_writable_above(&mut self, path: &WsPath) -> Result<()> {
         let above = path.parent().unwrap_or_else(WsPath::root);
-        if self.writable.contains(&above) {
+        if self.known.writable.contains(&above) {
             return Ok(());
         }
         let (disk, stage) = (&self.workspace.disk, &self.workspace.stage);
@@ -107,7 +107,7 @@ impl Planner<'_> {
                 }
             }
         }
-        self.writable.insert(above);
+        self.known.writable.insert(above);
         Ok(())
     }
 
@@ -124,69 +124,8 @@ impl Planner<'_> {
 
     /// Whether this plan vacates a path, or a folder above it.
     pub(crate) fn is_at_vacated(&self, path: &WsPath) -> bool {
-        !self.vacated.is_empty() && path.lineage().iter().any(|above| self.vacated.contains(above))
-    }
-
-    /// Adopts that the store's entry at a path, if there is one, is no longer on disk.
-    pub(crate) fn adopt_missing(&mut self, parent: FileId, path: &WsPath) -> Result<()> {
-        let Some(name) = path.name() else { return Ok(()) };
-        match self.store().child(parent, &name)? {
-            Some(node) => self.adopt_gone(&node, path),
-            None => Ok(()),
-        }
-    }
-
-    /// Whether this plan found that an entry of the store is no longer on disk.
-    pub(crate) fn is_gone(&self, file: FileId) -> bool {
-        self.gone.contains(&file)
-    }
-
-    /// If an entry of the store is no longer on disk, adopts that, for the topmost missing folder above it. Returns whether
-    /// it is gone.
-    pub(crate) fn adopt_if_gone(&mut self, path: &WsPath) -> Result<bool> {
-        for path in path.lineage() {
-            if self.workspace.disk.stat(&path)?.is_some() {
-                continue;
-            }
-            return match self.store().lookup(&path)? {
-                Some(node) => self.adopt_gone(&node, &path).map(|()| true),
-                None => Ok(false),
-            };
-        }
-        Ok(false)
-    }
-
-    /// Adopts that `node` and everything below it is gone.
-    pub(crate) fn adopt_gone(&mut self, node: &Node, path: &WsPath) -> Result<()> {
-        if self.gone.contains(&node.id) {
-            return Ok(());
-        }
-        let mut gone = Vec::new();
-        let mut ahead = vec![(node.clone(), path.clone())];
-        while let Some((node, path)) = ahead.pop() {
-            self.call.check()?;
-            if node.last.kind == FileKind::Folder {
-                for child in self.store().children(node.id)? {
-                    // The plan may have looked at a file in the folder before.
-                    if !self.gone.contains(&child.id) {
-                        let below = join(&path, &child.last.name)?;
-                        ahead.push((child, below));
-                    }
-                }
-            }
-            self.gone.insert(node.id);
-            gone.push(NewChange {
-                file: node.id,
-                before: node.state,
-                after: None,
-                from: Some(path),
-                to: None,
-                version: None,
-            });
-        }
-        // Folders come before their entries in `gone`, and have to be removed after them.
-        self.draft.adopted.extend(gone.into_iter().rev());
-        Ok(())
+        !self.known.vacated.is_empty()
+            && path.lineage().iter().any(|above| self.known.vacated.contains(above))
     }
 
     /// Plans that an entry is removed, so that another one may be made at its path.
@@ -197,11 +136,11 @@ impl Planner<'_> {
 
     /// Notes that this plan vacates a path, so that another entry may be made there.
     pub(crate) fn note_vacated(&mut self, path: &WsPath) {
-        self.vacated.insert(path.clone());
+        self.known.vacated.insert(path.clone());
     }
 
     /// Whether this plan vacates that path.
     pub(crate) fn is_vacated(&self, path: &WsPath) -> bool {
-        self.vacated.contains(path)
+        self.known.vacated.contains(path)
     }
 }

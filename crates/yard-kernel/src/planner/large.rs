@@ -5,9 +5,11 @@ use yard_core::{ContentHash, FileId, Result, VersionId, WsPath};
 use yard_disk::{StagedAttributes, kept_name};
 use yard_store::Prepared;
 
-use super::{Observed, Planner};
+use super::Planner;
+use super::adoption::Observed;
 use crate::contents::build_output;
-use crate::draft::{Draft, LargeFile};
+use crate::draft::Draft;
+use crate::draft::contents::LargeFile;
 
 impl Planner<'_> {
     /// Keeps a copy of a large file as a version, unless the store has that content. The copy is flushed before its step is
@@ -28,7 +30,7 @@ impl Planner<'_> {
         let copy = stage.copy(disk, source, &attributes, path, self.call)?;
         copy.flush(path)?;
         let file = kept_name::of_copy(&hash, VersionId::new(self.call.world()));
-        self.draft.stored_files.push(copy.keep_too(&file.name, path)?);
+        self.draft.contents.stored_files.push(copy.keep_too(&file.name, path)?);
         self.add_prepared(Prepared::kept(hash, observed.stat.size(), file))?;
         Ok(hash)
     }
@@ -37,22 +39,22 @@ impl Planner<'_> {
 impl Draft {
     /// Cancels that large files become versions, for those that this draft does not displace.
     pub(crate) fn leave_large_files_in_place(&mut self) {
-        let large = std::mem::take(&mut self.large);
+        let large = std::mem::take(&mut self.contents.large);
         let (displaced, staying): (Vec<_>, Vec<_>) =
             large.into_iter().partition(|large| self.displaces(large.file));
         for LargeFile { file, hash, name } in staying {
-            self.contents.drop_kept(&name);
+            self.contents.waiting.drop_kept(&name);
             // If another file with the same bytes is kept, that is a version of this one too.
             if !displaced.iter().any(|other| other.hash == hash) {
                 self.remove_content(file, hash);
             }
         }
-        self.large = displaced;
+        self.contents.large = displaced;
     }
 
     /// Whether one of its changes removes or replaces a file.
     fn displaces(&self, file: FileId) -> bool {
-        let is_replaced = self.staged.contains_key(&file);
+        let is_replaced = self.files.staged.contains_key(&file);
         self.changes.iter().filter(|change| change.file == file).any(|change| {
             let is_rewritten =
                 is_replaced && change.from == change.to && change.before != change.after;

@@ -21,7 +21,7 @@ impl Planner<'_> {
         let located = self.store().locate(hash)?;
         if located.as_ref().is_none_or(build_output::is_evictable) {
             let file = kept_name::of_copy(hash, VersionId::new(self.call.world()));
-            self.draft.stored_files.push(staged.keep_too(&file.name, path)?);
+            self.draft.contents.stored_files.push(staged.keep_too(&file.name, path)?);
             self.add_prepared(Prepared::kept(*hash, *size, file))?;
         }
         let (disk, stage) = (&self.workspace.disk, &self.workspace.stage);

@@ -119,7 +119,7 @@ impl Projector<'_> {
     /// Puts a recorded draft on disk.
     pub(crate) fn project(self, mut draft: Draft) -> Projection {
         let workspace = self.workspace;
-        let expected = draft.signatures();
+        let expected = draft.basis.signatures();
         let mut done: Vec<(NewChange, DiskChange)> = Vec::new();
         let mut concurrent_saves: Vec<(usize, SavedContent)> = Vec::new();
         for change in std::mem::take(&mut draft.changes) {
@@ -140,11 +140,11 @@ impl Projector<'_> {
                 return Projection::Unfinished(fault);
             }
         }
-        for (file, content, stat) in &draft.observed {
+        for (file, content, stat) in &draft.basis.observed {
             workspace.remember_signature(*file, *content, stat, self.call);
             workspace.caches.signatures.note_recorded(*file, *content, stat.signature);
         }
-        for (hash, bytes) in std::mem::take(&mut draft.written) {
+        for (hash, bytes) in std::mem::take(&mut draft.contents.written) {
             workspace.caches.written_contents.insert(hash, bytes);
         }
         let recorded: HashSet<usize> = concurrent_saves.into_iter().map(|(at, _)| at).collect();
@@ -173,7 +173,7 @@ impl Projector<'_> {
         if looks_same && (is_old || is_large(workspace, displaced)) {
             return Ok(None);
         }
-        let unchanged = match draft.displacing.get(&change.file) {
+        let unchanged = match draft.files.displacing.get(&change.file) {
             Some(bytes) if bytes.len() as u64 == displaced.stat.size() => {
                 workspace.stage.displaced_bytes(displaced, path)? == **bytes
             }
@@ -358,7 +358,7 @@ fn apply(workspace: &Workspace, draft: &mut Draft, change: &NewChange) -> Result
                 return Ok(DiskChange::Renamed { from: from.clone(), to: to.clone() });
             }
             if before == after {
-                disk.touch(to, draft.touches.get(&change.file).copied())?;
+                disk.touch(to, draft.files.touches.get(&change.file).copied())?;
                 return Ok(DiskChange::Touched);
             }
             if after.kind == FileKind::Folder {
@@ -377,7 +377,7 @@ fn place(
     change: &NewChange,
     to: &WsPath,
 ) -> Result<DiskChange> {
-    let Some(mut staged) = draft.staged.remove(&change.file) else {
+    let Some(mut staged) = draft.files.staged.remove(&change.file) else {
         // The bytes on disk are right already: only the store's record changes.
         return Ok(DiskChange::Touched);
     };

@@ -20,6 +20,7 @@ use yard_core::{
 use yard_disk::{EntryKind, read_all};
 use yard_store::{NewChange, OthersChange};
 
+use crate::commands::git::moved_refs;
 use crate::contents::build_output::{BuildOutputs, IgnoreFiles};
 use crate::draft::Draft;
 use crate::proposal::preview;
@@ -46,7 +47,7 @@ impl Workspace {
             call.check()?;
             classifier.classify(one)?;
         }
-        if draft.rewound_refs.is_some() {
+        if draft.landing.is_some() {
             // Approvals list first the effects that need one.
             let is_harmless = |one: &PathEffect| {
                 !one.decides && (one.own || one.edits || one.kind == EffectKind::Create)
@@ -150,7 +151,7 @@ impl<'a> EffectClassifier<'a> {
 
     /// Whether a ref was moved so that commits were left behind.
     fn is_rewound(&self, path: &WsPath) -> bool {
-        self.draft.rewound_refs.as_ref().is_some_and(|rewound| rewound.contains(path))
+        self.draft.landing.as_ref().is_some_and(|landed| landed.rewound_refs.contains(path))
     }
 
     fn is_own(&mut self, one: &PathEffect, change: &NewChange) -> Result<bool> {
@@ -320,10 +321,10 @@ impl<'a> EffectClassifier<'a> {
 
     /// Whether a tool other than git writes a ref or its log, so that git has not checked which commits are lost.
     fn moves_ref(&self, one: &PathEffect) -> Result<bool> {
-        if self.draft.rewound_refs.is_some() || git::part(&one.path).is_none() {
+        if self.draft.landing.is_some() || git::part(&one.path).is_none() {
             return Ok(false);
         }
-        Ok(crate::commands::git::moved_refs::may_lose(self.workspace, &one.path, one.kind))
+        Ok(moved_refs::may_lose(self.workspace, &one.path, one.kind))
     }
 }
 

@@ -10,15 +10,13 @@ mod parts;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use yard_core::diff::TextHunks;
-use yard_core::{
-    Call, ChangePart, ContentHash, Fault, FaultCode, FileId, FileKind, Result, WsPath,
-};
+use yard_core::{Call, ChangePart, Fault, FaultCode, FileId, FileKind, Result, WsPath};
 use yard_disk::{Replaces, StagedAttributes};
 use yard_store::{Base, Effort, NewChange};
 
 use self::parts::{Parts, decided_whole, no_such_hunk};
 use crate::contents::staging::ContentToStage;
-use crate::draft::{Draft, ExpectedEntry};
+use crate::draft::Draft;
 use crate::proposal::done_part::DonePart;
 use crate::proposal::preview::{MAX_SHOWN_BYTES, after, before};
 use crate::proposal::{CommitWork, Execute, Proposal};
@@ -126,7 +124,8 @@ fn hunks_of(
     let (Some(old), Some(new)) = (&change.before, &change.after) else { return Ok(None) };
     let is_file = [old, new].iter().all(|state| state.kind == FileKind::File && !state.json);
     let is_edit = change.from == change.to && old.mode == new.mode && old.content != new.content;
-    if !is_file || !is_edit || draft.is_one_move || draft.build_outputs.contains(&change.file) {
+    if !is_file || !is_edit || draft.is_one_move || draft.files.build_outputs.contains(&change.file)
+    {
         return Ok(None);
     }
     let old = before(workspace, draft, change, MAX_SHOWN_BYTES);
@@ -166,15 +165,12 @@ impl Draft {
     fn keep_only(&mut self, choice: &Choice, workspace: &Workspace, call: &Call) -> Result<()> {
         let is_kept = |file: &FileId| choice.files.contains(file);
         self.changes.retain(|change| is_kept(&change.file));
-        self.staged.retain(|file, _| is_kept(file));
-        self.displacing.retain(|file, _| is_kept(file));
-        self.touches.retain(|file, _| is_kept(file));
-        self.build_outputs.retain(is_kept);
+        self.files.retain(is_kept);
         for (file, text) in &choice.texts {
             self.write_chosen(*file, text, workspace, call)?;
         }
         self.leave_large_files_in_place();
-        self.drop_unneeded_contents();
+        self.contents.drop_unneeded(self.changes.iter().chain(&self.adopted));
         Ok(())
     }
 
@@ -198,7 +194,7 @@ impl Draft {
         let base = base.map(|hash| Base { hash, bytes: &text.old });
         let attributes = StagedAttributes {
             mode: Some(state.mode),
-            owner: self.owner_of(&path),
+            owner: self.basis.stat_at(&path).map(|stat| stat.owner),
             taking: Some(Replaces { file, step: self.id }),
         };
         let content = ContentToStage {
@@ -221,30 +217,9 @@ impl Draft {
         if let Some(after) = &mut self.changes[at].after {
             (after.content, after.size) = (Some(content.hash), content.size);
         }
-        if let Some(prepared) = content.prepared {
-            self.contents.push(prepared, workspace.store())?;
-        }
-        self.stored_files.extend(content.stored_file);
-        self.written.extend(content.written.map(|bytes| (content.hash, bytes)));
-        self.staged.insert(file, content.staged);
+        self.contents.add(content.prepared, content.stored_file, workspace.store())?;
+        self.contents.written.extend(content.written.map(|bytes| (content.hash, bytes)));
+        self.files.staged.insert(file, content.staged);
         Ok(())
-    }
-
-    /// The owner that the plan found at a path.
-    fn owner_of(&self, path: &WsPath) -> Option<(u32, u32)> {
-        self.expectations.iter().find_map(|expected| match &expected.entry {
-            ExpectedEntry::Unchanged(stat) if expected.path == *path => Some(stat.owner),
-            _ => None,
-        })
-    }
-
-    /// Drops the contents that no change has any more, with the files that would store them.
-    fn drop_unneeded_contents(&mut self) {
-        let changes = self.changes.iter().chain(&self.adopted);
-        let states = changes.flat_map(|change| change.before.iter().chain(&change.after));
-        let needed: HashSet<ContentHash> = states.filter_map(|state| state.content).collect();
-        let files = self.contents.retain(&needed);
-        self.stored_files.retain(|file| !files.contains(file.name()));
-        self.written.retain(|(hash, _)| needed.contains(hash));
     }
 }

@@ -47,8 +47,10 @@ impl<A> Proposal<A> {
     /// named by its hash.
     pub fn diff(&self, workspace: &Workspace, max_bytes: usize) -> (String, bool) {
         let CommitWork::Step { draft, .. } = &self.work else { return (String::new(), false) };
-        let (outputs, changes): (Vec<_>, Vec<_>) =
-            draft.changes.iter().partition(|change| draft.build_outputs.contains(&change.file));
+        let (outputs, changes): (Vec<_>, Vec<_>) = draft
+            .changes
+            .iter()
+            .partition(|change| draft.files.build_outputs.contains(&change.file));
         let (of_git, mut changes): (Vec<&NewChange>, Vec<_>) =
             changes.into_iter().partition(|change| is_internal_to_git(change));
         let places = self.effect.paths.iter().enumerate();
@@ -70,7 +72,7 @@ impl<A> Proposal<A> {
             text.push_str(&diff);
             is_cut |= cut;
         }
-        for tree in draft.moved_trees.get().into_iter().flatten() {
+        for tree in draft.basis.moved_trees() {
             tree.list(&mut text);
         }
         text.push_str(&git_summary(&of_git));
@@ -242,7 +244,7 @@ pub(crate) fn before(
     if state.kind == FileKind::Folder || state.size > most {
         return None;
     }
-    if let Some(bytes) = draft.displacing.get(&change.file) {
+    if let Some(bytes) = draft.files.displacing.get(&change.file) {
         return Some(bytes.to_vec());
     }
     let hash = state.content?;
@@ -268,10 +270,10 @@ pub(crate) fn after(
         return None;
     }
     let hash = state.content?;
-    if let Some((_, bytes)) = draft.written.iter().find(|(written, _)| *written == hash) {
+    if let Some((_, bytes)) = draft.contents.written.iter().find(|(written, _)| *written == hash) {
         return Some(bytes.clone());
     }
-    let Some(staged) = draft.staged.get(&change.file) else {
+    let Some(staged) = draft.files.staged.get(&change.file) else {
         return workspace.store().content(&hash).ok().flatten();
     };
     let path = change.to.as_ref()?;

@@ -17,7 +17,7 @@ use yard_store::{Change, StepRow};
 
 use crate::contents::build_output::{BuildOutputs, IgnoreFiles};
 use crate::contents::stored_content::{purged, stage_stored};
-use crate::draft::ExpectedEntry;
+use crate::draft::basis::ExpectedEntry;
 use crate::planner::{Current, Large, PlanMark, Planner, join, vacated_path};
 use crate::workspace::Workspace;
 
@@ -301,7 +301,7 @@ impl<'a> Reversal<'a> {
             }
             let staged =
                 staged.ok_or_else(|| self.conflict(change, path, "its content was not kept"))?;
-            self.planner.draft.staged.insert(change.file, staged);
+            self.planner.draft.files.staged.insert(change.file, staged);
         }
         let (after, to) = (Some(state.clone()), Some(path.clone()));
         self.planner.push_change(change.file, None, after, None, to);

@@ -238,7 +238,7 @@ fn names_of(draft: &Draft, unit: &Unit<'_>) -> (WsPath, Vec<WsPath>) {
     own.dedup();
     let path = own.first().cloned().unwrap_or_else(WsPath::root);
     // What is not shown one by one is listed as one.
-    if draft.build_outputs.contains(&unit.file) {
+    if draft.files.build_outputs.contains(&unit.file) {
         let folder = build_output::folder_of(&path).unwrap_or_else(|| path.clone());
         own.retain(|own| *own != folder);
         return (folder, own);

@@ -4,19 +4,15 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use yard_core::{Role, UserId, WorkspaceId};
+use yard_core::{Role, WorkspaceId};
 use yard_store::registry::{SecretHash, UserRow, WorkspaceRow};
 
+use super::identity::local_person;
 use super::people::{LoginTokens, secret_hash};
 use super::refusal::Refusal;
 use super::server::{LocalCode, Server};
 use super::workspaces::PageRequest;
 use crate::Actor;
-
-/// The id of the person of this machine. No account has it, because ids of accounts have a time in them.
-pub(super) fn local_person() -> UserId {
-    UserId::from_bytes([0; 16])
-}
 
 /// What stands in place of an address and a password hash: neither is one, so that nobody logs in with them.
 const NONE: &str = "-";

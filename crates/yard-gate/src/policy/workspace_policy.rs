@@ -50,9 +50,9 @@ impl WorkspacePolicy {
         let mut rules = Self::default();
         for (name, value) in members {
             match name.as_str() {
-                "preset" => rules.preset = preset(value)?,
-                "rules" => rules.rules = list(value, "rules")?,
-                "saved" => rules.saved = list(value, "saved")?,
+                "preset" => rules.preset = parse_preset(value)?,
+                "rules" => rules.rules = parse_rules(value, "rules")?,
+                "saved" => rules.saved = parse_rules(value, "saved")?,
                 _ => return Err(format!("unknown member {name:?}; known: preset, rules, saved")),
             }
         }
@@ -117,6 +117,7 @@ impl WorkspacePolicy {
         })
     }
 
+    /// Judges what happens to one path or host.
     fn judge_one(
         &self,
         origin: Origin<'_>,
@@ -124,7 +125,7 @@ impl WorkspacePolicy {
         preset: Preset,
         allowed: &Allowed,
     ) -> Judgement {
-        let what = in_words(effect);
+        let what = describe(effect);
         let matching =
             || self.rules.iter().enumerate().filter(|(_, rule)| rule.matches(origin, effect));
         let strictest = matching().max_by(|(at, a), (other, b)| {
@@ -144,17 +145,7 @@ impl WorkspacePolicy {
         if origin.asks.always_asks_for(effect) {
             return by_preset(origin, effect, preset, allowed, &what);
         }
-        // A yes to what a dialect asks for once a chat is none to what everybody is asked for.
-        let base_asks = matches!(
-            preset.ask_reason(Asks::Never, effect, &allowed.changes),
-            Some(AskReason::Base(_))
-        );
-        let is_meant = |rule: &&Rule| {
-            let is_of_dialect = origin.asks.is_remembered() && !rule.names_paths();
-            preset != Preset::Guarded || !base_asks || !is_of_dialect
-        };
-        let mut granted = allowed.rules.iter().chain(&self.saved).filter(is_meant);
-        if let Some(rule) = granted.find(|rule| rule.allows(origin, effect)) {
+        if let Some(rule) = self.granted(origin, effect, preset, allowed) {
             let because = format!("a person allowed it ({rule})");
             return Judgement::without_rule(Verdict::Allow, because);
         }
@@ -170,6 +161,27 @@ impl WorkspacePolicy {
         }
         by_preset(origin, effect, preset, allowed, &what)
     }
+
+    /// The rule by which a person allowed an effect, if one did.
+    fn granted<'r>(
+        &'r self,
+        origin: Origin<'_>,
+        effect: EffectPart<'_>,
+        preset: Preset,
+        allowed: &'r Allowed,
+    ) -> Option<&'r Rule> {
+        let base_asks = matches!(
+            preset.ask_reason(Asks::Never, effect, &allowed.changes),
+            Some(AskReason::Base(_))
+        );
+        // A person who was asked by one toolset alone has not allowed what `guarded` asks every caller about.
+        let counts = |rule: &&Rule| {
+            let is_of_toolset = origin.asks.is_remembered() && !rule.names_paths();
+            preset != Preset::Guarded || !base_asks || !is_of_toolset
+        };
+        let mut granted = allowed.rules.iter().chain(&self.saved).filter(counts);
+        granted.find(|rule| rule.allows(origin, effect))
+    }
 }
 
 /// What people allowed for one chat.
@@ -181,7 +193,8 @@ pub(crate) struct Allowed {
     pub(crate) changes: ApprovedChanges,
 }
 
-fn in_words(thing: EffectPart<'_>) -> String {
+/// The effect in words, for reasons.
+fn describe(thing: EffectPart<'_>) -> String {
     let effect = match thing {
         EffectPart::Path(effect) => effect,
         EffectPart::Dial(dial) if dial.kind == EffectKind::Connect => return dial.in_short(),
@@ -196,6 +209,7 @@ fn in_words(thing: EffectPart<'_>) -> String {
     format!("{} {}{how}", effect.kind.word(), effect.path)
 }
 
+/// The judgement where no rule and no person decides.
 fn by_preset(
     origin: Origin<'_>,
     effect: EffectPart<'_>,
@@ -236,7 +250,7 @@ fn by_preset(
     Judgement::without_rule(verdict, because)
 }
 
-fn preset(value: &Value) -> Result<Option<Preset>, String> {
+fn parse_preset(value: &Value) -> Result<Option<Preset>, String> {
     let known = || Preset::WORDS.map(|(_, own, _)| own).join(", ");
     match value {
         Value::Null => Ok(None),
@@ -248,7 +262,7 @@ fn preset(value: &Value) -> Result<Option<Preset>, String> {
     }
 }
 
-fn list(value: &Value, name: &str) -> Result<Vec<Rule>, String> {
+fn parse_rules(value: &Value, name: &str) -> Result<Vec<Rule>, String> {
     let Value::Array(rules) = value else {
         return Err(format!("{name}: expected a list of rules"));
     };

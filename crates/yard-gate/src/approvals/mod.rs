@@ -3,108 +3,41 @@
 //! A request holds the call and its effect, with a hash of both and of the state that it was planned on. A decision
 //! carries that hash. An approved request is executed by the one process that has claimed it in the store
 //! (`claims.rs`); its step and its status `executed` are written in one transaction. If the state changed in between,
-//! the person is asked again. An agent can read its own requests and decide none.
+//! the person is asked again (`permit.rs`). An agent can read its own requests and decide none.
 //!
 //! Requests are made by the attempt that has to wait (`attempt/asking.rs`), and not here.
 
 mod claims;
 mod effect;
+mod grants;
 mod part;
+mod permit;
 mod saved_rules;
-
-use std::sync::Arc;
 
 use serde_json::{Value, json};
 use yard_core::{
-    ApprovalId, Call, ChangePart, ContentHash, Dial, Effect, EffectKind, Fault, FaultCode,
-    PathEffect, ProcessId, Result, RunId, Timestamp, WsPath,
+    ApprovalId, Call, ChangePart, ContentHash, Fault, FaultCode, ProcessId, Result, Timestamp,
 };
 use yard_store::{
-    Approval, ApprovalFilter, ApprovalRequest, ApprovalStatus, Decision, Grant, NewDecision,
-    Revision, Scope, StoreError,
+    Approval, ApprovalFilter, ApprovalStatus, AuditEntry, Decision, NewDecision, Revision, Scope,
+    StoreError,
 };
 
 pub(crate) use self::claims::is_expired;
 pub use self::claims::{ClaimTurn, ExecutableBy, outcome_unknown};
 pub use self::effect::{effect_lines, effect_value, is_for_host, shows_change};
-use self::effect::{effect_of, has_more_paths, is_connection};
 pub(crate) use self::effect::{effect_text, requested_host, state_of_start};
+use self::grants::grant_of;
 pub use self::part::DecidedPart;
+pub use self::permit::PermittedCall;
+pub(crate) use self::permit::{Permit, PlannedEffect};
 pub use self::saved_rules::RulePreview;
-use crate::policy::presets::{APPROVED_CHANGES, ApprovedChange, EffectPart};
-use crate::policy::rules::covered_kinds;
-use crate::{Actor, Asks, CallerPolicy, ListPage, Origin, Preset, Rule, Session, transcript};
+use crate::{Asks, ListPage, Origin, Session, transcript};
 
 /// The longest diff that a person is shown. A call with a longer one is refused; the diff is never cut.
 pub(crate) const DIFF_BYTES: usize = 32 << 20;
 /// A page of a listing ends with the request that reaches so many bytes.
 const LIST_BYTES: usize = 16 << 20;
-/// How many paths a saved rule may name.
-const MAX_RULE_PATHS: usize = 50;
-
-/// What an attempt may do after a person decided.
-#[derive(Debug)]
-pub(crate) struct Permit {
-    pub(crate) id: ApprovalId,
-    /// The run of a command whose changes were approved.
-    pub(crate) run: Option<RunId>,
-    /// The state that the person was shown.
-    approved_state: ContentHash,
-    /// The effect that the person was shown.
-    approved_effect: Effect,
-    /// The part that was approved, if it is not the whole.
-    pub(crate) part: Option<DecidedPart>,
-    /// Why the changes of the run are dropped, if the person denied them.
-    pub(crate) refusal: Option<String>,
-}
-
-/// A decided request, for the call that is made again: the session of its caller, and the permit.
-pub struct PermittedCall {
-    pub(crate) session: Session,
-    pub(crate) permit: Arc<Permit>,
-}
-
-impl Permit {
-    /// Whether a change is the one that was approved, or of which a part was.
-    pub(crate) fn permits_change(&self, planned: &Planned<'_>) -> bool {
-        if self.part.as_ref().is_some_and(|part| !part.permits()) {
-            return false;
-        }
-        [planned.state, planned.hash_of_older_version].contains(&self.approved_state)
-    }
-
-    /// Whether every path that is read and every host that is asked was approved.
-    pub(crate) fn permits_reading(&self, effect: &Effect) -> bool {
-        let is_approved = |one: &PathEffect| {
-            self.approved_effect.paths.iter().any(|approved| {
-                (approved.kind, &approved.path, approved.with_contents)
-                    == (one.kind, &one.path, one.with_contents)
-            })
-        };
-        let is_named = |dial: &Dial| {
-            self.approved_effect.dials.iter().any(|approved| approved.asked == dial.asked)
-        };
-        effect.paths.iter().all(is_approved) && effect.dials.iter().all(is_named)
-    }
-
-    /// The effect that a person is shown when they are asked again, with the reads that were approved before.
-    pub(crate) fn effect_with_reads(&self, effect: &Effect) -> Effect {
-        let read = self.approved_effect.paths.iter().filter(|one| one.kind == EffectKind::Read);
-        let read = read.filter(|one| !effect.paths.contains(one)).cloned();
-        let paths = read.chain(effect.paths.iter().cloned()).collect();
-        Effect { paths, dials: effect.dials.clone() }
-    }
-}
-
-/// A planned effect, as a request describes it.
-pub(crate) struct Planned<'a> {
-    pub(crate) effect: &'a Effect,
-    pub(crate) state: ContentHash,
-    /// The hash without the call, as requests of the previous version have it.
-    pub(crate) hash_of_older_version: ContentHash,
-    pub(crate) diff: String,
-}
-
 /// The decision of a person, as a door received it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DecisionInput {
@@ -268,15 +201,8 @@ impl Approvals<'_> {
             at: audit.at,
         };
         let is_edited = deciding.revision.is_some() || approval.edited_args.is_some();
-        let grant = grant_of(
-            &approval,
-            &stored,
-            deciding.asks,
-            is_edited,
-            session.open().hints.writing_rule,
-        )?;
-        let turn = transcript::decision(&approval, &stored);
-        let records = &session.open().records;
+        let writing_rule = session.open().hints.writing_rule;
+        let grant = grant_of(&approval, &stored, deciding.asks, is_edited, writing_rule)?;
         let made = NewDecision {
             id,
             shown: decision.state,
@@ -285,45 +211,35 @@ impl Approvals<'_> {
             claimed_by: deciding.claimed_by,
             grant: grant.as_ref(),
         };
-        match records.decide(&made, &turn, &audit) {
-            Err(StoreError::Misfit(_)) => {
-                let now = self.get(id)?;
-                return Err(match now.status {
-                    ApprovalStatus::Pending => changed_since_shown(id),
-                    _ => decided_already(&now),
-                });
-            }
-            done => done?,
-        }
+        self.store_decision(&approval, &made, &audit)?;
         if decision.approves && decision.scope != Scope::Once && is_for_host(&approval) {
             // The rule is the whole effect of this approval.
-            let _ =
-                records.conclude(id, ApprovalStatus::Executed, &host_allowed_answer(), audit.at);
+            let (records, answer) = (&session.open().records, host_allowed_answer());
+            let _ = records.conclude(id, ApprovalStatus::Executed, &answer, audit.at);
         }
         session.open().forget_policy();
         session.open().changes.notify();
         self.get(id)
     }
 
-    /// The permit for the call that is made again, in the session of its caller and the chat of the request.
-    pub fn permitted(&self, approval: &Approval) -> Result<PermittedCall> {
-        let actor = Actor::from_name(&approval.asked_by).ok_or_else(|| {
-            let message = format!("approval {} was asked for by nobody known", approval.id);
-            Fault::new(FaultCode::Io, message)
-        })?;
-        let request = &approval.request;
-        let is_denied = approval.status == ApprovalStatus::Denied;
-        let permit = Permit {
-            id: approval.id,
-            run: request.run,
-            approved_state: request.state,
-            approved_effect: effect_of(request),
-            part: DecidedPart::of(approval),
-            refusal: is_denied.then(|| denial_message(approval)),
-        };
-        let (policy, root) = (policy_of(request), request.root.as_deref());
-        let session = self.0.on_behalf_of(actor, policy, approval.chat, root);
-        Ok(PermittedCall { session, permit: Arc::new(permit) })
+    /// Stores a decision with its turn of the transcript. A fault if the request was decided, or changed, meanwhile.
+    fn store_decision(
+        &self,
+        approval: &Approval,
+        made: &NewDecision<'_>,
+        audit: &AuditEntry,
+    ) -> Result<()> {
+        let turn = transcript::decision(approval, made.decision);
+        match self.0.open().records.decide(made, &turn, audit) {
+            Err(StoreError::Misfit(_)) => {
+                let now = self.get(made.id)?;
+                Err(match now.status {
+                    ApprovalStatus::Pending => changed_since_shown(made.id),
+                    _ => decided_already(&now),
+                })
+            }
+            done => Ok(done?),
+        }
     }
 
     /// Stores the answer of a decided call.
@@ -382,111 +298,10 @@ pub(crate) fn too_long_to_show() -> Fault {
     Fault::new(FaultCode::TooLarge, message)
 }
 
-/// What an approval allows beyond this call.
-fn grant_of(
-    approval: &Approval,
-    decision: &Decision,
-    asks: Asks,
-    is_edited: bool,
-    writing_rule: &str,
-) -> Result<Option<Grant>> {
-    if !decision.approves || decision.parts.is_some() {
-        return Ok(None);
-    }
-    let ApprovalRequest { toolset, tool, .. } = &approval.request;
-    let effect = effect_of(&approval.request);
-    let kinds = covered_kinds(asks, &effect);
-    if is_edited {
-        // The person was shown other arguments than those that are executed: no rule can be derived from them.
-        return match decision.scope {
-            Scope::Once => Ok(None),
-            Scope::Chat | Scope::Rule => Err(Fault::new(
-                FaultCode::BadArgument,
-                "a yes with other arguments is for this call only: leave the scope out",
-            )),
-        };
-    }
-    if decision.scope == Scope::Once {
-        return Ok(grant_for_paths(approval, decision, &effect));
-    }
-    let is_for_chat = decision.scope == Scope::Chat;
-    let whole = format!("{toolset}.{tool}");
-    let hosts = || effect.dials.iter().map(|dial| globset::escape(&dial.host)).collect();
-    let starts = effect.paths.iter().all(|one| one.kind == EffectKind::Run);
-    let rule = if is_connection(&effect) {
-        Rule::allowing_commands(hosts())
-    } else if effect.paths.is_empty() && !effect.dials.is_empty() {
-        Rule::allowing_hosts(&kinds, &whole, hosts())
-    } else if effect.paths.iter().any(|one| asks.always_asks_for(EffectPart::Path(one))) {
-        let message = format!(
-            "{toolset}.{tool} {}: leave the scope out, a yes is for this call",
-            asks.about()
-        );
-        return Err(Fault::new(FaultCode::BadArgument, message));
-    } else if is_for_chat && asks.is_remembered() {
-        Rule::allowing(&kinds, &format!("{toolset}.*"), None)
-    } else if is_for_chat || (asks == Asks::ToStart && starts) {
-        // A rule about a start covers a start in any folder.
-        Rule::allowing(&kinds, &whole, None)
-    } else {
-        let paths = exact_paths(approval, &effect, writing_rule)?;
-        Rule::allowing(&kinds, &whole, Some(paths))
-    };
-    let chat = is_for_chat.then_some(approval.chat);
-    Rule::parse(&rule).map_err(|error| Fault::new(FaultCode::BadArgument, error))?;
-    let (by, at) = (decision.by.clone(), decision.at);
-    Ok(Some(Grant { chat, rule: rule.to_string(), by, at }))
-}
-
 /// The stored answer of an approved host, once a command has connected to it.
 pub(crate) fn host_allowed_answer() -> String {
     let body = json!({"success": true, "result": {"status": "let through"}, "error": null});
     json!({"ok": true, "status": 200, "body": body}).to_string()
-}
-
-/// A grant of the same changes to the same paths, for the chat of the approval.
-fn grant_for_paths(approval: &Approval, decision: &Decision, effect: &Effect) -> Option<Grant> {
-    let changes = effect.paths.iter().filter_map(|one| {
-        let change = ApprovedChange::of(one)?;
-        Some(json!([change.word(), one.path.to_string()]))
-    });
-    let changes: Vec<Value> = changes.collect();
-    if changes.is_empty() {
-        return None;
-    }
-    let rule = json!({ APPROVED_CHANGES: changes }).to_string();
-    let (by, at) = (decision.by.clone(), decision.at);
-    Some(Grant { chat: Some(approval.chat), rule, by, at })
-}
-
-/// The paths of a request as globs that match nothing else.
-fn exact_paths(approval: &Approval, effect: &Effect, writing_rule: &str) -> Result<Vec<String>> {
-    let has_more = has_more_paths(&approval.request);
-    let mut paths = effect.paths.iter().map(|one| one.path.to_string());
-    // A path with a backslash cannot be escaped in a glob, and the root would cover everything.
-    let has_unfit_path = paths.any(|path| path.contains('\\') || path == "/");
-    if has_more || has_unfit_path || effect.paths.is_empty() || effect.paths.len() > MAX_RULE_PATHS
-    {
-        let message = format!(
-            "a rule of its own names at most {MAX_RULE_PATHS} paths, each a plain text below the root: \
-             approve this once or for the chat, or write a rule{writing_rule}"
-        );
-        return Err(Fault::new(FaultCode::BadArgument, message));
-    }
-    let glob = |path: &WsPath, with_contents: bool| {
-        let exact = globset::escape(&path.to_string());
-        if with_contents { format!("{}/**", exact.trim_end_matches('/')) } else { exact }
-    };
-    Ok(effect.paths.iter().map(|one| glob(&one.path, one.with_contents)).collect())
-}
-
-/// The policy of the door through which the request was made.
-fn policy_of(request: &ApprovalRequest) -> CallerPolicy {
-    match Preset::from_word(&request.preset) {
-        Some(Preset::Open) => CallerPolicy::Open,
-        Some(Preset::Guarded) => CallerPolicy::Guarded,
-        Some(Preset::Strict) | None => CallerPolicy::Strict,
-    }
 }
 
 fn decision_detail(id: ApprovalId, decision: &DecisionInput) -> String {

@@ -4,7 +4,8 @@ use serde_json::Value;
 use yard_core::{Call, Fault, FaultCode, Result};
 use yard_store::{Approval, Decision, Scope};
 
-use super::{Approvals, grant_of};
+use super::Approvals;
+use super::grants::grant_of;
 use crate::Asks;
 
 /// The rule that a yes with one scope would save.

@@ -10,7 +10,7 @@ use yard_store::{
 
 use super::{Admission, Attempt, Pending, Repeatable};
 use crate::approvals::{
-    DIFF_BYTES, Permit, Planned, decided_already, effect_text, state_hash, state_of_start,
+    DIFF_BYTES, Permit, PlannedEffect, decided_already, effect_text, state_hash, state_of_start,
     too_long_to_show,
 };
 use crate::{CallerPolicy, transcript};
@@ -26,7 +26,7 @@ impl Attempt<'_> {
         &self,
         effect: &'e Effect,
         proposal: Option<&Proposal<A>>,
-    ) -> Result<Planned<'e>> {
+    ) -> Result<PlannedEffect<'e>> {
         let (state, diff) = match proposal {
             Some(proposal) => {
                 let workspace = &self.open().workspace;
@@ -43,7 +43,7 @@ impl Attempt<'_> {
         };
         let hash_of_older_version = state;
         let state = state_hash(self.origin, self.repeated_args(), &state);
-        Ok(Planned { effect, state, hash_of_older_version, diff })
+        Ok(PlannedEffect { effect, state, hash_of_older_version, diff })
     }
 
     /// The arguments with which the call is made again.
@@ -59,7 +59,7 @@ impl Attempt<'_> {
     }
 
     /// Asks a person, unless exactly this was approved.
-    pub(super) fn ask(&self, reason: String, planned: Planned<'_>) -> Result<Admission> {
+    pub(super) fn ask(&self, reason: String, planned: PlannedEffect<'_>) -> Result<Admission> {
         if self.session.has_no_person() {
             return Err(no_person(&reason, self.open().hints.no_person));
         }
@@ -100,7 +100,7 @@ impl Attempt<'_> {
         &self,
         permit: &Permit,
         repeatable: &Repeatable,
-        planned: &Planned<'_>,
+        planned: &PlannedEffect<'_>,
     ) -> Option<Vec<StepSideEffect>> {
         if !planned.effect.changes_anything() {
             // The approval covers the summary as well as the effect.
@@ -121,7 +121,7 @@ impl Attempt<'_> {
         &self,
         repeatable: &Repeatable,
         reason: String,
-        planned: Planned<'_>,
+        planned: PlannedEffect<'_>,
     ) -> Result<Pending> {
         let session = self.session;
         self.keep_run(repeatable)?;
@@ -202,7 +202,7 @@ impl Attempt<'_> {
         &self,
         repeatable: &Repeatable,
         reason: String,
-        planned: Planned<'_>,
+        planned: PlannedEffect<'_>,
     ) -> ApprovalRequest {
         ApprovalRequest {
             toolset: self.origin.toolset.to_owned(),
@@ -224,7 +224,7 @@ impl Attempt<'_> {
         permit: &Permit,
         repeatable: &Repeatable,
         reason: String,
-        planned: Planned<'_>,
+        planned: PlannedEffect<'_>,
     ) -> Result<Pending> {
         self.keep_run(repeatable)?;
         let reason = match (repeatable.run(), permit.run) {
@@ -232,7 +232,7 @@ impl Attempt<'_> {
             _ => format!("{reason} (asked again: this is not what was approved)"),
         };
         let effect = permit.effect_with_reads(planned.effect);
-        let planned = Planned { effect: &effect, ..planned };
+        let planned = PlannedEffect { effect: &effect, ..planned };
         let request = self.request_of(repeatable, reason, planned);
         let (toolset, tool) = (self.origin.toolset, self.origin.tool);
         let detail = format!("{toolset}.{tool} approval {} again", permit.id);

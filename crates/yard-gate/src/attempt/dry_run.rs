@@ -8,7 +8,7 @@ use yard_core::{ContentHash, Effect, EffectKind, Fault, FaultCode};
 use super::Attempt;
 use super::part::PartCheck;
 use crate::Verdict;
-use crate::approvals::Planned;
+use crate::approvals::PlannedEffect;
 
 /// The judgement of one operation of a call.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,8 +58,8 @@ impl DryRun {
         self.plans.is_some()
     }
 
-    pub(super) fn record_plan(&self, planned: Planned<'_>) {
-        let Planned { effect, state, diff, .. } = planned;
+    pub(super) fn record_plan(&self, planned: PlannedEffect<'_>) {
+        let PlannedEffect { effect, state, diff, .. } = planned;
         let Some(plans) = &self.plans else { return };
         let plan = Plan { effect: effect.clone(), state, diff };
         plans.lock().push(plan);

@@ -1,19 +1,24 @@
-//! One attempt of a session to perform a call: plan, judge, commit, and again if the state changed in between. It knows
-//! the tool, the permit of a person, and the paths that it touched.
+//! One attempt of a session to perform a call. It knows the tool, what a person permitted, and what it records about itself.
 //!
-//! [`Attempt::perform`] is the only way in for an operation on files.
+//! [`Attempt::perform`] (`performing.rs`) is the only way in for an operation on files: it plans, judges (`judging.rs`), asks
+//! (`asking.rs`) and commits. `dry_run.rs` does the same without performing anything, for explanations, for parts of a change
+//! (`part.rs`) and for calls with other arguments (`revision.rs`). `recording.rs` makes steps of what has happened already.
+//! The modules of commands, requests to the web and questions add what their calls do, in `impl Attempt` blocks of their own.
 
 mod asking;
 pub(crate) mod call_log;
+mod completion;
 mod dry_run;
 mod effects;
 mod judging;
 mod part;
+mod performing;
 mod project_files;
 mod reads;
 mod recording;
 mod required_reads;
 mod revision;
+mod transcript_turn;
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -21,66 +26,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use serde_json::Value;
-use yard_core::op::Operation;
-use yard_core::{
-    ApprovalId, Call, ChatId, Effect, Fault, FaultCode, FileKind, QuestionId, Result, RunId, WsPath,
-};
-use yard_kernel::{Committed, Execute, Planned, Proposal, StepMetadata};
+use yard_core::{ApprovalId, Call, FaultCode, FileKind, Result, RunId, WsPath};
+use yard_kernel::Execute;
 use yard_net::Target;
-use yard_store::{AuditEntry, Chat, Mode, NewTurn, StepSideEffect};
+use yard_store::{Chat, Mode};
 
 pub(crate) use self::asking::no_person;
+pub use self::completion::{Awaited, Completion, Pending};
 use self::dry_run::DryRun;
 pub use self::dry_run::ExplainedEffect;
 pub(crate) use self::dry_run::{Plan, dry_run_only};
 pub(crate) use self::effects::{Effects, summary};
+pub(crate) use self::performing::Admission;
+pub use self::transcript_turn::UnwrittenTurn;
 use crate::approvals::{Permit, PermittedCall};
-use crate::transcript::ToolCall;
 use crate::transcript::visibility::TouchedPaths;
-use crate::{Asks, OpenWorkspace, Origin, Preset, Session, Verdict, transcript};
-
-/// The result of an operation that was not refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Completion<A> {
-    /// It was performed.
-    Done(A),
-    /// A person is asked. The door waits for the decision; no thread is held.
-    Pending(Pending),
-}
-
-/// A call that waits for a person. Its door may wait for the decision, and then calls `Catalog::resume`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pending {
-    /// The approval or question that it waits for.
-    pub awaited: Awaited,
-    /// For how many milliseconds the call itself asked to wait; `None` leaves it to the door.
-    pub wait_ms: Option<u64>,
-}
-
-impl Pending {
-    pub(crate) fn on(id: ApprovalId) -> Self {
-        Self { awaited: Awaited::Approval(id), wait_ms: None }
-    }
-}
-
-/// What a call can wait for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Awaited {
-    /// A person's decision.
-    Approval(ApprovalId),
-    /// A person's answer.
-    Question(QuestionId),
-}
-
-impl Awaited {
-    /// The id of what is awaited, as text.
-    pub fn id(&self) -> String {
-        match self {
-            Self::Approval(id) => id.to_string(),
-            Self::Question(id) => id.to_string(),
-        }
-    }
-}
+use crate::{Asks, OpenWorkspace, Origin, Preset, Session};
 
 /// A call that can wait for a person, because it can be made again with the same arguments.
 #[derive(Debug)]
@@ -159,29 +120,6 @@ impl CallChat {
 
     fn mode(&self, session: &Session) -> Result<Mode> {
         Ok(session.mode_in(self.get(session)?))
-    }
-}
-
-/// The result of judging an operation that was not refused.
-pub(crate) enum Admission {
-    /// It may go on, with records to commit in the same transaction.
-    Go(Vec<StepSideEffect>),
-    /// A person is asked.
-    Wait(Pending),
-}
-
-/// A turn of a transcript that is not written yet.
-pub struct UnwrittenTurn {
-    open: Arc<OpenWorkspace>,
-    chat: ChatId,
-    turn: NewTurn,
-}
-
-impl UnwrittenTurn {
-    /// Writes it.
-    pub fn write(self) {
-        // The call is done and durable: a transcript that cannot be written must not change its answer.
-        let _ = self.open.records.record(self.chat, &self.turn);
     }
 }
 
@@ -380,203 +318,4 @@ impl<'a> Attempt<'a> {
         }
         workspace.kind_at(path)
     }
-
-    /// Performs one operation: it is planned, judged and committed. If the state changed between plan and commit, it is
-    /// planned and judged again, so that what is committed is what was judged.
-    pub fn perform<O: Execute>(&self, op: O) -> Result<Completion<O::Answer>> {
-        self.perform_with(op, &|| Ok(None))
-    }
-
-    /// Performs one operation and commits the record that `side_effect` returns with it. `side_effect` is called again
-    /// whenever the operation is planned again.
-    pub(crate) fn perform_with<O: Execute>(
-        &self,
-        op: O,
-        side_effect: &dyn Fn() -> Result<Option<StepSideEffect>>,
-    ) -> Result<Completion<O::Answer>> {
-        match self.session.read_restrictions(self.origin, self.call)? {
-            None => self.plan_and_commit(op, side_effect),
-            Some(restrictions) => {
-                let call = self.call.clone().with_read_access(Some(Arc::new(restrictions)));
-                self.with_call(&call).plan_and_commit(op, side_effect)
-            }
-        }
-    }
-
-    fn plan_and_commit<O: Execute>(
-        &self,
-        op: O,
-        side_effect: &dyn Fn() -> Result<Option<StepSideEffect>>,
-    ) -> Result<Completion<O::Answer>> {
-        let workspace = &self.open().workspace;
-        let required = self.judge_required_reads(&op)?;
-        for _ in 0..self.session.limits().replans {
-            self.call.check()?;
-            workspace.check_root()?;
-            let planned = op.plan(workspace, self.call);
-            match planned.map_err(|fault| required.without_content(fault))? {
-                Planned::Answer { mut effect, answer } => {
-                    self.add_other_names(&op, &mut effect)?;
-                    return Ok(match self.admit::<O>(&effect)? {
-                        Admission::Go(_) => Completion::Done(answer),
-                        Admission::Wait(pending) => Completion::Pending(pending),
-                    });
-                }
-                Planned::Change(mut proposal) => {
-                    let chat = CallChat::default();
-                    self.complete_effect::<O>(&chat, &mut proposal)?;
-                    proposal.effect.paths.splice(0..0, required.effects_to_approve());
-                    self.add_other_names(&op, &mut proposal.effect)?;
-                    let effect = &proposal.effect;
-                    let side_effects = match self.admit_in::<O>(&chat, effect, Some(&proposal))? {
-                        Admission::Go(side_effects) => side_effects,
-                        Admission::Wait(pending) => return Ok(Completion::Pending(pending)),
-                    };
-                    let Some(proposal) = self.without_refused::<O>(proposal, &side_effects)? else {
-                        continue;
-                    };
-                    let mut signed = self.sign::<O>(&chat, &proposal.effect)?;
-                    signed.side_effects = side_effects;
-                    signed.side_effects.extend(side_effect()?);
-                    if let Committed::Done(answer) =
-                        workspace.commit(*proposal, signed, self.call)?
-                    {
-                        self.set_changed();
-                        return Ok(Completion::Done(answer));
-                    }
-                }
-            }
-        }
-        Err(changed_again_and_again())
-    }
-
-    /// Judges a read or a start, which changes nothing by itself.
-    pub(crate) fn admit<O: Operation>(&self, effect: &Effect) -> Result<Admission> {
-        self.admit_in::<O>(&CallChat::default(), effect, None)
-    }
-
-    fn admit_in<O: Operation>(
-        &self,
-        chat: &CallChat,
-        effect: &Effect,
-        proposal: Option<&Proposal<O::Answer>>,
-    ) -> Result<Admission> {
-        self.record_effect(effect);
-        self.session.check_toolset(self.origin.toolset)?;
-        if self.record_if_dry_run(effect, proposal)? {
-            return match proposal {
-                None => Ok(Admission::Go(Vec::new())),
-                Some(_) => Err(dry_run_only()),
-            };
-        }
-        if let (Some(why), Some(_)) = (self.refusal(), proposal) {
-            return Err(Fault::new(FaultCode::Denied, why));
-        }
-        let reason = match self.judge_in(chat, effect)? {
-            Verdict::Allow
-                if self.permit.is_none() || proposal.is_none() || self.lands_what_it_started() =>
-            {
-                return Ok(Admission::Go(Vec::new()));
-            }
-            // The permit covers what was shown, even if the policy would not ask for this change any more.
-            Verdict::Allow => "the files changed".to_owned(),
-            Verdict::Ask(reason) => reason,
-            Verdict::Deny(reason) => return self.deny::<O, _>(effect, reason),
-        };
-        let planned = self.planned(effect, proposal)?;
-        self.ask(reason, planned)
-    }
-
-    /// Records the effect of a command that runs for a preview; a fault in a dry run.
-    pub(crate) fn record_preview(&self, effect: &Effect) -> Result<()> {
-        self.record_effect(effect);
-        if self.record_if_dry_run::<()>(effect, None)? { Err(dry_run_only()) } else { Ok(()) }
-    }
-
-    /// In a dry run records the judgement of an effect. Whether this is a dry run.
-    fn record_if_dry_run<A>(
-        &self,
-        effect: &Effect,
-        proposal: Option<&Proposal<A>>,
-    ) -> Result<bool> {
-        let Some(dry_run) = &self.notes.dry_run else { return Ok(false) };
-        dry_run.record(self.explain_effect(effect)?);
-        if let (Some(check), Some(proposal)) = (dry_run.part_check(), proposal) {
-            self.look_at_parts(check, proposal)?;
-        }
-        if dry_run.records_plans() {
-            dry_run.record_plan(self.planned(effect, proposal)?);
-        }
-        Ok(true)
-    }
-
-    /// Refuses an effect, and leaves the audit row that says so.
-    fn deny<O: Operation, T>(&self, effect: &Effect, reason: String) -> Result<T> {
-        let mut entry = self.audit_entry::<O>(effect);
-        entry.action.insert_str(0, "deny ");
-        self.open().workspace.record_audit(&entry)?;
-        Err(Fault::new(FaultCode::Denied, reason))
-    }
-
-    /// Records the effect of an operation for the log and the transcript.
-    fn record_effect(&self, effect: &Effect) {
-        if let Some(effects) = &self.notes.effects {
-            effects.add(summary(effect));
-        }
-        match &self.notes.touched {
-            Some(touched) if self.notes.is_elsewhere => touched.add_elsewhere(),
-            Some(touched) => touched.add(effect),
-            None => {}
-        }
-    }
-
-    /// The turn of the transcript about a call and its answer, bounded and redacted; `None` if the session does not
-    /// record its calls.
-    pub fn transcript_turn(&self, args: &Value, ok: bool, answer: &Value) -> Option<UnwrittenTurn> {
-        let session = self.session;
-        let chat = session.chat().filter(|_| session.records_call(false))?;
-        let tool = format!("{}.{}", self.origin.toolset, self.origin.tool);
-        let made = ToolCall { tool, args, ok, answer, secret: self.secret() };
-        let at = self.call.world().now();
-        let turn = transcript::tool_call(at, session.actor().name(), &made);
-        Some(UnwrittenTurn { open: Arc::clone(self.open()), chat, turn: self.with_about(turn) })
-    }
-
-    /// A turn of a transcript, with the paths by which it is decided later who may see it.
-    pub(crate) fn with_about(&self, turn: NewTurn) -> NewTurn {
-        self.session.with_about(self.origin, self.call, turn, self.notes.touched.as_deref())
-    }
-
-    /// Members of arguments whose values no transcript has.
-    fn secret(&self) -> &'static [&'static str] {
-        self.open().hints.members.secret
-    }
-
-    fn sign<O: Operation>(&self, chat: &CallChat, effect: &Effect) -> Result<StepMetadata> {
-        let session = self.session;
-        let audit = self.audit_entry::<O>(effect);
-        let chat = match chat.get(session)? {
-            Some(chat) => Some(chat.id),
-            None if session.awaits_chat() => Some(session.needed_chat(self.call)?.id),
-            None => None,
-        };
-        Ok(StepMetadata { author: session.actor().author(), chat, audit, side_effects: Vec::new() })
-    }
-
-    pub(crate) fn audit_entry<O: Operation>(&self, effect: &Effect) -> AuditEntry {
-        let Origin { toolset, tool, .. } = self.origin;
-        AuditEntry {
-            at: self.call.world().now(),
-            actor: self.session.actor().name(),
-            action: O::VERB.to_owned(),
-            detail: format!("{toolset}.{tool} {}", summary(effect)),
-        }
-    }
-}
-
-fn changed_again_and_again() -> Fault {
-    Fault::new(
-        FaultCode::Stale,
-        "the files changed again and again while this call was planned; nothing was changed. Call again",
-    )
 }

@@ -6,7 +6,8 @@ use yard_core::op::{Import, Landed, TakeIn};
 use yard_core::{Call, Result, WsPath};
 use yard_kernel::{Committed, Execute, Planned};
 
-use super::{Attempt, CallChat, changed_again_and_again, summary};
+use super::performing::changed_again_and_again;
+use super::{Attempt, CallChat, summary};
 
 impl Attempt<'_> {
     /// Records what other programs changed on disk, before a command runs in place, so that the step of the command has

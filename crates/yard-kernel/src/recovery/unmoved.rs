@@ -84,7 +84,7 @@ impl Recovery<'_> {
             if entry.is_touched || !is_there || place.is_within(&entry.on_disk) {
                 continue;
             }
-            if self.workspace.disk.stat(&place)?.is_none() && self.has_folder_for(&place)? {
+            if self.workspace.disk.stat(&place)?.is_none() && self.restore_folder_of(&place)? {
                 self.move_entry(file, entry.content, &entry.on_disk, &place)?;
             } else if entry.content.is_some() && self.belongs_to_another(&entry.on_disk, file)? {
                 self.remove_entry(&entry.on_disk, file, entry.content)?;
@@ -102,7 +102,7 @@ impl Recovery<'_> {
             let place = self.workspace.store().path_of(file)?;
             let is_restored = match place.map(|place| self.on_disk(&place)) {
                 Some(place) if place == path => false,
-                Some(place) => self.is_missing(file) && self.has_folder_for(&place)?,
+                Some(place) => self.is_missing(file) && self.restore_folder_of(&place)?,
                 None => true,
             };
             let is_there =

@@ -335,10 +335,12 @@ fn accept_value(schema: &CompiledSchema, sent: Value, at: At<'_>, fields: &mut F
         (Expected::Object(members), Value::Object(sent)) => {
             Ok(accept_object(members, sent, at, fields))
         }
-        (Expected::List(..) | Expected::Object(_), Value::String(text)) => match inner(&text, schema) {
-            Some(inner) => return accept_value(schema, inner, at, fields),
-            None => Err(Value::String(text)),
-        },
+        (Expected::List(..) | Expected::Object(_), Value::String(text)) => {
+            match inner(&text, schema) {
+                Some(inner) => return accept_value(schema, inner, at, fields),
+                None => Err(Value::String(text)),
+            }
+        }
         (_, sent) => Err(sent),
     };
     accepted.unwrap_or_else(|sent| {
@@ -752,7 +754,9 @@ mod tests {
     #[test]
     fn r1_a_list_or_an_object_in_a_string_is_taken_where_no_string_is() {
         assert_eq!(
-            accepted(json!({"path": "[1]", "lines": "[1, \"2\"]", "inner": "{\"deep\": \"true\"}"})),
+            accepted(
+                json!({"path": "[1]", "lines": "[1, \"2\"]", "inner": "{\"deep\": \"true\"}"})
+            ),
             json!({"path": "[1]", "lines": [1, 2], "inner": {"deep": true}})
         );
         assert_eq!(

@@ -40,8 +40,24 @@ const WORK: &[&[&str]] = &[
 
 /// Words of tools' names that say nothing about their work.
 const FILLERS: &[&str] = &[
-    "file", "files", "dir", "directory", "text", "tool", "code", "command", "cmd", "str", "string",
-    "based", "apply", "json", "freeform", "terminal", "contents", "content",
+    "file",
+    "files",
+    "dir",
+    "directory",
+    "text",
+    "tool",
+    "code",
+    "command",
+    "cmd",
+    "str",
+    "string",
+    "based",
+    "apply",
+    "json",
+    "freeform",
+    "terminal",
+    "contents",
+    "content",
 ];
 
 /// Tools whose names promise other work than they do.
@@ -58,7 +74,8 @@ pub(crate) fn meant_argument<'a>(
     }
     let groups = ARGUMENTS.iter().filter(|group| group.contains(&plain.as_str()));
     for group in groups {
-        if let Some(meant) = known.clone().find(|name| group.contains(&self::plain(name).as_str())) {
+        if let Some(meant) = known.clone().find(|name| group.contains(&self::plain(name).as_str()))
+        {
             return Some(meant);
         }
     }
@@ -142,15 +159,15 @@ mod tests {
         let grep = ["pattern", "path_pattern", "path", "include_ignored"];
         for (word, known, meant) in [
             ("old_text", &edit[..], Some("old_string")),
-            ("newText", &edit, Some("new_string")),
-            ("replace", &edit, Some("new_string")),
-            ("file", &edit, Some("path")),
-            ("line", &edit, Some("insert_line")),
-            ("include", &grep, Some("path_pattern")),
-            ("query", &grep, Some("pattern")),
-            ("Pattern", &grep, Some("pattern")),
-            ("recursive", &grep, None),
-            ("to", &["source", "destination"], Some("destination")),
+            ("newText", &edit[..], Some("new_string")),
+            ("replace", &edit[..], Some("new_string")),
+            ("file", &edit[..], Some("path")),
+            ("line", &edit[..], Some("insert_line")),
+            ("include", &grep[..], Some("path_pattern")),
+            ("query", &grep[..], Some("pattern")),
+            ("Pattern", &grep[..], Some("pattern")),
+            ("recursive", &grep[..], None),
+            ("to", &["source", "destination"][..], Some("destination")),
         ] {
             assert_eq!(meant_argument(word, known.iter().copied()), meant, "{word}");
         }
@@ -165,21 +182,21 @@ mod tests {
         let filesystem = ["read_file", "edit_file", "search_files"];
         for (word, known, meant) in [
             ("file_edit", &file[..], Some("file.patch")),
-            ("str_replace", &file, Some("file.patch")),
-            ("file.raed", &file, Some("file.read")),
-            ("edit_file", &assistant, None),
-            ("bash", &assistant, Some("run_code")),
-            ("read_files", &assistant, Some("read_file")),
-            ("bash", &codex, Some("shell")),
-            ("apply_patch", &codex, Some("apply_patch_json")),
-            ("Read", &workspace, Some("read")),
-            ("delete_file", &workspace, Some("rm")),
-            ("list", &workspace, Some("ls")),
-            ("search", &workspace, Some("grep")),
-            ("update_plan", &workspace, Some("plan_edit")),
-            ("bash", &workspace, None),
-            ("grep", &filesystem, None),
-            ("find", &filesystem, Some("search_files")),
+            ("str_replace", &file[..], Some("file.patch")),
+            ("file.raed", &file[..], Some("file.read")),
+            ("edit_file", &assistant[..], None),
+            ("bash", &assistant[..], Some("run_code")),
+            ("read_files", &assistant[..], Some("read_file")),
+            ("bash", &codex[..], Some("shell")),
+            ("apply_patch", &codex[..], Some("apply_patch_json")),
+            ("Read", &workspace[..], Some("read")),
+            ("delete_file", &workspace[..], Some("rm")),
+            ("list", &workspace[..], Some("ls")),
+            ("search", &workspace[..], Some("grep")),
+            ("update_plan", &workspace[..], Some("plan_edit")),
+            ("bash", &workspace[..], None),
+            ("grep", &filesystem[..], None),
+            ("find", &filesystem[..], Some("search_files")),
         ] {
             assert_eq!(meant_tool(word, known), meant, "{word}");
         }

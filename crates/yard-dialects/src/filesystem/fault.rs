@@ -43,7 +43,9 @@ pub(super) fn of_placing<'a>(
 ) -> impl Fn(Stop) -> Stop + 'a {
     move |stop| {
         stop.reword(|fault| match (fault.code(), path.parent()) {
-            (FaultCode::NotFound, Some(directory)) if !directory.is_root() => Some(without_directory(context, call, path, &directory)),
+            (FaultCode::NotFound, Some(directory)) if !directory.is_root() => {
+                Some(without_directory(context, call, path, &directory))
+            }
             _ => Some(message(context, call, path, fault)),
         })
     }
@@ -52,7 +54,9 @@ pub(super) fn of_placing<'a>(
 /// The end of a message about a directory that is missing: what to do first.
 pub(super) fn to_make(context: &Context<'_>, directory: &WsPath) -> String {
     let directory = context.host_display(directory);
-    format!(". The directory {directory} is not there: make it with create_directory, then call again")
+    format!(
+        ". The directory {directory} is not there: make it with create_directory, then call again"
+    )
 }
 
 fn without_directory(

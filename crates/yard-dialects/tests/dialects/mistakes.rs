@@ -235,12 +235,7 @@ fn of_arguments() -> Vec<Mistake> {
             json!({"path": "/a.txt", "old_text": "one", "new_text": "1"}),
             rename_arguments,
         ),
-        of(
-            "workspace",
-            "grep",
-            json!({"pattern": "one", "include": "*.txt"}),
-            rename_argument,
-        ),
+        of("workspace", "grep", json!({"pattern": "one", "include": "*.txt"}), rename_argument),
         of("workspace", "search", json!({"pattern": "one"}), other_tool),
         of("workspace", "read_multiple_files", json!({"paths": "/a.txt"}), |words, sent| {
             as_list("paths", words, sent)

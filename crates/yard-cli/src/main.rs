@@ -69,8 +69,17 @@ fn exit_with_usage_error(error: &clap::Error) -> ! {
         Some(ContextValue::String(name)) => Some(name),
         _ => None,
     };
-    if let Some(name) = named.filter(|name| Catalog::standard().get("workspace", name).is_some()) {
-        let hint = format!("hint: {name} is a tool: toolyard call {name} '{{...}}'\n");
+    let catalog = Catalog::standard();
+    let toolset = |name: &str| {
+        let mut names = Catalog::toolset_names().into_iter();
+        names.find(|toolset| catalog.get(toolset, name).is_some())
+    };
+    if let Some((name, toolset)) = named.and_then(|name| Some((name, toolset(name)?))) {
+        let option = match toolset {
+            "workspace" => String::new(),
+            other => format!("--toolset {other} "),
+        };
+        let hint = format!("hint: {name} is a tool: toolyard call {option}{name} '{{...}}'\n");
         let _ = io::stderr().write_all(hint.as_bytes());
     }
     std::process::exit(error.exit_code())
@@ -134,6 +143,46 @@ fn print_failure(failure: &Failure) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The help of a command, with its line breaks as spaces.
+    fn help_of(path: &[&str]) -> String {
+        let mut command = Arguments::command();
+        let mut found = &mut command;
+        for name in path {
+            found = found.find_subcommand_mut(name).unwrap();
+        }
+        let help = found.render_long_help().to_string();
+        help.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn the_help_names_every_toolset_and_every_client() {
+        let names = Catalog::toolset_names();
+        let (last, others) = names.split_last().unwrap();
+        let toolsets = format!("{} or {last}", others.join(", "));
+        for path in [&["call"][..], &["tools"], &["mcp"], &["policy", "explain"]] {
+            assert!(help_of(path).contains(&toolsets), "{path:?}: {}", help_of(path));
+        }
+        let help = help_of(&["mcp"]);
+        for client in command::client_words() {
+            assert!(help.contains(client), "{client}");
+        }
+    }
+
+    #[test]
+    fn the_help_of_a_command_has_its_own_options_first_and_no_long_lines() {
+        let mut command = Arguments::command();
+        command.build();
+        for command in command.get_subcommands_mut() {
+            let name = command.get_name().to_owned();
+            let help = command.render_help().to_string();
+            let (own, shared) = help.split_once("Options of every command:").unwrap();
+            assert!(!own.contains("--data-dir") && shared.contains("--data-dir"), "{name}: {own}");
+            let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let longest = after.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+            assert!(longest <= 120, "{name}: {longest} characters");
+        }
+    }
 
     #[test]
     fn the_arguments_are_consistent() {

@@ -1,6 +1,8 @@
 //! Finds the step that a person names: by its id, by a unique beginning of the id, or by `last`.
 
-use yard_core::op::{History, HistoryEntry, HistoryOf, Import, Operation as _};
+use std::collections::HashSet;
+
+use yard_core::op::{History, HistoryEntry, HistoryOf, Import, Operation as _, Show, Undo};
 use yard_core::{FaultCode, StepId};
 
 use crate::context::LocalSession;
@@ -39,6 +41,36 @@ pub(crate) fn resolve(local: &LocalSession, name: &str) -> Result<StepId, Failur
         _ => Err(Failure::new(FaultCode::BadArgument, ambiguous(name, &matching_steps))
             .with_hint("give more digits of it")),
     }
+}
+
+/// Finds the step to redo: `last` is the one that was undone last, and an undo stands for the step that it undid.
+pub(crate) fn resolve_undone(local: &LocalSession, name: &str) -> Result<StepId, Failure> {
+    if name.trim() == LAST {
+        return last_undone(local);
+    }
+    let id = resolve(local, name)?;
+    let shown = local.perform(Show::all(id, 0))?;
+    Ok(shown.step.undoes.filter(|_| shown.step.verb == Undo::VERB).unwrap_or(id))
+}
+
+/// The step of the newest undo that is not undone itself.
+fn last_undone(local: &LocalSession) -> Result<StepId, Failure> {
+    let page = local.perform(History { of: HistoryOf::Workspace, limit: PAGE, before: None })?;
+    let of = |id: StepId| page.steps.iter().find(|step| step.id == id);
+    let mut taken_back = HashSet::new();
+    for step in &page.steps {
+        let Some(undone) = step.undoes.filter(|_| !taken_back.contains(&step.id)) else { continue };
+        taken_back.insert(undone);
+        // What undid an undo brought something back: there is nothing to redo of it.
+        if of(undone).is_none_or(|undone| undone.undoes.is_none()) {
+            return Ok(undone);
+        }
+    }
+    Err(Failure::new(
+        FaultCode::NotFound,
+        "nothing is undone, so that there is nothing to bring back",
+    )
+    .with_hint("`toolyard undo STEP` takes a step back, `toolyard history` lists them"))
 }
 
 /// Lower-case digits of the beginning of an id, if `text` can be one.

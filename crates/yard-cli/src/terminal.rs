@@ -83,6 +83,48 @@ pub(crate) fn diff_style(line: &str) -> Style {
     }
 }
 
+/// How the lines of diffs of several files look, read in order. Within a hunk `---` is the text of a removed line, and
+/// before it the name of a file.
+#[derive(Debug, Default)]
+pub(crate) struct DiffStyles {
+    /// Lines of the old and of the new side that the hunk still has.
+    left: (u64, u64),
+}
+
+impl DiffStyles {
+    /// The style of the next line.
+    pub(crate) fn of(&mut self, line: &str) -> Style {
+        let (old, new) = &mut self.left;
+        if *old == 0 && *new == 0 {
+            if let Some(counts) = hunk_counts(line) {
+                self.left = counts;
+                return PLACE;
+            }
+            let is_name = line.starts_with("--- ") || line.starts_with("+++ ");
+            return if is_name { BOLD } else { diff_style(line) };
+        }
+        match line.as_bytes().first() {
+            Some(b'-') => *old = old.saturating_sub(1),
+            Some(b'+') => *new = new.saturating_sub(1),
+            Some(b'\\') => {}
+            _ => (*old, *new) = (old.saturating_sub(1), new.saturating_sub(1)),
+        }
+        diff_style(line)
+    }
+}
+
+/// The counts of lines in `@@ -1,2 +1,3 @@`.
+fn hunk_counts(line: &str) -> Option<(u64, u64)> {
+    let mut sides = line.strip_prefix("@@ -")?.split(' ');
+    let count = |side: &str| match side.split_once(',') {
+        Some((_, count)) => count.parse().ok(),
+        None => Some(1),
+    };
+    let old = count(sides.next()?)?;
+    let new = count(sides.next()?.strip_prefix('+')?)?;
+    Some((old, new))
+}
+
 /// Makes visible what cannot be seen. An escape sequence in a file name or a file must not move the cursor, change the
 /// title of the window or hide a line, and a character that reverses the direction of text must not disguise a name.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
@@ -101,6 +143,16 @@ fn escape(character: char) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_files_in_a_diff_look_other_than_removed_and_added_lines() {
+        let diff = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-- y\n+++ z\n a\n--- a/w\n+++ /dev/null\n@@ -1 +0,0 @@\n-w";
+        let mut styles = DiffStyles::default();
+        let shown: Vec<Style> = diff.lines().map(|line| styles.of(line)).collect();
+        let plain = Style::new();
+        let first = [BOLD, BOLD, PLACE, REMOVED, ADDED, plain];
+        assert_eq!(shown, [&first[..], &[BOLD, BOLD, PLACE, REMOVED]].concat());
+    }
 
     #[test]
     fn escape_sequences_and_reversed_text_are_made_visible() {

@@ -10,8 +10,8 @@ use serde::Deserializer;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Number, Value};
 
-use crate::nearest::nearest;
 use crate::schema::primary_type;
+use crate::synonyms::meant_argument;
 
 /// The name under which a fault of the arguments as a whole is reported.
 pub const WHOLE: &str = "arguments";
@@ -143,7 +143,7 @@ impl Members {
         self.known.iter().find(|(known, _)| known == name).map(|(_, schema)| schema)
     }
 
-    fn names(&self) -> impl Iterator<Item = &str> {
+    fn names(&self) -> impl Iterator<Item = &str> + Clone {
         self.known.iter().map(|(name, _)| name.as_str())
     }
 }
@@ -297,10 +297,12 @@ enum Known {
 fn unknown_message(name: &str, members: &Members, known: Known) -> String {
     let all = members.names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let listed = if known == Known::Listed { format!("Known: {all}") } else { String::new() };
-    let message = match nearest(name, members.names()) {
+    let message = match meant_argument(name, members.names()) {
         Some(meant) => format!("unknown argument; did you mean `{meant}`? {listed}"),
         None if all.is_empty() => "unknown argument: none are taken; send {}".to_owned(),
-        None if listed.is_empty() => "unknown argument; leave it out".to_owned(),
+        None if listed.is_empty() => {
+            "unknown argument; leave it out, or send it as one of the known ones".to_owned()
+        }
         None => format!("unknown argument. {listed}"),
     };
     message.trim_end().to_owned()
@@ -333,6 +335,12 @@ fn accept_value(schema: &CompiledSchema, sent: Value, at: At<'_>, fields: &mut F
         (Expected::Object(members), Value::Object(sent)) => {
             Ok(accept_object(members, sent, at, fields))
         }
+        (Expected::List(..) | Expected::Object(_), Value::String(text)) => {
+            match inner(&text, schema) {
+                Some(inner) => return accept_value(schema, inner, at, fields),
+                None => Err(Value::String(text)),
+            }
+        }
         (_, sent) => Err(sent),
     };
     accepted.unwrap_or_else(|sent| {
@@ -344,6 +352,16 @@ fn accept_value(schema: &CompiledSchema, sent: Value, at: At<'_>, fields: &mut F
         fields.push(&at.to_string(), wrong);
         sent
     })
+}
+
+/// Some models send a list or an object as a string that holds it.
+fn inner(text: &str, schema: &CompiledSchema) -> Option<Value> {
+    let is_meant = |value: &Value| match &schema.expected {
+        Expected::List(..) => value.is_array(),
+        Expected::Object(_) => value.is_object(),
+        _ => false,
+    };
+    serde_json::from_str(text).ok().filter(is_meant)
 }
 
 fn accept_list(
@@ -518,13 +536,25 @@ fn describe_expected(schema: &Value) -> String {
             of(schema.get("items")),
             between(bounds("minItems", "maxItems"))
         ),
-        Some("object") => "an object".to_owned(),
+        Some("object") => format!("an object{}", with_members(schema)),
         _ => "a value".to_owned(),
+    }
+}
+
+/// The members that an object must have.
+fn with_members(schema: &Value) -> String {
+    let names = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+    let names: Vec<String> =
+        names.filter_map(Value::as_str).map(|name| format!("`{name}`")).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        names => format!(" with {}", names.join(", ")),
     }
 }
 
 fn of(items: Option<&Value>) -> String {
     match items.and_then(Value::as_object).and_then(primary_type) {
+        Some("object") => format!(" of objects{}", items.map(with_members).unwrap_or_default()),
         Some(name) => format!(" of {name}s"),
         None => String::new(),
     }
@@ -718,6 +748,32 @@ mod tests {
         assert_eq!(
             refused(json!({"path": "/a", "kind": "film"}))["kind"],
             "expected one of document, folder, got the string \"film\""
+        );
+    }
+
+    #[test]
+    fn r1_a_list_or_an_object_in_a_string_is_taken_where_no_string_is() {
+        assert_eq!(
+            accepted(
+                json!({"path": "[1]", "lines": "[1, \"2\"]", "inner": "{\"deep\": \"true\"}"})
+            ),
+            json!({"path": "[1]", "lines": [1, 2], "inner": {"deep": true}})
+        );
+        assert_eq!(
+            refused(json!({"path": "/a", "lines": "{}"}))["lines"],
+            "expected an array of integers, got the string \"{}\""
+        );
+        assert_eq!(
+            refused(json!({"path": "/a", "paths": "[]"}))["paths"],
+            "expected an array of strings (1 to 3), got an array of 0"
+        );
+    }
+
+    #[test]
+    fn an_object_that_is_expected_is_described_by_its_required_members() {
+        assert_eq!(
+            refused(json!({"path": "/a", "inner": "deep"}))["inner"],
+            "expected an object with `deep`, got the string \"deep\""
         );
     }
 

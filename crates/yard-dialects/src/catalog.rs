@@ -17,6 +17,7 @@ use yard_gate::{ApprovalStatus, Asks, Awaited, CallLog, Origin, Pending, Session
 use crate::dialect::{Answer, Dialect};
 use crate::nearest::nearest;
 use crate::stop::Stop;
+use crate::synonyms::meant_tool;
 use crate::tool::{AnyTool, ErasedReply, Tool, Work};
 
 /// The answer to a call, and the work that is left to the door.
@@ -252,13 +253,17 @@ impl Catalog {
         let refuse = |stop| Box::new((self.fallback.wrap_stop)(tool, &stop));
         let Some(known) = self.toolset(toolset) else {
             let names = self.dialects().map(|dialect| dialect.name);
-            return Err(refuse(not_found("Toolset", toolset, names.collect())));
+            let names: Vec<&str> = names.collect();
+            let meant = nearest(toolset, names.iter().copied());
+            return Err(refuse(not_found("Toolset", toolset, meant, &names)));
         };
         match self.get(toolset, tool) {
             Some(found) => Ok((&known.dialect, found)),
             None => {
                 let names = self.list(toolset).map(AnyTool::name);
-                Err(refuse(not_found("Tool", tool, names.collect())))
+                let names: Vec<&str> = names.collect();
+                let meant = meant_tool(tool, &names);
+                Err(refuse(not_found("Tool", tool, meant, &names)))
             }
         }
     }
@@ -297,8 +302,8 @@ pub(crate) fn outcome_name(outcome: &Result<ErasedReply, Stop>) -> Cow<'static, 
     }
 }
 
-fn not_found(what: &str, name: &str, known: Vec<&str>) -> Stop {
-    let hint = match nearest(name, known.iter().copied()) {
+fn not_found(what: &str, name: &str, meant: Option<&str>, known: &[&str]) -> Stop {
+    let hint = match meant {
         Some(meant) => format!("; did you mean '{meant}'?"),
         None => ".".to_owned(),
     };

@@ -39,6 +39,7 @@ mod relative;
 mod schema;
 mod standard;
 mod stop;
+mod synonyms;
 mod terminals;
 mod tool;
 pub mod workspace;

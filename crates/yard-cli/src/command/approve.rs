@@ -14,8 +14,9 @@ use yard_gate::{
 use crate::context::{CommandContext, LocalSession};
 use crate::failure::Failure;
 use crate::reply::Reply;
+use crate::short_ids::{begins_with, id_digits};
 use crate::table::Table;
-use crate::terminal::{BOLD, FAINT, ID, Terminal, diff_style, visible, visible_cell};
+use crate::terminal::{BOLD, DiffStyles, FAINT, ID, Terminal, visible, visible_cell};
 
 use super::history::local_time;
 use super::parse_id;
@@ -37,6 +38,8 @@ files changed meanwhile, you are asked again. A terminal is opened by the proces
 const CHECKS: u32 = 200;
 const CHECKS_FOR_HOST: u32 = 20;
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
+/// How many requests are searched for an id that begins as given.
+const MAX_SEARCHED: usize = 1_000;
 
 /// Decide what agents may not do by themselves
 #[derive(clap::Args)]
@@ -107,7 +110,7 @@ impl Options {
         let Some(text) = &self.approval else {
             return self.pending(&session, context.terminal, asks);
         };
-        let id = parse_id(text, "request", "approve")?;
+        let id = session.named(text)?;
         let args = self.other_args()?;
         let approval = match (self.decision(id, args.clone())?, &args) {
             (Some(decision), _) => session.decide(id, &decision)?,
@@ -216,6 +219,24 @@ struct ApprovalSession {
 impl ApprovalSession {
     fn get(&self, id: ApprovalId) -> Result<Approval, Failure> {
         Ok(self.local.session.approvals().get(id)?)
+    }
+
+    /// The request that a person named by its id, or by the only one that begins so.
+    fn named(&self, text: &str) -> Result<ApprovalId, Failure> {
+        let Some(digits) = id_digits(text).filter(|_| text.parse::<ApprovalId>().is_err()) else {
+            return parse_id(text, "request", "approve");
+        };
+        let page = self.list(None, MAX_SEARCHED)?;
+        let mut matching = page.rows.iter().filter(|row| begins_with(&row.id.to_string(), &digits));
+        match (matching.next(), matching.next()) {
+            (Some(_), Some(_)) => Err(Failure::new(
+                FaultCode::BadArgument,
+                format!("several requests have an id that begins with {text}"),
+            )
+            .with_hint("give more digits of it; `toolyard approve --all` lists them")),
+            (Some(only), None) => Ok(only.id),
+            (None, _) => parse_id(text, "request", "approve"),
+        }
     }
 
     fn list(
@@ -395,8 +416,9 @@ fn details(approval: &Approval, terminal: Terminal) -> String {
     if let Some(args) = &approval.edited_args {
         line(FAINT, &format!("arguments that a person gave instead: {args}"));
     }
+    let mut styles = DiffStyles::default();
     for diff_line in request.diff.lines() {
-        text.push_str(&terminal.line(diff_style(diff_line), &terminal.show(diff_line)));
+        text.push_str(&terminal.line(styles.of(diff_line), &terminal.show(diff_line)));
     }
     if approval.status == ApprovalStatus::Pending {
         text.push_str(&format!("state {}\n", request.state));
@@ -426,7 +448,13 @@ fn list_text(page: &ListPage<Approval>, terminal: Terminal) -> String {
             first.unwrap_or_default() + &more,
         ]);
     }
-    let hint = page.truncated.then_some("older ones remain: --limit N");
+    let hint = match page.truncated {
+        true => "older ones remain: --limit N",
+        false => {
+            "`toolyard approve ID` shows a request with its diff and what to type; the beginning of an id is enough"
+        }
+    };
+    let hint = Some(hint);
     table.render_with_hint(terminal, hint)
 }
 

@@ -33,7 +33,7 @@ const STILL_PENDING: u8 = 3;
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// Dialect that the tool belongs to
+    /// Toolset of the tool: workspace, file, coder, assistant, codex or filesystem
     #[arg(long, value_name = "NAME", default_value = "workspace")]
     toolset: String,
     /// Chat that the call belongs to (`toolyard chats` lists them) [default: the agent's own]
@@ -46,7 +46,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true,
           default_missing_value = WAIT_SECONDS, conflicts_with = "no_person")]
     wait: Option<u64>,
-    /// Tool to call (`toolyard tools` lists them)
+    /// Tool to call (`toolyard tools` lists those of the toolset)
     tool: String,
     /// Its arguments, a JSON object; `-`, or nothing when there is a pipe, reads standard input
     json: Option<String>,
@@ -66,6 +66,12 @@ impl Options {
         let catalog = Catalog::standard();
         let call = local.call_of(catalog.get(&self.toolset, &self.tool));
         let first = catalog.call(&self.toolset, &self.tool, arguments, &session, &call);
+        if let Some(toolset) = self.toolset_with_the_tool(&catalog) {
+            let tool = &self.tool;
+            advise(&format!(
+                "hint: {tool} is a tool of the toolset {toolset}: toolyard call --toolset {toolset} {tool} '{{...}}'"
+            ));
+        }
         let answer = match first.pending.clone() {
             Some(pending) => self.wait_for_person(first, &pending, &catalog, &session, &local),
             None => first,
@@ -88,6 +94,15 @@ impl Options {
             Some(Awaited::Question(_)) | None => u8::from(!answer.ok),
         };
         Ok(Reply { body: Body::Json(answer.body.into_value()), exit })
+    }
+
+    /// Another toolset that has the tool, if the toolset of the call has none of that name.
+    fn toolset_with_the_tool(&self, catalog: &Catalog) -> Option<&'static str> {
+        let has_it = |toolset: &str| catalog.get(toolset, &self.tool).is_some();
+        if has_it(&self.toolset) {
+            return None;
+        }
+        Catalog::toolset_names().into_iter().find(|toolset| has_it(toolset))
     }
 
     /// The answer once the person has decided, or the last one when the time that `--wait` names is over.

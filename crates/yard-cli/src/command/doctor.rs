@@ -28,12 +28,13 @@ const THIS_FOLDER: &str = "this folder";
 /// How many homes and how many caches are listed.
 const MAX_LISTED: usize = 10;
 
+const HELP: &str = "\
+Boxes are made to find out. Exit code 1 when commands do not run in a full one, when the workspace does not
+open, or when a crash left something in it that a person should see.";
+
 /// See what the box around commands can do on this machine
 #[derive(clap::Args)]
-#[command(
-    after_help = "Boxes are made to find out. Exit code 1 when commands do not run in a full one, when the \
-                  workspace does not open, or when a crash left something in it that a person should see."
-)]
+#[command(after_help = HELP)]
 pub(crate) struct Options {
     /// Print the page "What the box sees" and nothing of this machine
     #[arg(long, conflicts_with = "json")]

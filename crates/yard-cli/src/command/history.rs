@@ -107,12 +107,24 @@ fn to_text(answer: &HistoryAnswer, about_file: bool, terminal: Terminal) -> Stri
             step.author.word().to_owned(),
             step.verb.clone(),
             if about_file { short_hash(step) } else { step.files.to_string() },
-            step.path.as_ref().map(ToString::to_string).unwrap_or_default(),
+            path_and_undone(step, length),
         ]);
     }
     let last = ids.last().filter(|_| answer.truncated);
     let hint = last.map(|last| format!("older steps remain: --before {last}"));
     table.render_with_hint(terminal, hint.as_deref())
+}
+
+/// The path of a step, and which step it undid.
+fn path_and_undone(step: &HistoryEntry, length: usize) -> String {
+    let path = step.path.as_ref().map(ToString::to_string).unwrap_or_default();
+    match step.undoes {
+        None => path,
+        Some(undone) => {
+            let undone: String = undone.to_string().chars().take(length).collect();
+            format!("{path} (undoes {undone})").trim_start().to_owned()
+        }
+    }
 }
 
 fn short_hash(step: &HistoryEntry) -> String {

@@ -19,12 +19,13 @@ use super::history::local_time;
 /// How many keys are read at a time.
 const PAGE: usize = 1_000;
 
+const HELP: &str = "\
+Keys are made over HTTP, by the owner of a workspace. A running server refuses a revoked key within a second;
+what the agent has open in a terminal goes on until that ends.";
+
 /// List the agents' keys of a server, or revoke one
 #[derive(clap::Args)]
-#[command(
-    after_help = "Keys are made over HTTP, by the owner of a workspace. A running server refuses a revoked \
-                  key within a second; what the agent has open in a terminal goes on until that ends."
-)]
+#[command(after_help = HELP)]
 pub(crate) struct Options {
     /// Revoke the key with this id, or with the only id that begins so
     #[arg(long, value_name = "ID")]

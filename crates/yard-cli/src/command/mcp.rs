@@ -1,5 +1,6 @@
 //! `toolyard mcp`: the tools over MCP on standard input and output, for agents that start it themselves.
 
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +29,10 @@ Examples:
 What the agent changes is kept in your data folder: `toolyard history` lists it, `toolyard undo` takes it back.
 Calls that need your approval ask in the client if it can, else `toolyard approve` does.";
 
+/// What is said to somebody who starts this on a terminal.
+const NOT_FOR_A_TERMINAL: &str = "\
+This is an MCP server: it waits for the messages of a client, which starts it. Ctrl-C ends it.
+`toolyard mcp --print-config CLIENT` prints what to write into the configuration of a client.";
 /// The default dialect (R14).
 const TOOLSET: &str = "filesystem";
 /// The default policy (R14).
@@ -44,7 +49,7 @@ pub(crate) struct Options {
     /// Folders to work on, as with --root
     #[arg(value_name = "DIR")]
     folders: Vec<PathBuf>,
-    /// Dialect to speak (`toolyard tools` lists them)
+    /// Toolset of the agent: workspace, file, coder, assistant, codex or filesystem
     #[arg(long, value_name = "NAME", default_value = TOOLSET)]
     toolset: String,
     /// What may happen without a person: open, guarded or strict
@@ -65,7 +70,8 @@ pub(crate) struct Options {
     /// Refuse at once whatever would ask a person: for runs that nobody watches
     #[arg(long)]
     no_person: bool,
-    /// Print the configuration of a client that starts this, and exit
+    /// Print the configuration of a client that starts this, and exit: claude-code, claude-desktop, codex, cursor,
+    /// vscode, zed, gemini, opencode, goose, openai-agents, langchain or pydantic-ai
     #[arg(long, value_name = "CLIENT")]
     print_config: Option<String>,
 }
@@ -84,6 +90,9 @@ impl Options {
         // A missing root is an error now. Everything else is opened while the client sends its first message.
         roots.iter().try_for_each(|root| location::canonical_text(root).map(drop))?;
         refuse_overlap(&roots)?;
+        if io::stdin().is_terminal() {
+            let _ = writeln!(io::stderr(), "{NOT_FOR_A_TERMINAL}");
+        }
         let (context, options) = (context.clone(), self.clone());
         let open = move || {
             options

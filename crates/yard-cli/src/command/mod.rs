@@ -50,6 +50,9 @@ Examples:
 
 History belongs to the folder (--root) and is kept in your data folder, never in the project.";
 
+/// The heading of the options that every command takes, in its help.
+const EVERYWHERE: &str = "Options of every command";
+
 /// A workspace for AI agents where nothing is ever lost and every step can be undone
 #[derive(Parser)]
 #[command(name = "toolyard", version, after_help = EXAMPLES, disable_help_subcommand = true)]
@@ -64,20 +67,33 @@ pub(crate) struct Arguments {
 #[derive(clap::Args)]
 pub(crate) struct Globals {
     /// Folder to work on; `mcp` takes several [default: the current folder]
-    #[arg(long, value_name = "DIR", global = true)]
+    #[arg(long, value_name = "DIR", global = true, help_heading = EVERYWHERE)]
     pub(crate) root: Vec<PathBuf>,
-    /// Folder that keeps the history, outside of every root [default: your user data folder]
+    /// Folder that keeps the history, outside of every root [default: ~/.local/share/toolyard]
     #[arg(
         long,
         value_name = "DIR",
         global = true,
+        help_heading = EVERYWHERE,
         env = "TOOLYARD_DATA_DIR",
         hide_env_values = true
     )]
     pub(crate) data_dir: Option<PathBuf>,
     /// When to use colours
-    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "auto",
+        global = true,
+        help_heading = EVERYWHERE
+    )]
     pub(crate) color: Colour,
+}
+
+/// The words by which `toolyard mcp --print-config` knows clients.
+#[cfg(test)]
+pub(crate) fn client_words() -> impl Iterator<Item = &'static str> {
+    clients::CLIENTS.iter().map(|client| client.word)
 }
 
 /// The id that a person typed; `command` lists the ids.

@@ -51,7 +51,7 @@ enum Action {
     },
     /// Say which rule would decide a call and why; nothing happens
     Explain {
-        /// Dialect that the tool belongs to
+        /// Toolset of the tool: workspace, file, coder, assistant, codex or filesystem
         #[arg(long, value_name = "NAME", default_value = "workspace")]
         toolset: String,
         /// Chat that the call would belong to

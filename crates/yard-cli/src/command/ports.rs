@@ -20,15 +20,15 @@ use crate::terminal::{ADDED, FAINT, REMOVED, Terminal};
 /// The time between two checks for new and closed ports.
 const CHECK_INTERVAL: Duration = Duration::from_millis(300);
 
+const HELP: &str = "\
+A program in a terminal has a network of its own: nobody but the commands of its chat reaches a port that it
+listens on. While this command runs, you reach it too, on an address of this machine that is the chat's own
+(127.0.0.2 for the first), so that an agent's server never gets a cookie of another one. Everybody on this
+machine can connect to that address. A port is closed with its terminal, and all of them with this command.";
+
 /// Open ports that programs in agents' terminals listen on, for your browser
 #[derive(clap::Args)]
-#[command(
-    after_help = "A program in a terminal has a network of its own: nobody but the commands of its chat reaches a \
-                  port that it listens on. While this command runs, you reach it too, on an address of this \
-                  machine that is the chat's own (127.0.0.2 for the first), so that an agent's server never gets \
-                  a cookie of another one. Everybody on this machine can connect to that address. A port is closed \
-                  with its terminal, and all of them with this command."
-)]
+#[command(after_help = HELP)]
 pub(crate) struct Options {
     /// Only these ports
     #[arg(value_name = "PORT")]

@@ -11,6 +11,7 @@ use super::undo::undone;
 
 const EXAMPLES: &str = "\
 Examples:
+  toolyard redo last                       bring back what was undone last
   toolyard redo 0198c2a4-1b2c              bring back what that step did, after it was undone
   toolyard redo 0198c2a4-1b2c --preview    show what that would change";
 

@@ -38,7 +38,15 @@ pub(crate) struct Options {
 impl Options {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
         let local = context.open(Actor::LocalPerson)?;
-        let restored = local.perform(self.restore(&local)?)?;
+        let restored = local.perform(self.restore(&local)?).map_err(|failure| {
+            match (&self.target, failure.code()) {
+                (Some(target), FaultCode::NotFound) => Failure::new(
+                    FaultCode::NotFound,
+                    format!("nothing that was removed was at {target}, or has that id"),
+                ),
+                _ => failure,
+            }
+        })?;
         if self.json {
             return Ok(Reply::json(json!({
                 "file_id": restored.file.to_string(),

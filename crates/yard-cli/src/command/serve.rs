@@ -83,8 +83,9 @@ impl Options {
         let exporter = Exporter::start(&config.otel)?;
         let _log = log::start(&config.log, exporter.as_ref())?;
         let files = OpenFiles::raise();
-        let listening = BoundServer::at(self.address(&config)).map_err(|error| {
-            Failure::io("the address cannot be listened on", &error)
+        let wanted = self.address(&config);
+        let listening = BoundServer::at(wanted).map_err(|error| {
+            Failure::io(&format!("{wanted} cannot be listened on"), &error)
                 .with_hint("choose another with --listen, as in --listen 127.0.0.1:3001")
         })?;
         let address = listening.address;

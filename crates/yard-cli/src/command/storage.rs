@@ -14,15 +14,19 @@ use crate::storage::{self, PARTS, WorkspaceUsage};
 use crate::table::Table;
 use crate::terminal::Terminal;
 
+const HELP: &str = "\
+JOURNAL and CONTENTS are the history.
+OUTPUT    what commands printed beyond what their answers show
+BUILDS    build output that is not in the tree any more and can be undone to
+HOMES     what chats have as their home and /tmp
+CACHES    what commands added to caches of packages
+RUNS      commands that run, or whose changes wait for a person
+
+--clear removes OUTPUT, BUILDS and CACHES: an undo of a build then says that its files are gone.";
+
 /// See how much room each workspace takes in the data folder, or clear what can be made again
 #[derive(clap::Args)]
-#[command(
-    after_help = "journal and contents are the history, output is what commands printed beyond what their answers \
-                  show, builds is build output that is not in the tree any more and can be undone to, runs are \
-                  commands that run or whose changes wait for a person, homes are what chats have as their home and \
-                  /tmp, caches is what commands added to caches of packages. --clear removes output, builds and \
-                  caches: an undo of a build then says that its files are gone."
-)]
+#[command(after_help = HELP)]
 pub(crate) struct Options {
     /// Remove what can be made again: kept output, builds and caches, of every workspace
     #[arg(long)]

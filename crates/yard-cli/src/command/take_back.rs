@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use yard_core::op::{ChangeExtent, PreviewUndo, UndoKind, UndoPreview, UndoScope};
-use yard_core::{StepId, WsPath};
+use yard_core::{FaultCode, StepId, WsPath};
 use yard_gate::Actor;
 
 use crate::context::{CommandContext, LocalSession};
@@ -39,16 +39,42 @@ impl Selection {
         perform: impl FnOnce(&LocalSession, StepId, UndoScope) -> Result<Reply, Failure>,
     ) -> Result<Reply, Failure> {
         let local = context.open(Actor::LocalPerson)?;
-        let step = short_ids::resolve(&local, &self.step)?;
+        let step = match kind {
+            UndoKind::Redo => short_ids::resolve_undone(&local, &self.step)?,
+            _ => short_ids::resolve(&local, &self.step)?,
+        };
         let paths = self.paths.iter().map(|text| local.path(text));
         let paths = paths.collect::<Result<Vec<WsPath>, _>>()?;
         if !self.preview {
+            if kind == UndoKind::Undo {
+                check_something_is_left(&local, step, &paths)?;
+            }
             return perform(&local, step, UndoScope { paths, state: None });
         }
         let extent = ChangeExtent::All { max_bytes: DIFF_BYTES };
         let preview = local.perform(PreviewUndo { kind, step, paths, extent })?;
         Ok(Reply::either(json, || to_json(&preview), || to_text(&preview, context.terminal)))
     }
+}
+
+/// A step whose changes are all taken back already is not undone once more, by a step that changes nothing.
+fn check_something_is_left(
+    local: &LocalSession,
+    step: StepId,
+    paths: &[WsPath],
+) -> Result<(), Failure> {
+    let extent = ChangeExtent::All { max_bytes: 0 };
+    let preview =
+        local.perform(PreviewUndo { kind: UndoKind::Undo, step, paths: paths.to_vec(), extent })?;
+    let is_empty =
+        preview.changes.is_empty() && preview.conflicts.is_empty() && preview.left.is_empty();
+    if !is_empty {
+        return Ok(());
+    }
+    let message = format!("nothing is left of step {step}: what it changed is taken back already");
+    Err(Failure::new(FaultCode::NoChange, message).with_hint(format!(
+        "`toolyard redo {step}` brings it back, `toolyard history` shows the steps"
+    )))
 }
 
 fn to_json(preview: &UndoPreview) -> Value {

@@ -11,6 +11,7 @@ use crate::table::Table;
 const EXAMPLES: &str = "\
 Examples:
   toolyard tools                        names and what they do
+  toolyard tools --toolset codex        those of another toolset
   toolyard tools --format anthropic     definitions for a model
   toolyard tools --format markdown      the reference in docs/
   toolyard tools --format openapi       the routes of toolyard serve";
@@ -22,7 +23,7 @@ pub(crate) struct Options {
     /// Print definitions instead of a table
     #[arg(long, value_name = "FORMAT")]
     format: Option<DefinitionFormat>,
-    /// Dialect whose tools are listed
+    /// Toolset whose tools are listed: workspace, file, coder, assistant, codex or filesystem
     #[arg(long, value_name = "NAME", default_value = "workspace")]
     toolset: String,
 }
@@ -55,7 +56,11 @@ impl Options {
             return Err(no_toolset(&self.toolset, &catalog));
         }
         let format = match self.format {
-            None => return Ok(Reply::text(self.table(&catalog).render(context.terminal))),
+            None => {
+                let table = self.table(&catalog);
+                let hint = self.other_toolsets();
+                return Ok(Reply::text(table.render_with_hint(context.terminal, Some(&hint))));
+            }
             Some(DefinitionFormat::Markdown) => return Ok(Reply::text(docs::markdown(&catalog))),
             Some(DefinitionFormat::Openapi) => return Ok(openapi(&catalog)),
             Some(DefinitionFormat::Json) => Format::Json,
@@ -66,6 +71,17 @@ impl Options {
             Some(DefinitionFormat::Gemini) => Format::Gemini,
         };
         Ok(Reply::json(catalog.definitions(&self.toolset, format)))
+    }
+
+    /// What to type for the tools that are not listed.
+    fn other_toolsets(&self) -> String {
+        let others = Catalog::toolset_names().into_iter().filter(|name| *name != self.toolset);
+        let others: Vec<&str> = others.collect();
+        format!(
+            "these are the tools of {}; --toolset lists others: {}",
+            self.toolset,
+            others.join(", ")
+        )
     }
 
     fn table(&self, catalog: &Catalog) -> Table {

@@ -48,8 +48,15 @@ fn default_data_dir(env: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, F
 pub(crate) fn make_private_folder(folder: &Path) -> Result<(), Failure> {
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
     made.map_err(|error| {
-        Failure::io("the data folder cannot be made", &error)
-            .with_hint("choose another with --data-dir or TOOLYARD_DATA_DIR")
+        let shown = folder.display();
+        let failure = match error.kind() {
+            ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
+                let message = format!("the data folder {shown} is a file, or lies in one");
+                Failure::new(FaultCode::NotFolder, message)
+            }
+            _ => Failure::io(&format!("the data folder {shown} cannot be made"), &error),
+        };
+        failure.with_hint("choose another with --data-dir or TOOLYARD_DATA_DIR")
     })
 }
 
@@ -87,7 +94,9 @@ pub(crate) fn absolute(path: &Path) -> Result<PathBuf, Failure> {
                 let rest = path.strip_prefix(existing).unwrap_or(Path::new(""));
                 return Ok(join_normalized(canonical, rest));
             }
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            // What lies in a file is refused with its name when it is made.
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
             Err(error) => return Err(to_failure(error)),
         }
     }

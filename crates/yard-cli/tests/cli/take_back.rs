@@ -58,3 +58,43 @@ fn a_conflict_is_named() {
     assert_eq!(refused.exit, 1);
     assert_eq!(workspace.text("a.txt"), "by hand\n");
 }
+
+#[test]
+fn a_step_that_is_undone_already_is_not_undone_by_an_empty_step() {
+    let workspace = TestWorkspace::new();
+    workspace.write("/a.txt", "one\n");
+    workspace.write("/a.txt", "two\n");
+    let step = newest(&workspace);
+    workspace.json(&["undo", &step]);
+    let undo = newest(&workspace);
+    let again = workspace.run(&["undo", &step]);
+    assert_eq!(again.exit, 1, "{}", again.stdout);
+    assert!(again.stderr.contains("taken back already"), "{}", again.stderr);
+    assert!(again.stderr.contains(&format!("`toolyard redo {step}`")), "{}", again.stderr);
+    assert_eq!(newest(&workspace), undo, "no step was made");
+    let history = workspace.run(&["history"]).stdout;
+    let row = history.lines().nth(1).unwrap();
+    assert!(row.contains(&format!("  /a.txt (undoes {}", &step[..13])), "{history}");
+}
+
+#[test]
+fn redo_takes_last_for_what_was_undone_last_and_an_undo_for_the_step_that_it_undid() {
+    let workspace = TestWorkspace::new();
+    workspace.write("/a.txt", "one\n");
+    let nothing = workspace.run(&["redo", "last"]);
+    assert_eq!(nothing.exit, 1);
+    assert!(nothing.stderr.contains("nothing is undone"), "{}", nothing.stderr);
+    workspace.write("/a.txt", "two\n");
+    workspace.json(&["undo", "last"]);
+    assert_eq!(workspace.text("a.txt"), "one\n");
+    workspace.json(&["redo", "last"]);
+    assert_eq!(workspace.text("a.txt"), "two\n");
+    assert_eq!(workspace.run(&["redo", "last"]).exit, 1, "it is there again");
+    workspace.json(&["undo", "last"]);
+    assert_eq!(workspace.text("a.txt"), "one\n", "an undo of the redo");
+    workspace.write("/b.txt", "b\n");
+    workspace.json(&["undo", "last"]);
+    assert!(!workspace.file("b.txt").exists());
+    workspace.json(&["redo", &newest(&workspace)]);
+    assert_eq!(workspace.text("b.txt"), "b\n");
+}

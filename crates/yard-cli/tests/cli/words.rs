@@ -23,10 +23,12 @@ const MISTAKES: &[&[&str]] = &[
     &["call", "raed", "{\"path\": \"/a.txt\"}"],
     &["call", "--toolset", "worksapce", "read", "{}"],
     &["call", "--toolset", "codex", "read", "{\"path\": \"a.txt\"}"],
+    &["call", "shell", "{\"command\": \"ls\"}"],
     &["call"],
     &["call", "--chat", "mine", "ls"],
     &["cal", "read"],
     &["ls", "/"],
+    &["shell", "ls"],
     &["--root", "$root/nowhere", "call", "ls"],
     &["--root", "$root/a.txt", "call", "ls"],
     &["mcp", "--toolset", "worksapce"],
@@ -35,6 +37,7 @@ const MISTAKES: &[&[&str]] = &[
     &["tools", "--format", "xml"],
     &["undo"],
     &["undo", "abc"],
+    &["redo", "last"],
     &["show", "last"],
     &["history", "nope.txt"],
     &["restore", "nope.txt"],
@@ -118,5 +121,54 @@ fn a_call_that_waits_for_a_person_says_who_decides_and_how_to_wait() {
         format!(
             "hint: a person decides with `toolyard approve {id}`; `toolyard call --wait` waits for that\n"
         )
+    );
+}
+
+#[test]
+fn a_data_folder_that_is_a_file_is_named() {
+    let workspace = TestWorkspace::new();
+    let file = workspace.temp.path().join("file");
+    fs::write(&file, "").unwrap();
+    for data in [file.clone(), file.join("below")] {
+        let mut command = workspace.bare();
+        command
+            .arg("--root")
+            .arg(workspace.root())
+            .arg("--data-dir")
+            .arg(&data)
+            .args(["call", "ls"]);
+        let ran = super::support::Ran::from(command.output().unwrap());
+        assert_eq!(ran.exit, 1);
+        let named = format!("the data folder {} is a file, or lies in one\n", data.display());
+        assert!(ran.stderr.contains(&named), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_request_is_named_by_the_beginning_of_its_id() {
+    let workspace = TestWorkspace::new();
+    let policy = workspace.temp.path().join("strict.json");
+    fs::write(&policy, r#"{"preset": "strict"}"#).unwrap();
+    workspace.json(&["policy", "set", policy.to_str().unwrap()]);
+    let ran =
+        workspace.run(&["call", "write", &json!({"path": "/x.txt", "content": "x"}).to_string()]);
+    let answer = ran.json();
+    let id = answer["result"]["approval_id"].as_str().unwrap();
+    assert_eq!(workspace.json(&["approve", &id[..13]])["id"], id);
+    let none = workspace.run(&["approve", "ffffffff"]);
+    assert_eq!(none.exit, 1);
+    assert!(none.stderr.contains("`toolyard approve` lists them"), "{}", none.stderr);
+    let listed = workspace.run(&["approve"]).stdout;
+    assert!(listed.contains("`toolyard approve ID` shows a request"), "{listed}");
+}
+
+#[test]
+fn the_list_of_tools_names_the_other_toolsets() {
+    let workspace = TestWorkspace::new();
+    let listed = workspace.run(&["tools", "--toolset", "codex"]).stdout;
+    let last = listed.lines().last().unwrap();
+    assert_eq!(
+        last,
+        "these are the tools of codex; --toolset lists others: workspace, file, coder, assistant, filesystem"
     );
 }

@@ -35,6 +35,40 @@ pub(super) fn of_system_call<'a>(
     move |stop| stop.reword(|fault| Some(message(context, call, path, fault)))
 }
 
+/// As [`of_system_call`], of a call that puts something at `path`: what is missing is its directory.
+pub(super) fn of_placing<'a>(
+    context: &'a Context<'_>,
+    call: &'a str,
+    path: &'a WsPath,
+) -> impl Fn(Stop) -> Stop + 'a {
+    move |stop| {
+        stop.reword(|fault| match (fault.code(), path.parent()) {
+            (FaultCode::NotFound, Some(directory)) if !directory.is_root() => {
+                Some(without_directory(context, call, path, &directory))
+            }
+            _ => Some(message(context, call, path, fault)),
+        })
+    }
+}
+
+/// The end of a message about a directory that is missing: what to do first.
+pub(super) fn to_make(context: &Context<'_>, directory: &WsPath) -> String {
+    let directory = context.host_display(directory);
+    format!(
+        ". The directory {directory} is not there: make it with create_directory, then call again"
+    )
+}
+
+fn without_directory(
+    context: &Context<'_>,
+    call: &str,
+    path: &WsPath,
+    directory: &WsPath,
+) -> String {
+    let shown = context.host_display(path);
+    format!("ENOENT: no such file or directory, {call} '{shown}'{}", to_make(context, directory))
+}
+
 fn message(context: &Context<'_>, call: &str, path: &WsPath, fault: &Fault) -> String {
     let shown = context.host_display(path);
     let at = |wrong: &str| format!("{wrong}, {call} '{shown}'");

@@ -45,8 +45,9 @@ impl Tool for MoveFile {
                 );
                 // Either the source is missing, or the directory of the destination.
                 let to_folder = to.parent().unwrap_or_else(WsPath::root);
-                let missing = suggestions::suggestion(context, &from)
-                    .or_else(|| suggestions::suggestion(context, &to_folder));
+                let missing = suggestions::suggestion(context, &from).or_else(|| {
+                    (!to_folder.is_root()).then(|| fault::to_make(context, &to_folder))
+                });
                 Stop::Fault(fault.reworded(format!("{message}{}", missing.unwrap_or_default())))
             }
             stop => fault::of_system_call(context, "rename", &from)(stop),

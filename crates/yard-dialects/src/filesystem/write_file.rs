@@ -32,7 +32,7 @@ impl Tool for WriteFile {
             on_missing_folder: OnMissingFolder::Refuse,
             ..op::Write::replacing(path.clone(), args.content.into_bytes())
         };
-        context.perform(written).map_err(fault::of_system_call(context, "open", &path))?;
+        context.perform(written).map_err(fault::of_placing(context, "open", &path))?;
         Ok(format!("Successfully wrote to {}", args.path).into())
     }
 }

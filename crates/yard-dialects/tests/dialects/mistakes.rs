@@ -42,8 +42,22 @@ fn rename_argument(words: &str, sent: &mut Sent) {
     let (before, rest) = words.split_once(": unknown argument; did you mean `").unwrap();
     let wrong = before.rsplit([' ', ';']).next().unwrap();
     let right = rest.split('`').next().unwrap();
-    let value = sent.args.as_object_mut().unwrap().remove(wrong).unwrap();
-    sent.set(right, value);
+    // `edits[0].find` is a member of the first edit.
+    let (above, wrong) = wrong.rsplit_once('.').unwrap_or(("", wrong));
+    let above = above.replace('[', "/").replace(']', "");
+    let pointer = if above.is_empty() { above } else { format!("/{above}") };
+    let object = sent.args.pointer_mut(&pointer).and_then(Value::as_object_mut).unwrap();
+    let value = object.remove(wrong).unwrap();
+    object.insert(right.to_owned(), value);
+}
+
+/// As [`rename_argument`], for every argument that the words name.
+fn rename_arguments(words: &str, sent: &mut Sent) {
+    let mut rest = words;
+    while let Some(at) = rest.find(": unknown argument; did you mean `") {
+        rename_argument(rest, sent);
+        rest = &rest[at + 2..];
+    }
 }
 
 /// Each unknown argument is sent as the missing one, in their order.
@@ -215,6 +229,14 @@ fn of_arguments() -> Vec<Mistake> {
             json!({"path": "/a.txt", "old_str": "one", "new_string": "1"}),
             rename_argument,
         ),
+        of(
+            "workspace",
+            "edit",
+            json!({"path": "/a.txt", "old_text": "one", "new_text": "1"}),
+            rename_arguments,
+        ),
+        of("workspace", "grep", json!({"pattern": "one", "include": "*.txt"}), rename_argument),
+        of("workspace", "search", json!({"pattern": "one"}), other_tool),
         of("workspace", "read_multiple_files", json!({"paths": "/a.txt"}), |words, sent| {
             as_list("paths", words, sent)
         }),
@@ -232,6 +254,13 @@ fn of_arguments() -> Vec<Mistake> {
         of("file", "file.read", json!({"file_path": "a.txt"}), rename_argument),
         of("file", "file.write", json!({"path": "n.txt", "contents": "x"}), rename_argument),
         of("file", "file.raed", json!({"path": "a.txt"}), other_tool),
+        of(
+            "file",
+            "file.edit",
+            json!({"path": "a.txt", "patches": [{"find": "one", "replace": "1"}]}),
+            other_tool,
+        ),
+        of("file", "file.search", json!({"query": "one"}), rename_argument),
         of("coder", "read", json!({"path": "a.txt"}), rename_argument),
         of("coder", "read", json!({"file_path": "a.txt"}), rename_argument),
         of("coder", "write", json!({"path": "n.txt", "content": "x"}), rename_argument),
@@ -274,6 +303,12 @@ fn of_arguments() -> Vec<Mistake> {
         of("codex", "grep_files", json!({"pattern": ["one"]}), |words, sent| {
             as_one_string("pattern", words, sent)
         }),
+        of(
+            "filesystem",
+            "edit_file",
+            json!({"path": "a.txt", "edits": [{"old_string": "one", "new_string": "1"}]}),
+            rename_arguments,
+        ),
         of("filesystem", "read_text_file", json!({"file_path": "a.txt"}), rename_argument),
         of("filesystem", "write_file", json!({"path": "n.txt", "text": "x"}), move_to_missing),
     ]

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
-import { BUILT_IN, closeBrowser, EMAIL, newContext, PASSWORD, REBOUND, startServer } from "../harness.mjs";
+import { BUILT_IN, closeBrowser, EMAIL, newContext, PASSWORD, REBOUND, startServer, until } from "../harness.mjs";
 import { startLocal } from "../local.mjs";
 
 let server, local, uiCookies, other;
@@ -94,7 +94,9 @@ for (const kind of ["serve", "ui"]) {
             document.body.append(frame);
           });
         }, url + path);
-        const frame = page.frames()[1];
+        const frame = await (await page.locator("iframe").elementHandle()).contentFrame();
+        // The frame of another site is in another process, which says where it is after the frame has loaded.
+        await until("the frame is somewhere", () => !["", "about:blank"].includes(frame.url()));
         assert.match(frame.url(), /^chrome-error:/, `${path} is in a frame`);
         assert.equal(await frame.locator("#page").count(), 0);
       }

@@ -1,26 +1,25 @@
-// `toolyard ui` on a data folder of its own beside a project, with the page before it: one person on one machine.
-import assert from "node:assert/strict";
+// `toolyard ui` on a data folder of its own beside a project: one person on one machine.
 import { execFile, spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { startDevServer } from "./dev-server.mjs";
-import { openPage, PATIENCE } from "./harness.mjs";
+import { binaryToTest, FROM_FOLDER, openPage, PATIENCE } from "./harness.mjs";
 import { connectStdio } from "./mcp-client.mjs";
 
-/** Starts `toolyard ui`. With TOOLYARD_PAGE the page of the program itself is tested. */
-export async function startLocal() {
-  const binary = process.env.TOOLYARD;
-  assert.ok(binary, "say with TOOLYARD which binary to test: TOOLYARD=target/debug/toolyard");
+/** Starts `toolyard ui`. */
+export async function startLocal(pageFiles = FROM_FOLDER) {
+  const binary = binaryToTest();
   const folder = mkdtempSync(join(tmpdir(), "toolyard-local-"));
   const project = join(folder, "project");
   mkdirSync(project);
   const options = { cwd: project, env: { ...process.env, TOOLYARD_DATA_DIR: join(folder, "data"), TOOLYARD__LOG__LEVEL: "error" } };
-  let ui = await startUi(binary, options, 0);
-  const page = process.env.TOOLYARD_PAGE ? null : await startDevServer(ui.url);
+  let ui = await startUi(binary, options, 0, pageFiles);
   const agents = [];
   return {
     project,
+    url: ui.url,
+    /** The one-time code in the address. */
+    code: ui.code,
     /** Runs `toolyard` in the project, and returns what it prints. */
     toolyard: (...args) => new Promise((resolve) => execFile(binary, args, options, (_, out, errors) => resolve(out + errors))),
     /** An agent in the project, as a client starts it. It waits long for a person, unless `args` say otherwise. */
@@ -39,7 +38,7 @@ export async function startLocal() {
     text: (path) => (existsSync(join(project, path)) ? readFileSync(join(project, path), "utf8") : null),
     /** Opens the page with the code. The code is good once. */
     async open(look, { ignore = null } = {}) {
-      const opened = await openPage({ url: page?.url ?? ui.url }, look, `#code=${ui.code}`, { isLoggedIn: false, ignore });
+      const opened = await openPage({ url: ui.url }, look, `#code=${ui.code}`, { isLoggedIn: false, ignore });
       await opened.getByRole("heading", { level: 1 }).first().waitFor();
       return opened;
     },
@@ -50,11 +49,10 @@ export async function startLocal() {
     },
     /** Starts it again, at the same address. */
     async startAgain() {
-      ui = await startUi(binary, options, Number(new URL(ui.url).port));
+      ui = await startUi(binary, options, Number(new URL(ui.url).port), pageFiles);
     },
     async close() {
       for (const agent of agents) await agent.close();
-      await page?.close();
       ui.child.kill("SIGTERM");
       await ui.ended;
       rmSync(folder, { recursive: true, force: true });
@@ -62,8 +60,8 @@ export async function startLocal() {
   };
 }
 
-function startUi(binary, options, port) {
-  const child = spawn(binary, ["ui", "--no-open", "--port", String(port)], { ...options, stdio: ["ignore", "pipe", "pipe"] });
+function startUi(binary, options, port, pageFiles) {
+  const child = spawn(binary, ["ui", "--no-open", "--port", String(port), ...pageFiles], { ...options, stdio: ["ignore", "pipe", "pipe"] });
   const ended = new Promise((resolve) => child.on("exit", resolve));
   return new Promise((resolve, reject) => {
     let said = "";
@@ -75,6 +73,6 @@ function startUi(binary, options, port) {
     child.stdout.on("data", hear);
     child.stderr.on("data", hear);
     child.on("exit", () => reject(new Error(`toolyard ui ended: ${said}`)));
-    setTimeout(() => reject(new Error(`toolyard ui printed no address: ${said}`)), PATIENCE + 15_000).unref();
+    setTimeout(() => reject(new Error(`toolyard ui printed no address: ${said}`)), PATIENCE).unref();
   });
 }

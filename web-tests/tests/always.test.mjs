@@ -1,7 +1,7 @@
 // "For this chat" and "Always": the rule that such a yes saves is shown before it counts.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { closeBrowser, LOOKS, openPage, startServer, until } from "../harness.mjs";
+import { closeBrowser, LOOKS, openPage, startServer, until, WIDE } from "../harness.mjs";
 
 let server;
 before(async () => (server = await startServer()));
@@ -20,7 +20,7 @@ async function asking(name) {
 }
 const decided = async (workspace) => (await workspace.list("approvals")).approvals[0];
 
-for (const look of [LOOKS[0], LOOKS[3]]) {
+for (const look of LOOKS) {
   const name = `${look.width} px, ${look.theme}`;
   test(`what Always saves is shown before it counts (${name})`, async () => {
     const { workspace, address } = await asking(`Always ${name}`);
@@ -49,7 +49,7 @@ for (const look of [LOOKS[0], LOOKS[3]]) {
 
 test("the rule for a chat is shown before it counts, too", async () => {
   const { workspace, address } = await asking("Chat");
-  const page = await openPage(server, LOOKS[0], address);
+  const page = await openPage(server, WIDE, address);
   await page.getByRole("button", { name: "For this chat" }).click();
   const dialog = page.getByRole("dialog", { name: "Allow this in the whole chat?" });
   await dialog.getByRole("cell", { name: "workspace.edit" }).waitFor();
@@ -64,7 +64,7 @@ test("the rule for a chat is shown before it counts, too", async () => {
 
 test("where there is no such yes, it is said why; a rule that cannot be read is asked for again", async () => {
   const { workspace, address } = await asking("None");
-  const page = await openPage(server, LOOKS[0], "#/settings", { ignore: /rules/ });
+  const page = await openPage(server, WIDE, "#/settings", { ignore: /rules/ });
   let state = "away";
   await page.route("**/approvals/*/rules", (route) => (state === "away" ? route.fulfill({ status: 503, body: "" }) : route.fulfill({ json: { rules: [{ scope: "rule", rule: null, why: "What decides over other programs is asked for each time." }] } })));
   await page.goto(`/${address}`);

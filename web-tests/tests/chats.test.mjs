@@ -1,7 +1,7 @@
 // A chat as a conversation: messages, calls with what they changed, requests and questions inline, and plan mode.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { closeBrowser, LOOKS, openPage, startServer, until } from "../harness.mjs";
+import { closeBrowser, LOOKS, openPage, startServer, until, WIDE } from "../harness.mjs";
 
 let server;
 before(async () => (server = await startServer()));
@@ -44,9 +44,9 @@ test("a plan is shown with the question that accepts it", async () => {
   await workspace.agent("plan_write", { title: "New theme", content: "1. Add variables\n2. Use them\n" });
   await workspace.agent("ask_user", { questions: [{ name: "plan", question: "Shall I?", schema: { type: "string", enum: ["Accept", "Reject"] } }] });
   const [question] = (await workspace.list("questions")).questions;
-  const page = await openPage(server, LOOKS[0], `#/inbox/${workspace.id}/question/${question.id}`);
+  const page = await openPage(server, WIDE, `#/inbox/${workspace.id}/question/${question.id}`);
   await page.getByText("Add variables").waitFor();
-  await page.axeInBoth("plan");
+  await page.axe("plan");
   await page.getByText("Accept", { exact: true }).click();
   await page.getByRole("button", { name: "Send the answer" }).click();
   await until("it is accepted", async () => (await workspace.list("questions")).questions[0].answers?.plan === "Accept");

@@ -1,7 +1,7 @@
 // Other arguments for the call of a request: planned, shown, and only then approved.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { closeBrowser, LOOKS, openPage, startServer, until } from "../harness.mjs";
+import { closeBrowser, LOOKS, openPage, startServer, until, WIDE } from "../harness.mjs";
 
 let server;
 before(async () => (server = await startServer()));
@@ -63,7 +63,7 @@ for (const look of LOOKS) {
 
 test("arguments are edited as JSON, and what was typed is there again after the editor was closed", async () => {
   const { workspace, address } = await asking("JSON");
-  const page = await openPage(server, LOOKS[0], `${address}/edit`, { ignore: /\/plan .*4\d\d/ });
+  const page = await openPage(server, WIDE, `${address}/edit`, { ignore: /\/plan .*4\d\d/ });
   const dialog = page.getByRole("dialog", { name: "Edit the arguments" });
   await dialog.getByRole("button", { name: "JSON" }).click();
   const field = dialog.getByLabel("Arguments as JSON");
@@ -73,7 +73,7 @@ test("arguments are edited as JSON, and what was typed is there again after the 
   await field.fill('{"path": "/config/none.toml", "old_string": "a", "new_string": "b"}');
   await dialog.getByRole("button", { name: "Plan it" }).click();
   await dialog.getByText(/not found/i).first().waitFor();
-  await page.axeInBoth("edit-args-json");
+  await page.axe("edit-args-json");
   await field.fill('{"path": "/config/site.toml", "old_string": "localhost", "new_string": "0.0.0.0"}');
   await page.keyboard.press("Escape");
   await page.getByRole("button", { name: /^Edit/ }).click();
@@ -91,7 +91,7 @@ test("arguments are edited as JSON, and what was typed is there again after the 
 
 test("a file that changes between the plan and the click is planned again, and nothing is done", async () => {
   const { workspace, address } = await asking("Changed");
-  const page = await openPage(server, LOOKS[0], `${address}/edit`, { ignore: /409/ });
+  const page = await openPage(server, WIDE, `${address}/edit`, { ignore: /409/ });
   const dialog = page.getByRole("dialog", { name: "Edit the arguments" });
   await dialog.getByLabel("new_string", { exact: true }).fill("port = 8082");
   await page.keyboard.press("Control+Enter");

@@ -2,12 +2,10 @@
 // something or to break the layout (payloads.mjs) are shown as text, in every place where the page shows them.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { Api, closeBrowser, LOOKS, openPage, startServer, until } from "../harness.mjs";
+import { Api, closeBrowser, LOOKS, openPage, PATIENCE, PHONE, startServer, until, WIDE } from "../harness.mjs";
 import { GROUPS, PAYLOADS } from "../payloads.mjs";
 import { visible, visibleLine } from "../../web/parts/text.js";
 
-const WIDE = LOOKS[0];
-const PHONE = LOOKS[3];
 /** Turns of a chat that are shown at once are at most 80: a message and a call for each payload. */
 const IN_A_CHAT = 38;
 
@@ -84,7 +82,7 @@ async function fill() {
 }
 
 /** Runs in the page: reads all of a screen, scrolling through it, and finds what is wrong with it. */
-async function readScreen() {
+async function readScreen(patience) {
   const frame = () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
   const wrong = new Set();
   const pieces = [];
@@ -140,7 +138,7 @@ async function readScreen() {
       box.scrollTop = top;
       await frame();
       // Older entries of a list are read when its end is reached.
-      for (let waits = 0; waits < 100 && /Reading older steps/.test(box.textContent); waits++) await new Promise((resolve) => setTimeout(resolve, 20));
+      for (const end = performance.now() + patience; performance.now() < end && /Reading older steps/.test(box.textContent); ) await new Promise((resolve) => setTimeout(resolve, 20));
       look();
     }
     box.scrollTop = 0;
@@ -163,7 +161,7 @@ async function open(look, address) {
   page.on("download", (download) => page.wrong.push(`a download of ${download.url()}`));
   /** Reads the screen that is shown; each of these texts has to be on it. */
   page.reads = async (where, texts = []) => {
-    const { wrong, text } = await page.evaluate(readScreen);
+    const { wrong, text } = await page.evaluate(readScreen, PATIENCE);
     assert.deepEqual(wrong, [], `at ${where}, ${look.width} px`);
     assert.deepEqual(page.wrong, [], `at ${where}, ${look.width} px`);
     assert.equal(new URL(page.url()).origin, server.url);
@@ -172,9 +170,14 @@ async function open(look, address) {
     assert.equal(missing.length, 0, `${missing.length} texts are not readable at ${where}, ${look.width} px: ${missing.slice(0, 5).join(" | ")}`);
   };
   page.shows = async (to) => {
-    await page.evaluate((hash) => {
+    await page.evaluate(async (hash) => {
+      const before = location.href;
+      const changed = new Promise((resolve) => addEventListener("hashchange", resolve, { once: true }));
       location.hash = hash;
-      return new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+      if (location.href !== before) await changed;
+      // The screen is drawn, and begins to read what it shows.
+      await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+      await new Promise((resolve) => setTimeout(resolve, 20));
     }, to);
     await page.waitForFunction(() => !document.querySelector(".loading"));
   };
@@ -184,7 +187,7 @@ async function open(look, address) {
 /** The lines of texts as the page shows them. */
 const linesOf = (texts) => texts.flatMap((text) => visible(text).split("\n"));
 
-for (const look of [WIDE, PHONE]) {
+for (const look of LOOKS) {
   const name = `${look.width} px, ${look.theme}`;
 
   test(`in lists, files, diffs, rules and keys (${name})`, async () => {

@@ -1,7 +1,7 @@
 // The inbox: requests with their diffs, decisions, questions, what was decided elsewhere, and what changed meanwhile.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { closeBrowser, LOOKS, openPage, startServer, until } from "../harness.mjs";
+import { closeBrowser, LOOKS, openPage, startServer, until, WIDE } from "../harness.mjs";
 
 let server;
 before(async () => (server = await startServer()));
@@ -81,10 +81,10 @@ for (const look of LOOKS) {
 
 test("a card appears by itself, and goes on to the next one", async () => {
   const workspace = await asking("Live");
-  const page = await openPage(server, LOOKS[0], `#/inbox`);
+  const page = await openPage(server, WIDE, `#/inbox`);
   await page.getByRole("heading", { name: "Inbox", exact: true }).waitFor();
   await edit(workspace);
-  await page.locator('a', { hasText: 'site.toml' }).first().waitFor({ timeout: 7_000 });
+  await page.locator('a', { hasText: 'site.toml' }).first().waitFor();
   await page.check();
   await page.leave();
 });
@@ -94,7 +94,7 @@ test("of two tabs one decides, and the other says so", async () => {
   await edit(workspace);
   const [request] = await approvals(workspace);
   const address = `#/inbox/${workspace.id}/approval/${request.id}`;
-  const [first, second] = [await openPage(server, LOOKS[0], address, { ignore: /409/ }), await openPage(server, LOOKS[0], address, { ignore: /409/ })];
+  const [first, second] = [await openPage(server, WIDE, address, { ignore: /409/ }), await openPage(server, WIDE, address, { ignore: /409/ })];
   await first.getByText("port = 9090").first().waitFor();
   await second.getByText("port = 9090").first().waitFor();
   await second.getByRole("button", { name: /^Deny/ }).click();
@@ -116,7 +116,7 @@ test("a request that cannot be done any more, because its file changed meanwhile
   const workspace = await asking("Stale");
   await edit(workspace);
   const [request] = await approvals(workspace);
-  const page = await openPage(server, LOOKS[0], `#/inbox/${workspace.id}/approval/${request.id}`, { ignore: /40[49]/ });
+  const page = await openPage(server, WIDE, `#/inbox/${workspace.id}/approval/${request.id}`, { ignore: /40[49]/ });
   await page.getByText("port = 9090").first().waitFor();
   await server.api.call("PUT", `/workspaces/${workspace.id}/policy`, { preset: "open", rules: [] });
   await workspace.person("edit", { path: "/config/site.toml", old_string: "port = 8080", new_string: "port = 8081" });
@@ -134,7 +134,7 @@ test("a viewer sees a request and can decide nothing", async () => {
   await server.api.call("POST", "/auth/register", { email: "grace@example.com", password: "another long password", full_name: "Grace Hopper" });
   await server.api.call("POST", `/workspaces/${workspace.id}/members`, { email: "grace@example.com", role: "viewer" });
   const [request] = await approvals(workspace);
-  const page = await openPage(server, LOOKS[0], `#/inbox/${workspace.id}/approval/${request.id}`, { email: "grace@example.com", password: "another long password" });
+  const page = await openPage(server, WIDE, `#/inbox/${workspace.id}/approval/${request.id}`, { email: "grace@example.com", password: "another long password" });
   await page.getByText("its members decide").waitFor();
   assert.equal(await page.getByRole("button", { name: /Approve|Deny/ }).count(), 0);
   await page.keyboard.press("y");
@@ -148,13 +148,13 @@ test("a viewer sees a request and can decide nothing", async () => {
 test("a question is answered by keyboard alone", async () => {
   const workspace = await server.api.workspace("Keyboard");
   await workspace.agent("ask_user", { questions: [{ name: "language", question: "Which language?", schema: { type: "string", enum: ["English", "French"] } }] });
-  const page = await openPage(server, LOOKS[0], "#/inbox");
+  const page = await openPage(server, WIDE, "#/inbox");
   const detail = page.locator(".split-detail");
-  for (let i = 0; i < 60 && !(await detail.getByText("Which language?").count()); i++) {
+  await until("the question is shown", async () => {
+    if (await detail.getByText("Which language?").count()) return true;
     await page.keyboard.press("j");
-    await page.waitForTimeout(80);
-  }
-  await detail.getByText("Which language?").waitFor();
+    return false;
+  });
   await page.keyboard.press("Enter");
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Tab");
@@ -169,12 +169,16 @@ test("a key that is held down approves one request and no other", async () => {
   for (const to of ["9090", "7070"]) await edit(workspace, "8080", to);
   const requests = await approvals(workspace);
   assert.equal(requests.length, 2);
-  const page = await openPage(server, LOOKS[0], `#/inbox/${workspace.id}/approval/${requests.at(-1).id}`);
+  const page = await openPage(server, WIDE, `#/inbox/${workspace.id}/approval/${requests.at(-1).id}`);
   await mayPressY(page);
-  for (let i = 0; i < 40; i++) {
+  // Until another request is shown, and long enough for its own key.
+  const isNext = async () => !page.url().includes(requests.at(-1).id) && (await page.locator("button[aria-keyshortcuts=y]").count()) > 0;
+  await until("another request could be approved", async () => {
     await page.keyboard.down("y");
-    await page.waitForTimeout(50);
-  }
+    return isNext();
+  });
+  for (let i = 0; i < 10; i++) await page.keyboard.down("y");
+  assert.ok(await isNext());
   await page.keyboard.up("y");
   const statuses = (await approvals(workspace)).map((one) => one.status).sort();
   assert.deepEqual(statuses, ["executed", "pending"]);

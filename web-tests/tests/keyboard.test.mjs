@@ -2,7 +2,7 @@
 // outside, throws here; so does an event of a pointer in the page itself.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { closeBrowser, LOOKS, openPage, startServer, until } from "../harness.mjs";
+import { closeBrowser, openPage, startServer, until, WIDE } from "../harness.mjs";
 
 let server;
 before(async () => (server = await startServer()));
@@ -12,7 +12,6 @@ after(async () => {
 });
 
 const OPEN = { preset: "open", rules: [] };
-const WIDE = LOOKS[0];
 const FORBIDDEN = [
   "check", "clear", "click", "dblclick", "dispatchEvent", "dragTo", "dragAndDrop", "fill", "focus", "hover", "press", "pressSequentially",
   "selectOption", "selectText", "setChecked", "setInputFiles", "tap", "type", "uncheck",

@@ -1,13 +1,14 @@
-// What the page costs: the bytes that a browser loads from the program itself, and what ten open tabs cost the server.
+// What the page costs: the bytes that a browser loads of the compressed files that are built into the program, and what ten
+// open tabs cost the server.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { closeBrowser, IS_SOAK, LOOKS, median, newContext, openPage, startServer, until } from "../harness.mjs";
+import { BUILT_IN, closeBrowser, IS_SOAK, median, newContext, openPage, startServer, until, WIDE } from "../harness.mjs";
 
 const web = join(import.meta.dirname, "..", "..", "web");
 let server;
-before(async () => (server = await startServer()));
+before(async () => (server = await startServer(BUILT_IN)));
 after(async () => {
   await closeBrowser();
   await server.close();
@@ -16,8 +17,7 @@ after(async () => {
 test("a browser loads less than 200 kB of contents from the program, counted on the wire", async () => {
   const workspace = await server.api.workspace("Bytes", { preset: "open", rules: [] });
   await workspace.agent("write", { path: "/a.txt", content: "a\n" });
-  // The program itself, not the files that are served from the disk for the tests.
-  const page = await openPage({ ...server, url: server.own }, LOOKS[0], "");
+  const page = await openPage(server, WIDE, "");
   await page.goto("about:blank");
   const devtools = await page.context().newCDPSession(page);
   await devtools.send("Network.enable");
@@ -28,10 +28,10 @@ test("a browser loads less than 200 kB of contents from the program, counted on 
   devtools.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => sizes.set(addresses.get(requestId), encodedDataLength));
   let headers = 0;
   devtools.on("Network.responseReceived", ({ response }) => (headers += response.encodedDataLength));
-  await page.goto(`${server.own}/#/w/${workspace.id}/timeline`);
+  await page.goto(`${server.url}/#/w/${workspace.id}/timeline`);
   await page.getByText("/a.txt").first().waitFor();
   const isModule = (name) => name.endsWith(".js");
-  const modules = readdirSync(web, { recursive: true }).filter(isModule).map((name) => `${server.own}/web/${name}`);
+  const modules = readdirSync(web, { recursive: true }).filter(isModule).map((name) => `${server.url}/web/${name}`);
   await until("all modules are loaded", () => [...sizes.keys()].filter((url) => url && isModule(new URL(url).pathname)).length >= modules.length - 3);
   const all = [...sizes.values()].reduce((sum, size) => sum + size, 0);
   const bytes = all - headers;
@@ -51,7 +51,7 @@ test("ten open tabs are all live, cost the server under 30 MB, and slow no call 
   await workspace.agent("write", { path: "/a.txt", content: "a\n" });
   const url = `${server.url}/#/w/${workspace.id}/timeline`;
   // Each is a browser of its own, so that each has its own stream: tabs of one browser share one.
-  const first = await openPage(server, LOOKS[0], `#/w/${workspace.id}/timeline`);
+  const first = await openPage(server, WIDE, `#/w/${workspace.id}/timeline`);
   await first.getByText("/a.txt").first().waitFor();
   const login = await first.context().storageState();
   await first.goto("about:blank");

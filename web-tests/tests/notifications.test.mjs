@@ -1,7 +1,7 @@
 // Notifications of the browser: while the tab is in the background, if the person wants them, and without a name of a file.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { closeBrowser, LOOKS, openPage, startServer, until } from "../harness.mjs";
+import { closeBrowser, openPage, startServer, until, WIDE } from "../harness.mjs";
 
 let server;
 before(async () => (server = await startServer()));
@@ -32,7 +32,7 @@ function stub() {
 
 test("what waits is told while the tab is in the background, by the workspace's name alone", async () => {
   const workspace = await server.api.workspace("Website", { preset: "strict", rules: [] });
-  const page = await openPage(server, LOOKS[0], "#/settings");
+  const page = await openPage(server, WIDE, "#/settings");
   await page.addInitScript(stub);
   await page.reload();
   const wanted = page.getByRole("switch", { name: "Notifications" });
@@ -63,7 +63,7 @@ test("what waits is told while the tab is in the background, by the workspace's 
 });
 
 test("a browser that refuses notifications has none wanted", async () => {
-  const page = await openPage(server, LOOKS[0], "#/settings");
+  const page = await openPage(server, WIDE, "#/settings");
   await page.addInitScript(stub);
   await page.reload();
   await page.evaluate(() => (window.answer = "denied"));
@@ -72,7 +72,7 @@ test("a browser that refuses notifications has none wanted", async () => {
   await page.getByText("Your browser refuses them for this page").waitFor();
   assert.equal(await wanted.getAttribute("aria-checked"), "false");
   assert.ok(await wanted.isDisabled());
-  await page.axeInBoth("notifications-refused");
+  await page.axe("notifications-refused");
   await page.check();
   await page.leave();
 });

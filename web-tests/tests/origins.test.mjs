@@ -1,26 +1,18 @@
 // What pages of other origins get of the page and of the API, in a browser that has a login: nothing. All of it is asked of
-// the program itself, of `toolyard serve` and of `toolyard ui`.
+// `toolyard serve` and of `toolyard ui` with the files that are built into the program, as people run them.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { closeBrowser, EMAIL, newContext, PASSWORD, REBOUND, startServer, until } from "../harness.mjs";
+import { BUILT_IN, closeBrowser, EMAIL, newContext, PASSWORD, REBOUND, startServer, until } from "../harness.mjs";
+import { startLocal } from "../local.mjs";
 
-let server, folder, ui, uiUrl, uiCode, uiCookies, other;
+let server, local, uiCookies, other;
 before(async () => {
-  server = await startServer();
-  folder = mkdtempSync(join(tmpdir(), "toolyard-origins-"));
-  mkdirSync(join(folder, "project"));
-  ui = spawn(process.env.TOOLYARD, ["ui", "--no-open", "--data-dir", join(folder, "data"), "--port", String(31_000 + (process.pid % 1_000))], { cwd: join(folder, "project") });
-  let said = "";
-  for (const pipe of [ui.stdout, ui.stderr]) pipe.on("data", (piece) => (said += piece));
-  [, uiUrl, uiCode] = await until("toolyard ui prints an address", () => /(http:\/\/[\d.]+:\d+)\/#code=(\S+)/.exec(said));
+  server = await startServer(BUILT_IN);
+  local = await startLocal(BUILT_IN);
   // The code is good once, and for a minute.
   const context = await newContext();
-  assert.ok((await context.request.post(`${uiUrl}/api/v1/auth/code`, { data: { code: uiCode } })).ok());
+  assert.ok((await context.request.post(`${local.url}/api/v1/auth/code`, { data: { code: local.code } })).ok());
   uiCookies = await context.cookies();
   await context.close();
   // A page of somebody else. On the same address with another port it is another origin of the same site, to which a browser
@@ -31,15 +23,13 @@ before(async () => {
 after(async () => {
   await closeBrowser();
   other.close();
-  ui.kill("SIGTERM");
-  await new Promise((resolve) => ui.on("exit", resolve));
+  await local.close();
   await server.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** A browser that is logged in at the program. */
 async function loggedIn(kind) {
-  const url = kind === "ui" ? uiUrl : server.own;
+  const url = kind === "ui" ? local.url : server.url;
   const context = await newContext();
   if (kind === "ui") await context.addCookies(uiCookies);
   else assert.ok((await context.request.post(`${url}/api/v1/auth/login`, { data: { email: EMAIL, password: PASSWORD } })).ok());
@@ -104,7 +94,9 @@ for (const kind of ["serve", "ui"]) {
             document.body.append(frame);
           });
         }, url + path);
-        const frame = page.frames()[1];
+        const frame = await (await page.locator("iframe").elementHandle()).contentFrame();
+        // The frame of another site is in another process, which says where it is after the frame has loaded.
+        await until("the frame is somewhere", () => !["", "about:blank"].includes(frame.url()));
         assert.match(frame.url(), /^chrome-error:/, `${path} is in a frame`);
         assert.equal(await frame.locator("#page").count(), 0);
       }
@@ -122,7 +114,7 @@ for (const kind of ["serve", "ui"]) {
     assert.equal(await page.locator("#page").count(), 0);
     const statuses = await page.evaluate(() => Promise.all(["/api/v1/auth/me", "/api/v1/workspaces", "/web/main.js", "/openapi.json"].map((path) => fetch(path, { credentials: "include" }).then((one) => one.status, () => 0))));
     assert.ok(statuses.every((status) => status === 0 || status >= 400), `${statuses}`);
-    const made = await page.evaluate((code) => fetch("/api/v1/auth/code", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ code }) }).then((one) => one.status, () => 0), uiCode ?? "");
+    const made = await page.evaluate((code) => fetch("/api/v1/auth/code", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ code }) }).then((one) => one.status, () => 0), local.code);
     assert.ok(made === 0 || made >= 400, `${made}`);
     await context.close();
   });

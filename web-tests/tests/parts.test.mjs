@@ -1,7 +1,7 @@
 // A part of a request is approved, and the rest refused; several requests are decided together; some are put off.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { closeBrowser, LOOKS, openPage, startServer, until } from "../harness.mjs";
+import { closeBrowser, LOOKS, openPage, startServer, until, WIDE } from "../harness.mjs";
 
 let server;
 before(async () => (server = await startServer()));
@@ -80,7 +80,7 @@ for (const look of LOOKS) {
 
 test("one of five changes is left out by keyboard alone", async () => {
   const { workspace, request, address } = await asking("Keyboard");
-  const page = await openPage(server, LOOKS[0], address);
+  const page = await openPage(server, WIDE, address);
   await page.getByText("line twenty").first().waitFor();
   // Into the diff, to the second change of the file, and off with it.
   await page.keyboard.press("d");
@@ -105,7 +105,7 @@ test("one of five changes is left out by keyboard alone", async () => {
 
 test("with nothing ticked nothing can be approved, and a box is ticked with a click on it", async () => {
   const { address } = await asking("Nothing");
-  const page = await openPage(server, LOOKS[0], address);
+  const page = await openPage(server, WIDE, address);
   for (const path of ["/config/site.toml", "/config/new.toml", "/config/long.txt"]) await page.getByRole("checkbox", { name: path, exact: true }).click();
   assert.ok(await page.getByRole("button", { name: /^Approve 0 of 3 files/ }).isDisabled());
   await page.getByRole("checkbox", { name: "Change 2 of /config/long.txt" }).click();
@@ -121,7 +121,7 @@ test("what is at risk comes first: removed, moved, changed, new", async () => {
   const patch = "*** Begin Patch\n*** Add File: config/0-new.txt\n+new\n*** Update File: config/a-changed.txt\n@@\n-a-changed\n+another\n a-changed\n a-changed\n*** Update File: config/b-moved.txt\n*** Move to: config/b-there.txt\n@@\n-b-moved\n+moved\n b-moved\n b-moved\n*** Delete File: config/c-removed.txt\n*** End Patch\n";
   await workspace.agent("apply_patch_json", { patch }, "codex");
   const [request] = (await workspace.list("approvals")).approvals;
-  const page = await openPage(server, LOOKS[0], `#/inbox/${workspace.id}/approval/${request.id}`);
+  const page = await openPage(server, WIDE, `#/inbox/${workspace.id}/approval/${request.id}`);
   await page.getByRole("region", { name: "What would change" }).waitFor();
   const shown = await page.locator(".diff-file").evaluateAll((files) => files.map((file) => /removed|moved|modified|created/.exec(file.className)[0]));
   // A file that is moved and changed is both.
@@ -140,7 +140,7 @@ async function many(name, paths) {
 }
 const statuses = async (workspace) => (await workspace.list("approvals")).approvals.map((one) => one.status).sort();
 
-for (const look of [LOOKS[0], LOOKS[3]]) {
+for (const look of LOOKS) {
   const name = `${look.width} px, ${look.theme}`;
   test(`several requests are selected, looked at, and approved together (${name})`, async () => {
     const workspace = await many(`Several ${name}`, ["a.txt", "b.txt", "c.txt"]);

@@ -1,7 +1,7 @@
 // Files as they were after any step, and the step and actor that each line of a file comes from.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { closeBrowser, LOOKS, openPage, startServer, until } from "../harness.mjs";
+import { closeBrowser, LOOKS, openPage, startServer, until, WIDE } from "../harness.mjs";
 
 let server;
 before(async () => (server = await startServer()));
@@ -70,7 +70,7 @@ for (const look of LOOKS) {
 
 test("where the lines of an old version come from is known, too", async () => {
   const { workspace, steps } = await worked("Old blame");
-  const page = await openPage(server, LOOKS[0], `#/w/${workspace.id}/files/src/greet.py?at=${steps[2].id}`);
+  const page = await openPage(server, WIDE, `#/w/${workspace.id}/files/src/greet.py?at=${steps[2].id}`);
   await page.getByRole("button", { name: "Who wrote it" }).click();
   const text = page.getByRole("region", { name: "Text of the file, and where each line comes from" });
   await text.getByText("You").waitFor();
@@ -81,7 +81,7 @@ test("where the lines of an old version come from is known, too", async () => {
 
 test("the slider is moved by keyboard, and says where it is", async () => {
   const { workspace, steps } = await worked("Slider");
-  const page = await openPage(server, LOOKS[0], `#/w/${workspace.id}/files?at=${steps.at(-1).id}`);
+  const page = await openPage(server, WIDE, `#/w/${workspace.id}/files?at=${steps.at(-1).id}`);
   const slider = page.getByRole("slider");
   await until("the slider is at the oldest step", async () => /^Wrote \/src/.test((await slider.getAttribute("aria-valuetext")) ?? ""));
   await slider.focus();
@@ -93,7 +93,7 @@ test("the slider is moved by keyboard, and says where it is", async () => {
 
 test("files at a moment: loading, nothing there, and a server that is away", async () => {
   const { workspace, steps } = await worked("States");
-  const page = await openPage(server, LOOKS[0], "#/inbox", { ignore: /\/tree/ });
+  const page = await openPage(server, WIDE, "#/inbox", { ignore: /\/tree/ });
   let state = "wait";
   await page.route("**/tree?*", async (route) => {
     if (state === "wait") await until("the test goes on", () => state !== "wait");
@@ -115,7 +115,7 @@ test("files at a moment: loading, nothing there, and a server that is away", asy
 
 test("a file is dropped into a folder", async () => {
   const { workspace } = await worked("Drop");
-  const page = await openPage(server, LOOKS[0], `#/w/${workspace.id}/files`);
+  const page = await openPage(server, WIDE, `#/w/${workspace.id}/files`);
   const folder = page.getByRole("button", { name: "src" });
   await folder.waitFor();
   const data = await page.evaluateHandle(() => {

@@ -35,7 +35,7 @@ for (const look of LOOKS) {
   });
 }
 
-for (const look of [LOOKS[0], LOOKS[3]]) {
+for (const look of LOOKS) {
   test(`a person is added, given other roles, and removed, and sees so at once (${look.width} px, ${look.theme})`, async () => {
     const email = `member${look.width}@example.com`;
     await server.api.call("POST", "/auth/register", { email, password: "another long password", full_name: "Hedy Lamarr" });
@@ -55,7 +55,7 @@ for (const look of [LOOKS[0], LOOKS[3]]) {
     const role = owner.getByRole("combobox", { name: `Role of ${email}` });
     await role.waitFor();
     assert.equal(await role.inputValue(), "viewer");
-    await owner.axeInBoth("members");
+    await owner.axe("members");
     // Her page has the workspace now, to look at; then to change things in.
     await hers.getByRole("link", { name: /Members/ }).first().click();
     await hers.getByText("You can look, not change").waitFor();

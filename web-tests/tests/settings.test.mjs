@@ -1,7 +1,7 @@
 // Settings: a key is made and its configuration copied, rules are added and removed, people get roles, and the own page.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { Api, closeBrowser, LOOKS, openPage, startServer, until } from "../harness.mjs";
+import { Api, closeBrowser, LOOKS, openPage, startServer, until, WIDE } from "../harness.mjs";
 
 let server;
 before(async () => (server = await startServer()));
@@ -76,7 +76,7 @@ test("the preset can be changed while something is allowed always", async () => 
   await server.api.call("POST", `/workspaces/${workspace.id}/approvals/${request.id}/decision`, { decision: "approve", scope: "rule", state_hash: request.state_hash });
   const before = await server.api.call("GET", policy);
   assert.equal(before.saved.length, 1);
-  const page = await openPage(server, LOOKS[0], `#/w/${workspace.id}/settings`);
+  const page = await openPage(server, WIDE, `#/w/${workspace.id}/settings`);
   await page.getByText("Allowed always").first().waitFor();
   await page.getByRole("button", { name: /^Strict/ }).click();
   await page.getByText("The policy is saved.").first().waitFor();

@@ -2,7 +2,7 @@
 // themes, on a wide screen and on a phone. The six screens are also looked at between the two, as on a tablet.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { Api, closeBrowser, LOOKS, openPage, startServer, TABLETS, until } from "../harness.mjs";
+import { Api, closeBrowser, LOOKS, openPage, startServer, TABLET, until } from "../harness.mjs";
 
 const OPEN = { preset: "open", rules: [] };
 const SCREENS = ["timeline", "chats", "files", "terminals", "settings"];
@@ -41,7 +41,7 @@ async function filled(name) {
 const onRequests = (page, pattern, answer) => page.route(pattern, answer);
 const shows = (page, address) => page.evaluate((hash) => void (location.hash = hash), address);
 
-for (const look of [LOOKS[0], LOOKS[2]]) {
+for (const look of LOOKS) {
   const name = `${look.width} px`;
 
   test(`a screen with nothing on it says what will be there (${name})`, async () => {
@@ -50,7 +50,7 @@ for (const look of [LOOKS[0], LOOKS[2]]) {
     const looks = async (address, text, where) => {
       await shows(page, address);
       await page.getByText(text).first().waitFor();
-      await page.axeInBoth(where);
+      await page.axe(where);
     };
     await looks("#/inbox", "Welcome to Toolyard", "empty-welcome");
     await looks("#/workspaces", "No workspace yet", "empty-workspaces");
@@ -92,7 +92,7 @@ for (const look of [LOOKS[0], LOOKS[2]]) {
         await shows(page, place);
         await page.locator(shown).first().waitFor();
         if (way === "offline") await page.getByText("The server cannot be reached. What you see may be old").waitFor();
-        await (i < 3 ? page.axeInBoth(`${way}-${i}`) : page.axe(`${way}-${i}`));
+        await (i < 3 ? page.axe(`${way}-${i}`) : page.axeIn(look.theme, `${way}-${i}`));
         state.answer = (route) => route.continue();
         for (const route of held.splice(0)) await route.abort();
       }
@@ -102,7 +102,7 @@ for (const look of [LOOKS[0], LOOKS[2]]) {
     await page.route("**/api/v1/auth/me", (route) => void held.push(route));
     await page.reload();
     await page.getByRole("status", { name: "Loading the page" }).waitFor();
-    await page.axeInBoth("loading-page");
+    await page.axe("loading-page");
     assert.deepEqual(page.wrong, []);
     await page.leave();
   });
@@ -113,7 +113,7 @@ for (const look of [LOOKS[0], LOOKS[2]]) {
     const looks = async (button, title, where) => {
       await button.click();
       await page.getByRole("dialog", { name: title }).waitFor();
-      await page.axeInBoth(where);
+      await page.axe(where);
       await page.check();
       await page.keyboard.press("Escape");
       await page.getByRole("dialog").waitFor({ state: "detached" });
@@ -138,7 +138,7 @@ for (const look of [LOOKS[0], LOOKS[2]]) {
       await looks(button("End it"), "End this terminal?", "dialog-end");
       await button(/^Size/).click();
       await page.getByRole("menu").waitFor();
-      await page.axeInBoth("menu-size");
+      await page.axe("menu-size");
     }
     await page.leave();
   });
@@ -149,11 +149,11 @@ test("the six screens on a tablet, in both themes", async () => {
   const [step] = (await workspace.list("steps")).steps;
   const [request] = (await workspace.list("approvals")).approvals;
   const terminals = (await workspace.list("terminals")).terminals;
-  const page = await openPage(server, TABLETS[0], "#/workspaces");
+  const page = await openPage(server, TABLET, "#/workspaces");
   const looks = async (address, shown, where) => {
     await shows(page, address);
     await shown.first().waitFor();
-    await page.axeInBoth(`tablet-${where}`);
+    await page.axe(`tablet-${where}`);
     await page.check();
   };
   await looks("#/workspaces", page.getByRole("heading", { name: "Workspaces" }), "workspaces");

@@ -3,7 +3,7 @@
 // approved and not done is not called done.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { closeBrowser, LOOKS, openPage, startServer, until } from "../harness.mjs";
+import { closeBrowser, LOOKS, openPage, startServer, until, WIDE } from "../harness.mjs";
 
 let server;
 before(async () => (server = await startServer()));
@@ -52,7 +52,7 @@ async function isShownAgain(page, workspace, request) {
   assert.doesNotMatch(await text(workspace, "/config/long.txt"), /line two/);
 }
 
-for (const look of [LOOKS[0], LOOKS[3]]) {
+for (const look of LOOKS) {
   const name = `${look.width} px, ${look.theme}`;
   test(`a file to be overwritten that changes between showing and clicking is shown again (${name})`, async () => {
     const { workspace, request, address } = await asking(`Main button ${name}`);
@@ -73,7 +73,7 @@ for (const look of [LOOKS[0], LOOKS[3]]) {
 
 test("a part of a file that changes between showing and clicking is shown again, and has to be chosen again", async () => {
   const { workspace, request, address } = await asking("Part");
-  const page = await openPage(server, LOOKS[0], address);
+  const page = await openPage(server, WIDE, address);
   await page.getByRole("checkbox", { name: "Change 2 of /config/long.txt" }).click();
   await page.getByLabel("A word to the agent about the rest").fill("Only the first.");
   await change(workspace);
@@ -86,7 +86,7 @@ test("a part of a file that changes between showing and clicking is shown again,
 
 test("the key that approved what was shown does not approve what is shown instead", async () => {
   const { workspace, request, address } = await asking("Key");
-  const page = await openPage(server, LOOKS[0], address);
+  const page = await openPage(server, WIDE, address);
   await page.getByText("line thirty-eight").first().waitFor();
   await page.locator("button[aria-keyshortcuts=y]").waitFor();
   await change(workspace);
@@ -108,7 +108,7 @@ test("the key that approved what was shown does not approve what is shown instea
 
 test("arguments that were edited for a file that changes before the click are planned again", async () => {
   const { workspace, request, address } = await asking("Arguments");
-  const page = await openPage(server, LOOKS[0], `${address}/edit`, { ignore: /409/ });
+  const page = await openPage(server, WIDE, `${address}/edit`, { ignore: /409/ });
   const dialog = page.getByRole("dialog", { name: "Edit the arguments" });
   await dialog.getByLabel("content", { exact: true }).fill(AGENTS.replace("line two", "line 2"));
   await page.keyboard.press("Control+Enter");
@@ -130,7 +130,7 @@ test("arguments that were edited for a file that changes before the click are pl
 
 test("of several requests the one whose file changed is named, waits on, and the others are done", async () => {
   const { workspace } = await asking("Several", { "/config/long.txt": AGENTS, "/config/other.txt": AGENTS });
-  const page = await openPage(server, LOOKS[0], "#/inbox");
+  const page = await openPage(server, WIDE, "#/inbox");
   for (const name of ["long", "other"]) {
     if (name === "long") await page.getByRole("button", { name: "Select several requests" }).click();
     await page.getByRole("checkbox", { name: new RegExp(`^Select: .*/config/${name}\\.txt`) }).last().click();
@@ -156,7 +156,7 @@ test("of several requests the one whose file changed is named, waits on, and the
 for (const [status, words] of [["approved", /not done yet: the agent's process does it/], ["unknown", /ended before it could say what came of it/], ["failed", /could not be done/], ["expired", /nobody came to do it in time/]]) {
   test(`an approval that comes back as ${status} is not called done`, async () => {
     const { request, workspace, address } = await asking(`Status ${status}`);
-    const page = await openPage(server, LOOKS[0], address);
+    const page = await openPage(server, WIDE, address);
     await page.getByText("line thirty-eight").first().waitFor();
     await page.route("**/decision", async (route) => route.fulfill({ json: { ...(await one(workspace, request.id)), status } }));
     await page.getByRole("button", { name: /^Approve once/ }).click();

@@ -2,7 +2,7 @@
 // accept, take back and connect in the browser. What the agent gets is looked at in the answer to its own call.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { closeBrowser, LOOKS, openPage, startServer, until } from "../harness.mjs";
+import { closeBrowser, openPage, PHONE, startServer, until, WIDE } from "../harness.mjs";
 import { connectHttp } from "../mcp-client.mjs";
 
 const GRACE = { email: "grace@example.com", password: "another long password" };
@@ -37,7 +37,7 @@ const addressOf = (workspace, kind, id) => `#/inbox/${workspace.id}/${kind}/${id
 
 test("a person approves a part of what an agent over HTTP asks, and the agent gets the word with its own answer", async () => {
   const { workspace, agent } = await connected("Part", "codex", ASK, { "/config/long.txt": LONG, "/config/site.toml": "port = 8080\n" });
-  const page = await openPage(server, LOOKS[0], "#/inbox");
+  const page = await openPage(server, WIDE, "#/inbox");
   const patch = "*** Begin Patch\n*** Update File: config/long.txt\n@@\n-line 2\n+line two\n@@\n-line 38\n+line thirty-eight\n*** Update File: config/site.toml\n@@\n-port = 8080\n+port = 9090\n*** End Patch\n";
   const asked = agent.call("apply_patch_json", { patch });
   await page.getByRole("list", { name: "What waits for you" }).locator("a", { hasText: "in Part" }).first().click();
@@ -71,7 +71,7 @@ async function atOnce(...contexts) {
 
 test("of two tabs of one browser one decides, the other says so, and the agent gets the one decision", async () => {
   const { workspace, agent } = await connected("Tabs", "workspace", ASK);
-  const first = await openPage(server, LOOKS[0], "#/inbox", { ignore: /409/ });
+  const first = await openPage(server, WIDE, "#/inbox", { ignore: /409/ });
   const asked = agent.call("write", { path: "/config/tabs.txt", content: "x\n" });
   const request = await waiting(workspace, "approval");
   const address = `/${addressOf(workspace, "approval", request.id)}`;
@@ -103,7 +103,7 @@ test("of two people one decides, and the other is told by whom", async () => {
   const asked = agent.call("write", { path: "/config/people.txt", content: "x\n" });
   const request = await waiting(workspace, "approval");
   const address = addressOf(workspace, "approval", request.id);
-  const [ada, grace] = [await openPage(server, LOOKS[0], address, { ignore: /409/ }), await openPage(server, LOOKS[3], address, { ...GRACE, ignore: /409/ })];
+  const [ada, grace] = [await openPage(server, WIDE, address, { ignore: /409/ }), await openPage(server, PHONE, address, { ...GRACE, ignore: /409/ })];
   for (const page of [ada, grace]) await page.locator(".request-title", { hasText: "/config/people.txt" }).waitFor();
   await atOnce(ada.context(), grace.context());
   await grace.getByRole("button", { name: /^Deny/ }).click();
@@ -122,7 +122,7 @@ test("of two people one decides, and the other is told by whom", async () => {
 
 test("a question is answered on the page, and the waiting agent has the answer", async () => {
   const { workspace, agent } = await connected("Question", "workspace", OPEN);
-  const page = await openPage(server, LOOKS[2], "#/inbox");
+  const page = await openPage(server, PHONE, "#/inbox");
   const asked = agent.call("ask_user", { questions: [{ name: "language", question: "Which language?", schema: { type: "string", enum: ["English", "French"] } }] });
   const question = await waiting(workspace, "question");
   await page.goto(`/${addressOf(workspace, "question", question.id)}`);
@@ -141,7 +141,7 @@ test("from plan mode on the page to Accept, after which the agent may write", as
   const { chat } = workspace;
   const { key } = await server.api.call("POST", `/workspaces/${workspace.id}/keys`, { name: "In one chat", role: "member", toolsets: ["workspace"], chat_id: chat });
   const agent = await connectHttp(`${server.api.url}/mcp/${workspace.id}?toolset=workspace`, { authorization: `Bearer ${key}` });
-  const page = await openPage(server, LOOKS[0], `#/w/${workspace.id}/chats/${chat}`);
+  const page = await openPage(server, WIDE, `#/w/${workspace.id}/chats/${chat}`);
   await page.getByRole("button", { name: "Plan", exact: true }).click();
   await page.getByText("Plan mode: only plan files change").waitFor();
   const early = await agent.call("write", { path: "/early.txt", content: "x\n" });
@@ -177,7 +177,7 @@ test("an old step is undone with its preview, unrelated later steps stay, and it
   const old = (await workspace.list("steps")).steps[0].id;
   await agent.call("edit", { path: "/long.txt", old_string: "line 38\n", new_string: "line thirty-eight\n" });
   await agent.call("write", { path: "/other.txt", content: "other\n" });
-  const page = await openPage(server, LOOKS[0], `#/w/${workspace.id}/timeline/${old}`);
+  const page = await openPage(server, WIDE, `#/w/${workspace.id}/timeline/${old}`);
   await page.getByRole("region", { name: "What the step changed" }).getByText("line two").waitFor();
   await page.keyboard.press("u");
   const preview = page.getByRole("dialog").getByRole("region", { name: "What would change" });
@@ -203,7 +203,7 @@ test("an old step is undone with its preview, unrelated later steps stay, and it
 test("a key is made on the page, its configuration copied, and a client connects with what was copied", async () => {
   const { workspace, agent: other } = await connected("Key", "workspace", OPEN, { "/readme.md": "# Read me\n" });
   await other.close();
-  const page = await openPage(server, LOOKS[0], `#/w/${workspace.id}/settings`);
+  const page = await openPage(server, WIDE, `#/w/${workspace.id}/settings`);
   await page.getByRole("button", { name: "New key" }).click();
   await page.getByLabel("Name").first().fill("My client");
   await page.getByText("Coding, with a shell").click();
@@ -232,7 +232,7 @@ test("a key is made on the page, its configuration copied, and a client connects
 test("the server is killed and started again: the request, the draft comment and the missed step are there, and a decision counts", async () => {
   const { workspace, agent } = await connected("Killed", "workspace", ASK, { "/notes.txt": "one\ntwo\n" });
   const step = (await workspace.list("steps")).steps[0].id;
-  const page = await openPage(server, LOOKS[0], `#/w/${workspace.id}/timeline/${step}`, { ignore: /50[23]|ERR_|Failed to load/ });
+  const page = await openPage(server, WIDE, `#/w/${workspace.id}/timeline/${step}`, { ignore: /50[23]|ERR_|Failed to load/ });
   const diff = page.getByRole("region", { name: "What the step changed" });
   await diff.locator(".diff-row.add", { hasText: "two" }).hover();
   await diff.getByRole("button", { name: "Comment on line 2", exact: true }).click();

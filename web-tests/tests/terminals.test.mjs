@@ -1,7 +1,7 @@
 // Terminals: a screen is watched, typed into and ended; what its program prints stays text.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { closeBrowser, LOOKS, openPage, startServer, until } from "../harness.mjs";
+import { closeBrowser, LOOKS, openPage, startServer, until, WIDE } from "../harness.mjs";
 
 let server;
 before(async () => (server = await startServer()));
@@ -52,7 +52,7 @@ test("what is pasted and special keys arrive as a program expects them", async (
   const opened = await workspace.agent("exec_command", { session_id: "keys", cmd: "stty raw -echo; echo Ready; while c=$(dd bs=1 count=1 2>/dev/null | od -An -tx1); do printf '%s' \"$c\"; done", workdir: null }, "codex");
   if (!opened.success) return context.skip("no box on this machine");
   const [terminal] = (await workspace.list("terminals")).terminals;
-  const page = await openPage(server, LOOKS[0], `#/w/${workspace.id}/terminals/${terminal.id}`);
+  const page = await openPage(server, WIDE, `#/w/${workspace.id}/terminals/${terminal.id}`);
   const screen = page.getByRole("region", { name: "Screen" });
   await screen.getByText("Ready").waitFor();
   await screen.click();
@@ -74,7 +74,7 @@ test("a long paste is sent in pieces that cut no character in half", async (cont
   const opened = await workspace.agent("exec_command", { session_id: "paste", cmd: "stty raw -echo; echo Ready; exec cat >/dev/null", workdir: null }, "codex");
   if (!opened.success) return context.skip("no box on this machine");
   const [terminal] = (await workspace.list("terminals")).terminals;
-  const page = await openPage(server, LOOKS[0], `#/w/${workspace.id}/terminals/${terminal.id}`);
+  const page = await openPage(server, WIDE, `#/w/${workspace.id}/terminals/${terminal.id}`);
   const sent = [];
   page.on("response", async (response) => /\/input$/.test(response.url()) && sent.push({ text: response.request().postDataJSON().text, isTaken: response.ok() }));
   await page.getByRole("region", { name: "Screen" }).getByText("Ready").waitFor();

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { closeBrowser, LOOKS, openPage, startServer, until } from "../harness.mjs";
+import { closeBrowser, LOOKS, openPage, startServer, until, WIDE } from "../harness.mjs";
 
 let server;
 before(async () => (server = await startServer()));
@@ -86,7 +86,7 @@ test("a step that went back says where to", async () => {
   const { workspace, steps } = await worked("Back");
   const oldest = steps.at(-1);
   const { step_id } = await server.api.call("POST", `/workspaces/${workspace.id}/steps/${oldest.id}/back-to`, {});
-  const page = await openPage(server, LOOKS[0], `#/w/${workspace.id}/timeline/${step_id}`);
+  const page = await openPage(server, WIDE, `#/w/${workspace.id}/timeline/${step_id}`);
   await page.getByRole("link", { name: "went back to this step" }).click();
   await until("the older step is shown", () => page.url().endsWith(oldest.id));
   await page.check();
@@ -95,7 +95,7 @@ test("a step that went back says where to", async () => {
 
 test("a comparison that fails says so, and tries again", async () => {
   const { workspace, steps } = await worked("Fails");
-  const page = await openPage(server, LOOKS[0], "#/inbox", { ignore: /compare/ });
+  const page = await openPage(server, WIDE, "#/inbox", { ignore: /compare/ });
   let isDown = true;
   await page.route("**/compare?*", (route) => (isDown ? route.fulfill({ status: 503, body: "" }) : route.continue()));
   await page.goto(`/#/w/${workspace.id}/timeline/compare/${steps.at(-1).id}`);
@@ -111,7 +111,7 @@ test("steps are filtered by chat", async () => {
   const { workspace } = await worked("By chat");
   const chat = (await server.api.call("POST", `/workspaces/${workspace.id}/chats`, { title: "Another run" })).chat.id;
   await server.api.call("POST", `/workspaces/${workspace.id}/tools`, { tool: "write", args: { path: "/docs/other.md", content: "Other\n" }, toolset: "workspace", chat_id: chat });
-  const page = await openPage(server, LOOKS[0], `#/w/${workspace.id}/timeline`);
+  const page = await openPage(server, WIDE, `#/w/${workspace.id}/timeline`);
   const list = page.getByRole("list", { name: "Steps" });
   await list.getByText("/docs/other.md").waitFor();
   await page.keyboard.press("f");
@@ -128,7 +128,7 @@ test("steps are filtered by chat", async () => {
 
 test("a path that is filtered by no more is not applied again by its field", async () => {
   const { workspace } = await worked("Field");
-  const page = await openPage(server, LOOKS[0], `#/w/${workspace.id}/timeline`);
+  const page = await openPage(server, WIDE, `#/w/${workspace.id}/timeline`);
   await page.getByRole("list", { name: "Steps" }).getByText("/src/greet.py").first().waitFor();
   await page.keyboard.press("f");
   const field = page.getByLabel("Path", { exact: true });
@@ -145,7 +145,7 @@ test("a path that is filtered by no more is not applied again by its field", asy
 
 test("what another program changed is shown as such", async () => {
   const { workspace } = await worked("Outside");
-  const page = await openPage(server, LOOKS[0], `#/w/${workspace.id}/timeline`);
+  const page = await openPage(server, WIDE, `#/w/${workspace.id}/timeline`);
   const list = page.getByRole("list", { name: "Steps" });
   await list.getByText("/src/greet.py").first().waitFor();
   writeFileSync(join(server.files(workspace.id), "docs", "read.md"), "# Written by an editor\n");
@@ -157,7 +157,7 @@ test("what another program changed is shown as such", async () => {
   await page.getByText("An editor or another program changed this.").waitFor();
   await page.getByRole("region", { name: "What the step changed" }).getByText("# Written by an editor").waitFor();
   await page.locator(".split-detail .actor", { hasText: "Somebody outside" }).waitFor();
-  await page.axeInBoth("external");
+  await page.axe("external");
   await page.check();
   await page.leave();
 });

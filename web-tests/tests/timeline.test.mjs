@@ -1,7 +1,7 @@
-// The timeline: steps by day, the diff of a step, filters, and an old list that is paged.
+// The timeline: steps by day, the diff of a step, and filters.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { closeBrowser, LOOKS, openPage, startServer, until } from "../harness.mjs";
+import { closeBrowser, LOOKS, openPage, startServer, until, WIDE } from "../harness.mjs";
 
 let server;
 before(async () => (server = await startServer()));
@@ -31,7 +31,7 @@ test("steps are filtered by who and by words, and new ones appear by themselves"
   const workspace = await server.api.workspace("Filter");
   await workspace.agent("write", { path: "/by-agent.txt", content: "a\n" });
   await workspace.person("write", { path: "/by-person.txt", content: "b\n" });
-  const page = await openPage(server, LOOKS[0], `#/w/${workspace.id}/timeline`);
+  const page = await openPage(server, WIDE, `#/w/${workspace.id}/timeline`);
   const list = page.getByRole("list", { name: "Steps" });
   await list.getByText("/by-agent.txt").waitFor();
   await page.getByRole("button", { name: "People" }).click();
@@ -43,19 +43,6 @@ test("steps are filtered by who and by words, and new ones appear by themselves"
   await page.keyboard.press("Escape");
   await workspace.agent("write", { path: "/later.txt", content: "c\n" });
   await list.getByText("/later.txt").waitFor();
-  await page.check();
-  await page.leave();
-});
-
-test("a long timeline has few nodes, and its older steps are read as they are reached", async () => {
-  const workspace = await server.api.workspace("Long", { preset: "open", rules: [] });
-  for (let i = 0; i < 450; i++) await workspace.agent("write", { path: `/n/${i}.txt`, content: `${i}\n` });
-  const page = await openPage(server, LOOKS[0], `#/w/${workspace.id}/timeline`);
-  await page.getByText("/n/449.txt").first().waitFor();
-  await until("the oldest step is reached", async () => {
-    await page.evaluate(() => document.querySelector(".split-list").scrollBy(0, 6_000));
-    return (await page.getByText("/n/1.txt").count()) > 0;
-  }, 15_000);
   await page.check();
   await page.leave();
 });

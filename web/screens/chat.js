@@ -3,7 +3,7 @@
 import { html, useEffect, useMemo, useRef, useState } from "../vendor.js";
 import { all, api } from "../api.js";
 import { address } from "../router.js";
-import { actorOf, mayChange } from "../state.js";
+import { actorOf, mayChange, titleOf } from "../state.js";
 import { onHappening } from "../stream.js";
 import { Actor } from "../parts/actor.js";
 import { filesOf, parseDiff } from "../parts/diff.js";
@@ -22,8 +22,8 @@ import { Arguments } from "./approval.js";
 /** Turns that are shown at first, and with each "earlier". */
 const SHOWN = 80;
 
-/** @param {{ workspace: string, id: string, title: string }} props */
-export function ChatDetail({ workspace, id, title }) {
+/** @param {{ workspace: string, id: string }} props */
+export function ChatDetail({ workspace, id }) {
   const [chat, setChat] = useState(/** @type {any} */ (null));
   const [turns, setTurns] = useState(/** @type {Turn[] | null} */ (null));
   const [statuses, setStatuses] = useState(/** @type {Record<string, string>} */ ({}));
@@ -104,7 +104,7 @@ export function ChatDetail({ workspace, id, title }) {
   const visibleTurns = turns.slice(-shown).filter((turn) => !isOnlyPending(turn));
   return html`<article class="chat" aria-label="Chat">
     <header class="chat-head">
-      <h2 class="ellipsis grow">${visibleLine(title || chat.title)}</h2>
+      <h2 class="ellipsis grow">${visibleLine(titleOf(workspace, chat))}</h2>
       <div class="segmented" role="group" aria-label="Mode">${[["plan", "Plan", "In plan mode only plans change"], ["build", "Build", "In build mode the agent works"]].map(([mode, label, hint]) => html`<button key=${mode} aria-pressed=${chat.mode === mode} disabled=${!mayChange(workspace)} title=${hint} onClick=${() => chat.mode !== mode && setMode(String(mode))}>${label}</button>`)}</div>
     </header>
     ${chat.mode === "plan" && html`<div class="banner warn mode-note"><${Icon} name="plan" /><span>Plan mode: only plan files change, until a person accepts the plan or opens build mode.</span></div>`}

@@ -531,7 +531,10 @@ impl<'a> Attempt<'a> {
     /// record its calls.
     pub fn transcript_turn(&self, args: &Value, ok: bool, answer: &Value) -> Option<UnwrittenTurn> {
         let session = self.session;
-        let chat = session.chat().filter(|_| session.records_call(false))?;
+        if !session.records_call(false) {
+            return None;
+        }
+        let chat = session.recorded_chat(self.call)?;
         let tool = format!("{}.{}", self.origin.toolset, self.origin.tool);
         let made = ToolCall { tool, args, ok, answer, secret: self.secret() };
         let at = self.call.world().now();
@@ -554,7 +557,7 @@ impl<'a> Attempt<'a> {
         let audit = self.audit_entry::<O>(effect);
         let chat = match chat.get(session)? {
             Some(chat) => Some(chat.id),
-            None if session.awaits_chat() => Some(session.needed_chat(self.call)?.id),
+            None if session.makes_chat_with_change() => Some(session.needed_chat(self.call)?.id),
             None => None,
         };
         Ok(StepMetadata { author: session.actor().author(), chat, audit, side_effects: Vec::new() })

@@ -6,6 +6,7 @@ import { address, go } from "../router.js";
 import { inbox, isOwner, later, mayChange, workspaceOf } from "../state.js";
 import { onHappening } from "../stream.js";
 import { Actor } from "../parts/actor.js";
+import { ChatLink } from "../parts/chat-link.js";
 import { parseDiff, totals } from "../parts/diff.js";
 import { Counts, DiffView } from "../parts/diff-view.js";
 import { Icon } from "../parts/icons.js";
@@ -98,19 +99,15 @@ function Request({ workspace, approval, notice, onReload, onDecided }) {
   const files = useMemo(() => parseDiff(approval.diff ?? ""), [approval.diff]);
   const about = headline(approval);
   const isPending = approval.status === "pending";
-  const isWhole = approval.state_hash !== null;
   // Somebody approved it, and the process that was to do it ended before: it is in the inbox again.
   const isLeft = approval.status === "approved" && [...(inbox.value ?? []), ...(later.value ?? [])].some((entry) => entry.approval?.id === approval.id);
   const waits = isPending || isLeft;
+  const isWhole = approval.state_hash !== null;
   const may = mayChange(workspace) && waits;
   const some = usePartChoice(files, approval.state_hash);
   const mayChoose = may && isPending && isWhole && some.canChoose;
   const isPart = mayChoose && some.isPartial;
   const { review, dialog } = useReview(workspace, { approval_id: approval.id }, { chat: approval.chat_id });
-  const [chatTitle, setChatTitle] = useState(/** @type {string | null} */ (null));
-  useEffect(() => {
-    api.get(`/workspaces/${workspace}/chats/${approval.chat_id}`).then(({ chat }) => setChatTitle(chat.title ?? null), () => {});
-  }, [workspace, approval.chat_id]);
   const partWord = useRef(/** @type {HTMLInputElement | null} */ (null));
 
   /**
@@ -119,14 +116,14 @@ function Request({ workspace, approval, notice, onReload, onDecided }) {
    * @param {string} [reason]
    */
   const decide = async (decision, scope, reason) => {
-    if (isBusy || !may || !isWhole || (decision === "approve" && some.isNothing)) return;
+    if (isBusy || !may || !isWhole || (isPending ? decision === "approve" && some.isNothing : decision !== "approve")) return;
     const isOfPart = decision === "approve" && isPart;
     const word = isOfPart ? partWord.current?.value.trim() : reason;
     setIsBusy(true);
-        ...(isLeft && approval.decision_parts ? { parts: approval.decision_parts.map(asPart) } : {}),
     try {
       const answer = await api.post(`/workspaces/${workspace}/approvals/${approval.id}/decision`, {
         decision, state_hash: approval.state_hash, ...(scope && scope !== "once" ? { scope } : {}), ...(isOfPart ? { parts: some.parts() } : {}), ...(word ? { reason: word } : {}),
+        ...(isLeft && approval.decision_parts ? { parts: approval.decision_parts.map(asPart) } : {}),
       });
       const { text, isGood, isDecided } = outcomeOf(answer, isOfPart ? `Approved ${some.words}. The agent is told that the rest is refused.` : undefined);
       // A file changed before it could be done: the request waits again, with another diff.
@@ -185,9 +182,9 @@ function Request({ workspace, approval, notice, onReload, onDecided }) {
   return html`<article class="request" aria-label="Request">
     <div class="request-head">
       <div class="request-who"><${Actor} workspace=${workspace} actor=${approval.asked_by} /><span class="muted">in</span><a href=${address("w", workspace, "timeline")}>${visibleLine(workspaceOf(workspace)?.name ?? "a workspace")}</a>
-        <a class="muted" href=${address("w", workspace, "chats", approval.chat_id)} title="The chat that it belongs to"><${Icon} name="chats" />${visibleLine(chatTitle ?? "chat").slice(0, 60)}</a><span class="grow"></span><${Time} class="muted" at=${approval.asked_at} /></div>
+        <${ChatLink} workspace=${workspace} id=${approval.chat_id} /><span class="grow"></span><${Time} class="muted" at=${approval.asked_at} /></div>
       <h1 class="request-title">${about.verb} ${about.isCode ? html`<code>${visible(about.target)}</code>` : html`<span class="path">${visibleLine(about.target)}</span>`}${about.more > 0 && html` <span class="muted">and ${count(about.more, "more", "more")}</span>`}</h1>
-      <p class="why"><${Icon} name="shield" /><span><strong>Why you are asked:</strong> ${visible(reasonWords(approval.reason))} <code class="tool">${visibleLine(`${approval.toolset}.${approval.tool}`)}</code></span></p>
+      <p class="why"><${Icon} name="shield" /><span><strong>Why you are asked:</strong> ${visible(reasonWords(approval.reason, approval.args))} <code class="tool">${visibleLine(`${approval.toolset}.${approval.tool}`)}</code></span></p>
     </div>
     ${notice && isPending && html`<div class="banner warn" role="alert"><${Icon} name="alert" /><span>${notice}</span></div>`}
     ${!isPending && html`<${Outcome} workspace=${workspace} approval=${approval} isLeft=${isLeft} />`}
@@ -196,11 +193,11 @@ function Request({ workspace, approval, notice, onReload, onDecided }) {
         <${DiffView} files=${files} label="What would change" choice=${mayChoose ? some.choice : undefined} review=${review} isMain />`
       : html`<${Arguments} args=${approval.args} />`}
     ${waits && !isWhole && html`<div class="banner"><${Icon} name="alert" /><span class="grow">The whole diff has ${sizeInWords(approval.diff_bytes)}. It can be decided once all of it is here.</span><button class="button" onClick=${() => void onReload(true)}>Load the rest</button></div>`}
-        : isLeft ? html`<button class="button primary" aria-keyshortcuts=${isSeen ? "y" : undefined} disabled=${isOff} onClick=${() => void decide("approve")}><${Icon} name="check" />Approve again<kbd>y</kbd></button><span class="grow"></span>
-            <${Menu} label="Later" shortcut="l" isOpen=${isLaterOpen} onOpen=${setIsLaterOpen} isDisabled=${isBusy} choices=${times} />`
     ${files.length > 0 && html`<details class="arguments"><summary>Arguments of the call</summary><${Arguments} args=${approval.args} /></details>`}
     ${waits && html`<div class="decide">
       ${!mayChange(workspace) ? html`<p class="muted">You can look at this workspace; its members decide.</p>`
+        : isLeft ? html`<button class="button primary" aria-keyshortcuts=${isSeen ? "y" : undefined} disabled=${isOff} onClick=${() => void decide("approve")}><${Icon} name="check" />Approve again<kbd>y</kbd></button><span class="grow"></span>
+            <${Menu} label="Later" shortcut="l" isOpen=${isLaterOpen} onOpen=${setIsLaterOpen} isDisabled=${isBusy} choices=${times} />`
         : isDenying ? html`<${Deny} isBusy=${isBusy} onDeny=${(/** @type {string} */ word) => void decide("deny", undefined, word)} onCancel=${() => setIsDenying(false)} />`
         : html`${isPart && html`<input ref=${partWord} class="part-word" aria-label="A word to the agent about the rest" placeholder="A word to the agent about the rest (optional)" maxlength="2000" onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Enter" && void decide("approve")} />`}
           <button class="button primary" aria-keyshortcuts=${isSeen ? "y" : undefined} disabled=${isOff || some.isNothing} onClick=${() => void decide("approve")}><${Icon} name="check" />${isPart ? `Approve ${some.words}` : "Approve once"}<kbd>y</kbd></button>

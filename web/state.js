@@ -46,6 +46,8 @@ export function forget() {
   later.value = null;
   names.value = {};
   actors.value = {};
+  chats.value = {};
+  wanted.clear();
   asked.clear();
 }
 
@@ -175,4 +177,41 @@ export function actorOf(workspace, actor) {
   const fallback = kind === "person" ? "A person" : kind === "external" ? "Somebody outside" : "An agent";
   const name = names.value[actor] ?? (/^(person|key|external)(:|$)/.test(actor) ? fallback : actor);
   return { name, kind };
+}
+
+/** The chats of workspaces, as far as they were needed. */
+const chats = signal(/** @type {Record<string, { id: string, title: string }[]>} */ ({}));
+/** The chats that were looked for. @type {Set<string>} */
+const wanted = new Set();
+onHappening(({ workspace, kind }) => {
+  if (kind !== "chat.renamed" && kind !== "reset") return;
+  wanted.clear();
+  const { [workspace]: _, ...others } = chats.value;
+  chats.value = kind === "reset" ? {} : others;
+});
+
+/**
+ * A chat by its id; `null` while it is not known, and of one that was deleted or is very old.
+ * @param {string} workspace
+ * @param {string} id
+ */
+export function chatOf(workspace, id) {
+  const found = chats.value[workspace]?.find((chat) => chat.id === id) ?? null;
+  if (!found && !wanted.has(id)) {
+    wanted.add(id);
+    all(`/workspaces/${workspace}/chats`, "chats", 400).then((read) => (chats.value = { ...chats.value, [workspace]: read }), () => wanted.delete(id));
+  }
+  return found;
+}
+
+/**
+ * The title of a chat, with the name of its agent or person where nobody gave it one.
+ * @param {string} workspace
+ * @param {{ title: string }} chat
+ */
+export function titleOf(workspace, chat) {
+  const own = /^Default of ((?:key|person|agent):\S+)$/.exec(chat.title)?.[1];
+  if (own === undefined) return chat.title;
+  const { name } = actorOf(workspace, own);
+  return name === "You" ? "Your chat" : `Chat of ${name}`;
 }

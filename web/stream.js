@@ -88,7 +88,8 @@ async function lead() {
       await read(answer.body, abort, () => {
         // The first piece says so if not all workspaces are followed.
         followed.value = null;
-        if (isFirst) pass({ workspace: "", kind: "reset", ref: "" }, "");
+        // A server that was stopped and started again may have left something undone, which no event says.
+        pass({ workspace: "", kind: isFirst ? "reset" : "inbox", ref: "" }, "");
       });
     } catch {
       setConnection(navigator.onLine === false ? "offline" : "connecting");

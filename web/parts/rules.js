@@ -18,6 +18,6 @@ export function RuleTable({ rules, title, onRemove }) {
       const verdict = VERDICTS[rule.then] ?? { text: visibleLine(rule.then), tone: "plain" };
       const on = [...listed(rule.path), ...listed(rule.host)];
       return html`<tr key=${i}><td><span class="verdict ${verdict.tone}">${verdict.text}</span></td><td>${listed(rule.effect).join(", ") || "anything"}</td><td class="mono">${on.length > 0 ? on.join(", ") : "everything"}</td><td class="mono">${listed(rule.tool).join(", ") || "any"}</td>${hasWhy && html`<td>${listed(rule.why)}</td>`}
-        ${onRemove && html`<td><button class="icon-button small" aria-label=${`Remove rule ${i + 1} of ${title}`} title="Remove" onClick=${() => onRemove(i)}><${Icon} name="trash" /></button></td>`}</tr>`;
+        ${onRemove && html`<td class="last"><button class="icon-button small" aria-label=${`Remove rule ${i + 1} of ${title}`} title="Remove" onClick=${() => onRemove(i)}><${Icon} name="trash" /></button></td>`}</tr>`;
     })}</tbody></table></div>`;
 }

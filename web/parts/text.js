@@ -31,7 +31,7 @@ export const asText = (value) => (typeof value === "string" ? value : value === 
 export function messageOf(problem) {
   const fields = Object.entries(/** @type {any} */ (problem)?.fields ?? {});
   if (fields.length > 0) return visible(fields.map(([name, text]) => (name === "arguments" ? asText(text) : `${name}: ${asText(text)}`)).join("; "));
-  return visible(problem instanceof Error ? problem.message : problem);
+  return visible(/** @type {any} */ (problem)?.message ?? problem);
 }
 
 /** The part of a path after the last slash. @param {string} path */

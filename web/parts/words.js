@@ -54,8 +54,19 @@ export function effectsOf(approval) {
   return effectsByRisk([...effects, ...(approval.effect?.dials ?? [])]);
 }
 
-/** Why somebody is asked, without the names that programs have for effects. @param {string} reason */
-export const reasonWords = (reason) => reason.replace(/^(what others made is [a-z ]+: )[a-z-]+ (?=\/)/, "$1");
+/**
+ * Why somebody is asked, without the names that programs have for effects. Of a rule its own words come first.
+ * @param {string} reason
+ * @param {any} args the arguments of the call, which say where a path ends and the words of the rule begin
+ */
+export function reasonWords(reason, args) {
+  const rule = /^rule (\d+) \(ask (.+?)\) asks before: [a-z-]+ (.*)$/s.exec(reason);
+  if (!rule) return reason.replace(/^(what others made is [a-z ]+: )[a-z-]+ (?=\/)/, "$1");
+  const [, number, about, rest] = /** @type {string[]} */ (/** @type {unknown} */ (rule));
+  const path = [args?.path, `/${asText(args?.path ?? "")}`].find((one) => typeof one === "string" && one.length > 1 && rest?.startsWith(`${one}: `));
+  const words = path ? rest?.slice(path.length + 2) : /^[^:]*: ([^:]+)$/.exec(rest ?? "")?.[1];
+  return words ? `${words} (rule ${number}: ${about})` : `rule ${number} of the policy asks first: ${about}`;
+}
 
 /** Whether all that an approval would do is listed, and is changes of files, which a step records. @param {any} approval */
 export const canBeUndone = (approval) => (approval.effect?.dials ?? []).length === 0 && !approval.effect?.more && effectsOf(approval).some((effect) => effect.path) && effectsOf(approval).every((effect) => /^(create|modify|remove|move-from|move-to|touch|read|list)$/.test(effect.kind));
@@ -113,7 +124,7 @@ const VERBS = {
 export function stepWords(step) {
   const verb = step.author === "external" ? "external" : step.undoes && step.verb !== "redo" ? "undo" : step.verb === "back_to" ? "back-to" : step.verb;
   const words = (Object.hasOwn(VERBS, verb) ? VERBS[verb] : null) ?? { text: verb.charAt(0).toUpperCase() + verb.slice(1).replaceAll(/[_-]/g, " "), icon: "edit" };
-  return { ...words, long: words.long ?? words.text, more: step.files > 1 ? `${readable(step.files)} files` : "" };
+  return { ...words, long: words.long ?? words.text, more: step.files > 1 ? `and ${readable(step.files - 1)} more` : "" };
 }
 
 /** @type {Record<string, { text: string, tone: string }>} */

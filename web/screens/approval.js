@@ -3,9 +3,10 @@
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../vendor.js";
 import { api, ApiError } from "../api.js";
 import { address, go } from "../router.js";
-import { inbox, isOwner, mayChange, workspaceOf } from "../state.js";
+import { inbox, isOwner, later, mayChange, workspaceOf } from "../state.js";
 import { onHappening } from "../stream.js";
 import { Actor } from "../parts/actor.js";
+import { ChatLink } from "../parts/chat-link.js";
 import { parseDiff, totals } from "../parts/diff.js";
 import { Counts, DiffView } from "../parts/diff-view.js";
 import { Icon } from "../parts/icons.js";
@@ -98,16 +99,15 @@ function Request({ workspace, approval, notice, onReload, onDecided }) {
   const files = useMemo(() => parseDiff(approval.diff ?? ""), [approval.diff]);
   const about = headline(approval);
   const isPending = approval.status === "pending";
+  // Somebody approved it, and the process that was to do it ended before: it is in the inbox again.
+  const isLeft = approval.status === "approved" && [...(inbox.value ?? []), ...(later.value ?? [])].some((entry) => entry.approval?.id === approval.id);
+  const waits = isPending || isLeft;
   const isWhole = approval.state_hash !== null;
-  const may = mayChange(workspace) && isPending;
+  const may = mayChange(workspace) && waits;
   const some = usePartChoice(files, approval.state_hash);
-  const mayChoose = may && isWhole && some.canChoose;
+  const mayChoose = may && isPending && isWhole && some.canChoose;
   const isPart = mayChoose && some.isPartial;
   const { review, dialog } = useReview(workspace, { approval_id: approval.id }, { chat: approval.chat_id });
-  const [chatTitle, setChatTitle] = useState(/** @type {string | null} */ (null));
-  useEffect(() => {
-    api.get(`/workspaces/${workspace}/chats/${approval.chat_id}`).then(({ chat }) => setChatTitle(chat.title ?? null), () => {});
-  }, [workspace, approval.chat_id]);
   const partWord = useRef(/** @type {HTMLInputElement | null} */ (null));
 
   /**
@@ -116,13 +116,14 @@ function Request({ workspace, approval, notice, onReload, onDecided }) {
    * @param {string} [reason]
    */
   const decide = async (decision, scope, reason) => {
-    if (isBusy || !may || !isWhole || (decision === "approve" && some.isNothing)) return;
+    if (isBusy || !may || !isWhole || (isPending ? decision === "approve" && some.isNothing : decision !== "approve")) return;
     const isOfPart = decision === "approve" && isPart;
     const word = isOfPart ? partWord.current?.value.trim() : reason;
     setIsBusy(true);
     try {
       const answer = await api.post(`/workspaces/${workspace}/approvals/${approval.id}/decision`, {
         decision, state_hash: approval.state_hash, ...(scope && scope !== "once" ? { scope } : {}), ...(isOfPart ? { parts: some.parts() } : {}), ...(word ? { reason: word } : {}),
+        ...(isLeft && approval.decision_parts ? { parts: approval.decision_parts.map(asPart) } : {}),
       });
       const { text, isGood, isDecided } = outcomeOf(answer, isOfPart ? `Approved ${some.words}. The agent is told that the rest is refused.` : undefined);
       // A file changed before it could be done: the request waits again, with another diff.
@@ -154,7 +155,7 @@ function Request({ workspace, approval, notice, onReload, onDecided }) {
   const { more: place, isLater } = inboxPlace();
   const here = inboxAddress(workspace, "approval", approval.id);
   const hasOpened = useRef(false);
-  const mayEdit = may && isWhole && approval.args !== null;
+  const mayEdit = may && isPending && isWhole && approval.args !== null;
   const edit = () => {
     if (!mayEdit) return;
     hasOpened.current = true;
@@ -168,7 +169,7 @@ function Request({ workspace, approval, notice, onReload, onDecided }) {
   const [allowing, setAllowing] = useState(/** @type {"chat" | "rule" | null} */ (null));
   const [isLaterOpen, setIsLaterOpen] = useState(false);
   const putOff = async (/** @type {Date | null} */ until) => (await setLater(workspace, approval.id, until)) && onDecided();
-  useKeys({ y: () => !isDenying && isSeen && void decide("approve"), n: () => may && setIsDenying(true), e: edit, l: () => may && (hasRoom ? setIsLaterOpen(true) : setIsMoreOpen(true)) });
+  useKeys({ y: () => !isDenying && isSeen && void decide("approve"), n: () => may && isPending && setIsDenying(true), e: edit, l: () => may && (hasRoom || isLeft ? setIsLaterOpen(true) : setIsMoreOpen(true)) });
   const isOff = isBusy || !isWhole;
   const times = [...(isLater ? [{ label: "Back into the inbox", icon: "inbox", run: () => void putOff(null) }] : []), ...laterTimes(new Date()).map(({ label, until }) => ({ label, icon: "timeline", hint: untilWords(until), run: () => void putOff(until) }))];
   const others = [
@@ -181,20 +182,22 @@ function Request({ workspace, approval, notice, onReload, onDecided }) {
   return html`<article class="request" aria-label="Request">
     <div class="request-head">
       <div class="request-who"><${Actor} workspace=${workspace} actor=${approval.asked_by} /><span class="muted">in</span><a href=${address("w", workspace, "timeline")}>${visibleLine(workspaceOf(workspace)?.name ?? "a workspace")}</a>
-        <a class="muted" href=${address("w", workspace, "chats", approval.chat_id)} title="The chat that it belongs to"><${Icon} name="chats" />${visibleLine(chatTitle ?? "chat").slice(0, 60)}</a><span class="grow"></span><${Time} class="muted" at=${approval.asked_at} /></div>
+        <${ChatLink} workspace=${workspace} id=${approval.chat_id} /><span class="grow"></span><${Time} class="muted" at=${approval.asked_at} /></div>
       <h1 class="request-title">${about.verb} ${about.isCode ? html`<code>${visible(about.target)}</code>` : html`<span class="path">${visibleLine(about.target)}</span>`}${about.more > 0 && html` <span class="muted">and ${count(about.more, "more", "more")}</span>`}</h1>
-      <p class="why"><${Icon} name="shield" /><span><strong>Why you are asked:</strong> ${visible(reasonWords(approval.reason))} <code class="tool">${visibleLine(`${approval.toolset}.${approval.tool}`)}</code></span></p>
+      <p class="why"><${Icon} name="shield" /><span><strong>Why you are asked:</strong> ${visible(reasonWords(approval.reason, approval.args))} <code class="tool">${visibleLine(`${approval.toolset}.${approval.tool}`)}</code></span></p>
     </div>
     ${notice && isPending && html`<div class="banner warn" role="alert"><${Icon} name="alert" /><span>${notice}</span></div>`}
-    ${!isPending && html`<${Outcome} workspace=${workspace} approval=${approval} />`}
+    ${!isPending && html`<${Outcome} workspace=${workspace} approval=${approval} isLeft=${isLeft} />`}
     ${!isSaidByTheDiff(approval, files) && html`<${Effects} effects=${effectsOf(approval)} more=${approval.effect?.more ?? 0} />`}
-    ${files.length > 0 ? html`<div class="diff-summary"><strong>${isPart ? some.words : count(files.length, "file")}</strong><${Counts} ...${totals(files)} />${mayChoose && html`<span class="muted small hide-narrow">Untick what you do not want.</span>`}<span class="grow"></span>${isPending && canBeUndone(approval) && html`<span class="muted small"><${Icon} name="undo" /> Can be undone afterwards</span>`}</div>
+    ${files.length > 0 ? html`<div class="diff-summary"><strong>${isPart ? some.words : count(files.length, "file")}</strong><${Counts} ...${totals(files)} />${mayChoose && html`<span class="muted small hide-narrow">Untick what you do not want.</span>`}<span class="grow"></span>${waits && canBeUndone(approval) && html`<span class="muted small"><${Icon} name="undo" /> Can be undone afterwards</span>`}</div>
         <${DiffView} files=${files} label="What would change" choice=${mayChoose ? some.choice : undefined} review=${review} isMain />`
       : html`<${Arguments} args=${approval.args} />`}
-    ${isPending && !isWhole && html`<div class="banner"><${Icon} name="alert" /><span class="grow">The whole diff has ${sizeInWords(approval.diff_bytes)}. It can be decided once all of it is here.</span><button class="button" onClick=${() => void onReload(true)}>Load the rest</button></div>`}
+    ${waits && !isWhole && html`<div class="banner"><${Icon} name="alert" /><span class="grow">The whole diff has ${sizeInWords(approval.diff_bytes)}. It can be decided once all of it is here.</span><button class="button" onClick=${() => void onReload(true)}>Load the rest</button></div>`}
     ${files.length > 0 && html`<details class="arguments"><summary>Arguments of the call</summary><${Arguments} args=${approval.args} /></details>`}
-    ${isPending && html`<div class="decide">
+    ${waits && html`<div class="decide">
       ${!mayChange(workspace) ? html`<p class="muted">You can look at this workspace; its members decide.</p>`
+        : isLeft ? html`<button class="button primary" aria-keyshortcuts=${isSeen ? "y" : undefined} disabled=${isOff} onClick=${() => void decide("approve")}><${Icon} name="check" />Approve again<kbd>y</kbd></button><span class="grow"></span>
+            <${Menu} label="Later" shortcut="l" isOpen=${isLaterOpen} onOpen=${setIsLaterOpen} isDisabled=${isBusy} choices=${times} />`
         : isDenying ? html`<${Deny} isBusy=${isBusy} onDeny=${(/** @type {string} */ word) => void decide("deny", undefined, word)} onCancel=${() => setIsDenying(false)} />`
         : html`${isPart && html`<input ref=${partWord} class="part-word" aria-label="A word to the agent about the rest" placeholder="A word to the agent about the rest (optional)" maxlength="2000" onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Enter" && void decide("approve")} />`}
           <button class="button primary" aria-keyshortcuts=${isSeen ? "y" : undefined} disabled=${isOff || some.isNothing} onClick=${() => void decide("approve")}><${Icon} name="check" />${isPart ? `Approve ${some.words}` : "Approve once"}<kbd>y</kbd></button>
@@ -250,12 +253,15 @@ function isSaidByTheDiff(approval, files) {
   return files.length === 1 && effects.length === 1 && !effects[0]?.decides && !effects[0]?.with_contents && (approval.args?.command ?? approval.args?.cmd) === undefined;
 }
 
-/** What became of a request that is decided. @param {{ workspace: string, approval: any }} props */
-function Outcome({ workspace, approval }) {
-  const status = STATUS[approval.status] ?? { text: approval.status, tone: "plain" };
+/** A part of an earlier decision, as a new one names it. @param {{ path: string, hunks: number[] | null }} part */
+const asPart = ({ path, hunks }) => ({ path, ...(hunks ? { hunks } : {}) });
+
+/** What became of a request that is decided. @param {{ workspace: string, approval: any, isLeft: boolean }} props `isLeft`: it was approved and nobody is doing it */
+function Outcome({ workspace, approval, isLeft }) {
+  const status = isLeft ? { text: "Approved, but Toolyard was stopped before it was done. Nothing was changed", tone: "warn" } : STATUS[approval.status] ?? { text: approval.status, tone: "plain" };
   return html`<div class="banner ${status.tone}" role="status"><${Icon} name=${status.tone === "good" ? "check" : status.tone === "bad" ? "x" : "alert"} />
     <span class="grow"><strong>${status.text}.</strong>${approval.decided_by && html` Decided by <${Actor} workspace=${workspace} actor=${approval.decided_by} />${approval.decided_at && html`, <${Time} at=${approval.decided_at} />`}.`}
-      ${approval.decision_args && " With other arguments than the agent's."}${approval.decision_reason && html` <q>${visible(approval.decision_reason)}</q>`}</span>
+      ${approval.decision_args && " With other arguments than the agent's."}${approval.decision_reason && html` <q>${visible(approval.decision_reason)}</q>`}${isLeft && " Approve it again, and it is done now."}</span>
     ${approval.step_id && html`<a class="button" href=${address("w", workspace, "timeline", approval.step_id)}>See the step</a>`}</div>
     ${approval.refused?.length > 0 && html`<div class="banner warn"><${Icon} name="x" /><div class="grow min"><strong>A part was refused:</strong><ul>${approval.refused.slice(0, 100).map((/** @type {any} */ one) => html`<li key=${one.path}><span class="path">${visibleLine(one.path)}</span>${one.hunks && html` <span class="muted">${one.hunks.length === 1 ? "change" : "changes"} ${one.hunks.map((/** @type {number} */ hunk) => hunk + 1).join(", ")}</span>`}</li>`)}</ul></div></div>`}`;
 }

@@ -3,7 +3,7 @@
 import { html, useEffect, useMemo, useRef, useState } from "../vendor.js";
 import { all, api } from "../api.js";
 import { address } from "../router.js";
-import { actorOf, mayChange } from "../state.js";
+import { actorOf, mayChange, titleOf } from "../state.js";
 import { onHappening } from "../stream.js";
 import { Actor } from "../parts/actor.js";
 import { filesOf, parseDiff } from "../parts/diff.js";
@@ -11,10 +11,10 @@ import { DiffView } from "../parts/diff-view.js";
 import { Icon } from "../parts/icons.js";
 import { useReview } from "../parts/review.js";
 import { Loading, Problem } from "../parts/states.js";
-import { asText, count, visible, visibleLine } from "../parts/text.js";
+import { asText, count, messageOf, visible, visibleLine } from "../parts/text.js";
 import { Time } from "../parts/time.js";
 import { toastProblem } from "../parts/toast.js";
-import { STATUS } from "../parts/words.js";
+import { reasonWords, STATUS } from "../parts/words.js";
 import { Arguments } from "./approval.js";
 
 /** @typedef {{ number: number, at: string, actor: string, kind: string, data: any }} Turn */
@@ -22,8 +22,8 @@ import { Arguments } from "./approval.js";
 /** Turns that are shown at first, and with each "earlier". */
 const SHOWN = 80;
 
-/** @param {{ workspace: string, id: string, title: string }} props */
-export function ChatDetail({ workspace, id, title }) {
+/** @param {{ workspace: string, id: string }} props */
+export function ChatDetail({ workspace, id }) {
   const [chat, setChat] = useState(/** @type {any} */ (null));
   const [turns, setTurns] = useState(/** @type {Turn[] | null} */ (null));
   const [statuses, setStatuses] = useState(/** @type {Record<string, string>} */ ({}));
@@ -104,7 +104,7 @@ export function ChatDetail({ workspace, id, title }) {
   const visibleTurns = turns.slice(-shown).filter((turn) => !isOnlyPending(turn));
   return html`<article class="chat" aria-label="Chat">
     <header class="chat-head">
-      <h2 class="ellipsis grow">${visibleLine(title || chat.title)}</h2>
+      <h2 class="ellipsis grow">${visibleLine(titleOf(workspace, chat))}</h2>
       <div class="segmented" role="group" aria-label="Mode">${[["plan", "Plan", "In plan mode only plans change"], ["build", "Build", "In build mode the agent works"]].map(([mode, label, hint]) => html`<button key=${mode} aria-pressed=${chat.mode === mode} disabled=${!mayChange(workspace)} title=${hint} onClick=${() => chat.mode !== mode && setMode(String(mode))}>${label}</button>`)}</div>
     </header>
     ${chat.mode === "plan" && html`<div class="banner warn mode-note"><${Icon} name="plan" /><span>Plan mode: only plan files change, until a person accepts the plan or opens build mode.</span></div>`}
@@ -126,22 +126,25 @@ function OneTurn({ workspace, turn, statuses }) {
   const { data } = turn;
   if (turn.kind === "message") {
     const isMine = actorOf(workspace, turn.actor).kind === "person";
-    return html`<div class="turn said ${isMine ? "person" : "agent"}"><div class="turn-by"><${Actor} workspace=${workspace} actor=${turn.actor} /><${Time} class="muted small" at=${turn.at} /></div><div class="bubble">${visible(data.content)}</div></div>`;
+    return html`<div class="turn said ${isMine ? "person" : "agent"}"><div class="turn-by"><${Actor} workspace=${workspace} actor=${turn.actor} /><${Time} class="muted small" at=${turn.at} clock /></div><div class="bubble">${visible(data.content)}</div></div>`;
   }
   if (turn.kind === "tool_call") return html`<${Call} workspace=${workspace} turn=${turn} />`;
   if (turn.kind === "approval") {
     const status = statuses[data.approval_id] ?? "pending";
     const words = STATUS[status] ?? { text: status, tone: "plain" };
-    return html`<a class="turn event ${words.tone}" href=${address("inbox", workspace, "approval", data.approval_id)}><${Icon} name="shield" /><span class="min grow"><strong>${words.text}</strong> <span class="small muted line">${visible(data.reason ?? "")}</span></span><code class="small">${visibleLine(data.tool ?? "")}</code><${Icon} name="right" /></a>`;
+    return html`<a class="turn event ${words.tone}" href=${address("inbox", workspace, "approval", data.approval_id)}><${Icon} name="shield" /><span class="min grow"><span class="row-line start"><strong class="no-wrap">${words.text}</strong><span class="mono small ellipsis muted">${visible(`${toolName(data.tool)} ${gist(data.args)}`)}</span></span><span class="small muted line">${visible(reasonWords(asText(data.reason ?? ""), data.args))}</span></span><${Icon} name="right" /></a>`;
   }
   if (turn.kind === "question") {
     const isAnswered = statuses[data.question_id] === "answered";
     return html`<a class="turn event ${isAnswered ? "good" : "warn"}" href=${address("inbox", workspace, "question", data.question_id)}><${Icon} name="question" /><span class="min grow"><strong>${isAnswered ? "Asked, and answered" : "Asks, and waits for an answer"}</strong><span class="small muted line">${visible((data.questions ?? []).map((/** @type {any} */ item) => item.question).join(" · "))}</span></span><${Icon} name="right" /></a>`;
   }
-  if (turn.kind === "answer") return html`<div class="turn said person"><div class="turn-by"><${Actor} workspace=${workspace} actor=${turn.actor} /><${Time} class="muted small" at=${turn.at} /></div><div class="bubble">${Object.entries(data.answers ?? {}).map(([name, value]) => html`<div key=${name}><span class="small">${visibleLine(name)}: </span>${visible(value)}</div>`)}</div></div>`;
+  if (turn.kind === "answer") return html`<div class="turn said person"><div class="turn-by"><${Actor} workspace=${workspace} actor=${turn.actor} /><${Time} class="muted small" at=${turn.at} clock /></div><div class="bubble">${Object.entries(data.answers ?? {}).map(([name, value]) => html`<div key=${name}><span class="small">${visibleLine(name)}: </span>${visible(value)}</div>`)}</div></div>`;
   const text = turn.kind === "mode" ? `${data.mode === "plan" ? "Plan" : "Build"} mode` : turn.kind === "decision" ? `${data.decision === "approved" ? "Approved" : "Denied"}${data.scope && data.scope !== "once" && data.decision === "approved" ? (data.scope === "chat" ? " for this chat" : " by a rule") : ""}` : turn.kind;
-  return html`<div class="turn note"><${Actor} workspace=${workspace} actor=${turn.actor} /><span><strong>${text}</strong>${data.reason && html` <q class="muted">${visible(data.reason)}</q>`}</span><${Time} class="muted small" at=${turn.at} /></div>`;
+  return html`<div class="turn note"><${Actor} workspace=${workspace} actor=${turn.actor} /><span><strong>${text}</strong>${data.reason && html` <q class="muted">${visible(data.reason)}</q>`}</span><${Time} class="muted small" at=${turn.at} clock /></div>`;
 }
+
+/** The name of a tool without its toolset. @param {unknown} tool */
+const toolName = (tool) => asText(tool ?? "").split(".").pop() ?? "";
 
 /** What a call is about, in one line. @param {any} args */
 function gist(args) {
@@ -157,10 +160,10 @@ function Call({ workspace, turn }) {
   const { data } = turn;
   const result = data.answer?.result;
   const step = /step ([0-9a-f]{8}-[0-9a-f-]{27})/.exec(typeof result?.message === "string" ? result.message : "")?.[1] ?? result?.step_id;
-  const failure = data.ok ? "" : asText(data.answer?.error ?? result?.message) || "It failed.";
+  const failure = data.ok ? "" : messageOf({ fields: data.answer?.fields, message: asText(data.answer?.error ?? result?.message) || "It failed." });
   return html`<div class="turn call ${data.ok ? "" : "failed"}">
-    <button class="call-head" aria-expanded=${isOpen} onClick=${() => setIsOpen(!isOpen)}><${Icon} name=${data.ok ? "check" : "x"} /><code title=${`The tool ${visibleLine(data.tool ?? "")}`}>${visibleLine(String(data.tool ?? "").split(".").pop() ?? "")}</code><span class="mono ellipsis muted grow">${visible(gist(data.args))}</span><${Time} class="muted small" at=${turn.at} clock /><${Icon} name=${isOpen ? "down" : "right"} /></button>
-    ${failure ? html`<p class="call-failure">${visible(failure.slice(0, 600))}</p>` : html`<${Outcome} result=${result} />`}
+    <button class="call-head" aria-expanded=${isOpen} onClick=${() => setIsOpen(!isOpen)}><${Icon} name=${data.ok ? "check" : "x"} /><code title=${`The tool ${visibleLine(data.tool ?? "")}`}>${visibleLine(toolName(data.tool))}</code><span class="mono ellipsis muted grow">${visible(gist(data.args))}</span><${Time} class="muted small" at=${turn.at} clock /><${Icon} name=${isOpen ? "down" : "right"} /></button>
+    ${failure ? html`<p class="call-failure">${failure.slice(0, 600)}</p>` : html`<${Outcome} result=${result} />`}
     ${isOpen && html`<div class="call-body">
       ${result?.version_id && result?.file_id && html`<${Version} workspace=${workspace} file=${result.file_id} version=${result.version_id} />`}
       ${step && !result?.version_id && html`<${StepChanges} workspace=${workspace} step=${step} />`}

@@ -3,7 +3,7 @@
 import { html, useEffect, useState } from "../vendor.js";
 import { api } from "../api.js";
 import { address, go, parts } from "../router.js";
-import { actorOf, mayChange } from "../state.js";
+import { mayChange, titleOf } from "../state.js";
 import { onHappening } from "../stream.js";
 import { Actor } from "../parts/actor.js";
 import { Dialog } from "../parts/dialog.js";
@@ -20,12 +20,6 @@ import { ChatDetail } from "./chat.js";
 /** @typedef {{ id: string, title: string, path: string, mode: "plan" | "build", made_by: string, created_at: string, updated_at: string, size: number }} Chat */
 
 const ROW = 64;
-
-/** The title of a chat, with the agent's name where it is an agent's own. @param {string} workspace @param {Chat} chat */
-export function titleOf(workspace, chat) {
-  const own = /^Default of ((?:key|person):\S+)$/.exec(chat.title);
-  return own ? `${actorOf(workspace, own[1]).name}: own chat` : chat.title;
-}
 
 /** @param {{ workspace: string }} props */
 export function Chats({ workspace }) {
@@ -81,7 +75,7 @@ export function Chats({ workspace }) {
 
   const list = html`<div class="list-head"><h2>Chats</h2>${mayChange(workspace) && html`<button class="button" onClick=${() => setIsNew(true)}><${Icon} name="plus" />New</button>`}</div>
     ${chats === null ? (problem ? html`<${Problem} problem=${problem} onRetry=${read} />` : html`<${Loading} label="Loading the chats" />`)
-      : chats.length === 0 ? html`<${Empty} icon="chats" title="No chat yet"><p>Each run of an agent is a chat. It begins with the agent's first call, or you make one and give its id to an agent.</p></${Empty}>`
+      : chats.length === 0 ? html`<${Empty} icon="chats" title="No chat yet"><p>Each run of an agent is a chat. It begins with the first call that may change something, or you make one and give its id to an agent.</p></${Empty}>`
       : html`<${VirtualList} role="list" label="Chats" count=${chats.length} height=${ROW} version=${chats} keyOf=${(/** @type {number} */ i) => chats[i]?.id ?? i} onEnd=${readOlder} scrollTo=${place} row=${(/** @type {number} */ i) => {
           const chat = /** @type {Chat} */ (chats[i]);
           return html`<a class="list-row" href=${address("w", workspace, "chats", chat.id)} aria-current=${chat.id === chosenId ? "true" : undefined}>
@@ -89,8 +83,7 @@ export function Chats({ workspace }) {
             <span class="row-line"><strong class="ellipsis">${visibleLine(titleOf(workspace, chat))}</strong><${Time} class="muted small" at=${chat.updated_at} /></span>
             <span class="row-line small"><${Actor} workspace=${workspace} actor=${chat.made_by} />${chat.mode === "plan" && html`<span class="chip warn">plan mode</span>`}</span></span></a>`;
         }} />`}`;
-  const known = chats?.find((chat) => chat.id === chosenId);
-  const detail = chosenId ? html`<${ChatDetail} key=${chosenId} workspace=${workspace} id=${chosenId} title=${known ? titleOf(workspace, known) : ""} />`
+  const detail = chosenId ? html`<${ChatDetail} key=${chosenId} workspace=${workspace} id=${chosenId} />`
     : chats && chats.length > 0 ? html`<${Empty} icon="chats" title="Choose a chat"><p>You see what the agent said and did, with every call and its effect.</p></${Empty}>` : null;
   return html`<${Split} label="Chats" list=${list} detail=${detail} hasDetail=${Boolean(chosenId)} back=${address("w", workspace, "chats")} backLabel="Chats" />
     ${isNew && html`<${NewChat} workspace=${workspace} onClose=${() => setIsNew(false)} onMade=${read} />`}`;

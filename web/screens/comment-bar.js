@@ -3,6 +3,7 @@
 import { html, useEffect, useState } from "../vendor.js";
 import { all } from "../api.js";
 import { address, go } from "../router.js";
+import { titleOf } from "../state.js";
 import { editComment, lastChat, needNotes, notes, sendComments } from "../notes.js";
 import { CommentDialog } from "../parts/review.js";
 import { Dialog } from "../parts/dialog.js";
@@ -11,7 +12,6 @@ import { useKeys } from "../parts/keys.js";
 import { Loading } from "../parts/states.js";
 import { count, messageOf, visible, visibleLine } from "../parts/text.js";
 import { toast } from "../parts/toast.js";
-import { titleOf } from "./chats.js";
 
 /** @param {{ workspace: string }} props */
 export function CommentBar({ workspace }) {

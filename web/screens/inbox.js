@@ -128,6 +128,7 @@ function Row({ entry, isChosen, isSelected, onSelect }) {
   const asked = entry.approval ?? entry.question;
   const about = entry.kind === "approval" ? headline(entry.approval) : { verb: "", target: entry.question.questions[0]?.question ?? "a question", isCode: false, more: entry.question.questions.length - 1 };
   const counts = entry.kind === "approval" ? tally(entry.approval) : entry.question.questions.length > 1 ? `${entry.question.questions.length} questions` : "";
+  const isLeft = entry.approval?.status === "approved";
   const may = mayBeSelected(entry);
   const removes = entry.kind === "approval" && /removed/.test(counts);
   const link = html`<a class="list-row inbox-row" href=${addressOf(entry)} aria-current=${isChosen ? "true" : undefined}>
@@ -135,7 +136,7 @@ function Row({ entry, isChosen, isSelected, onSelect }) {
     <span class="min grow">
       <span class="row-line"><strong class="ellipsis">${about.verb} <span class=${about.isCode ? "mono" : ""}>${about.isCode || entry.kind === "question" ? visible(about.target) : visibleLine(about.target)}</span></strong><${Time} class="muted small" at=${entry.waiting_since} /></span>
       <span class="row-by small"><${Actor} workspace=${entry.workspace_id} actor=${asked.asked_by} /><span class="muted ellipsis">in ${visibleLine(entry.workspace_name ?? workspaceOf(entry.workspace_id)?.name ?? "")}</span></span>
-      ${(counts || entry.later_until) && html`<span class="row-line small muted"><span class="ellipsis">${counts}</span>${entry.later_until && html`<span class="until"><${Icon} name="timeline" />${untilWords(new Date(entry.later_until))}</span>`}</span>`}
+      ${(counts || entry.later_until || isLeft) && html`<span class="row-line small muted"><span class="ellipsis">${isLeft && html`<span class="chip warn">approved, not done</span> `}${counts}</span>${entry.later_until && html`<span class="until"><${Icon} name="timeline" />${untilWords(new Date(entry.later_until))}</span>`}</span>`}
     </span></a>`;
   if (isSelected === null) return link;
   return html`<div class="select-row ${isSelected ? "selected" : ""}"><label class="tick" title=${may ? "" : "This one has to be looked at by itself"}><input type="checkbox" checked=${isSelected} disabled=${!may} aria-label=${`Select: ${about.verb} ${visibleLine(about.target)}`} onChange=${onSelect} /></label>${link}</div>`;

@@ -6,6 +6,7 @@ import { address } from "../router.js";
 import { inbox, mayChange, workspaceOf } from "../state.js";
 import { onHappening } from "../stream.js";
 import { Actor } from "../parts/actor.js";
+import { ChatLink } from "../parts/chat-link.js";
 import { Icon } from "../parts/icons.js";
 import { useKeys } from "../parts/keys.js";
 import { laterTimes, setLater, untilWords } from "../parts/later.js";
@@ -46,7 +47,7 @@ export function QuestionDetail({ workspace, id, onAnswered }) {
   return html`<article class="request" aria-label="Question">
     <div class="request-head">
       <div class="request-who"><${Actor} workspace=${workspace} actor=${question.asked_by} /><span class="muted">asks in</span><a href=${address("w", workspace, "timeline")}>${visibleLine(workspaceOf(workspace)?.name ?? "a workspace")}</a>
-        <a class="muted" href=${address("w", workspace, "chats", question.chat_id)}><${Icon} name="chats" />chat</a><span class="grow"></span><${Time} class="muted" at=${question.asked_at} /></div>
+        <${ChatLink} workspace=${workspace} id=${question.chat_id} /><span class="grow"></span><${Time} class="muted" at=${question.asked_at} /></div>
       <h1 class="request-title">${question.questions.length > 1 ? `${question.questions.length} questions` : "A question"}</h1>
     </div>
     ${question.plan && html`<${Plan} workspace=${workspace} plan=${question.plan} />`}

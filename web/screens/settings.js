@@ -80,6 +80,12 @@ const TOOLSETS = [
   ["workspace", "Workspace", "Toolyard's own tools, with questions and plans."],
 ];
 
+/** The toolsets that a key is for; one of an old version is for all of them. @param {{ toolsets?: string[] | null }} key */
+function toolsetsOf({ toolsets }) {
+  if (!toolsets?.length) return "all toolsets";
+  return `${toolsets.length === 1 ? "toolset" : "toolsets"} ${toolsets.map(visible).join(", ")}`;
+}
+
 /** @param {{ workspace: string }} props */
 function Keys({ workspace }) {
   const [keys, problem, again] = useRead(() => all(`/workspaces/${workspace}/keys`, "keys"), [workspace]);
@@ -97,7 +103,7 @@ function Keys({ workspace }) {
   };
   return html`<section class="panel" aria-labelledby="keys-title"><div class="panel-head"><div class="grow"><h2 id="keys-title">Keys for agents</h2><p>An agent with a key reads and writes here. It can never approve, answer or manage.</p></div><button class="button primary" onClick=${() => setIsNew(true)}><${Icon} name="key" />New key</button></div>
     ${problem ? html`<${Problem} problem=${problem} onRetry=${again} />` : keys === null ? html`<${Loading} lines=${2} />` : keys.length === 0 ? html`<p class="setting muted">No agent has a key yet.</p>`
-      : keys.map((key) => html`<div key=${key.id} class="setting"><span class="actor-mark agent"><${Icon} name="agent" /></span><div class="grow min"><strong>${visibleLine(key.name)}</strong><p class="muted small">${key.role === "viewer" ? "may only look" : "may change files"} · ${(key.toolsets ?? []).map(visible).join(", ")}${key.chat_id ? " · one chat only" : ""} · made <${Time} at=${key.created_at} /></p></div><button class="button danger" onClick=${() => setRevoking(key)}>Revoke</button></div>`)}
+      : keys.map((key) => html`<div key=${key.id} class="setting"><span class="actor-mark agent"><${Icon} name="agent" /></span><div class="grow min"><strong>${visibleLine(key.name)}</strong><p class="muted small">${key.role === "viewer" ? "may only look" : "may change files"} · ${toolsetsOf(key)}${key.chat_id ? " · one chat only" : ""} · made <${Time} at=${key.created_at} /></p></div><button class="button danger" onClick=${() => setRevoking(key)}>Revoke</button></div>`)}
     ${isNew && html`<${NewKey} workspace=${workspace} onClose=${() => { setIsNew(false); forgetNames(workspace); void again(); }} />`}
     ${revoking && html`<${Dialog} title="Revoke this key?" onClose=${() => setRevoking(null)}><p>The agent with the key <strong>${visibleLine(revoking.name)}</strong> gets no further answer. What it did stays in the timeline.</p><div class="actions"><button class="button" onClick=${() => setRevoking(null)}>Cancel</button><button class="button danger" onClick=${revoke}>Revoke it</button></div></${Dialog}>`}
   </section>`;

@@ -16,8 +16,8 @@ import { effectsOf, effectWords, headline, outcomeOf } from "../parts/words.js";
 /** Decisions in one call, at most. */
 const AT_ONCE = 50;
 
-/** Whether a request can be decided together with others: the whole of it is shown in a list. @param {InboxEntry} entry */
-export const canBeSelected = (entry) => entry.kind === "approval" && entry.approval?.state_hash !== null;
+/** Whether a request can be decided together with others: it waits, and the whole of it is shown in a list. @param {InboxEntry} entry */
+export const canBeSelected = (entry) => entry.kind === "approval" && entry.approval?.status === "pending" && entry.approval.state_hash !== null;
 
 /** @param {{ entries: InboxEntry[], approves: boolean, onClose: () => void, onDone: (ids: string[]) => void }} props */
 export function Several({ entries, approves, onClose, onDone }) {

@@ -42,10 +42,9 @@ export function Shell({ children }) {
         <a class="brand" href="#/inbox"><${Logo} /><span>Toolyard</span></a>
         <${SideLinks} place=${place} id=${id} />
         <div class="grow"></div>
-        <${Connection} />
+        <div class="side-state"><${Connection} /><${ThemeSwitch} /></div>
         <div class="side-foot">
           <a class="side-link" href="#/settings" aria-current=${place === "settings" ? "page" : undefined}><span class="avatar" aria-hidden="true">${initials()}</span><span class="ellipsis">${visibleLine(me.value?.full_name || me.value?.email || "You")}</span></a>
-          <${ThemeSwitch} />
         </div>
       </nav>
       <div class="main">

@@ -6,6 +6,7 @@ import { address, go, keepQuery, parts, withQuery } from "../router.js";
 import { mayChange } from "../state.js";
 import { onHappening } from "../stream.js";
 import { Actor } from "../parts/actor.js";
+import { ChatLink } from "../parts/chat-link.js";
 import { readChanges } from "../parts/change-pages.js";
 import { filesOf, totals } from "../parts/diff.js";
 import { Counts, DiffView } from "../parts/diff-view.js";
@@ -94,9 +95,9 @@ export function StepDetail({ workspace, id, undone, newest, onChanged }) {
         ${undone && html`<a class="chip" href=${address("w", workspace, "timeline", undone.by)}><${Icon} name="undo" />${isWhollyUndone ? "undone by a later step" : "partly undone by a later step"}</a>`}
         ${step.undoes && html`<a class="chip" href=${address("w", workspace, "timeline", step.undoes)}><${Icon} name="undo" />undoes this step</a>`}
         ${step.back_to && html`<a class="chip" href=${keepQuery(address("w", workspace, "timeline", step.back_to))}><${Icon} name="rewind" />went back to this step</a>`}
-        ${step.chat_id && html`<a class="muted" href=${address("w", workspace, "chats", step.chat_id)} title="The chat that it belongs to"><${Icon} name="chats" />chat</a>`}
+        ${step.chat_id && html`<${ChatLink} workspace=${workspace} id=${step.chat_id} />`}
       </div>
-      <h2 class="request-title">${words.long} ${step.files === 1 && step.path ? html`<span class="path">${visibleLine(step.path)}</span>` : html`<span class="muted">${count(step.files, "file")}</span>`}</h2>
+      <h2 class="request-title">${words.long} ${step.path ? html`<span class="path">${visibleLine(step.path)}</span>${step.files > 1 && html` <span class="muted">and ${count(step.files - 1, "more", "more")}</span>`}` : html`<span class="muted">${count(step.files, "file")}</span>`}</h2>
       <div class="head-actions">
         ${may && !isWhollyUndone && html`<button class="button" onClick=${() => open("undo")}><${Icon} name="undo" />${undone ? "Undo the rest" : "Undo"}<kbd>u</kbd></button>`}
         ${may && undone && html`<button class="button" onClick=${() => open("redo")}><${Icon} name="redo" />Redo${isWhollyUndone && html`<kbd>u</kbd>`}</button>`}

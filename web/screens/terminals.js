@@ -6,6 +6,7 @@ import { address, go, parts } from "../router.js";
 import { mayChange } from "../state.js";
 import { onHappening } from "../stream.js";
 import { Actor } from "../parts/actor.js";
+import { ChatLink } from "../parts/chat-link.js";
 import { Dialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
 import { useKeys } from "../parts/keys.js";
@@ -49,7 +50,7 @@ const SIGNALS = { 129: "hung up", 130: "interrupted", 134: "aborted", 137: "kill
 function stateWords({ state, exit_code: code }) {
   if (state === "running" || state === "interrupted") return state;
   if (code === null) return "ended";
-  return code === 0 ? "ended well" : SIGNALS[code] ? `ended: ${SIGNALS[code]} (${code})` : `ended with code ${code}`;
+  return code === 0 ? "ended well" : SIGNALS[code] ? `ended by a signal: ${SIGNALS[code]} (${code})` : `ended with code ${code}`;
 }
 
 /** @param {{ workspace: string }} props */
@@ -146,7 +147,7 @@ function TerminalDetail({ workspace, id, onEnded }) {
   return html`<article class="terminal" aria-label="Terminal">
     <div class="request-head"><div class="request-who"><${Actor} workspace=${workspace} actor=${terminal.opened_by} /><${Time} class="muted" at=${terminal.opened_at} /><span class="chip ${isRunning ? "live" : ""}">${stateWords(terminal)}</span>
         ${terminal.ports.map((port) => html`<span key=${port} class="chip" title="A program listens on this port: toolyard ports opens it for your browser">port ${port}</span>`)}
-        <a class="muted" href=${address("w", workspace, "chats", terminal.chat_id)}><${Icon} name="chats" />chat</a><span class="grow"></span>
+        <${ChatLink} workspace=${workspace} id=${terminal.chat_id} /><span class="grow"></span>
         ${may && screen !== null && html`<${Size} workspace=${workspace} id=${id} box=${box} now=${read.size ?? terminal.size ?? null} onSized=${look} />`}
         ${may && html`<button class="button danger" onClick=${() => setIsEnding(true)}><${Icon} name="x" />End it</button>`}</div>
       <h2 class="request-title"><code>${visible(terminal.command)}</code></h2></div>

@@ -2,11 +2,10 @@
 
 import { html, useEffect, useState } from "../vendor.js";
 import { all } from "../api.js";
-import { actorOf, actors } from "../state.js";
+import { actorOf, actors, titleOf } from "../state.js";
 import { Icon } from "../parts/icons.js";
 import { visibleLine } from "../parts/text.js";
 import { stepWords } from "../parts/words.js";
-import { titleOf } from "./chats.js";
 
 /** @typedef {{ by: string, q: string, actor: string, chat: string, path: string, verb: string }} Filter `by` is a kind of actor, `q` words to look for */
 

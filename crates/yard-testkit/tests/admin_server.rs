@@ -592,7 +592,7 @@ fn what_a_person_put_off_keeps_nothing_else_out_of_the_inbox() {
     }
     let last = ask();
     let page = PageRequest { after: None, limit: 10 };
-    let inbox = fixture.server.inbox(&ada, page, InboxPart::Now).unwrap();
+    let inbox = fixture.server.inbox(&ada, page, InboxPart::Now, &|_| true).unwrap();
     assert_eq!(inbox.entries.len(), 1);
     let WaitingRequest::Approval(row) = &inbox.entries[0].request else { panic!() };
     assert_eq!(row.id, last);

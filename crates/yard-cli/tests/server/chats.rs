@@ -152,6 +152,54 @@ fn w18_a_chat_shows_no_caller_what_it_may_not_read() {
 }
 
 #[test]
+fn r14_a_run_of_a_key_that_names_no_chat_is_a_chat_of_the_key() {
+    let server = Server::start();
+    let ada = server.person();
+    let workspace = ada.workspace();
+    let base = format!("/api/v1/workspaces/{workspace}");
+    let (agent, other) = (ada.agent(&workspace, "member"), ada.agent(&workspace, "member"));
+    let chats = || ada.get(&format!("{base}/chats")).expect(200)["chats"].clone();
+    ada.tool(&workspace, "write", json!({"path": "/mine.txt", "content": "a"})).expect(200);
+    agent.tool(&workspace, "ls", json!({})).expect(200);
+    assert_eq!(chats(), json!([]), "neither a person's call nor one that only looks makes one");
+
+    agent.tool(&workspace, "write", json!({"path": "/a.txt", "content": "one\n"})).expect(200);
+    let made = chats();
+    let chat = &made[0];
+    assert_eq!((made.as_array().unwrap().len(), &chat["mode"]), (1, &json!("build")), "{made}");
+    let args = json!({"path": "/b.txt", "content": "two\n"});
+    mcp(&agent, &workspace, "filesystem", "write_file", &args);
+    agent.tool(&workspace, "read", json!({"path": "/a.txt"})).expect(200);
+    let edit = json!({"path": "/a.txt", "old_string": "missing", "new_string": "x"});
+    agent.tool(&workspace, "edit", edit).expect(400);
+    other.tool(&workspace, "rm", json!({"path": "/missing.txt"})).expect(404);
+
+    let one = format!("{base}/chats/{}", chat["id"].as_str().unwrap());
+    let turns = ada.get(&one).expect(200)["messages"].clone();
+    let calls: Vec<_> = turns.as_array().unwrap().iter().map(|turn| &turn["data"]).collect();
+    let shown: Vec<_> = calls.iter().map(|call| (&call["tool"], &call["ok"])).collect();
+    let [write, file, edit] = ["workspace.write", "filesystem.write_file", "workspace.edit"];
+    let expected =
+        [(json!(write), json!(true)), (json!(file), json!(true)), (json!(edit), json!(false))];
+    assert_eq!(shown, expected.iter().map(|(tool, ok)| (tool, ok)).collect::<Vec<_>>(), "{turns}");
+    let steps = ada.get(&format!("{base}/steps")).expect(200)["steps"].clone();
+    let of_chat = steps.as_array().unwrap().iter().filter(|step| step["chat_id"] == chat["id"]);
+    assert_eq!(of_chat.count(), 2, "{steps}");
+    let makers: Vec<_> =
+        chats().as_array().unwrap().iter().map(|one| one["made_by"].clone()).collect();
+    assert_eq!(makers.len(), 2, "{makers:?}");
+    assert_ne!(makers[0], makers[1], "each key has its own");
+
+    // A chat that was deleted is made again.
+    assert_eq!(ada.delete(&one).status, 204);
+    agent.tool(&workspace, "write", json!({"path": "/c.txt", "content": "three\n"})).expect(200);
+    assert_eq!(chats().as_array().unwrap().len(), 2);
+    let viewer = ada.agent(&workspace, "viewer");
+    viewer.tool(&workspace, "write", json!({"path": "/d.txt", "content": "no"})).expect(403);
+    assert_eq!(chats().as_array().unwrap().len(), 2, "who may change nothing has no chat");
+}
+
+#[test]
 fn w18_people_rename_and_delete_chats() {
     let server = Server::start();
     let ada = server.person();

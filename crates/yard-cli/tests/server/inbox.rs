@@ -76,6 +76,51 @@ fn everything_that_waits_is_in_the_inbox_of_those_who_may_decide_oldest_first() 
     assert_eq!(kinds(&entries(&ada, "").0), expected[..2]);
 }
 
+/// Writes into the records that a person approved what waits, and that the process that was to execute it ended before
+/// it began: what a crash right after the decision leaves.
+fn approve_and_crash(server: &mut Server, workspace: &str) {
+    server.stop();
+    let journal = server.data().join("journals").join(workspace).join("journal.db");
+    let database = rusqlite::Connection::open(&journal).unwrap();
+    let sql = "UPDATE approval SET status = 1, approves = 1, scope = 0, decided_by = asked_by, \
+               decided_at = at, claimed_by = zeroblob(16) WHERE status = 0";
+    assert_eq!(database.execute(sql, []).unwrap(), 1);
+    drop(database);
+    server.crash_and_restart();
+}
+
+#[test]
+fn h10_what_was_approved_and_left_undone_waits_in_the_inbox_for_a_second_approval() {
+    let mut server = Server::start();
+    let (token, workspace, asked) = {
+        let ada = server.person();
+        let (workspace, agent) = guarded(&ada);
+        overwrite(&agent, &workspace);
+        let asked = entries(&ada, "").0.remove(0);
+        (ada.token.clone(), workspace, asked)
+    };
+    approve_and_crash(&mut server, &workspace);
+    let ada = server.holder(&token);
+    let content = || {
+        let read = ada.tool(&workspace, "read", json!({"path": "/a.txt"})).expect(200);
+        read["result"]["content"].clone()
+    };
+    let (left, _) = entries(&ada, "");
+    assert_eq!(left.len(), 1, "{left:?}");
+    let approval = &left[0]["approval"];
+    assert_eq!(approval["id"], asked["approval"]["id"]);
+    assert_eq!([&approval["status"], &approval["decision"]], ["approved", "approve"]);
+    assert!(approval["diff"].as_str().unwrap().contains("-one\n+two\n"), "{approval}");
+    assert_eq!(content(), "one\n", "looking at it does nothing");
+
+    let id = approval["id"].as_str().unwrap();
+    let decision = format!("/api/v1/workspaces/{workspace}/approvals/{id}/decision");
+    let again = json!({"decision": "approve", "state_hash": approval["state_hash"]});
+    assert_eq!(ada.post(&decision, again).expect(200)["status"], "executed");
+    assert_eq!(content(), "two\n");
+    assert_eq!(entries(&ada, "").0, [] as [Value; 0]);
+}
+
 #[test]
 fn a_workspace_that_cannot_be_opened_is_named_beside_what_the_others_have() {
     let server = Server::start();

@@ -1,8 +1,13 @@
 //! `Idempotency-Key`.
 
-use serde_json::json;
+use std::io::Write as _;
+use std::net::TcpStream;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use crate::harness::Server;
+use serde_json::{Value, json};
+
+use crate::harness::{Server, Someone};
 
 #[test]
 fn a_retried_change_answers_as_the_first_did_and_happens_once() {
@@ -104,6 +109,75 @@ fn a_retried_call_that_a_person_approved_meanwhile_answers_with_its_result() {
     let done = call(200);
     assert_eq!(done["result"]["path"], "/a", "{done}");
     assert_eq!(call(200), done);
+    let steps = ada.get(&format!("{base}/steps")).expect(200);
+    assert_eq!(steps["steps"].as_array().unwrap().len(), 1, "it happened once");
+}
+
+/// Sends a call that waits for a person on a connection of its own, with an `Idempotency-Key` if one is given.
+fn send_waiting_call(
+    agent: &Someone<'_>,
+    address: &str,
+    base: &str,
+    key: Option<&str>,
+    body: &Value,
+) -> TcpStream {
+    let body = body.to_string();
+    let key = key.map(|key| format!("Idempotency-Key: {key}\r\n")).unwrap_or_default();
+    let head = format!(
+        "POST {base}/tools HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {}\r\n{key}\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        agent.token,
+        body.len()
+    );
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+    stream
+}
+
+#[test]
+fn a_call_with_a_key_still_waits_for_its_person_after_its_client_went_away() {
+    let server = Server::start();
+    let ada = server.person();
+    let workspace = ada.workspace();
+    let base = format!("/api/v1/workspaces/{workspace}");
+    let agent = ada.agent(&workspace, "member");
+    let rules = json!({"rules": [{"effect": "create", "then": "ask"}]});
+    ada.ask("PUT", &format!("{base}/policy"), &rules).expect(200);
+    let write = |path: &str| {
+        let args = json!({"path": path, "content": "once\n"});
+        json!({"tool": "write", "args": args, "wait_ms": 120_000})
+    };
+    let requests_are = |status: &str, count: usize| -> Value {
+        let began = Instant::now();
+        loop {
+            let listed = ada.get(&format!("{base}/approvals?status={status}")).expect(200);
+            if listed["approvals"].as_array().unwrap().len() == count {
+                return listed["approvals"].clone();
+            }
+            assert!(began.elapsed() < Duration::from_secs(120), "{status}: {listed}");
+            thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let send = |key, path| send_waiting_call(&agent, &server.address, &base, key, &write(path));
+
+    let with_key = send(Some("write-a"), "/a");
+    let asked = requests_are("pending", 1)[0].clone();
+    drop(with_key);
+    // By the time at which the server has noticed that this client is gone, it has noticed the one before, too.
+    let without_key = send(None, "/b");
+    requests_are("pending", 2);
+    drop(without_key);
+    requests_are("withdrawn", 1);
+    assert_eq!(requests_are("pending", 1)[0]["id"], asked["id"]);
+
+    let (key, path) = ([("idempotency-key", "write-a")], format!("{base}/tools"));
+    let again = thread::scope(|scope| {
+        let retry = scope.spawn(|| agent.ask_with("POST", &path, &key, &write("/a")).expect(200));
+        let one = format!("{base}/approvals/{}", asked["id"].as_str().unwrap());
+        ada.decide(&one, json!({"decision": "approve"})).expect(200);
+        retry.join().unwrap()
+    });
+    assert_eq!(again["result"]["path"], "/a", "{again}");
     let steps = ada.get(&format!("{base}/steps")).expect(200);
     assert_eq!(steps["steps"].as_array().unwrap().len(), 1, "it happened once");
 }

@@ -84,6 +84,12 @@ impl Catalog {
         }
     }
 
+    /// Whether any process can execute the call of a request: not one that answers with a terminal, nor the connection of a
+    /// command that is over.
+    pub fn is_executable_by_any_process(&self, approval: &Approval) -> bool {
+        !is_for_host(approval) && self.traits_of(approval).1 == ExecutableBy::AnyProcess
+    }
+
     /// The rules that a yes to a request would save.
     pub fn rule_previews(
         &self,

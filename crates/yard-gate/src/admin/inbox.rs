@@ -1,5 +1,5 @@
-//! What waits for a person: the requests and questions of all workspaces in which the person may decide, oldest first.
-//! A workspace that cannot be opened is named instead of hiding what the others have. A person may have hundreds of
+//! What waits for a person: the requests and questions of all workspaces in which the person may decide, oldest first. A
+//! request that was approved, and that a process that ended left undone, waits again: for a second approval. A workspace that cannot be opened is named instead of hiding what the others have. A person may have hundreds of
 //! workspaces: the inbox uses one at a time.
 
 use std::fmt;
@@ -16,6 +16,8 @@ use crate::{Approval, ApprovalStatus, AskedQuestion, Session};
 
 /// The largest number of requests, and of questions, that are read of one workspace in addition to those that were put off.
 const MAX_OF_WORKSPACE: usize = 1_000;
+/// The largest number of approved requests of a workspace of which is found out whether they were left undone.
+const MAX_APPROVED: usize = 100;
 
 /// Which part of what waits for a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +53,7 @@ pub struct InboxEntry {
 /// What waits for a person.
 #[derive(Debug)]
 pub enum WaitingRequest {
-    /// A call that the person may allow.
+    /// A call that the person may allow; or that was allowed and left undone, if its status is `approved`.
     Approval(Box<Approval>),
     /// A question that the person may answer.
     Question(Box<AskedQuestion>),
@@ -117,17 +119,19 @@ impl DecidableWorkspace {
 }
 
 impl Server {
-    /// One page of what waits for a person. An agent's inbox and a viewer's are empty.
+    /// One page of what waits for a person. An agent's inbox and a viewer's are empty. `can_execute` says whether a second
+    /// approval could execute an approved request in this process.
     pub fn inbox(
         &self,
         identity: &Identity,
         page: PageRequest<InboxPosition>,
         part: InboxPart,
+        can_execute: &dyn Fn(&Approval) -> bool,
     ) -> Result<Inbox, Refusal> {
         let workspaces = self.decidable_workspaces(identity)?;
         let (mut waiting, mut unread) = (Vec::new(), Vec::new());
         for workspace in &workspaces {
-            match self.waiting_in(workspace) {
+            match self.waiting_in(workspace, can_execute) {
                 Ok(found) => waiting.extend(found),
                 Err(refusal) => unread.push(workspace.unread(refusal)),
             }
@@ -164,6 +168,7 @@ impl Server {
     fn waiting_in<'a>(
         &self,
         workspace: &'a DecidableWorkspace,
+        can_execute: &dyn Fn(&Approval) -> bool,
     ) -> Result<Vec<Waiting<'a>>, Refusal> {
         let session = self.session(&workspace.entered)?;
         let put_off = session.put_off_until(self.now())?;
@@ -173,7 +178,13 @@ impl Server {
         };
         // What was put off is read in addition: it must not keep anything else out.
         let limit = MAX_OF_WORKSPACE + put_off.len();
-        Ok(waiting_ids(&session, limit)?.into_iter().map(waiting).collect())
+        let left_undone = session
+            .approvals()
+            .left_undone(self.now(), MAX_APPROVED, can_execute)?
+            .into_iter()
+            .map(|(id, at)| (InboxPosition { at, id: id.to_string() }, WaitingId::Approval(id)));
+        let ids = waiting_ids(&session, limit)?.into_iter().chain(left_undone);
+        Ok(ids.map(waiting).collect())
     }
 
     /// Reads what still waits, one workspace after the other, and brings it into the order of the inbox.
@@ -203,7 +214,7 @@ impl Server {
         let session = self.session(&first.workspace.entered)?;
         let mut entries = Vec::new();
         for Waiting { position, workspace, id, later_until } in waiting {
-            if let Some(request) = still_waiting(&session, *id)? {
+            if let Some(request) = still_waiting(&session, *id, self.now())? {
                 let (workspace, position) = (workspace.row.clone(), position.clone());
                 let later_until = *later_until;
                 entries.push(InboxEntry { workspace, position, later_until, request });
@@ -232,10 +243,16 @@ fn waiting_ids(
 }
 
 /// What waits under an id; nothing if it was decided, answered or removed since the ids were read.
-fn still_waiting(session: &Session, id: WaitingId) -> Result<Option<WaitingRequest>, Refusal> {
+fn still_waiting(
+    session: &Session,
+    id: WaitingId,
+    now: Timestamp,
+) -> Result<Option<WaitingRequest>, Refusal> {
+    let approvals = session.approvals();
     let found = match id {
-        WaitingId::Approval(id) => session.approvals().get(id).map(|approval| {
-            let waits = approval.status == ApprovalStatus::Pending;
+        WaitingId::Approval(id) => approvals.get(id).map(|approval| {
+            let waits = approval.status == ApprovalStatus::Pending
+                || approvals.is_left_undone(&approval, now);
             waits.then(|| WaitingRequest::Approval(Box::new(approval)))
         }),
         WaitingId::Question(id) => session.questions().get(id).map(|question| {

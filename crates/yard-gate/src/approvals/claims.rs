@@ -7,7 +7,7 @@
 //! executed here.
 
 use serde_json::Value;
-use yard_core::{ApprovalId, Call, ContentHash, Fault, FaultCode, ProcessId, Result};
+use yard_core::{ApprovalId, Call, ContentHash, Fault, FaultCode, ProcessId, Result, Timestamp};
 use yard_store::{Approval, ApprovalFilter, ApprovalRequest, ApprovalStatus, StoreError};
 
 use super::Approvals;
@@ -93,6 +93,35 @@ impl Approvals<'_> {
         let workspace = &self.0.open().workspace;
         let is_over = || !row.claimed_by.is_some_and(|claimant| workspace.is_alive(claimant));
         row.status == ApprovalStatus::Approved && row.started && is_over()
+    }
+
+    /// Whether a person approved a request, and the process that was to execute it ended before it began anything: a second
+    /// approval executes it.
+    pub(crate) fn is_left_undone(&self, row: &Approval, now: Timestamp) -> bool {
+        let workspace = &self.0.open().workspace;
+        row.status == ApprovalStatus::Approved
+            && !row.started
+            && row.claimed_by.is_some_and(|claimant| !workspace.is_alive(claimant))
+            && !is_expired_at(row, now)
+    }
+
+    /// The ids and times of the requests that were approved and left undone, at most `limit`. Only for a person's session.
+    pub(crate) fn left_undone(
+        &self,
+        now: Timestamp,
+        limit: usize,
+        can_execute: &dyn Fn(&Approval) -> bool,
+    ) -> Result<Vec<(ApprovalId, Timestamp)>> {
+        let records = &self.0.open().records;
+        let filter =
+            ApprovalFilter { status: Some(ApprovalStatus::Approved), ..ApprovalFilter::default() };
+        let mut found = Vec::new();
+        for id in records.approval_ids(&filter, None, limit)? {
+            let row = records.approval(id)?;
+            let row = row.filter(|row| self.is_left_undone(row, now) && can_execute(row));
+            found.extend(row.map(|row| (id, row.at)));
+        }
+        Ok(found)
     }
 
     /// Whether the process that executed it is alive and has yet to store the answer.
@@ -220,8 +249,12 @@ impl Session {
 }
 
 pub(crate) fn is_expired(row: &Approval, call: &Call) -> bool {
+    is_expired_at(row, call.world().now())
+}
+
+fn is_expired_at(row: &Approval, now: Timestamp) -> bool {
     let decided = row.decision.as_ref().map_or(row.at, |decision| decision.at);
-    call.world().now().as_millis().saturating_sub(decided.as_millis()) > APPROVED_MILLIS
+    now.as_millis().saturating_sub(decided.as_millis()) > APPROVED_MILLIS
 }
 
 /// The fault of a call whose process ended after it had started.

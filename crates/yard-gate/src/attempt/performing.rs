@@ -178,7 +178,7 @@ impl Attempt<'_> {
         let audit = self.audit_entry::<O>(effect);
         let chat = match chat.get(session)? {
             Some(chat) => Some(chat.id),
-            None if session.awaits_chat() => Some(session.needed_chat(self.call)?.id),
+            None if session.makes_chat_with_change() => Some(session.needed_chat(self.call)?.id),
             None => None,
         };
         Ok(StepMetadata { author: session.actor().author(), chat, audit, side_effects: Vec::new() })

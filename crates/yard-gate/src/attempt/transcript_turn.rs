@@ -30,7 +30,10 @@ impl Attempt<'_> {
     /// record its calls.
     pub fn transcript_turn(&self, args: &Value, ok: bool, answer: &Value) -> Option<UnwrittenTurn> {
         let session = self.session;
-        let chat = session.chat().filter(|_| session.records_call(false))?;
+        if !session.records_call(false) {
+            return None;
+        }
+        let chat = session.recorded_chat(self.call)?;
         let tool = format!("{}.{}", self.origin.toolset, self.origin.tool);
         let made = ToolCall { tool, args, ok, answer, secret: self.secret() };
         let at = self.call.world().now();

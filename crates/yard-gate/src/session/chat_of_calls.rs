@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use yard_core::{ChatId, Fault, FaultCode, Result};
+use yard_core::{Call, ChatId, Fault, FaultCode, Result};
 use yard_store::{Chat, Mode};
 
 use super::{ConnectionChat, Session, deleted_chat};
@@ -79,6 +79,27 @@ impl Session {
     /// chat of the actor.
     pub fn chat(&self) -> Option<ChatId> {
         self.chat.named.or_else(|| self.chat.of_connection.as_ref()?.made())
+    }
+
+    /// Whether its calls belong to the default chat of an agent with a key, which is how people see what the agent does.
+    pub(super) fn is_in_chat_of_key(&self) -> bool {
+        let is_key = matches!(self.actor(), Actor::Key(_));
+        is_key && self.chat.named.is_none() && self.chat.of_connection.is_none()
+    }
+
+    /// Whether the chat of its calls is made with the first change: that of a connection, or of a key (R14).
+    pub(crate) fn makes_chat_with_change(&self) -> bool {
+        self.chat.of_connection.is_some() || self.is_in_chat_of_key()
+    }
+
+    /// The chat whose transcript has a call that was made. That of a key is made with the first call that may change
+    /// something, also if it failed; that of a connection is there only after a change.
+    pub(crate) fn recorded_chat(&self, call: &Call) -> Option<ChatId> {
+        match self.is_in_chat_of_key() {
+            // The call was made: if its chat cannot be, only the line of the transcript is missing.
+            true => self.needed_chat(call).ok().map(|chat| chat.id),
+            false => self.chat(),
+        }
     }
 
     /// Whether its calls belong to a chat of a connection that is not made yet.

@@ -175,8 +175,9 @@ impl Session {
 
     /// Whether a call of this session is recorded in the transcript of its chat.
     pub fn records_call(&self, only_reads: bool) -> bool {
-        let is_wanted = !(only_reads && self.caller.client.records_only_changes);
-        let is_in_chat = self.chat.named.is_some() || self.chat.of_connection.is_some();
+        let only_changes = self.caller.client.records_only_changes || self.is_in_chat_of_key();
+        let is_wanted = !(only_reads && only_changes);
+        let is_in_chat = self.chat.named.is_some() || self.makes_chat_with_change();
         is_in_chat && is_wanted && self.policy().judge_record_write() == Verdict::Allow
     }
 }

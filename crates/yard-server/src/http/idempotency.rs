@@ -2,7 +2,6 @@
 //! was begun is known before it is done, so a try that a crash cut off is never repeated blindly.
 
 use bytes::Bytes;
-use http::HeaderName;
 use yard_core::hash::ContentHasher;
 use yard_gate::Awaited;
 use yard_gate::registry::{Claim, Retry};
@@ -10,25 +9,22 @@ use yard_gate::registry::{Claim, Retry};
 use super::outcome::Outcome;
 use super::problem::Problem;
 use super::reply::{Content, Reply};
-use super::request::{Caller, HttpRequest};
+use super::request::{Caller, HttpRequest, IDEMPOTENCY_KEY};
 use super::row::Handler;
 use super::tools;
 use crate::pool::WorkKind;
 
-const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 const MAX_KEY_BYTES: usize = 255;
 
 /// The kind of work of a request, with its key counted in: storing an answer is a change.
 pub(super) fn work(request: &HttpRequest, work: WorkKind) -> WorkKind {
-    let stores_answer = work == WorkKind::Look
-        && request.route.stores_answers()
-        && request.headers().contains_key(HEADER);
+    let stores_answer = work == WorkKind::Look && request.can_be_retried();
     if stores_answer { WorkKind::Change } else { work }
 }
 
 /// Answers a request, once for its key.
 pub(super) fn once(request: &HttpRequest, handler: Handler) -> Result<Outcome, Problem> {
-    let Some(key) = request.headers().get(HEADER) else { return handler.run(request) };
+    let Some(key) = request.headers().get(IDEMPOTENCY_KEY) else { return handler.run(request) };
     if !request.route.stores_answers() {
         return handler.run(request);
     }

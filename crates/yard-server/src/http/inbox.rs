@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::{Role, Timestamp, WorkspaceId};
-use yard_gate::Session;
 use yard_gate::admin::{InboxEntry, InboxPart, InboxPosition, UnreadWorkspace, WaitingRequest};
+use yard_gate::{Approval, Session};
 
 use super::approvals::{self, ApprovalRow};
 use super::paging::{Paging, cut};
@@ -24,7 +24,8 @@ pub(super) struct Entry {
     waiting_since: String,
     /// Until when the caller put it off; null if they did not.
     later_until: Option<String>,
-    /// The request, as `GET .../approvals` lists it.
+    /// The request, as `GET .../approvals` lists it. One with status `approved` was left undone by a process that ended: the
+    /// same decision once more does it.
     #[serde(skip_serializing_if = "Option::is_none")]
     approval: Option<ApprovalRow>,
     /// The question, as `GET .../questions` lists it.
@@ -111,7 +112,9 @@ pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
     let paging = Paging { limit, cursor };
     let part = if later == Some(true) { InboxPart::Later } else { InboxPart::Now };
     let page = paging.page::<InboxPosition>()?;
-    let inbox = request.app.admin.inbox(request.identity()?, page, part)?;
+    let catalog = &request.app.catalog;
+    let can_execute = |approval: &Approval| catalog.is_executable_by_any_process(approval);
+    let inbox = request.app.admin.inbox(request.identity()?, page, part, &can_execute)?;
     let (entries, next) = cut(inbox.entries, &paging, |entry| entry.position.to_string());
     Reply::ok(&InboxPage {
         entries: entries.iter().map(Entry::from).collect(),

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::HeaderMap;
 use http::request::Parts;
+use http::{HeaderMap, HeaderName};
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -25,6 +25,8 @@ use crate::pool::NO_WORKSPACE;
 
 /// The toolset that audit rows name for operations of the HTTP API.
 const DOOR: &str = "http";
+/// The header under which a client sends a change again.
+pub(super) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// One request.
 pub(crate) struct HttpRequest {
@@ -133,6 +135,11 @@ impl HttpRequest {
     /// The headers.
     pub(crate) fn headers(&self) -> &HeaderMap {
         &self.head.headers
+    }
+
+    /// Whether it has an `Idempotency-Key`, under which its client can come back for the answer.
+    pub(crate) fn can_be_retried(&self) -> bool {
+        self.route.stores_answers() && self.headers().contains_key(IDEMPOTENCY_KEY)
     }
 
     /// Fails once the caller has lost access to the workspace.

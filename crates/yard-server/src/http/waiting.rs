@@ -42,8 +42,8 @@ impl PendingCall {
     }
 }
 
-/// Waits until the person has decided, and returns the answer, or `reply` if the time was over first. If the client
-/// disconnects meanwhile, its request for approval is withdrawn.
+/// Waits until the person has decided, and returns the answer, or `reply` if the time was over first. If a client without
+/// an `Idempotency-Key` disconnects meanwhile, its request for approval is withdrawn.
 pub(super) async fn wait_for_answer(
     request: &Arc<HttpRequest>,
     mut waiting: PendingCall,
@@ -86,12 +86,13 @@ async fn pending_body(
 }
 
 /// Withdraws a request for approval when it is dropped: hyper drops the future of a client that disconnected, and a
-/// handler's reply to it.
+/// handler's reply to it. The request of a call with an `Idempotency-Key` stays: its client comes back for the outcome.
 pub(crate) struct WithdrawOnDrop {
     app: Arc<App>,
     workspace_key: String,
     session: Session,
     waiter: Option<(ApprovalId, Waiter)>,
+    client_comes_back: bool,
 }
 
 impl WithdrawOnDrop {
@@ -100,7 +101,8 @@ impl WithdrawOnDrop {
         let Awaited::Approval(id) = pending.awaited else { return None };
         let (app, workspace_key) = (Arc::clone(&request.app), request.workspace_key());
         let waiter = Some((id, session.approvals().wait_for(id)));
-        Some(Self { app, workspace_key, session: session.clone(), waiter })
+        let (session, client_comes_back) = (session.clone(), request.can_be_retried());
+        Some(Self { app, workspace_key, session, waiter, client_comes_back })
     }
 
     /// Drops this without a withdrawal: the call is over, and its client is still connected.
@@ -112,6 +114,9 @@ impl WithdrawOnDrop {
 impl Drop for WithdrawOnDrop {
     fn drop(&mut self) {
         let Some((id, waiter)) = self.waiter.take() else { return };
+        if self.client_comes_back {
+            return;
+        }
         // A server that shuts down drops every future, although no client disconnected.
         if self.app.shutdown.has_begun() || !waiter.leave() {
             return;

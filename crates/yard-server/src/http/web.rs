@@ -37,6 +37,7 @@ static FILES: &[(&str, &[u8])] = &files![
     "parts/actor.js",
     "parts/args-form.js",
     "parts/change-pages.js",
+    "parts/chat-link.js",
     "parts/clients.js",
     "parts/copy.js",
     "parts/dialog.js",

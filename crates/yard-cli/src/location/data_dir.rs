@@ -48,13 +48,12 @@ fn default_data_dir(env: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, F
 pub(crate) fn make_private_folder(folder: &Path) -> Result<(), Failure> {
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
     made.map_err(|error| {
-        let shown = folder.display();
+        // An answer to an agent names no folder outside of the root (R13).
         let failure = match error.kind() {
             ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
-                let message = format!("the data folder {shown} is a file, or lies in one");
-                Failure::new(FaultCode::NotFolder, message)
+                Failure::new(FaultCode::NotFolder, "the data folder is a file, or lies in one")
             }
-            _ => Failure::io(&format!("the data folder {shown} cannot be made"), &error),
+            _ => Failure::io("the data folder cannot be made", &error),
         };
         failure.with_hint("choose another with --data-dir or TOOLYARD_DATA_DIR")
     })

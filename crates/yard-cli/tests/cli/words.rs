@@ -125,7 +125,7 @@ fn a_call_that_waits_for_a_person_says_who_decides_and_how_to_wait() {
 }
 
 #[test]
-fn a_data_folder_that_is_a_file_is_named() {
+fn a_data_folder_that_is_a_file_is_said_to_be_one() {
     let workspace = TestWorkspace::new();
     let file = workspace.temp.path().join("file");
     fs::write(&file, "").unwrap();
@@ -139,8 +139,8 @@ fn a_data_folder_that_is_a_file_is_named() {
             .args(["call", "ls"]);
         let ran = super::support::Ran::from(command.output().unwrap());
         assert_eq!(ran.exit, 1);
-        let named = format!("the data folder {} is a file, or lies in one\n", data.display());
-        assert!(ran.stderr.contains(&named), "{}", ran.stderr);
+        let expected = "the data folder is a file, or lies in one\n";
+        assert!(ran.stderr.contains(expected), "{}", ran.stderr);
     }
 }
 

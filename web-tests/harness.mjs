@@ -122,9 +122,9 @@ export class Api {
 export const REBOUND = "theirs.example";
 
 let browser;
-/** The browser, started once. It draws without waiting for a screen's next picture, which most tests would only wait for; what frames take is measured with them. */
+/** The browser, started once. */
 async function startBrowser() {
-  const flags = [...(IS_SOAK ? [] : ["--disable-frame-rate-limit"]), "--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run", `--host-resolver-rules=MAP ${REBOUND} 127.0.0.1`];
+  const flags = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run", `--host-resolver-rules=MAP ${REBOUND} 127.0.0.1`];
   browser ??= await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: flags });
   return browser;
 }

@@ -159,15 +159,19 @@ async function open(look, address) {
   });
   page.on("popup", (popup) => page.wrong.push(`a window with ${popup.url()}`));
   page.on("download", (download) => page.wrong.push(`a download of ${download.url()}`));
-  /** Reads the screen that is shown; each of these texts has to be on it. */
+  /** Reads the screen that is shown, until each of these texts is on it. */
   page.reads = async (where, texts = []) => {
-    const { wrong, text } = await page.evaluate(readScreen, PATIENCE);
-    assert.deepEqual(wrong, [], `at ${where}, ${look.width} px`);
-    assert.deepEqual(page.wrong, [], `at ${where}, ${look.width} px`);
-    assert.equal(new URL(page.url()).origin, server.url);
-    const shown = squeezed(text);
-    const missing = texts.map((one) => squeezed(one).slice(0, 120)).filter((one) => !shown.includes(one));
-    assert.equal(missing.length, 0, `${missing.length} texts are not readable at ${where}, ${look.width} px: ${missing.slice(0, 5).join(" | ")}`);
+    const end = Date.now() + PATIENCE;
+    for (;;) {
+      const { wrong, text } = await page.evaluate(readScreen, PATIENCE);
+      assert.deepEqual(wrong, [], `at ${where}, ${look.width} px`);
+      assert.deepEqual(page.wrong, [], `at ${where}, ${look.width} px`);
+      assert.equal(new URL(page.url()).origin, server.url);
+      const shown = squeezed(text);
+      const missing = texts.map((one) => squeezed(one).slice(0, 120)).filter((one) => !shown.includes(one));
+      if (missing.length === 0) return;
+      assert.ok(Date.now() < end, `${missing.length} texts are not readable at ${where}, ${look.width} px: ${missing.slice(0, 5).join(" | ")}`);
+    }
   };
   page.shows = async (to) => {
     await page.evaluate(async (hash) => {

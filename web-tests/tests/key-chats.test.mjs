@@ -10,7 +10,7 @@ after(async () => {
   await server.close();
 });
 
-for (const look of [LOOKS[0], LOOKS[3]]) {
+for (const look of LOOKS) {
   test(`a run without a chat is a chat with the name of its key (${look.width}, ${look.theme})`, async () => {
     const workspace = await server.api.workspace(`Keys ${look.width}`);
     const base = `/workspaces/${workspace.id}`;

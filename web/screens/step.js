@@ -80,6 +80,8 @@ export function StepDetail({ workspace, id, undone, newest, onChanged }) {
     go(keepQuery(address("w", workspace, "timeline", id, chosen)));
   };
   const close = () => {
+    // Whoever went elsewhere while it was being done stays there.
+    if (parts.value[3] !== id || !WAYS.includes(parts.value[4] ?? "")) return;
     if (hasOpened.current) history.back();
     else go(here, { replace: true });
     hasOpened.current = false;

@@ -336,8 +336,8 @@ fn accept_value(schema: &CompiledSchema, sent: Value, at: At<'_>, fields: &mut F
             Ok(accept_object(members, sent, at, fields))
         }
         (Expected::List(..) | Expected::Object(_), Value::String(text)) => {
-            match inner(&text, schema) {
-                Some(inner) => return accept_value(schema, inner, at, fields),
+            match value_in_text(&text, schema) {
+                Some(value) => return accept_value(schema, value, at, fields),
                 None => Err(Value::String(text)),
             }
         }
@@ -354,8 +354,8 @@ fn accept_value(schema: &CompiledSchema, sent: Value, at: At<'_>, fields: &mut F
     })
 }
 
-/// Some models send a list or an object as a string that holds it.
-fn inner(text: &str, schema: &CompiledSchema) -> Option<Value> {
+/// The list or the object that a string holds, where the schema expects one. Some models send them so.
+fn value_in_text(text: &str, schema: &CompiledSchema) -> Option<Value> {
     let is_meant = |value: &Value| match &schema.expected {
         Expected::List(..) => value.is_array(),
         Expected::Object(_) => value.is_object(),

@@ -1,6 +1,7 @@
 //! What waits for a person: the requests and questions of all workspaces in which the person may decide, oldest first. A
-//! request that was approved, and that a process that ended left undone, waits again: for a second approval. A workspace that cannot be opened is named instead of hiding what the others have. A person may have hundreds of
-//! workspaces: the inbox uses one at a time.
+//! request that was approved and that an ended process left undone waits again, for a second approval. A workspace that
+//! cannot be opened is named instead of hiding what the others have. A person may have hundreds of workspaces: the inbox
+//! uses one at a time.
 
 use std::fmt;
 use std::str::FromStr;
